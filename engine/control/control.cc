@@ -15,8 +15,12 @@ namespace {
 // Appends the reply in `m`, `bytes` long, to `back`.
 void put_back(rte_mbuf *m, uint32_t bytes, return_burst &back) {
     set_length(m, bytes);
-    pad_frame(m);
     back.to[back.count++] = m;
+}
+
+void put_frame_back(rte_mbuf *m, uint32_t bytes, return_burst &back) {
+    put_back(m, bytes, back);
+    pad_frame(m);
 }
 
 // An ARP reply that we asked for, on a client.
@@ -35,7 +39,7 @@ void receive_arp_icmp(control_plane &c, rte_mbuf *m, return_burst &back, const s
     drop why;
     const uint32_t bytes = respond(frame_of(m), m->data_len, c.us, &why);
     if (bytes == 0) return drop_packet(m, why, call);
-    put_back(m, bytes, back);
+    put_frame_back(m, bytes, back);
 }
 
 // The server's response leaves in the mbuf of the client's hello.
@@ -55,8 +59,9 @@ void receive_hello(control_plane &c, rte_mbuf *m, return_burst &back, const stag
     if (!handshake_respond(*c.handshake, &h, &why)) return drop_packet(m, why, call);
     if (is_refusal(h.status)) count_drop(call, drop::refused_hello);  // its mbuf continues as the response
     hello_write(payload, h);
+    if (!c.framed) return put_back(m, bytes, back);
     frame_turn(frame_of(m), hello_bytes);
-    put_back(m, bytes, back);
+    put_frame_back(m, bytes, back);
 }
 
 rte_mbuf *new_frame(rte_mempool *pool, uint32_t bytes) {
@@ -68,6 +73,7 @@ rte_mbuf *new_frame(rte_mempool *pool, uint32_t bytes) {
 }  // namespace
 
 void control_receive(control_plane &c, rte_mbuf *m, return_burst &back, const stage_call &call) {
+    if (!c.framed) return receive_hello(c, m, back, call);
     const uint8_t *frame = frame_of(m);
     const bool is_udp = load<uint16_t>(frame + offset::type) == RTE_BE16(RTE_ETHER_TYPE_IPV4) &&
                         frame[offset::protocol] == IPPROTO_UDP;
@@ -89,7 +95,7 @@ uint32_t control_send(control_plane &c, rte_mbuf **to, uint32_t room, rte_mempoo
     if (round == c.hello_round || handshake_over(*c.handshake)) return count;
     if (rte_mbuf *m = new_frame(pool, frame_header_bytes + hello_bytes)) {
         hello_write(message_of(m), handshake_hello(*c.handshake));
-        frame_write(frame_of(m), headers, hello_bytes);
+        if (c.framed) frame_write(frame_of(m), headers, hello_bytes);
         c.hello_round = round;
         c.handshake->sent.fetch_add(1, std::memory_order_relaxed);
         to[count++] = m;

@@ -24,6 +24,7 @@ struct peer_resolver {
 
 struct control_plane {
     enum side side;
+    bool framed = true;  // false: a packet begins at its message header, and all control traffic is hellos
     local_address us;
     uint32_t peer_ip = 0;                   // client
     peer_resolver *resolver = nullptr;      // client
@@ -38,8 +39,8 @@ struct return_burst {
 };
 
 // Takes a control frame: one that frame_parse classified as `control`, or a UDP frame for us without IP
-// options and padding whose payload is a hello. Its mbuf is freed, dropped by name, or appended to `back` as
-// the reply.
+// options and padding whose payload is a hello, or a hello alone on a wire without frames. Its mbuf is freed,
+// dropped by name, or appended to `back` as the reply.
 void control_receive(control_plane &c, rte_mbuf *m, return_burst &back, const stage_call &call);
 
 // Whether main has asked for a frame that this dispatcher has not sent yet. Client only.

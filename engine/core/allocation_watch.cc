@@ -11,6 +11,11 @@
 namespace wt {
 static thread_local uint64_t allocations;
 uint64_t thread_allocations() { return allocations; }
+uint64_t disown_allocations(uint64_t before) {
+    const uint64_t made = allocations - before;
+    allocations = before;
+    return made;
+}
 bool allocations_watched() { return WT_WATCH; }
 }  // namespace wt
 

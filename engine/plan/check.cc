@@ -107,9 +107,11 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
     check_udp_ports(path + ".udp_port", e.udp_port, e.port.queues);
     if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, e.port.queues);
     check_room(path, e, p);
-    if (e.side == side::client) {
-        need(path + ".peer_ip", e.peer_ip, "a client");
-        need(path + ".peer_udp_port", e.peer_udp_port, "a client");
+    const bool unframed = std::ranges::count(e.port.traits, trait::unframed);
+    if (e.side == side::client || unframed) {
+        const char *const who = unframed ? "an end of a wire without frames" : "a client";
+        need(path + ".peer_ip", e.peer_ip, who);
+        need(path + ".peer_udp_port", e.peer_udp_port, who);
     }
     check_applications(path, e, p);
     check_dispatchers(path, e, p);

@@ -5,6 +5,7 @@
 #include "run/seed.h"
 #include "run/streams.h"
 #include "wires/timed_capture.h"
+#include "wires/wire.h"
 
 namespace wt {
 
@@ -97,6 +98,10 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.index = static_cast<uint16_t>(i);
         d.nic.port = e.port->id;
         d.nic.queue = plan.queue;
+        d.control.framed = !has(*e.port->wire, WT_WIRE_UNFRAMED);
+        d.nic.untold_bytes = d.control.framed ? 0 : frame_header_bytes;
+        d.nic.transport = e.port->queue;
+        if (d.nic.transport != nullptr) d.nic.channel = e.port->channels[plan.queue];
         d.workload = static_cast<uint8_t>(plan.workload);
         d.batch_rx = batch.disp_rx;
         d.batch_tx = batch.disp_tx;

@@ -157,21 +157,26 @@ uint64_t held_by_emulation(const endpoint &e) {
 json packet_ledger(run_state &f, size_t source, uint64_t held, uint64_t in_wire) {
     const stage_counters tx = totals_of(f, source, stage_kind::nic_tx);
     const uint64_t received = totals_of(f, 1 - source, stage_kind::nic_rx).packets;
-    rte_eth_stats port{};
-    rte_eth_stats_get(f.endpoints[1 - source].port->id, &port);
+    const port &sender = *f.endpoints[source].port, &receiver = *f.endpoints[1 - source].port;
+    const uint64_t missed = receiver.operations->missed(receiver);
+    const uint64_t failed = sender.operations->failed ? sender.operations->failed(sender) : 0;
     json dropped = json::object();
     if (tx.wire_lost) dropped["emulated_loss"] = tx.wire_lost;
-    if (port.imissed) dropped["port_missed"] = port.imissed;
+    if (missed) dropped["port_missed"] = missed;
+    if (failed) dropped["send_failed"] = failed;
     if (tx.wire_full) dropped["emulated_queue_full"] = tx.wire_full;
     const uint64_t sent = tx.packets + tx.wire_lost + tx.wire_full - tx.wire_duplicated + held;
-    const uint64_t gone = received + tx.wire_lost + tx.wire_full + port.imissed + in_wire + held;
+    const uint64_t gone = received + tx.wire_lost + tx.wire_full + missed + failed + in_wire + held;
+    const auto missing = static_cast<int64_t>(sent + tx.wire_duplicated - gone);
+    const bool lost = sender.may_lose && missing > 0;
+    if (lost) dropped["in_fabric"] = missing;
     return {{"source", side_names[static_cast<int>(f.endpoints[source].plan->side)]},
             {"sent", sent},
             {"duplicated", tx.wire_duplicated},
             {"received", received},
             {"dropped", dropped},
             {"in_wire", in_wire + held},
-            {"missing", static_cast<int64_t>(sent + tx.wire_duplicated) - static_cast<int64_t>(gone)}};
+            {"missing", lost ? 0 : missing}};
 }
 
 json message_ledger(run_state &f, uint32_t workload) {
@@ -200,13 +205,14 @@ uint64_t peak_rss_bytes() {
     return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-// What each NIC itself has counted; null where there is none.
+// What each port itself has counted that counts at all; null where none does.
 json xstats_json(const run_state &f) {
     json sides = json();
     for (size_t i = 0; i < f.ports.size(); i++) {
-        if (!has(*f.ports[i].wire, WT_WIRE_NIC)) continue;
+        const port &p = f.ports[i];
+        if (p.operations->statistics == nullptr) continue;
         json &counters = sides[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = json::object();
-        for (const auto &[name, value] : extended_statistics(f.ports[i])) counters[name] = value;
+        for (const auto &[name, value] : p.operations->statistics(p)) counters[name] = value;
     }
     return sides;
 }

@@ -55,7 +55,7 @@ json ready_line(const run_state &f) {
         drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
         for (const std::string &note : f.ports[i].notes) notes.push_back(note);
         if (has(*f.ports[i].wire, WT_WIRE_NIC))
-            notes.push_back("NIC " + f.ports[i].address + ": " + link_words(f.ports[i]));
+            notes.push_back("NIC " + f.ports[i].address + ": " + f.ports[i].operations->words(f.ports[i]));
     }
     return {{"type", "ready"},
             {"at_ns", f.lines.now_ns()},
@@ -91,18 +91,16 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
     const bool process_each = has(wire_of(f.plan.endpoints[0]), WT_WIRE_PROCESS_EACH);
     const bool is_client = f.plan.endpoints[0].side == side::client;
     f.lines.phase("waiting for the link");
-    bool linked = true;
-    for (const port &port : f.ports)
-        linked &= wait_for_link(
-            port,
-            [](void *a) {
-                run_control &waiting = *static_cast<run_control *>(a);
-                waiting.wait(0);
-                waiting.peer.wait_for("the link");
-                return !waiting.ordered;
-            },
-            &p);
-    p.watch_link = process_each;
+    const bool linked = wait_for_links(
+        f.ports,
+        [](void *a) {
+            run_control &waiting = *static_cast<run_control *>(a);
+            waiting.wait(0);
+            waiting.peer.wait_for("the link");
+            return !waiting.ordered;
+        },
+        &p);
+    p.watch_link = process_each || f.ports[0].queue != nullptr;  // a NIC's link may come back
     const bool half_of_two = process_each && f.endpoints.size() == 1;
 
     uint64_t start = p.now_ns(), end = start;

@@ -57,16 +57,14 @@ void run_control::follow(std::string_view order) {
     if (!ordered && (order == "finished" || order == "stop")) ordered = end_reason::stopped;
 }
 
+// A peer that has finished closes its end as it likes.
 void run_control::poll_links() {
-    if (!ordered && !all_links_up()) ordered = end_reason::peer_lost;
+    if (!ordered && !peer.finished() && !all_links_up()) ordered = end_reason::peer_lost;
 }
 
 bool run_control::all_links_up() const {
-    for (const port &p : f.ports) {
-        rte_eth_link link{};
-        if (rte_eth_link_get_nowait(p.id, &link) == 0 && link.link_status == RTE_ETH_LINK_DOWN) return false;
-    }
-    return true;
+    return std::ranges::none_of(f.ports,
+                                [](const port &p) { return p.operations->link(p) == link_state::down; });
 }
 
 void run_control::poll_peer() {

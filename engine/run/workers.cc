@@ -7,6 +7,7 @@
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/stages.h"
+#include "wires/wire.h"
 
 namespace wt {
 
@@ -31,13 +32,15 @@ static bool has_stream(const stage_of &place, const endpoint &e) {
 }
 
 static stage_function function_of(const stage_of &place, const endpoint &e) {
-    const bool client = e.plan->side == side::client;
+    const bool client = e.plan->side == side::client, framed = !has(*e.port->wire, WT_WIRE_UNFRAMED);
     if (has_stream(place, e)) return stream_function(place.stage, client);
     switch (place.stage) {
         case stage_kind::app_tx: return app_tx_of(*e.applications[place.index]);
         case stage_kind::app_rx: return app_rx_of(*e.applications[place.index], client);
-        case stage_kind::disp_tx: return client ? disp_tx_client : disp_tx_server;
-        case stage_kind::disp_rx: return disp_rx;
+        case stage_kind::disp_tx:
+            if (!framed) return disp_tx_unframed;
+            return client ? disp_tx_client : disp_tx_server;
+        case stage_kind::disp_rx: return framed ? disp_rx : disp_rx_unframed;
         case stage_kind::nic_tx: return nic_tx;
         case stage_kind::nic_rx: return e.port->paced ? nic_rx_paced : nic_rx;
     }

@@ -80,19 +80,30 @@ bool receive_rare(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_ca
     return normalise(m, f), true;
 }
 
+// Parses a frame. False: it was dropped or was a control frame.
+bool receive_frame(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
+    const uint32_t payload = likely(m->nb_segs == 1)
+                                 ? plain_payload_bytes(frame_of(m), m->pkt_len, d.plain, message_header_bytes)
+                                 : 0;
+    if (unlikely(payload == 0)) return receive_rare(d, m, back, call);
+    set_length(m, frame_header_bytes + payload);  // without padding
+    return true;
+}
+
 // Parses one packet. Returns the link that it goes to; no_link: it was dropped or was a control frame.
+// Without frames the transport has checked what it carries, and from whom.
+template <bool framed>
 uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
-    uint8_t *frame = frame_of(m);
-    const uint32_t payload =
-        likely(m->nb_segs == 1) ? plain_payload_bytes(frame, m->pkt_len, d.plain, message_header_bytes) : 0;
-    if (likely(payload > 0))
-        set_length(m, frame_header_bytes + payload);  // without padding
-    else if (!receive_rare(d, m, back, call))
-        return no_link;
+    const uint8_t *const message = message_of(m);
     drop why{};
-    const uint32_t link = link_of_message(d, frame + message_offset, &why);
+    if constexpr (framed) {
+        if (!receive_frame(d, m, back, call)) return no_link;
+    } else if (unlikely(m->data_len < body_offset)) {
+        return drop_packet(m, drop::bad_message_header, call), no_link;
+    }
+    const uint32_t link = link_of_message(d, message, &why);
     if (likely(link != no_link)) return link;
-    if (d.control.handshake != nullptr && why == drop::bad_message_header && is_hello(frame + message_offset))
+    if (d.control.handshake != nullptr && why == drop::bad_message_header && is_hello(message))
         receive_control(d, m, back, call);
     else
         drop_packet(m, why, call);
@@ -100,6 +111,7 @@ uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_cal
 }
 
 // Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
+template <bool framed>
 uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                      const stage_call &call) {
     const uint32_t links = static_cast<uint32_t>(d.links.size());
@@ -111,8 +123,8 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(frame_of(packets[i + 4]));
         rte_mbuf *m = packets[i];
-        bytes += m->pkt_len;
-        const uint32_t link = receive(d, m, back, call);
+        bytes += framed ? m->pkt_len : bytes_on_wire(d.nic, m);
+        const uint32_t link = receive<framed>(d, m, back, call);
         if (likely(link == 0))
             of_first[first++] = m;
         else if (link != no_link)
@@ -198,9 +210,8 @@ uint32_t room_ahead(dispatcher &d, uint32_t most, uint32_t port_room) {
     return most;
 }
 
-}  // namespace
-
-call_result disp_rx(void *role, const stage_call &call) {
+template <bool framed>
+call_result dispatch_received(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     uint32_t count;
     return_burst back{};
@@ -211,17 +222,25 @@ call_result disp_rx(void *role, const stage_call &call) {
     if (unlikely(count == 0))
         return {0, d.packet_handler != nullptr && back.room == 0 ? wanted_by(*d.forwards) : for_ring};
 
-    if (d.packet_handler == nullptr) {
-        call.stats->rx_bytes += receive_all(d, packets, count, back, call);
+    if (!framed || d.packet_handler == nullptr) {
+        call.stats->rx_bytes += receive_all<framed>(d, packets, count, back, call);
     } else {
         const uint32_t left =
             unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
         const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
-        if (passed > 0) receive_all(d, d.passed.data(), passed, back, call);
+        if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
     }
     if (back.count > 0) handover_put(*d.forwards, back.count);
     handover_consume(*d.nic.received, count);
     return {count};
+}
+
+}  // namespace
+
+call_result disp_rx(void *role, const stage_call &call) { return dispatch_received<true>(role, call); }
+
+call_result disp_rx_unframed(void *role, const stage_call &call) {
+    return dispatch_received<false>(role, call);
 }
 
 }  // namespace wt

@@ -18,7 +18,8 @@ static uint32_t gather(dispatcher &d, rte_mbuf **to, uint32_t room) {
     return count;
 }
 
-// `already`: packets that this call has sent before.
+// `already`: packets that this call has sent before. `write_headers`: of one packet; it returns the bytes
+// that travel.
 template <typename Write>
 static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &call, Write write_headers) {
     uint32_t room;
@@ -33,9 +34,7 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(frame_of(packets[i + 4]));
         rte_mbuf *m = packets[i];
-        write_headers(frame_of(m), m->pkt_len - frame_header_bytes);
-        pad_frame(m);
-        bytes += m->pkt_len;
+        bytes += write_headers(m);
     }
     if (count > 0) handover_put(*d.nic.sending, count);
     count_tx_bytes(d.nic, bytes, call);
@@ -46,8 +45,11 @@ template <udp_checksum checksum>
 static call_result send_requests(dispatcher &d, const stage_call &call) {
     const uint32_t control = send_control(d, call);
     auto &[full, other] = d.headers;
-    return dispatch(d, control, call, [&](uint8_t *frame, uint32_t payload) {
-        frame_write<checksum>(frame, payload == full.payload_bytes ? full : other, payload);
+    return dispatch(d, control, call, [&](rte_mbuf *m) {
+        const uint32_t payload = m->pkt_len - frame_header_bytes;
+        frame_write<checksum>(frame_of(m), payload == full.payload_bytes ? full : other, payload);
+        pad_frame(m);
+        return m->pkt_len;
     });
 }
 
@@ -60,14 +62,24 @@ call_result disp_tx_client(void *role, const stage_call &call) {
 // A response carries the headers of its request, turned around.
 template <udp_checksum checksum>
 static call_result send_responses(dispatcher &d, const stage_call &call) {
-    return dispatch(d, 0, call,
-                    [](uint8_t *frame, uint32_t payload) { frame_turn<checksum>(frame, payload); });
+    return dispatch(d, 0, call, [](rte_mbuf *m) {
+        frame_turn<checksum>(frame_of(m), m->pkt_len - frame_header_bytes);
+        pad_frame(m);
+        return m->pkt_len;
+    });
 }
 
 call_result disp_tx_server(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     return d.checksum == udp_checksum::whole ? send_responses<udp_checksum::whole>(d, call)
                                              : send_responses<udp_checksum::none>(d, call);
+}
+
+// Who receives it is a matter of the transport.
+call_result disp_tx_unframed(void *role, const stage_call &call) {
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    const uint32_t control = d.side == side::client ? send_control(d, call) : 0;
+    return dispatch(d, control, call, [](const rte_mbuf *m) { return m->pkt_len - frame_header_bytes; });
 }
 
 }  // namespace wt

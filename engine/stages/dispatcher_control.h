@@ -9,7 +9,7 @@ namespace wt {
 inline void receive_control(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
     const uint32_t before = back.count;
     control_receive(d.control, m, back, call);
-    if (back.count > before) count_tx_bytes(d.nic, back.to[before]->pkt_len, call);
+    if (back.count > before) count_tx_bytes(d.nic, bytes_on_wire(d.nic, back.to[before]), call);
 }
 
 // Sends an ARP request or a hello when main asks for one. Returns how many packets that are.
@@ -18,7 +18,7 @@ inline uint32_t send_control(dispatcher &d, const stage_call &call) {
     uint32_t room;
     rte_mbuf **to = handover_room(*d.nic.sending, &room);
     const uint32_t count = control_send(d.control, to, room, d.pool, d.headers[1]);
-    for (uint32_t i = 0; i < count; i++) count_tx_bytes(d.nic, to[i]->pkt_len, call);
+    for (uint32_t i = 0; i < count; i++) count_tx_bytes(d.nic, bytes_on_wire(d.nic, to[i]), call);
     if (count > 0) handover_put(*d.nic.sending, count);
     return count;
 }

@@ -1,6 +1,4 @@
 // nic_rx: receives a burst from the port's queue.
-#include <rte_ethdev.h>
-
 #include "stages/port_queue.h"
 #include "stages/stages.h"
 
@@ -11,8 +9,7 @@ call_result nic_rx(void *role, const stage_call &call) {
     uint32_t room;
     rte_mbuf **packets = handover_room(*q.received, &room);
     if (unlikely(room == 0)) return {0, for_ring};
-    const uint16_t count =
-        rte_eth_rx_burst(q.port, q.queue, packets, static_cast<uint16_t>(std::min(room, q.batch_rx)));
+    const uint16_t count = port_receive(q, packets, std::min(room, q.batch_rx));
     if (count == 0) return {0};
 
     call.stats->packets += count;

@@ -1,6 +1,4 @@
 // nic_tx: posts a burst to the port's queue. Emulated faults and the emulated link act here.
-#include <rte_ethdev.h>
-
 #include "stages/port_queue.h"
 #include "stages/stages.h"
 
@@ -12,7 +10,7 @@ __rte_noinline static uint32_t post_recorded(port_queue &q, rte_mbuf **packets, 
     for (; sent < count; sent++) {
         if (packets[sent] != q.recorded_ahead) recorder_take(q.record_tx, packets + sent, 1, now());
         q.recorded_ahead = packets[sent];
-        if (rte_eth_tx_burst(q.port, q.queue, packets + sent, 1) == 0) break;
+        if (port_send(q, packets + sent, 1) == 0) break;
         q.recorded_ahead = nullptr;
     }
     return sent;
@@ -20,9 +18,8 @@ __rte_noinline static uint32_t post_recorded(port_queue &q, rte_mbuf **packets, 
 
 // Posts as many packets as the port takes, and counts them.
 static inline uint32_t post(port_queue &q, rte_mbuf **packets, uint32_t count, const stage_call &call) {
-    const uint32_t sent = unlikely(q.record_tx != nullptr)
-                              ? post_recorded(q, packets, count)
-                              : rte_eth_tx_burst(q.port, q.queue, packets, static_cast<uint16_t>(count));
+    const uint32_t sent =
+        unlikely(q.record_tx != nullptr) ? post_recorded(q, packets, count) : port_send(q, packets, count);
     call.stats->packets += sent;
     call.stats->bursts += sent > 0;
     return sent;
@@ -88,7 +85,8 @@ __rte_noinline static uint32_t post_emulated(port_queue &q, const stage_call &ca
     else if (was_empty)
         taken = through_faults(q, q.wire_burst.data(), &q.wire_count, call);
     if (q.wire_count == 0) return q.link_ahead != nullptr ? 0 : taken;
-    for (uint32_t i = 0; was_empty && i < q.wire_count; i++) call.stats->tx_bytes += q.wire_burst[i]->pkt_len;
+    for (uint32_t i = 0; was_empty && i < q.wire_count; i++)
+        call.stats->tx_bytes += bytes_on_wire(q, q.wire_burst[i]);
     const uint32_t sent = post(q, q.wire_burst.data() + q.wire_head, q.wire_count, call);
     q.wire_head += sent;
     q.wire_count -= sent;

@@ -3,6 +3,7 @@
 // nic_rx and nic_tx may run on different workers, so what nic_tx writes is on cache lines of its own.
 #pragma once
 
+#include <rte_ethdev.h>
 #include <rte_mempool.h>
 
 #include <memory>
@@ -15,6 +16,7 @@
 #include "core/worker.h"
 #include "wires/emulated_link.h"
 #include "wires/faults.h"
+#include "wires/port.h"
 #include "wires/recorder.h"
 
 namespace wt {
@@ -31,6 +33,9 @@ struct paced_frames {
 
 struct port_queue {
     uint16_t port, queue;
+    const queue_ops *transport = nullptr;  // null: an ethdev
+    void *channel = nullptr;               // of a transport: this queue's
+    uint32_t untold_bytes = 0;  // of an mbuf that do not travel: the headers' place on a wire without frames
     uint32_t batch_rx, batch_tx;  // of nic_rx, nic_tx
     rte_mempool *pool;
 
@@ -48,6 +53,22 @@ struct port_queue {
     uint32_t wire_head = 0, wire_count = 0;
     rte_mbuf *recorded_ahead = nullptr;  // already recorded, but the port has had no room for it yet
 };
+
+// An ethdev's call stays inline. Another transport's is an indirect one, for what are microseconds there.
+inline uint16_t port_receive(port_queue &q, rte_mbuf **packets, uint32_t most) {
+    if (unlikely(q.transport != nullptr))
+        return q.transport->rx(q.channel, packets, static_cast<uint16_t>(most));
+    return rte_eth_rx_burst(q.port, q.queue, packets, static_cast<uint16_t>(most));
+}
+
+inline uint16_t port_send(port_queue &q, rte_mbuf **packets, uint32_t count) {
+    if (unlikely(q.transport != nullptr))
+        return q.transport->tx(q.channel, packets, static_cast<uint16_t>(count));
+    return rte_eth_tx_burst(q.port, q.queue, packets, static_cast<uint16_t>(count));
+}
+
+// Bytes of a packet that travel.
+inline uint32_t bytes_on_wire(const port_queue &q, const rte_mbuf *m) { return m->pkt_len - q.untold_bytes; }
 
 // Counts bytes on their way to the port. If faults change what leaves, nic_tx counts instead.
 inline void count_tx_bytes(const port_queue &q, uint64_t bytes, const stage_call &call) {

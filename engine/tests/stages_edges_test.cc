@@ -132,6 +132,46 @@ TEST(edges, a_chained_mbuf_is_dropped_with_a_reason) {
     EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
 }
 
+// A transport that is no ethdev: it keeps what is sent until somebody receives it, `room` packets at the
+// most.
+struct stand_in_channel {
+    std::vector<rte_mbuf *> packets;
+    size_t room;
+};
+constexpr queue_ops stand_in = {
+    .rx = [](void *at, rte_mbuf **to, uint16_t most) -> uint16_t {
+        auto &packets = static_cast<stand_in_channel *>(at)->packets;
+        const auto count = static_cast<uint16_t>(std::min<size_t>(most, packets.size()));
+        std::copy_n(packets.begin(), count, to);
+        packets.erase(packets.begin(), packets.begin() + count);
+        return count;
+    },
+    .tx = [](void *at, rte_mbuf **from, uint16_t most) -> uint16_t {
+        auto &c = *static_cast<stand_in_channel *>(at);
+        const auto count = static_cast<uint16_t>(std::min<size_t>(most, c.room - c.packets.size()));
+        c.packets.insert(c.packets.end(), from, from + count);
+        return count;
+    },
+};
+
+TEST(edges, another_transport_receives_and_sends_in_place_of_the_ethdev) {
+    rig r(rig_plan());
+    stand_in_channel channel{{}, 20};
+    r.disp(client).nic.transport = &stand_in;
+    r.disp(client).nic.channel = &channel;
+    r.run(client, app_tx);
+    r.run(client, disp_tx);
+    EXPECT_EQ(r.run(client, nic_tx).objects, 20u);
+    EXPECT_EQ(r.run(client, nic_tx).stalled, for_port);
+    EXPECT_EQ(r.stats(client, nic_tx).packets, 20u);
+    EXPECT_EQ(r.stats(client, nic_tx).bursts, 1u);
+    EXPECT_TRUE(r.taken_off(server).empty());
+    EXPECT_EQ(r.run(client, nic_rx).objects, 20u);
+    EXPECT_EQ(r.stats(client, nic_rx).packets, 20u);
+    EXPECT_EQ(r.run(client, nic_tx).objects, 12u);
+    rte_pktmbuf_free_bulk(channel.packets.data(), static_cast<unsigned>(channel.packets.size()));
+}
+
 TEST(edges, arp_requests_count_toward_the_burst) {
     json plan = rig_plan();
     plan["endpoints"][client]["batch"]["nic_tx"] = 64;  // room for more than disp_tx may take

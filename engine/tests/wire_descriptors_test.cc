@@ -121,7 +121,11 @@ TEST_P(EachWire, RefusesValuesOutOfRange) {
 
 // A good descriptor, which tests break in one place.
 std::vector<port> open_nothing(std::span<const wire_end>) { return {}; }
-uint32_t drain_nothing(const port &) { return 0; }
+port_operations draining = [] {
+    port_operations own = ethdev_operations;
+    own.drain = [](const port &, const port &) { return 0u; };
+    return own;
+}();
 
 struct broken {
     std::vector<wt_wire_option> options = {{.name = "size",
@@ -190,7 +194,7 @@ TEST(BrokenWire, IsRefusedForFlagsThatContradictEachOther) {
     const auto with = [](uint32_t flags) {
         return said_of([flags](broken &b) {
             b.w.about.flags = flags;
-            b.w.drain = drain_nothing;
+            b.w.operations = &draining;
         });
     };
     constexpr uint32_t both = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS;
@@ -230,6 +234,7 @@ TEST(BrokenWire, IsRefusedForItsOptions) {
     EXPECT_TRUE(
         contains(with([](auto &o) { o.flags = WT_WIRE_REQUIRED; }), "is required, but has a fallback"));
     EXPECT_TRUE(contains(with([](auto &o) { o.timed = "64"; }), "is timed, but not a choice"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.lossy = "64"; }), "is lossy, but not a choice"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].example = nullptr; }), "nor an example"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].flags |= WT_WIRE_FRAME; }), "but not a size"));
     EXPECT_EQ(said_of([](broken &b) { b.options.insert(b.options.begin(), b.options[0]); }),
@@ -253,7 +258,10 @@ TEST(BrokenWire, IsRefusedWithoutItsHooks) {
                              b.w.about.flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS |
                                                WT_WIRE_TOGETHER | WT_WIRE_MOVES_MBUFS;
                          }),
-                         "the hook `drain` is missing"));
+                         "the operation `drain` is missing"));
+    port_operations silent = draining;
+    silent.link = nullptr;
+    EXPECT_TRUE(contains(said_of([&](broken &b) { b.w.operations = &silent; }), "are required"));
 }
 
 TEST(Wires, HaveUniqueNames) {

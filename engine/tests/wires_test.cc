@@ -116,7 +116,7 @@ TEST_F(Ports, NullReceivesFramesOfItsSizeAndDropsSentFrames) {
     open("null", {{"packet", "100"}, {"copy", "true"}});
     EXPECT_EQ(ports[0].driver, "net_null");
     EXPECT_FALSE(ports[0].has_doorbells);
-    EXPECT_TRUE(wt::wait_for_link(ports[0], [](void *) { return false; }, nullptr));
+    EXPECT_TRUE(wt::wait_for_links(ports, [](void *) { return false; }, nullptr));
     rte_mbuf *burst[32];
     for (uint16_t q = 0; q < 2; q++) {
         ASSERT_EQ(rte_eth_rx_burst(ports[0].id, q, burst, 32), 32);
@@ -136,7 +136,7 @@ TEST_F(Ports, RingCarriesBothWaysOnEachQueueAndHoldsItsDescriptors) {
     ASSERT_EQ(ports.size(), 2u);
     EXPECT_EQ(ports[0].driver, "net_ring");
     EXPECT_TRUE(contains(ports[0].notes.at(0), "no copy"));
-    EXPECT_TRUE(wt::wait_for_link(ports[1], [](void *) { return false; }, nullptr));
+    EXPECT_TRUE(wt::wait_for_links(ports, [](void *) { return false; }, nullptr));
     for (const size_t from : {0, 1})
         for (const uint16_t q : {0, 1}) {
             std::vector<rte_mbuf *> sent = make(from, 128), got(128);
@@ -261,13 +261,13 @@ TEST_F(Ports, MemifServerListensAndReportsAMissingClient) {
     EXPECT_TRUE(fs::is_socket(path));
     int asked = 0;
     EXPECT_FALSE(
-        wt::wait_for_link(ports[0], [](void *count) { return ++*static_cast<int *>(count) < 3; }, &asked));
+        wt::wait_for_links(ports, [](void *count) { return ++*static_cast<int *>(count) < 3; }, &asked));
     EXPECT_EQ(asked, 3);
 }
 
 TEST_F(Ports, MemifClientWaitsForItsServer) {
     open("memif", {{"socket", (directory / "m.sock").string()}, {"role", "client"}});
-    EXPECT_FALSE(wt::wait_for_link(ports[0], [](void *) { return false; }, nullptr));
+    EXPECT_FALSE(wt::wait_for_links(ports, [](void *) { return false; }, nullptr));
 }
 
 TEST_F(Ports, MemifRefusesInvalidSockets) {

@@ -91,9 +91,11 @@ struct checking {
         require(o.fallback || (o.flags & WT_WIRE_REQUIRED), its + " is neither required nor has a fallback");
         require(o.fallback || (o.example && *o.example), its + " has neither a fallback nor an example");
         if (o.fallback) check_wire_value(who, o, o.fallback);
-        if (o.timed) {
-            require(o.type == WT_WIRE_CHOICE, its + " is timed, but not a choice");
-            check_wire_value(who, o, o.timed);
+        for (const auto &[word, at_choice] :
+             {std::pair{" is timed", o.timed}, std::pair{" is lossy", o.lossy}}) {
+            if (at_choice == nullptr) continue;
+            require(choice, its + word + ", but not a choice");
+            check_wire_value(who, o, at_choice);
         }
     }
 
@@ -129,9 +131,12 @@ struct checking {
     }
 
     void hooks() const {
+        const port_operations &o = *w.operations;
         require(w.open, "the hook `open` is missing");
-        require(!has(w, WT_WIRE_MOVES_MBUFS) || w.drain,
-                "the hook `drain` is missing: a wire that moves mbufs must have it");
+        require(o.link && o.words && o.missed && o.close,
+                "`link`, `words`, `missed` and `close` are required of its operations");
+        require(!has(w, WT_WIRE_MOVES_MBUFS) || o.drain,
+                "the operation `drain` is missing: a wire that moves mbufs must have it");
     }
 };
 

@@ -32,6 +32,7 @@ constexpr numbered flag_words[] = {
     {WT_WIRE_NIC, "nic"},
     {WT_WIRE_LEAVES_MAC, "leaves_mac"},
     {WT_WIRE_DENSE_POOL, "dense_pool"},
+    {WT_WIRE_UNFRAMED, "unframed"},
 };
 constexpr numbered type_words[] = {
     {WT_WIRE_BYTES, "bytes"},   {WT_WIRE_COUNT, "count"},   {WT_WIRE_BOOL, "bool"},
@@ -72,6 +73,7 @@ json option_json(const wt_wire_option &o) {
             {"least", ranged ? json(o.least) : json()},
             {"most", ranged || o.most ? json(o.most) : json()},
             {"timed", text_or_null(o.timed)},
+            {"lossy", text_or_null(o.lossy)},
             {"frame", (o.flags & WT_WIRE_FRAME) != 0},
             {"example", text_or_null(o.example)},
             {"help", o.help}};
@@ -126,8 +128,10 @@ std::vector<std::string> traits_of(const wt_wire &about) {
 
 std::vector<std::string> traits_of(const wt_wire &about, const wire_values &values) {
     std::vector<std::string> words = traits_of(about);
-    for (const wt_wire_option &o : wire_options(about))
+    for (const wt_wire_option &o : wire_options(about)) {
         if (o.timed && values.text(o.name) == o.timed) words.emplace_back("timed");
+        if (o.lossy && values.text(o.name) == o.lossy) words.emplace_back("lossy");
+    }
     return words;
 }
 

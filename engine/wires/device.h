@@ -4,6 +4,7 @@
 #include <string>
 
 #include "wires/port.h"
+#include "wires/wire.h"
 
 namespace wt {
 
@@ -13,7 +14,14 @@ std::string name_of(const port &p);
 // Throws refusal where a call to the driver has failed: "net_tap: starting: ...".
 void check_device(const port &made, int error, const std::string &what);
 
+// Asks the driver for what the plan wants and sets up its queues. Throws refusal.
+void configure_device(port &made, const wire_end &end);
 void start_device(port &made);
+
+// The operations of an ethdev.
+link_state link_of_device(const port &p);
+std::string words_of_device(const port &p);
+uint64_t missed_by_device(const port &p);
 void close_device(port &made);
 
 // Makes a virtual device of `driver` and fills id and device of the port. Throws refusal in words: a

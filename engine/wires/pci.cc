@@ -142,6 +142,28 @@ void await_nic(const port &made, uint32_t looks) {
                       "connect a cable to a port that is up");
 }
 
+// The driver's own counters since the start, by its names for them.
+named_counts extended_statistics(const port &p) {
+    const int count = rte_eth_xstats_get(p.id, nullptr, 0);
+    if (count <= 0) return {};
+    std::vector<rte_eth_xstat> values(static_cast<size_t>(count));
+    std::vector<rte_eth_xstat_name> names(values.size());
+    if (rte_eth_xstats_get(p.id, values.data(), values.size()) != count) return {};
+    if (rte_eth_xstats_get_names(p.id, names.data(), static_cast<unsigned>(names.size())) != count) return {};
+    named_counts seen;
+    for (const rte_eth_xstat &x : values)
+        if (x.value && x.id < names.size()) seen.emplace_back(names[x.id].name, x.value);
+    return seen;
+}
+
+constexpr port_operations operations = {
+    .link = link_of_device,
+    .words = words_of_device,
+    .missed = missed_by_device,
+    .statistics = extended_statistics,
+    .close = close_device,
+};
+
 }  // namespace
 
 WT_WIRE(pci) = {
@@ -161,19 +183,7 @@ WT_WIRE(pci) = {
     .configure = configure_pci,
     .start = start_pci,
     .await_link = await_nic,
+    .operations = &operations,
 };
-
-std::vector<std::pair<std::string, uint64_t>> extended_statistics(const port &p) {
-    const int count = rte_eth_xstats_get(p.id, nullptr, 0);
-    if (count <= 0) return {};
-    std::vector<rte_eth_xstat> values(static_cast<size_t>(count));
-    std::vector<rte_eth_xstat_name> names(values.size());
-    if (rte_eth_xstats_get(p.id, values.data(), values.size()) != count) return {};
-    if (rte_eth_xstats_get_names(p.id, names.data(), static_cast<unsigned>(names.size())) != count) return {};
-    std::vector<std::pair<std::string, uint64_t>> seen;
-    for (const rte_eth_xstat &x : values)
-        if (x.value && x.id < names.size()) seen.emplace_back(names[x.id].name, x.value);
-    return seen;
-}
 
 }  // namespace wt

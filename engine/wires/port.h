@@ -1,4 +1,5 @@
-// A port: an ethdev that one endpoint owns, opened from the plan by its wire.
+// A port that one endpoint owns, opened from the plan by its wire: an ethdev, or another transport, which
+// brings its own operations.
 #pragma once
 
 #include <rte_ethdev.h>
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,14 +16,42 @@
 
 namespace wt {
 
+struct port;
 struct timed_capture;
 struct wire;
 
+// How nic_rx and nic_tx move a burst where the port is no ethdev. `queue` is the port's own (port::channels).
+// Both return how many packets they moved; a sender keeps the others.
+struct queue_ops {
+    uint16_t (*rx)(void *queue, rte_mbuf **packets, uint16_t most);
+    uint16_t (*tx)(void *queue, rte_mbuf **packets, uint16_t count);
+};
+
+enum class link_state : uint8_t { unknown, down, up };
+using named_counts = std::vector<std::pair<std::string, uint64_t>>;
+
+// What is asked of an open port beside its packets. Those without "required" may be left out.
+struct port_operations {
+    link_state (*link)(const port &p) = nullptr;          // required
+    std::string (*words)(const port &p) = nullptr;        // required: the link, in words
+    uint64_t (*missed)(const port &p) = nullptr;          // required: packets that found no room
+    uint64_t (*failed)(const port &p) = nullptr;          // packets whose send ended with an error
+    named_counts (*statistics)(const port &p) = nullptr;  // its own counters that are not zero
+    uint32_t (*drain)(const port &sender, const port &receiver) = nullptr;  // see drain_wire()
+    void (*close)(port &p) = nullptr;                                       // required
+};
+extern const port_operations ethdev_operations;
+
 struct port {
     const struct wire *wire = nullptr;
-    uint16_t id = 0;  // ethdev
+    const port_operations *operations = &ethdev_operations;  // its wire's
+    uint16_t id = 0;                                         // of an ethdev
     uint16_t queues = 0;
-    std::string driver = {};              // as the ethdev says
+    const queue_ops *queue = nullptr;     // of a transport that is no ethdev; null: an ethdev
+    std::vector<void *> channels = {};    // of such a transport: one for each queue
+    std::string driver = {};              // as the ethdev or the transport says
+    bool one_sided = false;               // requests are responded to by no packet of the server's
+    bool may_lose = false;                // what is sent and does not arrive is lost in the fabric
     bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
@@ -30,22 +60,16 @@ struct port {
     // a memif server's socket: its client's driver cannot start before that is there
     std::string starts_after = {};
     std::shared_ptr<const timed_capture> paced = {};  // pcap at its own times: what nic_rx plays
-    std::shared_ptr<void> keeps = {};                 // what has to live as long as the ethdev
+    std::shared_ptr<void> keeps = {};                 // what has to live as long as the port
 };
 
 // Opens the ports of all endpoints, configures queues and descriptors, starts those that need not wait for
 // their peer. pools[i] is endpoint i's mbuf pool. Throws refusal.
 std::vector<port> open_ports(const plan &p, const std::vector<rte_mempool *> &pools);
 
-// Waits until the link is up or `keep_waiting()` says no; returns whether it is up. Software ports without a
-// peer are up at once. Throws refusal where the wire gives up.
-bool wait_for_link(const port &p, bool (*keep_waiting)(void *), void *argument);
-
-// A NIC's link in words: "link up at 10 Gbps FDX Autoneg".
-std::string link_words(const port &p);
-
-// The driver's own counters since the start that are not zero, by its names for them.
-std::vector<std::pair<std::string, uint64_t>> extended_statistics(const port &p);
+// Waits until all links are up or `keep_waiting()` says no; returns whether they are up. Software ports
+// without a peer are up at once. Throws refusal where a wire gives up.
+bool wait_for_links(std::span<const port> ports, bool (*keep_waiting)(void *), void *argument);
 
 // Whether what one endpoint sends and the other has not received can be found: both ends are in this process.
 bool is_pair(const std::vector<port> &ports);

@@ -60,7 +60,7 @@ std::vector<port> open_rings(std::span<const wire_end> ends) {
     return made;
 }
 
-uint32_t drain_ring(const port &receiver) {
+uint32_t drain_ring(const port &, const port &receiver) {
     uint32_t freed = 0;
     for (uint16_t q = 0; q < receiver.queues; q++) {
         rte_mbuf *burst[drain_burst];
@@ -71,6 +71,14 @@ uint32_t drain_ring(const port &receiver) {
     }
     return freed;
 }
+
+constexpr port_operations operations = {
+    .link = link_of_device,
+    .words = words_of_device,
+    .missed = missed_by_device,
+    .drain = drain_ring,
+    .close = close_device,
+};
 
 }  // namespace
 
@@ -87,7 +95,7 @@ WT_WIRE(ring) = {
               .most_queues = 16,         // RTE_PMD_RING_MAX_RX_RINGS, which no header shows
               .mbufs = {.peer_rx = 1}},  // a ring holds what its receiver has descriptors for
     .open = open_rings,
-    .drain = drain_ring,
+    .operations = &operations,
 };
 
 }  // namespace wt

@@ -2,8 +2,8 @@
 // list of them.
 //
 // The hooks run on the control path. Packets are moved by the stages nic_rx and nic_tx, which call the ethdev
-// that `open` made. A transport that is no ethdev brings the same data and these hooks, and beside them its
-// own functions for the two stages.
+// that `open` made. A transport that is no ethdev brings the same data and these hooks, and its ports their
+// own functions for the two stages (port::queue).
 #pragma once
 
 #include <windtunnel/wire.h>
@@ -30,26 +30,22 @@ struct wire_end {
 struct wire {
     wt_wire about;
 
-    // Required: makes the ethdev of an end and what belongs to it; of both ends where they are opened
+    // Required: makes the port of an end and what belongs to it; of both ends where they are opened
     // together.
     std::vector<port> (*open)(std::span<const wire_end> ends);
 
-    // What is asked of the driver before rte_eth_dev_configure, with notes of what it gives.
+    // Of an ethdev: what is asked of the driver before rte_eth_dev_configure, with notes of what it gives.
     void (*configure)(port &made, const wire_end &end, const rte_eth_dev_info &info,
                       rte_eth_conf &conf) = nullptr;
 
-    // Queues are set up. Without it: start_device.
+    // Queues are set up. Without it an ethdev is started.
     void (*start)(port &made, const wire_end &end) = nullptr;
 
     // The link was looked at for the `looks`th time and is down still.
     void (*await_link)(const port &made, uint32_t looks) = nullptr;
 
-    // Required where mbufs change hands: frees what is on its way to this end; returns how many packets that
-    // were.
-    uint32_t (*drain)(const port &receiver) = nullptr;
-
-    // Without it: close_device.
-    void (*close)(port &made) = nullptr;
+    // What is asked of its ports. `drain` is required where mbufs change hands.
+    const port_operations *operations = &ethdev_operations;
 };
 
 // Defines the wire of a file: WT_WIRE(null) = {.about = {...}, .open = open_null};

@@ -41,6 +41,8 @@ enum wt_wire_flags {
     WT_WIRE_NIC = 1u << 11,        /* "nic": a real NIC, with counters and thresholds of its own */
     WT_WIRE_LEAVES_MAC = 1u << 12, /* "leaves_mac": its MAC is left as it is; frames to any MAC come in */
     WT_WIRE_DENSE_POOL = 1u << 13, /* "dense_pool": its driver needs contiguous mbufs */
+    WT_WIRE_UNFRAMED =
+        1u << 14, /* "unframed": a packet travels from its message header on, without Ethernet, IP and UDP */
 };
 
 enum wt_wire_type {
@@ -75,6 +77,8 @@ struct wt_wire_option {
     const char *example;  /* a value, for a message; may be NULL where there is a fallback */
     const char *timed;    /* WT_WIRE_CHOICE: at this choice frames come at times of their own, from nic_rx's
                              memory; NULL: none */
+    const char *lossy; /* WT_WIRE_CHOICE: at this choice packets may be lost on the way. A wire with such an
+                          option emulates faults and a link only there; NULL: none */
     uint64_t least,
         most; /* WT_WIRE_BYTES, WT_WIRE_COUNT: the range; WT_WIRE_TEXT, WT_WIRE_INTERFACE: `most` letters */
     uint32_t type;     /* enum wt_wire_type */

@@ -106,7 +106,7 @@ class Fake:
         self.check_reads()
         line = fake_numbers.result(self.plan, self.sides, self.at(), reason, windows)
         for part, values in self.changes.items():
-            if isinstance(values, dict):
+            if isinstance(line[part], list):
                 line[part][0] |= values
             else:
                 line[part] = values
@@ -270,6 +270,9 @@ def run(fake: Fake) -> int:
             fake.run()
         case "allocate":
             fake.changes = {"worker_allocations": 12}
+            fake.run()
+        case "read_wrong":
+            fake.changes = {"xstats": {"client": {"wrong pieces read": 4, "dry": 1}}}
             fake.run()
         case unknown:
             raise SystemExit(f"FAKE_ENGINE: no behaviour {unknown!r}")

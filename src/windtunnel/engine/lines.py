@@ -581,7 +581,8 @@ class Result(Line):
     streams: list[StreamLedger] = []
     counters: list[HandlerCounterWindow] = Field(description="over the whole run; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
-        description="what each NIC has counted since its start, by its driver's names, zeros left out; null: no NIC"
+        description="what each port has counted since its start that counts itself (a NIC, by its driver's names; RDMA), zeros left out; "
+        "null: none does"
     )
     pacing: Pacing | None = Field(description="null where no capture is played at its own times")
     worker_allocations: int | None = Field(

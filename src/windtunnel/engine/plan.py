@@ -182,7 +182,9 @@ class Endpoint(Part):
     side: Annotated[Side, cpp("side")]
     ip: Ip
     mac: Mac
-    peer_ip: Ip | None = Field(description="client: where requests go; null on a server")
+    peer_ip: Ip | None = Field(
+        description="client: where requests go; server: where the client is, on a wire without frames; else null"
+    )
     peer_mac: Mac | None = Field(description="null on a client: ask by ARP")
     udp_port: UdpPort = Field(description="of queue 0; queue q listens on udp_port + q")
     peer_udp_port: UdpPort | None

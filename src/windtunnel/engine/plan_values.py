@@ -153,10 +153,12 @@ Trait = Literal[
     "nic",
     "leaves_mac",
     "dense_pool",
+    "unframed",
     "timed",
+    "lossy",
 ]
 """What can be done on a wire and what it does: include/windtunnel/wire.h. `timed`: an option of it makes frames come at times of
-their own."""
+their own. `lossy`: an option of it lets packets be lost on the way."""
 
 SampleEvery = Annotated[int, Field(ge=1, le=65521)]
 PoolSize = Annotated[int, Field(ge=1, le=1 << 22)]

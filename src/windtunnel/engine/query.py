@@ -67,7 +67,7 @@ class Described(BaseModel):
 
 
 class WireOption(Described):
-    """One option of a wire; `default`, `choices`, `timed` and `example` are texts as a plan has them."""
+    """One option of a wire; `default`, `choices`, `timed`, `lossy` and `example` are texts as a plan has them."""
 
     name: str
     scope: Scope
@@ -78,6 +78,7 @@ class WireOption(Described):
     least: int | None
     most: int | None
     timed: str | None
+    lossy: str | None
     frame: bool
     example: str | None
     help: str

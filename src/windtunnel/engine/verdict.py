@@ -2,7 +2,8 @@
 
 Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
 engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, copies wrong, copies never ended,
-no connection, stream reset, no responses, nothing measured, worker allocations, handler wrong, stopped before the end, run directory. Those of `windtunnel.measure.validity` come after them.
+no connection, stream reset, no responses, nothing measured, region wrong, worker allocations, handler wrong, stopped before the end, run directory. Those of
+`windtunnel.measure.validity` come after them.
 """
 
 import signal
@@ -17,6 +18,9 @@ VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 
 WITHOUT_RESPONSE = {"drop", "empty"}
 """Packet handlers that, without a message handler behind them, send no response."""
+
+WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
+"""As a port counts them (engine/wires/rdma/fabric/region.cc)."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,10 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
         if counter.kind == "wrong" and counter.value:
             of = f" of {counter.of}" if counter.of else ""
             yield f"handler wrong: {counter.name}{of}: {counter.value} {counter.unit} ({counter.stage}:{counter.index})"
+    for side, counted in (result.xstats or {}).items():
+        for what in (WRONG_READ, WRONG_WRITTEN):
+            if counted.get(what):
+                yield f"region wrong: {counted[what]} {what}, as the {side} found"
     if result.worker_allocations:
         yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
     if lost or finished.interrupted:

@@ -15,6 +15,7 @@ from windtunnel.host.counters import read_counters
 from windtunnel.host.cpus import Cpus, allowed_cpus, read_cpus
 from windtunnel.host.dpdk import Dpdk, Nic, read_dpdk, read_nics
 from windtunnel.host.memory import Hugepages, Memory, hugepages, read_memory
+from windtunnel.host.rdma import Rdma, read_rdma
 from windtunnel.host.read import Part, Probe, text
 
 __all__ = ["Cpus", "Dpdk", "Facts", "Hugepages", "Memory", "Nic", "Probe", "allowed_cpus", "collect", "hugepages"]
@@ -36,6 +37,7 @@ class Facts(Part):
     dpdk: Dpdk
     nics: list[Nic]
     copy_engines: list[CopyEngine] = Field(default_factory=list)
+    rdma: Rdma = Field(default_factory=lambda: Rdma(library=False, devices=[]))
     raw_sockets: Probe
 
 
@@ -53,6 +55,7 @@ def collect(root: Path = Path("/")) -> Facts:
         dpdk=read_dpdk(root),
         nics=read_nics(root),
         copy_engines=read_copy_engines(root),
+        rdma=read_rdma(root),
         raw_sockets=raw_sockets(),
     )
 

@@ -3,6 +3,7 @@
 from windtunnel.host.facts import Facts
 from windtunnel.host.findings import Finding, size, spans
 from windtunnel.host.memory import Memory
+from windtunnel.host.rdma import Rdma
 
 OLDEST_DPDK = (22, 11)
 OLDEST_KERNEL = (4, 14)  # what DPDK 22.11 asks for
@@ -25,6 +26,7 @@ def judge_system(facts: Facts) -> list[Finding]:
         drivers(facts),
         nics(facts),
         copy_engines(facts),
+        rdma(facts.rdma),
         raw_sockets(facts),
         lockable(facts),
     ]
@@ -209,6 +211,24 @@ def raw_sockets(facts: Facts) -> Finding:
         meaning="scenarios with the kernel as peer (af_packet, af_xdp, tap) cannot run; all others can",
         remedy="sudo ./windtunnel run scenarios/kernel-ping.toml",
     )
+
+
+def rdma(found: Rdma) -> Finding:
+    if not found.library:
+        return Finding(
+            subject="RDMA",
+            value="no libfabric",
+            verdict="fair",
+            meaning='the engine has no wire "rdma"',
+            remedy="sudo apt install libfabric-dev && rm -r build && ./windtunnel quickstart   # builds the engine again",
+        )
+    hinders = [device.hinder for device in found.devices if device.hinder]
+    value = f"libfabric; {', '.join(device.name for device in found.devices) or 'no device'}"
+    if hinders:
+        meaning = f"{'; '.join(hinders)}: software providers alone (tcp, udp, shm)"
+        return Finding(subject="RDMA", value=value, verdict="fair", meaning=meaning, remedy="rdma link; ip address")
+    meaning = "its software providers (tcp, udp, shm)" if not found.devices else "its providers"
+    return Finding(subject="RDMA", value=value, verdict="good", meaning=f'the wire "rdma" has {meaning}')
 
 
 def lockable(facts: Facts) -> Finding:

@@ -57,6 +57,33 @@ def _wire(scenario: Scenario) -> None:
                 f'{what} on the wire "{scenario.wire.kind}"',
                 f"wire.kind = {wires.named('emulates')}, where Windtunnel runs both endpoints; streams alone go on a wire to a peer too",
             )
+        if getattr(scenario.wire, key) is not None and wires.is_reliable(scenario):
+            option = next(option for option in wires.wire_of(scenario).options if option.lossy)
+            raise Refusal(
+                ("wire", key),
+                f'{what} where the wire "{scenario.wire.kind}" is reliable: nothing may be lost there',
+                f'{option.name} = "{option.lossy}", or no {key}',
+            )
+    if wires.has(scenario, "unframed"):
+        _without_frames(scenario)
+
+
+def _without_frames(scenario: Scenario) -> None:
+    """Refuses what needs Ethernet frames."""
+    kind, others = scenario.wire.kind, "a wire that carries Ethernet frames"
+    if scenario.record is not None:
+        raise Refusal(
+            ("record",),
+            f'there is nothing to record on the wire "{kind}": it carries no frames',
+            f"no record, or {others}",
+        )
+    for index, workload in enumerate(scenario.workload):
+        if workload.packet_handler is not None:
+            raise Refusal(
+                ("workload", index, "packet_handler"),
+                f'a packet handler works on frames, and the wire "{kind}" carries none',
+                f"a message handler, or {others}",
+            )
 
 
 def _emulates(scenario: Scenario) -> bool:

@@ -20,15 +20,15 @@ def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket
     """One endpoint with a pool of `pool_size` mbufs; `socket`: where two processes find each other."""
     keys = topology.keys
     client = keys if isinstance(keys, Client) else None
-    server = endpoint(scenario, "server") or Server()
+    peer_ip, peer_port = _peer(scenario, client)
     return plans.Endpoint(
         side=topology.side,
         ip=keys.ip,
         mac=keys.mac,
-        peer_ip=client.peer_ip or server.ip if client else None,
+        peer_ip=peer_ip,
         peer_mac=_peer_mac(scenario, client) if client else None,
         udp_port=keys.port,
-        peer_udp_port=client.peer_port or server.port if client else None,
+        peer_udp_port=peer_port,
         mtu=keys.mtu,
         pool=plans.Pool(
             size=pool_size,
@@ -43,6 +43,15 @@ def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket
         applications=list(topology.applications),
         dispatchers=list(topology.dispatchers),
     )
+
+
+def _peer(scenario: Scenario, client: Client | None) -> tuple[str | None, int | None]:
+    """Where requests go. Where responses go, stands in the frames of requests; on a wire without frames it is where the client is."""
+    server = endpoint(scenario, "server") or Server()
+    if client:
+        return client.peer_ip or server.ip, client.peer_port or server.port
+    asking = endpoint(scenario, "client") if wires.has(scenario, "unframed") else None
+    return (asking.ip, asking.port) if asking else (None, None)
 
 
 def _peer_mac(scenario: Scenario, client: Client) -> str | None:

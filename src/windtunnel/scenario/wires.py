@@ -74,6 +74,16 @@ def is_timed(scenario: Scenario) -> bool:
     return any(value(scenario, option.name) == option.timed for option in options)
 
 
+def is_lossy(scenario: Scenario) -> bool:
+    """Whether an option lets packets be lost on the way."""
+    return any(value(scenario, option.name) == option.lossy for option in wire_of(scenario).options if option.lossy)
+
+
+def is_reliable(scenario: Scenario) -> bool:
+    """Whether an option could let packets be lost, and does not."""
+    return any(option.lossy for option in wire_of(scenario).options) and not is_lossy(scenario)
+
+
 def frame_option(scenario: Scenario) -> WireOption | None:
     """The option that says how long the frames are that the wire itself brings."""
     return next((option for option in wire_of(scenario).options if option.frame), None)
@@ -82,7 +92,8 @@ def frame_option(scenario: Scenario) -> WireOption | None:
 def traits(scenario: Scenario) -> list[Trait]:
     """As the plan has them."""
     timed: list[Trait] = ["timed"] if is_timed(scenario) else []
-    return [*wire_of(scenario).traits, *timed]
+    lossy: list[Trait] = ["lossy"] if is_lossy(scenario) else []
+    return [*wire_of(scenario).traits, *timed, *lossy]
 
 
 def plan_options(scenario: Scenario, endpoint: OptionTable, socket: str | None) -> dict[str, str]:

@@ -40,6 +40,7 @@ SCENARIOS = {
     ),
     "P4 pipelines": ("swx-l2fwd", "swx-exact", "swx-router", "swx-acl"),
     "Links and faults": ("link", "lossy"),
+    "RDMA": ("rdma-rc", "rdma-ud", "rdma-rdm", "rdma-read"),
     "Other processes, hosts and NICs": (
         "two-processes",
         "two-hosts",

@@ -65,6 +65,13 @@ def test_a_step_down_is_found_wherever_it_is(at):
     assert f"from window {at + 1} on" in judged(engine, windows).reasons[0]
 
 
+def test_a_run_whose_peer_goes_at_last_is_not_settled():
+    engine, windows = course(*[1.0] * 8, *[0.0] * 4)
+    found = judged(engine, windows)
+    assert "not settled" in found.reasons[0] and not found.settled.settled
+    assert check(found, "steady").value == 1
+
+
 def test_a_level_of_few_windows_has_no_interval_and_can_be_kept():
     engine, windows = course(*[1.0] * 10, 0.5, 0.5)
     found = judged(engine, windows)

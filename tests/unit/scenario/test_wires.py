@@ -156,6 +156,6 @@ def test_the_resolved_scenario_can_be_run_again(tmp_path):
 
 
 def test_remedies_name_the_wires_that_fit():
-    assert wires.named("both_ends") == '"memif" or "ring"'
+    assert wires.named("both_ends") == '"memif" or "rdma" or "ring"'
     assert '"af_packet"' in wires.named("foreign_peer", without=("process_each",))
     assert "memif" not in wires.named("foreign_peer", without=("process_each",))

@@ -203,8 +203,13 @@ def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -
         mean=seen.last.mean,
         half_width=seen.half_width,
     )
-    value = max([abs(seen.trend)] + [abs(one.mean / seen.last.mean - 1) for one in seen.levels])
+    value = max([abs(seen.trend)] + [_apart(one.mean, seen.last.mean) for one in seen.levels])
     return _Judged(part, state, _words(seen, state, level, part), late, level, value)
+
+
+def _apart(level: float, last: float) -> float:
+    """As a part of the last level; of the other one where nothing came at last, as after the end of a peer."""
+    return abs(level / last - 1) if last else float(level != 0)
 
 
 def _warmed_up(seen: steady.Course, what: What) -> bool:

@@ -1,0 +1,114 @@
+// How the queues of a port find those of the peer. No connection beside the traffic: the library's own
+// requests to connect, or addresses.
+#include <algorithm>
+
+#include "core/refusal.h"
+#include "wires/rdma/fabric/fabric_port.h"
+
+namespace wt {
+
+void fabric_port::listen(fabric_queue_pair &q) {
+    const auto check_free = [&](int error) {
+        if (error == -FI_EADDRINUSE)
+            throw refusal("rdma wire: another program listens at " + dotted(plan_.ip) + " on port " +
+                              std::to_string(plan_.udp_port + q.index),
+                          "stop it, or choose another server.port");
+    };
+    fid_pep *listening = nullptr;
+    const int opened = fi_passive_ep(fabric_.get(), q.offer.get(), &listening, nullptr);
+    check_free(opened);
+    check_fabric(provider_, opened, "opening a passive endpoint");
+    q.listening.reset(listening);
+    check_fabric(provider_, fi_pep_bind(listening, &events_->fid, 0), "binding a passive endpoint");
+    const int listens = fi_listen(listening);
+    check_free(listens);
+    check_fabric(provider_, listens, "listening at " + dotted(plan_.ip));
+}
+
+// A connected client: one attempt. One that fails is told as an event, and the next step tries again.
+void fabric_port::dial(fabric_queue_pair &q) {
+    open_queue(q, q.offer.get());
+    const fabric_address to = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
+    const int error = fi_connect(q.channel.endpoint.get(), to.bytes.data(), nullptr, 0);
+    q.state = error == 0 ? queue_state::connecting : queue_state::idle;
+}
+
+// The server's half of a connection. A queue has one client.
+void fabric_port::accept(const fi_eq_cm_entry &entry) {
+    const fabric_handle<fi_info> offer(entry.info);
+    fabric_queue_pair *const q = queue_of(entry.fid);
+    if (q == nullptr || q->state != queue_state::idle) {
+        if (q != nullptr) fi_reject(q->listening.get(), offer->handle, nullptr, 0);
+        return;
+    }
+    open_queue(*q, offer.get());
+    if (fi_accept(q->channel.endpoint.get(), nullptr, 0) == 0) q->state = queue_state::connecting;
+}
+
+// Unconnected types: a peer need not be there yet. What is sent to it before it is, ends as the type says.
+void fabric_port::find_peer(fabric_queue_pair &q) {
+    const fabric_address peer = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
+    const int inserted = fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
+    if (inserted == 1) q.state = queue_state::up;
+}
+
+fabric_queue_pair *fabric_port::queue_of(fid_t object) {
+    const auto is_its = [&](const fabric_queue_pair &q) {
+        return (q.listening && object == &q.listening->fid) ||
+               (q.channel.endpoint && object == &q.channel.endpoint->fid);
+    };
+    const auto found = std::ranges::find_if(queues_, is_its);
+    return found == queues_.end() ? nullptr : &*found;
+}
+
+void fabric_port::follow(uint32_t event, const fi_eq_cm_entry &entry) {
+    if (event == FI_CONNREQ) return accept(entry);
+    fabric_queue_pair *const q = queue_of(entry.fid);
+    if (q == nullptr) return;
+    if (event == FI_CONNECTED) q->state = queue_state::up;
+    if (event == FI_SHUTDOWN) q->state = queue_state::down;
+}
+
+// An attempt has failed, most often because nobody listens yet; or a connection has broken.
+void fabric_port::take_failed_event() {
+    fi_eq_err_entry failed{};
+    if (fi_eq_readerr(events_.get(), &failed, 0) <= 0) return;
+    fabric_queue_pair *const q = queue_of(failed.fid);
+    if (q != nullptr) q->state = q->state == queue_state::up ? queue_state::down : queue_state::idle;
+}
+
+void fabric_port::read_events() {
+    // a connection's event may have data of the other side behind it
+    alignas(fi_eq_cm_entry) uint8_t entry[sizeof(fi_eq_cm_entry) + 256];
+    uint32_t event = 0;
+    for (ssize_t bytes; (bytes = fi_eq_read(events_.get(), &event, entry, sizeof entry, 0)) != -FI_EAGAIN;) {
+        if (bytes >= static_cast<ssize_t>(sizeof(fi_eq_cm_entry)))
+            follow(event, *reinterpret_cast<const fi_eq_cm_entry *>(entry));
+        else if (bytes == -FI_EAVAIL)
+            take_failed_event();
+        else
+            return;
+    }
+}
+
+void fabric_port::connect() {
+    read_events();
+    for (fabric_queue_pair &q : queues_) {
+        if (q.state != queue_state::idle) continue;
+        if (!connects())
+            find_peer(q);
+        else if (plan_.side == side::client)
+            dial(q);
+    }
+    read_events();
+}
+
+link_state fabric_port::link() {
+    read_events();
+    const auto all = [&](queue_state s) {
+        return std::ranges::all_of(queues_, [s](const fabric_queue_pair &q) { return q.state == s; });
+    };
+    return all(queue_state::up) ? link_state::up : link_state::down;
+}
+
+}  // namespace wt

@@ -1,0 +1,46 @@
+// What libfabric's providers offer for an end, and where its queues and their peers are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "wires/rdma/fabric/handles.h"
+#include "wires/rdma/rdma.h"
+
+namespace wt {
+
+// "127.0.0.1"; `ip` in host byte order.
+std::string dotted(uint32_t ip);
+
+// A queue's address as its provider writes it.
+struct fabric_address {
+    std::vector<uint8_t> bytes;
+};
+
+// Of queue `queue` of an end whose queue 0 is at `ip` and `first_port`.
+fabric_address fabric_address_of(const std::string &provider, uint32_t ip, uint16_t first_port,
+                                 uint16_t queue);
+
+// That an end's address is one of this host's and nobody else's. Sockets exclude a second end by themselves;
+// names in shared memory do not, so that a Unix socket of the same name does, for as long as this lives.
+// Throws refusal.
+class claimed_address {
+  public:
+    explicit claimed_address(const rdma_setup &setup);
+    ~claimed_address();
+    claimed_address(const claimed_address &) = delete;
+    claimed_address &operator=(const claimed_address &) = delete;
+
+  private:
+    int held_ = -1;
+};
+
+// What the provider offers for a queue of this end, bound to its address. A connected client has any port,
+// because its own may still be taken by a connection that has just ended. Throws refusal.
+fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue);
+
+// Gives an endpoint this address, where the provider would make up a name of its own. Before it is enabled.
+int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address);
+
+}  // namespace wt

@@ -1,0 +1,12 @@
+// In place of fabric/ where the engine is built without libfabric.
+#include "core/refusal.h"
+#include "wires/rdma/rdma.h"
+
+namespace wt {
+
+port open_fabric(const rdma_setup &) {
+    throw refusal("rdma wire: this engine was built without libfabric",
+                  "install libfabric-dev (1.17 or later) and build the engine again");
+}
+
+}  // namespace wt

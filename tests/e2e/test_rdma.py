@@ -1,0 +1,116 @@
+"""RDMA over libfabric's software providers: every type and handler in one process, both sides in two, and peers that die."""
+
+import os
+import signal
+
+import pytest
+from children import children
+from real_runs import assert_sound, execute, scenario, stages
+from scenario_tools import SHIPPED
+from sides import met, start
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.query import handlers
+from windtunnel.runs.joined import join
+
+TYPES = ("rc", "ud", "rdm")
+SIDES = {"client": {"ip": "127.0.0.2", "inflight": 512}, "server": {"ip": "127.0.0.1"}}
+
+
+def rdma(kind: str, *workloads: dict, **wire) -> dict:
+    return scenario(*workloads, wire={"kind": "rdma", "type": kind} | wire, **SIDES)
+
+
+def of_messages() -> list[str]:
+    return [handler.name for handler in handlers(find_engine()) if handler.kind == "message"]
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_message_handler_runs_on_each_type(tmp_path, kind):
+    sizes = {"request": 600, "response": 600}
+    names = of_messages()
+    run = execute(tmp_path, rdma(kind, *({"handler": name} | sizes for name in names))).run
+    assert_sound(run)
+    [engine] = run.record.engines
+    assert len(engine.result.messages) == len(names) >= 5
+    assert all(ledger.responses > 0 for ledger in engine.result.messages)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_messages_of_several_packets_arrive_whole(tmp_path, kind):
+    run = execute(tmp_path, rdma(kind, {"handler": "t_app", "request": 6000, "response": 4000}, signal_every=4)).run
+    assert_sound(run)
+    [ledger] = run.record.engines[0].result.messages
+    assert ledger.responses > 0 and ledger.duplicates == 0
+
+
+def test_what_a_full_receive_queue_loses_is_lost_in_the_fabric(tmp_path):
+    """The kernel's socket buffer overflows while the server's one worker handles its messages."""
+    data = rdma("ud", {"handler": "l_app", "request": 1400, "response": 64, "extra_ticks": 100_000, "timeout": "20ms"})
+    data["client"] = {"ip": "127.0.0.2", "rate": "200kpps", "inflight": 16384}
+    run = execute(tmp_path, data, "server.rx_descriptors=64").run
+    [engine] = run.record.engines
+    towards_server = next(ledger for ledger in engine.result.packets if ledger.source == "client")
+    assert towards_server.dropped["in_fabric"] > 0
+    assert towards_server.sent == towards_server.received + towards_server.in_wire + sum(
+        towards_server.dropped.values()
+    )
+    assert all(ledger.missing == 0 for ledger in [*engine.result.packets, *engine.result.mbufs])
+
+
+PIECES = {"handler": "empty", "request": 22, "response": 22}
+
+
+@pytest.mark.parametrize("kind", ["rc", "rdm"])
+@pytest.mark.parametrize("operation", ["read", "write"])
+@pytest.mark.parametrize("piece", ["8B", "4MiB"])
+def test_pieces_of_the_servers_region_are_read_and_written(tmp_path, kind, operation, piece):
+    data = rdma(kind, PIECES | {"timeout": "1min"}, operation=operation, piece=piece, region="16MiB")
+    data["client"] = {"ip": "127.0.0.2", "inflight": 4, "batch": {"app_tx": 4}}
+    run = execute(tmp_path, data, "drain=1min").run
+    assert_sound(run)
+    [engine] = run.record.engines
+    moved = engine.result.xstats["client"]["bytes read" if operation == "read" else "bytes written"]
+    assert moved == engine.result.messages[0].responses * (8 if piece == "8B" else 4 << 20) > 0
+    assert stages(run, "server", "app_rx") and not any(s.objects for s in stages(run, "server", "app_rx"))
+    assert any("the server's stages are idle" in note for note in engine.ready.notes)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_runs_of_two_processes_join(tmp_path, kind):
+    sides = [start(side, SHIPPED / f"rdma-{kind}.toml", tmp_path / side) for side in ("client", "server")]
+    runs = [side.run() for side in sides]
+    for run in runs:
+        assert_sound(run)
+    joined = join(runs)
+    assert joined.record.verdict.valid
+    assert all(crossing.sent >= crossing.received > 100 for crossing in joined.crossings)
+    assert kind == "ud" or all(crossing.sent == crossing.received for crossing in joined.crossings)
+
+
+def test_the_memory_of_another_process_is_read(tmp_path):
+    sides = [start(side, SHIPPED / "rdma-read.toml", tmp_path / side) for side in ("client", "server")]
+    client, server = (side.run() for side in sides)
+    assert_sound(client)
+    assert_sound(server)
+    assert client.record.engines[0].result.xstats["client"]["bytes read"] > 0
+
+
+@pytest.mark.parametrize("kind", ["rc", "ud"])
+@pytest.mark.parametrize("killed", ["client", "server"])
+def test_a_peer_that_is_killed_ends_the_run(tmp_path, kind, killed):
+    file = SHIPPED / f"rdma-{kind}.toml"
+    sides = {side: start(side, file, tmp_path / side, "duration=1min") for side in ("client", "server")}
+    for side in sides.values():
+        side.until(met)
+    victim = sides.pop(killed)
+    [engine] = children(victim.process.pid)
+    os.kill(engine, signal.SIGKILL)
+    [survivor] = sides.values()
+    code, said = survivor.ended()
+    victim.ended()
+    assert code == 1, said
+    run = survivor.run()
+    assert "peer lost: the engine saw the other side go" in run.record.verdict.reasons
+    [engine] = run.record.engines
+    assert all(ledger.missing == 0 for ledger in [*engine.result.mbufs, *engine.result.messages])
