@@ -184,7 +184,7 @@ TEST_P(RdmaTypes, CarryMessagesBothWaysOnEachQueue) {
 }
 
 TEST_P(RdmaTypes, GoOnForLongerThanTheirQueuesAreDeep) {
-    open_with({{"type", GetParam()}, {"inline", "0"}});
+    open_with({{"type", GetParam()}, {"inline", "0"}, {"signal_every", "256"}});  // deeper than the queue
     ASSERT_TRUE(link_up());
     for (uint32_t round = 0; round < 50; round++) {
         ASSERT_EQ(send(client, 0, make(client, 16, 200, round * 16)), 16u);
