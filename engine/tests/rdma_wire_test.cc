@@ -13,6 +13,7 @@
 #include "valid_plan.h"
 #include "wires/port.h"
 #include "wires/rdma/posted.h"
+#include "wires/rdma/rdma.h"
 #include "wires/rdma/region.h"
 #include "wires_tools.h"
 
@@ -71,6 +72,27 @@ struct Rdma : testing::Test {
             return "";
         } catch (const refusal &r) {
             return std::string(r.what()) + "; " + r.remedy();
+        }
+    }
+
+    // Why a client ends that waits for its link beside a server.
+    std::string refusal_to(std::vector<port> &late) {
+        struct both {
+            port &server;
+            int looks = 0;
+        } waiting{ports.back()};
+        try {
+            wait_for_links(
+                late,
+                [](void *w) {
+                    both &b = *static_cast<both *>(w);
+                    b.server.operations->link(b.server);
+                    return ++b.looks < 200;
+                },
+                &waiting);
+            return "";
+        } catch (const refusal &r) {
+            return r.what();
         }
     }
 
@@ -162,7 +184,7 @@ TEST_P(RdmaTypes, CarryMessagesBothWaysOnEachQueue) {
 }
 
 TEST_P(RdmaTypes, GoOnForLongerThanTheirQueuesAreDeep) {
-    open_with({{"type", GetParam()}, {"inline", "0"}});
+    open_with({{"type", GetParam()}, {"inline", "0"}, {"signal_every", "256"}});  // deeper than the queue
     ASSERT_TRUE(link_up());
     for (uint32_t round = 0; round < 50; round++) {
         ASSERT_EQ(send(client, 0, make(client, 16, 200, round * 16)), 16u);
@@ -328,10 +350,36 @@ TEST_F(Rdma, TwoClientsOfOneServerAreOneTooMany) {
     plan second = read;
     second.endpoints.erase(second.endpoints.begin() + server);
     std::vector<port> late = open_ports(second, pools);
-    int looks = 0;
-    EXPECT_FALSE(wait_for_links(late, [](void *n) { return ++*static_cast<int *>(n) < 20; }, &looks));
+    EXPECT_TRUE(contains(refusal_to(late), "the server has another client already"));
     EXPECT_EQ(ports[server].operations->link(ports[server]), link_state::up);
     close_ports(late);
+}
+
+TEST_F(Rdma, AClientOfAnotherFileIsToldAndTheServerWaitsForTheRightOne) {
+    open_with({{"type", "rc"}});
+    std::vector<port> right = {std::move(ports[client])};
+    ports.erase(ports.begin() + client);
+    plan other = read;
+    other.endpoints.erase(other.endpoints.begin() + server);
+    other.hash = "another";
+    std::vector<port> late = open_ports(other, pools);
+    EXPECT_TRUE(contains(refusal_to(late), "the server has another plan: "));
+    close_ports(late);
+    ports.insert(ports.begin(), std::move(right[0]));
+    EXPECT_TRUE(link_up());
+}
+
+TEST(Greeting, SaysWhoFits) {
+    const std::string ours = greeting_of(std::string(64, 'a'));
+    EXPECT_LE(greeting_of(std::string(64, 'a')).size(), 64u);
+    EXPECT_EQ(objection_to(ours, ours), "");
+    EXPECT_EQ(objection_to(ours, "wt1 9.9.9 " + std::string(32, 'a')),
+              "the server's release is 9.9.9, this one " WT_VERSION);
+    EXPECT_EQ(objection_to(ours, greeting_of(std::string(64, 'b'))),
+              "the server has another plan: bbbbbbbbbbbb, this side has aaaaaaaaaaaa");
+    for (const char *stray : {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa"})
+        EXPECT_EQ(objection_to(ours, stray),
+                  "what listens at the server's address is no Windtunnel of this kind");
 }
 
 TEST_F(Rdma, RefusesWhatItCannotDo) {

@@ -59,8 +59,12 @@ std::vector<wire_end> ends_of(const plan &p, const std::vector<rte_mempool *> &p
     for (size_t i = 0; i < p.endpoints.size(); i++) {
         const endpoint_plan &e = p.endpoints[i];
         const wire &kind = wire_of(e);
-        ends.push_back(
-            {kind, e, i, pools[i], {std::string(kind.about.name) + " wire", kind.about, e.port.options}});
+        ends.push_back({kind,
+                        e,
+                        i,
+                        pools[i],
+                        {std::string(kind.about.name) + " wire", kind.about, e.port.options},
+                        p.hash});
         check_limits(ends.back());
     }
     return ends;

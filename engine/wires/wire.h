@@ -23,7 +23,8 @@ struct wire_end {
     const endpoint_plan &plan;
     size_t index;  // in the plan: it makes device names unique
     rte_mempool *pool;
-    wire_values values;  // of all options
+    wire_values values;            // of all options
+    const std::string &plan_hash;  // the same on both sides of a run
 };
 
 // All hooks throw refusal. Those without "required" may be left out.

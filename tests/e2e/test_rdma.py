@@ -21,6 +21,10 @@ def rdma(kind: str, *workloads: dict, **wire) -> dict:
     return scenario(*workloads, wire={"kind": "rdma", "type": kind} | wire, **SIDES)
 
 
+def waits_for_link(record) -> bool:
+    return bool(record.engines) and any(phase.name == "waiting for the link" for phase in record.engines[0].phases)
+
+
 def of_messages() -> list[str]:
     return [handler.name for handler in handlers(find_engine()) if handler.kind == "message"]
 
@@ -86,6 +90,18 @@ def test_runs_of_two_processes_join(tmp_path, kind):
     assert joined.record.verdict.valid
     assert all(crossing.sent >= crossing.received > 100 for crossing in joined.crossings)
     assert kind == "ud" or all(crossing.sent == crossing.received for crossing in joined.crossings)
+
+
+def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one(tmp_path):
+    file = SHIPPED / "rdma-rc.toml"
+    server = start("server", file, tmp_path / "server")
+    server.until(waits_for_link)
+    other = start("client", file, tmp_path / "other", "seed=2")
+    code, said = other.ended()
+    assert code == 2 and "the server has another plan: " in said and "the same file with the same --set" in said
+    client = start("client", file, tmp_path / "client")
+    for side in (client, server):
+        assert_sound(side.run())
 
 
 def test_the_memory_of_another_process_is_read(tmp_path):

@@ -23,6 +23,7 @@ from windtunnel.scenario.nics import devices, far_nics
 from windtunnel.scenario.one_side import OneSide, check_one_side
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.quantities import write
+from windtunnel.scenario.receives import few_receives
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
 from windtunnel.scenario.stream_sizes import interrupted_above_ns
@@ -271,6 +272,7 @@ def _notes(decided: _Decided) -> list[str]:
     notes += _copiers(decided)
     notes += _modelled(decided.scenario)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
+    notes += few_receives(decided.scenario)
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on hugepages")
     return [*notes, *unseen_phases(decided.scenario)]

@@ -63,6 +63,19 @@ def test_both_sides_may_have_one_address_with_other_ports(tmp_path):
     resolve(loaded(tmp_path, RDMA, *same, "client.port=4002", "server.port=4000"), machine())
 
 
+@pytest.mark.parametrize(("kind", "fate"), [("rc", "wait in the provider"), ("ud", "are lost")])
+def test_more_packets_in_flight_than_receives_are_a_note(tmp_path, kind, fate):
+    def notes(*sets):
+        found = resolve(loaded(tmp_path, RDMA, f"wire.type={kind}", *sets), machine()).notes
+        return [note for note in found if "on their way" in note]
+
+    assert notes("server.rx_descriptors=32") == []
+    assert notes("server.rx_descriptors=16") == [
+        f"up to 32 packets may be on their way to the server, which posts 16 receives: the others {fate}"
+    ]
+    assert ["96 packets" in note for note in notes("client.rx_descriptors=64", "workload.0.response=4KiB")] == [True]
+
+
 def test_posted_mbufs_are_in_the_demand(tmp_path):
     def pool(*sets):
         return resolve(loaded(tmp_path, RDMA, *sets), machine()).plans[0].endpoints[0].pool.size

@@ -7,6 +7,12 @@
 
 namespace wt {
 
+namespace {
+
+const std::string busy_greeting = "busy";
+
+}  // namespace
+
 void fabric_port::listen(fabric_queue_pair &q) {
     const auto check_free = [&](int error) {
         if (error == -FI_EADDRINUSE)
@@ -29,16 +35,20 @@ void fabric_port::listen(fabric_queue_pair &q) {
 void fabric_port::dial(fabric_queue_pair &q) {
     open_queue(q, q.offer.get());
     const fabric_address to = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
-    const int error = fi_connect(q.channel.endpoint.get(), to.bytes.data(), nullptr, 0);
+    const int error =
+        fi_connect(q.channel.endpoint.get(), to.bytes.data(), greeting_.data(), greeting_.size());
     q.state = error == 0 ? queue_state::connecting : queue_state::idle;
 }
 
-// The server's half of a connection. A queue has one client.
-void fabric_port::accept(const fi_eq_cm_entry &entry) {
+// The server's half of a connection. A queue has one client, of this release and file.
+void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
     const fabric_handle<fi_info> offer(entry.info);
     fabric_queue_pair *const q = queue_of(entry.fid);
-    if (q == nullptr || q->state != queue_state::idle) {
-        if (q != nullptr) fi_reject(q->listening.get(), offer->handle, nullptr, 0);
+    if (q == nullptr) return;
+    const bool busy = q->state != queue_state::idle;
+    if (busy || !objection_to(said, greeting_).empty()) {
+        const std::string answer = busy ? busy_greeting : greeting_;
+        fi_reject(q->listening.get(), offer->handle, answer.data(), answer.size());
         return;
     }
     open_queue(*q, offer.get());
@@ -61,8 +71,8 @@ fabric_queue_pair *fabric_port::queue_of(fid_t object) {
     return found == queues_.end() ? nullptr : &*found;
 }
 
-void fabric_port::follow(uint32_t event, const fi_eq_cm_entry &entry) {
-    if (event == FI_CONNREQ) return accept(entry);
+void fabric_port::follow(uint32_t event, const fi_eq_cm_entry &entry, const std::string &said) {
+    if (event == FI_CONNREQ) return accept(entry, said);
     fabric_queue_pair *const q = queue_of(entry.fid);
     if (q == nullptr) return;
     if (event == FI_CONNECTED) q->state = queue_state::up;
@@ -71,10 +81,17 @@ void fabric_port::follow(uint32_t event, const fi_eq_cm_entry &entry) {
 
 // An attempt has failed, most often because nobody listens yet; or a connection has broken.
 void fabric_port::take_failed_event() {
+    char data[64];
     fi_eq_err_entry failed{};
+    failed.err_data = data;
+    failed.err_data_size = sizeof data;
     if (fi_eq_readerr(events_.get(), &failed, 0) <= 0) return;
     fabric_queue_pair *const q = queue_of(failed.fid);
-    if (q != nullptr) q->state = q->state == queue_state::up ? queue_state::down : queue_state::idle;
+    if (q == nullptr) return;
+    if (q->state == queue_state::connecting && failed.err_data_size > 0)
+        refused_ =
+            objection_to(greeting_, {static_cast<const char *>(failed.err_data), failed.err_data_size});
+    q->state = q->state == queue_state::up ? queue_state::down : queue_state::idle;
 }
 
 void fabric_port::read_events() {
@@ -82,8 +99,10 @@ void fabric_port::read_events() {
     alignas(fi_eq_cm_entry) uint8_t entry[sizeof(fi_eq_cm_entry) + 256];
     uint32_t event = 0;
     for (ssize_t bytes; (bytes = fi_eq_read(events_.get(), &event, entry, sizeof entry, 0)) != -FI_EAGAIN;) {
-        if (bytes >= static_cast<ssize_t>(sizeof(fi_eq_cm_entry)))
-            follow(event, *reinterpret_cast<const fi_eq_cm_entry *>(entry));
+        constexpr auto fixed = static_cast<ssize_t>(sizeof(fi_eq_cm_entry));
+        if (bytes >= fixed)
+            follow(event, *reinterpret_cast<const fi_eq_cm_entry *>(entry),
+                   {reinterpret_cast<const char *>(entry) + fixed, static_cast<size_t>(bytes - fixed)});
         else if (bytes == -FI_EAVAIL)
             take_failed_event();
         else
@@ -93,6 +112,10 @@ void fabric_port::read_events() {
 
 void fabric_port::connect() {
     read_events();
+    if (!refused_.empty())
+        throw refusal("rdma wire: " + refused_,
+                      "run the same file with the same --set and one release of Windtunnel on both sides, "
+                      "one client at a time");
     for (fabric_queue_pair &q : queues_) {
         if (q.state != queue_state::idle) continue;
         if (!connects())

@@ -62,11 +62,11 @@ class fabric_port final : public rdma_port {
     // connect.cc
     void listen(fabric_queue_pair &q);
     void dial(fabric_queue_pair &q);
-    void accept(const fi_eq_cm_entry &entry);
+    void accept(const fi_eq_cm_entry &entry, const std::string &said);
     void find_peer(fabric_queue_pair &q);
     void read_events();
     void take_failed_event();
-    void follow(uint32_t event, const fi_eq_cm_entry &entry);
+    void follow(uint32_t event, const fi_eq_cm_entry &entry, const std::string &said);
     fabric_queue_pair *queue_of(fid_t object);
 
     const claimed_address address_;
@@ -74,6 +74,8 @@ class fabric_port final : public rdma_port {
     rte_mempool *const pool_;
     const rdma_type type_;
     const std::string provider_;
+    const std::string greeting_;
+    std::string refused_;  // by the server, in words
     const uint32_t inline_bytes_, signal_every_;
     const rdma_operation operation_;
     const region_shape region_;
