@@ -60,6 +60,7 @@ struct stream_rig : rig {
         f.signals.sending = false;
         loops(300);
         for (int i = 0; i < 10'000 && streams_unfinished(f); i++) loops(10);
+        loops(50);  // the server's word, too
     }
 
     stream &of(size_t endpoint) { return *app(endpoint).tcp; }
