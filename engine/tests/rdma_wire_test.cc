@@ -369,13 +369,13 @@ TEST_F(Rdma, AClientOfAnotherFileIsToldAndTheServerWaitsForTheRightOne) {
     EXPECT_TRUE(link_up());
 }
 
-TEST(Greeting, SaysWhoFits) {
-    const std::string ours = greeting_of(std::string(64, 'a'));
-    EXPECT_LE(greeting_of(std::string(64, 'a')).size(), 64u);
+TEST(Introduction, SaysWhoFits) {
+    const std::string ours = introduction_of(std::string(64, 'a'));
+    EXPECT_LE(introduction_of(std::string(64, 'a')).size(), 64u);
     EXPECT_EQ(objection_to(ours, ours), "");
     EXPECT_EQ(objection_to(ours, "wt1 9.9.9 " + std::string(32, 'a')),
               "the server's release is 9.9.9, this one " WT_VERSION);
-    EXPECT_EQ(objection_to(ours, greeting_of(std::string(64, 'b'))),
+    EXPECT_EQ(objection_to(ours, introduction_of(std::string(64, 'b'))),
               "the server has another plan: bbbbbbbbbbbb, this side has aaaaaaaaaaaa");
     for (const char *stray : {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa"})
         EXPECT_EQ(objection_to(ours, stray),

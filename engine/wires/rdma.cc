@@ -106,7 +106,7 @@ std::vector<port> open_rdma(std::span<const wire_end> ends) {
                               type,
                               static_cast<uint32_t>(end.values.number("inline")),
                               static_cast<uint32_t>(end.values.number("signal_every")),
-                              greeting_of(end.plan_hash),
+                              introduction_of(end.plan_hash),
                               operation_of(end, type, region),
                               region};
     std::vector<port> made;

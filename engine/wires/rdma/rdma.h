@@ -20,9 +20,9 @@ enum class rdma_operation : uint8_t { send, read, write };
 
 // What a client says with its request to connect, at most 64 bytes: release and file. Libraries carry so
 // many.
-std::string greeting_of(const std::string &plan_hash);
+std::string introduction_of(const std::string &plan_hash);
 
-// Why two ends with these greetings do not fit, from the view of the client; "" where they do.
+// Why two ends with these introductions do not fit, from the view of the client; "" where they do.
 std::string objection_to(const std::string &client, const std::string &server);
 
 // One end, as its options say.
@@ -30,9 +30,9 @@ struct rdma_setup {
     const wire_end &end;
     std::string provider;
     rdma_type type;
-    uint32_t inline_bytes;  // messages up to this are copied when they are posted
-    uint32_t signal_every;  // of the other sends only every so manieth reports its completion
-    std::string greeting;   // that the other side of the run has, too
+    uint32_t inline_bytes;     // messages up to this are copied when they are posted
+    uint32_t signal_every;     // of the other sends only every so manieth reports its completion
+    std::string introduction;  // that the other side of the run has, too
     rdma_operation operation;
     region_shape region;  // of READ and WRITE
 };

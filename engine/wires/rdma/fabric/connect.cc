@@ -9,7 +9,7 @@ namespace wt {
 
 namespace {
 
-const std::string busy_greeting = "busy";
+const std::string busy_introduction = "busy";
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void fabric_port::dial(fabric_queue_pair &q) {
     open_queue(q, q.offer.get());
     const fabric_address to = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
     const int error =
-        fi_connect(q.channel.endpoint.get(), to.bytes.data(), greeting_.data(), greeting_.size());
+        fi_connect(q.channel.endpoint.get(), to.bytes.data(), introduction_.data(), introduction_.size());
     q.state = error == 0 ? queue_state::connecting : queue_state::idle;
 }
 
@@ -46,9 +46,9 @@ void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
     fabric_queue_pair *const q = queue_of(entry.fid);
     if (q == nullptr) return;
     const bool busy = q->state != queue_state::idle;
-    if (busy || !objection_to(said, greeting_).empty()) {
-        const std::string answer = busy ? busy_greeting : greeting_;
-        fi_reject(q->listening.get(), offer->handle, answer.data(), answer.size());
+    if (busy || !objection_to(said, introduction_).empty()) {
+        const std::string reply = busy ? busy_introduction : introduction_;
+        fi_reject(q->listening.get(), offer->handle, reply.data(), reply.size());
         return;
     }
     open_queue(*q, offer.get());
@@ -90,7 +90,7 @@ void fabric_port::take_failed_event() {
     if (q == nullptr) return;
     if (q->state == queue_state::connecting && failed.err_data_size > 0)
         refused_ =
-            objection_to(greeting_, {static_cast<const char *>(failed.err_data), failed.err_data_size});
+            objection_to(introduction_, {static_cast<const char *>(failed.err_data), failed.err_data_size});
     q->state = q->state == queue_state::up ? queue_state::down : queue_state::idle;
 }
 

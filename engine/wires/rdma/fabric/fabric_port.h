@@ -74,7 +74,7 @@ class fabric_port final : public rdma_port {
     rte_mempool *const pool_;
     const rdma_type type_;
     const std::string provider_;
-    const std::string greeting_;
+    const std::string introduction_;
     std::string refused_;  // by the server, in words
     const uint32_t inline_bytes_, signal_every_;
     const rdma_operation operation_;

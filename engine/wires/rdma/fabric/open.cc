@@ -11,7 +11,7 @@ fabric_port::fabric_port(const rdma_setup &setup, port &made)
       pool_(setup.end.pool),
       type_(setup.type),
       provider_(setup.provider),
-      greeting_(setup.greeting),
+      introduction_(setup.introduction),
       inline_bytes_(setup.inline_bytes),
       signal_every_(type_ == rdma_type::rc && setup.operation == rdma_operation::send ? setup.signal_every
                                                                                       : 1),

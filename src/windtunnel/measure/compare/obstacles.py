@@ -24,7 +24,8 @@ def invalid(point: Point) -> list[str]:
 
 def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Why these valid runs cannot be compared; empty where they can."""
-    words = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in a[0].identity]
+    kept = [what for what in a[0].identity if what != "wire" or not _frames_or_none(a, b)]
+    words = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in kept]
     words += [_one_sided(a, b)]
     shared = a[0].modes.keys() & b[0].modes.keys()
     words += [
@@ -43,7 +44,14 @@ def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
         _differs("accounting", map(_accounting, a), map(_accounting, b)),
         _differs("question", map(_question, a), map(_question, b)),
     ]
+    if _frames_or_none(a, b):
+        words.append(_differs("wire", [r.identity["wire"] for r in a], [r.identity["wire"] for r in b]))
     return [*(f"another {each}" for each in words if each), *_other_builds(a, b), *_relaxed(a, b)]
+
+
+def _frames_or_none(a: Sequence[Reading], b: Sequence[Reading]) -> bool:
+    """Whether one side's wire carries frames and the other's does not: then the comparison asks what that makes of a scenario."""
+    return {reading.unframed for reading in a} == {not reading.unframed for reading in b}
 
 
 def _relaxed(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:

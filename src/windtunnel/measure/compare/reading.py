@@ -62,6 +62,8 @@ class Reading:
     """Workload -> share of the messages due that were lost or not sent."""
     relaxed: list[str] = field(default_factory=list)
     """Validity limits that its scenario relaxed."""
+    unframed: bool = False
+    """Its wire carries packets without frames."""
     included: list[str] = field(default_factory=list)
     """Why it is invalid, where its rejected metrics are compared all the same."""
 
@@ -89,6 +91,7 @@ def read(path: Path, include_invalid: bool = False) -> Reading:
         values=dict(values_of(run)) if valid else {},
         not_forwarded={row.workload: _share_not_forwarded(row) for row in rows.workloads} if rows else {},
         relaxed=record.relaxed,
+        unframed=any("unframed" in e.port.traits for engine in record.engines for e in engine.plan.endpoints),
         included=list(record.verdict.reasons) if valid else [],
     )
 

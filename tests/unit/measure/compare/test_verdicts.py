@@ -143,6 +143,22 @@ def test_incomparable_runs_are_named(tmp_path, changes, words):
     assert comparison.points[0].measures == []
 
 
+def test_a_wire_without_frames_may_stand_beside_one_with_frames(tmp_path):
+    def on_rdma():
+        plan = sample.plan()
+        without = {"wire": "rdma", "traits": ["server", "client", "both_ends", "unframed"]}
+        endpoints = [e.model_copy(update={"port": e.port.model_copy(update=without)}) for e in plan.endpoints]
+        return plan.model_copy(update={"endpoints": endpoints})
+
+    made(tmp_path / "a", 6.0)
+    made(tmp_path / "b", 6.0, 10, plan=on_rdma())
+    comparison = compared(tmp_path / "a", tmp_path / "b")
+    assert only(comparison).verdict != "cannot be compared" and comparison.points[0].measures
+    assert "another wire: A ring, B rdma" in comparison.warnings
+    made(tmp_path / "c", 6.0, 10, plan=on_rdma())
+    assert not [w for w in compared(tmp_path / "b", tmp_path / "c").warnings if "wire" in w]
+
+
 def test_another_question_or_accounting_is_a_warning(tmp_path):
     a = made(tmp_path / "a", 6.0)
     b = made(tmp_path / "b", 6.0, 10, question="how?", plan=sample.plan(level="cycles"))

@@ -7,9 +7,9 @@ namespace {
 constexpr size_t digits = 32;  // of the plan's hash: two plans with the same ones are not met by chance
 
 // "wt1 0.6.0 5e1f...": its three words.
-struct greeting {
+struct introduction {
     std::string mark, release, plan;
-    explicit greeting(const std::string &text) {
+    explicit introduction(const std::string &text) {
         const size_t first = text.find(' '),
                      second = first == std::string::npos ? first : text.find(' ', first + 1);
         mark = text.substr(0, first);
@@ -21,13 +21,13 @@ struct greeting {
 
 }  // namespace
 
-std::string greeting_of(const std::string &plan_hash) {
+std::string introduction_of(const std::string &plan_hash) {
     return std::string("wt1 ") + std::string(WT_VERSION).substr(0, 24) + " " + plan_hash.substr(0, digits);
 }
 
 std::string objection_to(const std::string &client, const std::string &server) {
     if (server == "busy") return "the server has another client already";
-    const greeting ours(client), theirs(server);
+    const introduction ours(client), theirs(server);
     if (theirs.mark != ours.mark || theirs.plan.empty())
         return "what listens at the server's address is no Windtunnel of this kind";
     if (theirs.release != ours.release)
