@@ -302,5 +302,7 @@ int main(int argc, char **argv) {
     const uint64_t trips = go(&ends[0], &ends[1], inflight, start + (uint64_t)(seconds * 1e9));
     printf("{\"round_trips\": %" PRIu64 ", \"ns\": %" PRIu64 ", \"preempted_ns\": %" PRIu64 "}\n", trips,
            now_ns() - start, preempted_ns() - waited);
+    for (int i = 0; i < 2; i++)
+        fi_close(&ends[i].endpoint->fid); /* shm leaves a file of its name otherwise */
     return 0;
 }
