@@ -181,6 +181,8 @@ static int run(const arguments &a) {
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of write(), not a reason to end
     std::signal(SIGXFSZ, SIG_IGN);  // likewise a file that reached its size limit
+    // A library behind libfabric (PSM) takes these when it is loaded and exits with 1: a crash has its name.
+    for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) std::signal(fatal, SIG_DFL);
     try {
         return wt::run(wt::read_arguments(argc, argv));
     } catch (const wt::refusal &r) {

@@ -11,6 +11,7 @@
 namespace wt {
 application::application() = default;
 application::~application() = default;
+void stream_deleter::operator()(stream *) const {}  // no application here has one
 }  // namespace wt
 
 namespace {
