@@ -7,7 +7,7 @@ engine, whose thread has the other CPU. It first compares all bytes of a round.
 Unpacking: requests of 256 KiB are cut into packets on one worker, as in studies/copy-unpack.toml; `pipelined` beside `wait_all` with the
 software engine over `ring`, `zero` beside copies by the CPU over `memif`, where each side has a core of its own.
 
-Modelled: the copier `model` beside `cpu`, on one worker. First it is fed with this host's CPU: what a copy of three sizes costs is the
+Modelled: the copier `model` beside `cpu`, on one worker. First it is fed with this host's CPU: what a copy of five sizes costs is the
 time of a packet with `cpu` less that with an engine that costs nothing; at three sizes between them `model` must be as fast as `cpu`.
 Then it is fed with the published figures of Intel DSA, for the gains of the guide that Windtunnel's copies come from (mTCP on a 4th Gen
 Xeon, one DSA device): +80% by unpacking into packets of 4096 B, +60% end to end by asynchronous copies at sends of 1 MB.
@@ -48,12 +48,14 @@ HEADERS = 44
 SCENARIO = "../../scenarios/copy-dma.toml"
 UNPACKING = {"window": "100ms", "client.inflight": "8", "client.batch.app_tx": "8", "workload.0.request": "256KiB"}
 NOT_BELOW = Goal(1.0, "at least")
-CURVE, HELD_OUT, UNALIGNED = (512, 2048, 8192), (1024, 3072, 4096), (1460,)
+CURVE, HELD_OUT, UNALIGNED = (512, 768, 1536, 2048, 8192), (1024, 3072, 4096), (1460,)
 """A curve is of the size alone: where bytes lie to a cache line is not in it."""
 NEAR = Goal(5, "at most")
 TIMED = {"accounting.level": "cycles", "accounting.interrupted_above": "1ms"}
 """All loops, also those with a burst of large copies."""
-END_TO_END = {"workload.0.request": "1MiB", "workload.0.handler": "t_app"}
+STREAM = "../../scenarios/stream.toml"
+STREAMING = {"window": "100ms", "workload.0.scan": "false"}
+"""Writes of 1 MiB between two ends of ours; the receiver reads no byte."""
 DSA = "dsa-spr"
 GB, GBIT = 1e9, 1e9 / 8
 
@@ -168,8 +170,8 @@ def _fed_with_dsa(session: Session) -> list[Result]:
         for payload in PAYLOADS
         for way in ("wait_all", "pipelined")
     ]
-    end_to_end = _beside_cpu(session, 8192, _by_model(DSA), END_TO_END)
-    named = [*unpacked, ("dsa, end to end, requests of 1 MiB", end_to_end)]
+    streamed = _in_turns_with_cpu(session, STREAM, STREAMING, _by_model(DSA))
+    named = [*unpacked, ("dsa, a stream of writes of 1 MiB", streamed)]
     return [compared(session, name, rounds, "model", "cpu", "Gbit/s", GBIT, as_result=gain) for name, rounds in named]
 
 
@@ -177,12 +179,17 @@ def _by_model(profile: str, way: str = "pipelined") -> str:
     return f'{{ engine = "model", way = "{way}", options = {{ profile = "{profile}" }} }}'
 
 
-def _beside_cpu(session: Session, payload: int, copies: str, more: Mapping[str, str] = {}) -> Rounds:
-    mtu, core = str(payload + HEADERS), f"[{session.cpu}]"
-    sets = {"client.mtu": mtu, "server.mtu": mtu, "client.cores": core, "server.cores": core} | UNPACKING | TIMED | more
+def _beside_cpu(session: Session, payload: int, copies: str) -> Rounds:
+    mtu = str(payload + HEADERS)
+    return _in_turns_with_cpu(session, SCENARIO, UNPACKING | {"client.mtu": mtu, "server.mtu": mtu}, copies)
+
+
+def _in_turns_with_cpu(session: Session, scenario: str, sets: Mapping[str, str], copies: str) -> Rounds:
+    core = f"[{session.cpu}]"
+    on_one_worker = {"client.cores": core, "server.cores": core} | TIMED | sets
 
     def take(of: str) -> Sample:
-        return session.run(SCENARIO, sets | {"workload.0.copies": of}).copied_in_timed_calls()
+        return session.run(scenario, on_one_worker | {"workload.0.copies": of}).copied_in_timed_calls()
 
     contestants = {"model": copies, "cpu": '{ engine = "cpu" }'}
     return session.in_turns({name: lambda of=of: take(of) for name, of in contestants.items()}, "Gbit/s", GBIT)

@@ -4,19 +4,33 @@ Both ends are ours and on one worker over `ring`, without checksums, and the rec
 the send buffer. Each round asks bench/raw_copies.cc for the two rates of bare copies of that size, and runs the stream with the copies
 made by the CPU and by DPDK's software engine, whose thread has the other CPU. With s, the share of copies in the run by the CPU, the bound of
 the gain is 1 / max(1 - s, s x CPU rate / engine rate): either the core is rid of its copies, or the engine is busy (Amdahl's law).
+
+Beside the kernel's TCP: writes of 1 MiB from the measured core to a socket in a network namespace, over the veth of
+scenarios/stream-to-kernel.sh, which must not be in use. A program on the other CPU reads both streams and looks at no byte. The kernel's
+sender has the segmentation offload that veth gives it. Needs root.
 """
 
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from copies import BATCH, DEPTH, GBIT, RAW_MIB, SIZES
 from harness.engine_run import EngineRun
 from harness.main import main
+from harness.noise import Steal
 from harness.program import Program
 from harness.results import Result
-from harness.sample import Sample
+from harness.sample import Sample, rate
 from harness.session import Rounds, Session, busy_host, compared
 from harness.statistics import Goal, interval, judge
 
+from windtunnel.errors import UserError
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.rows import CopyRow
 
@@ -27,6 +41,15 @@ GAIN = Goal(0.9, "at least", aim=1.0)
 SHARE = Goal(1.0, "at most")
 """Percent of the core."""
 GOALS_AT = "1 MiB"
+
+TO_KERNEL = "../../scenarios/stream-to-kernel.toml"
+VETH = Path(__file__).resolve().parents[1] / "scenarios/stream-to-kernel.sh"
+SINK = Path(__file__).with_name("socket_sink.py")
+NAMESPACE, INTERFACE = "wt-ping", "wt0"
+SINK_AT, KERNEL_AT = ("10.77.0.1", 9000), "10.77.0.3/24"
+"""The kernel's own stream leaves from an address beside the engine's, on the same interface."""
+WRITE, SOURCE = 1 << 20, 128 << 20
+"""Of stream-to-kernel.toml, for the kernel's sender."""
 
 
 def gains(session: Session) -> list[Result]:
@@ -86,6 +109,56 @@ def _share(session: Session, name: str, rounds: Rounds, goal: Goal | None) -> Re
     )
 
 
+def beside_kernel(session: Session) -> list[Result]:
+    if session.other_cpu is None or os.geteuid() != 0:
+        session.log("streams beside the kernel's: skipped, they need a second CPU and root")
+        return []
+    source = os.urandom(SOURCE)
+
+    def ours() -> Sample:
+        return session.run(TO_KERNEL, {"client.cores": f"[{session.cpu}]", "window": "100ms"}).copied()
+
+    with _sink(session.other_cpu):
+        contestants = {"stream": ours, "kernel": lambda: _kernel(session, source)}
+        rounds = session.in_turns(contestants, "Gbit/s", GBIT)
+    return [compared(session, "a stream by the kernel's, over a veth", rounds, "stream", "kernel", "Gbit/s", GBIT)]
+
+
+@contextmanager
+def _sink(cpu: int) -> Iterator[None]:
+    """The veth with its namespace, an address for the kernel's sender, and the program that reads what is sent to it."""
+    subprocess.run([VETH, "up"], check=True)
+    try:
+        subprocess.run(["ip", "address", "add", KERNEL_AT, "dev", INTERFACE], check=True)
+        command = ["ip", "netns", "exec", NAMESPACE, sys.executable, SINK, str(SINK_AT[1]), str(cpu)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sink:
+            try:
+                assert sink.stdout is not None
+                if not sink.stdout.readline():
+                    raise UserError("the sink of the streams does not listen")
+                yield
+            finally:
+                sink.terminate()
+    finally:
+        subprocess.run([VETH, "down"], check=True)
+
+
+def _kernel(session: Session, source: bytes) -> Sample:
+    """Writes of the kernel's stream, on the measured core."""
+    cpus, parts, written = os.sched_getaffinity(0), memoryview(source), 0
+    os.sched_setaffinity(0, {session.cpu})
+    try:
+        with Steal(session.cpu) as steal, socket.create_connection(SINK_AT) as stream:
+            began = time.monotonic_ns()
+            while (took := time.monotonic_ns() - began) < session.seconds * 1e9:
+                at = written % SOURCE
+                stream.sendall(parts[at : at + WRITE])
+                written += WRITE
+        return rate(written, took, None, steal.share)
+    finally:
+        os.sched_setaffinity(0, cpus)
+
+
 def _copies(run: EngineRun) -> CopyRow:
     engine = run.engine
     assert engine.hello is not None and engine.result is not None
@@ -94,4 +167,4 @@ def _copies(run: EngineRun) -> CopyRow:
 
 
 if __name__ == "__main__":
-    main(__doc__, gains)
+    main(__doc__, gains, beside_kernel)
