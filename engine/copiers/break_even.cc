@@ -20,20 +20,22 @@ struct rte_memory {
 
 }  // namespace
 
-break_even measure_break_even(const copy_channel &channel, std::span<const uint8_t> source, uint32_t largest,
-                              uint32_t batch, uint64_t patience) {
+break_even measure_break_even(const copy_channel &channel, std::span<const uint8_t> source,
+                              std::span<const uint32_t> sizes, std::span<const double> by_cpu, uint32_t batch,
+                              uint64_t patience) {
+    const uint32_t largest = sizes.back();
     const size_t room = size_t{(std::max(largest, least) + least - 1) / least * least} * batch;
     const std::unique_ptr<uint8_t, rte_memory> to(
         static_cast<uint8_t *>(rte_malloc("copies before the run", room, least)));
     if (!to) throw refusal("no memory to measure copies", "use a smaller batch, or a size for at_least");
-    break_even found{0, 0};
-    for (uint32_t bytes = std::min(least, largest);; bytes = std::min(bytes * 2, largest)) {
+    break_even found{largest + 1, 0};
+    for (size_t i = 0; i < sizes.size() && found.at_least > largest; i++) {
         const copy_costs costs =
-            measure_costs(channel, {source, {to.get(), room}}, bytes, batch, 0, rounds, patience);
+            measure_costs(channel, {source, {to.get(), room}}, sizes[i], batch, 0, rounds, patience);
         found.copies += costs.copies;
-        if (costs.caller < costs.cpu) return {bytes, found.copies};
-        if (bytes == largest) return {largest + 1, found.copies};
+        if (costs.caller < by_cpu[i]) found.at_least = sizes[i];
     }
+    return found;
 }
 
 }  // namespace wt

@@ -117,10 +117,10 @@ cpu_copies measured_by_cpu(const run_state &f, const application &a, const workl
     return {from.size(), to.size(), sizes, measure_cpu_copies(from, to, sizes, batch, rounds)};
 }
 
-void measure_at_least(application &a, const workload_plan &w, uint32_t largest) {
+void measure_at_least(application &a, const workload_plan &w, const cpu_copies &by_cpu) {
     body_copying &c = *a.copying;
-    const break_even found =
-        measure_break_even(c.channel, source_area(a, w), largest, batch_of(c, largest), c.timeout);
+    const break_even found = measure_break_even(c.channel, source_area(a, w), by_cpu.sizes, by_cpu.ticks,
+                                                batch_of(c, by_cpu.sizes.back()), c.timeout);
     c.submitted += found.copies;
     c.measuring += found.copies;
     c.ended += found.copies;
@@ -139,7 +139,7 @@ void measure_copies(run_state &f, application &a, const workload_plan &w) {
     }
     if (w.copies->at_least_bytes || !a.source) return;
     f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
-    measure_at_least(a, w, largest);
+    measure_at_least(a, w, f.copied_by_cpu.at(a.workload));
 }
 
 json cpu_copies_json(const run_state &f, uint32_t workload) {
