@@ -20,6 +20,9 @@ PAGE_BYTES = 2 * MIB
 SMALL_PAGE_BYTES = 4096
 HEADROOM_BYTES = 128
 """RTE_PKTMBUF_HEADROOM."""
+FRAME_OVERHEAD_BYTES = 14 + 4 + 2 * 4
+"""Ethernet header, frame check sequence, two VLAN tags: what drivers of Intel's NICs add to an MTU."""
+BUFFER_STEP_BYTES = 1024
 FLOOR_BYTES = 64 * MIB
 """What DPDK 22.11 has for itself, ports and rings without being asked for more."""
 MBUF_BYTES = 128 + 64 + 64
@@ -27,9 +30,10 @@ MBUF_BYTES = 128 + 64 + 64
 
 
 def data_room_bytes(mtu: int) -> int:
-    """Room of an mbuf: DPDK's own 2 KiB, or a whole frame of a larger MTU, and the headroom."""
-    frame = -(-(mtu + 14 + 4) // 64) * 64
-    return HEADROOM_BYTES + max(2048, frame)
+    """Room of an mbuf: DPDK's own 2 KiB, or a whole frame of a larger MTU, and the headroom. A frame with two VLAN tags and its
+    check sequence must fit a receive buffer, which NICs take in steps: ixgbe and igb of 1 KiB (SRRCTL.BSIZEPKT), i40e and ice of
+    128 bytes (DBUFF). A driver rounds what is left over down, and then splits frames over several mbufs."""
+    return HEADROOM_BYTES + max(2048, -(-(mtu + FRAME_OVERHEAD_BYTES) // BUFFER_STEP_BYTES) * BUFFER_STEP_BYTES)
 
 
 def wanted_bytes(endpoints: Sequence[tuple[Topology, int]], mode: Mode, tables: int = 0) -> int:
