@@ -7,12 +7,6 @@
 
 namespace wt {
 
-namespace {
-
-const std::string busy_introduction = "busy";
-
-}  // namespace
-
 void fabric_port::listen(fabric_queue_pair &q) {
     const auto check_free = [&](int error) {
         if (error == -FI_EADDRINUSE)
