@@ -1,4 +1,5 @@
-// A device of libibverbs that a test drives by hand: it keeps what is posted and completes what it is told to.
+// A device of libibverbs that a test drives by hand: it keeps what is posted and completes what it is told
+// to.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +25,7 @@ struct fake_verbs {
     ibv_cq receives{}, sends{};
     std::vector<send> sent;
     std::deque<receive> posted;
-    std::deque<ibv_wc> received, ended;  // completions
+    std::deque<ibv_wc> received, ended;            // completions
     std::vector<uint32_t> chains, receive_chains;  // requests of each post that was made
     size_t takes = SIZE_MAX;                       // requests that it takes still
     int error = ENOMEM;                            // of the others
@@ -32,7 +33,8 @@ struct fake_verbs {
     fake_verbs() {
         context.ops.post_send = [](ibv_qp *qp, ibv_send_wr *first, ibv_send_wr **bad) {
             fake_verbs &f = *static_cast<fake_verbs *>(qp->qp_context);
-            return f.take(first, bad, f.chains, [&](const ibv_send_wr &r) { f.sent.push_back({r, *r.sg_list}); });
+            return f.take(first, bad, f.chains,
+                          [&](const ibv_send_wr &r) { f.sent.push_back({r, *r.sg_list}); });
         };
         context.ops.post_recv = [](ibv_qp *qp, ibv_recv_wr *first, ibv_recv_wr **bad) {
             fake_verbs &f = *static_cast<fake_verbs *>(qp->qp_context);

@@ -383,8 +383,9 @@ TEST(Introduction, SaysWhoFits) {
 }
 
 TEST_F(Rdma, RefusesWhatItCannotDo) {
-    EXPECT_TRUE(contains(refusal_of(plan_of({{"type", "ud"}, {"provider", "tcp"}})),
-                         "the provider tcp has no type ud; provider = \"udp\" or \"verbs\", or another type"));
+    EXPECT_TRUE(
+        contains(refusal_of(plan_of({{"type", "ud"}, {"provider", "tcp"}})),
+                 "the provider tcp has no type ud; provider = \"udp\" or \"verbs\", or another type"));
     EXPECT_TRUE(contains(refusal_of(plan_of({{"type", "ud"}, {"operation", "read"}})),
                          "datagrams cannot read the other side's memory; type = \"rc\" or \"rdm\""));
     EXPECT_TRUE(

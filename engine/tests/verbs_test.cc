@@ -328,7 +328,8 @@ std::string refusal_of(const wire_texts &options, rte_mempool *pool) {
 TEST_F(Verbs, RefusesAnAddressThatNoDeviceHas) {
     for (const char *type : {"rc", "ud"}) {
         const std::string said = refusal_of({{"type", type}, {"provider", "verbs"}}, pool);
-        EXPECT_NE(said.find("rdma wire: no RDMA device has the address 127.0.0.2 of client.ip"), said.npos) << said;
+        EXPECT_NE(said.find("rdma wire: no RDMA device has the address 127.0.0.2 of client.ip"), said.npos)
+            << said;
         EXPECT_NE(said.find("rdma link add rxe0 type rxe"), said.npos) << said;
     }
     EXPECT_NE(refusal_of({{"type", "rdm"}, {"provider", "verbs"}}, pool)

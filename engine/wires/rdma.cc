@@ -18,7 +18,8 @@ constexpr wt_wire_option options[] = {
     {.name = "provider",
      .fallback = "auto",
      .choices = "auto|tcp|udp|shm|efa|verbs",
-     .help = "verbs: RDMA devices, by libibverbs, for rc and ud; the others are libfabric's; auto: tcp for rc, udp "
+     .help = "verbs: RDMA devices, by libibverbs, for rc and ud; the others are libfabric's; auto: tcp for "
+             "rc, udp "
              "for ud, shm for rdm, which every host has",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_WIRE},
@@ -30,7 +31,8 @@ constexpr wt_wire_option options[] = {
      .scope = WT_WIRE_OF_WIRE},
     {.name = "signal_every",
      .fallback = "16",
-     .help = "rc, verbs: of the other sends every so manieth reports its completion, and those before it with it; "
+     .help = "rc, verbs: of the other sends every so manieth reports its completion, and those before it "
+             "with it; "
              "verbs counts those that are copied, too",
      .least = 1,
      .most = 256,
@@ -68,9 +70,8 @@ rdma_type type_of(const std::string &word) {
 constexpr struct {
     const char *name;
     rdma_type type;
-} providers[] = {
-    {"tcp", rdma_type::rc},  {"udp", rdma_type::ud},   {"shm", rdma_type::rdm},
-    {"efa", rdma_type::rdm}, {"verbs", rdma_type::rc}, {"verbs", rdma_type::ud}};
+} providers[] = {{"tcp", rdma_type::rc},  {"udp", rdma_type::ud},   {"shm", rdma_type::rdm},
+                 {"efa", rdma_type::rdm}, {"verbs", rdma_type::rc}, {"verbs", rdma_type::ud}};
 
 std::string provider_of(const wire_end &end, rdma_type type) {
     const std::string &asked = end.values.text("provider");
@@ -137,8 +138,9 @@ WT_WIRE(rdma) = {
     .about = {.abi = WT_WIRE_ABI,
               .size = sizeof(wt_wire),
               .name = "rdma",
-              .help = "RDMA endpoints, by libfabric or libibverbs: reliable connections, datagrams or reliable "
-                      "messages",
+              .help =
+                  "RDMA endpoints, by libfabric or libibverbs: reliable connections, datagrams or reliable "
+                  "messages",
               .driver = "libfabric or libibverbs",
               .peer = "the other endpoint, in this process or another one",
               .copies = "the provider's",

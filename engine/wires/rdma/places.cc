@@ -4,8 +4,7 @@ namespace wt {
 
 uint32_t places_of_queue(const region_shape &region, uint64_t depth, size_t queues) {
     constexpr uint64_t most_local_bytes = 256 << 20;
-    return static_cast<uint32_t>(
-        std::clamp<uint64_t>(most_local_bytes / region.piece / queues, 1, depth));
+    return static_cast<uint32_t>(std::clamp<uint64_t>(most_local_bytes / region.piece / queues, 1, depth));
 }
 
 void note_operations(port &made, const region_shape &region, bool reads, uint32_t places, uint64_t depth) {

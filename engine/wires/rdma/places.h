@@ -93,8 +93,7 @@ inline bool is_request(const uint8_t *message) {
 inline bool places_respond(operation_places &p, rte_mbuf *m) {
     const uint64_t position = region_position(p, m);
     p.done++;
-    const bool right =
-        p.writes || piece_is_right(p.region, position, local_piece(p, position, m->hash.usr));
+    const bool right = p.writes || piece_is_right(p.region, position, local_piece(p, position, m->hash.usr));
     p.wrong += !right;
     message_of(m)[0] = static_cast<uint8_t>(message_kind::response);
     set_length(m, body_offset);

@@ -45,8 +45,8 @@ struct verbs_channel {
     } tx;
 };
 
-// On datagrams a device writes a global route header before each message. It lands in the place of the frame's
-// headers, which do not travel.
+// On datagrams a device writes a global route header before each message. It lands in the place of the
+// frame's headers, which do not travel.
 constexpr uint32_t route_header_bytes = 40;
 
 // Prepares the channel for a new queue pair: so many receives and sends at once, of mbufs with the key `key`.

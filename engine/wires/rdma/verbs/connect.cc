@@ -1,5 +1,5 @@
-// How the queues of a port find those of the peer: through rdma_cm, whose requests say who asks. No connection
-// beside the traffic.
+// How the queues of a port find those of the peer: through rdma_cm, whose requests say who asks. No
+// connection beside the traffic.
 //
 // A connection (RC) is asked for by the client. On datagrams (UD) a request to connect tells the one who asks
 // the other's queue pair and the way to it, and nothing to the one who is asked: both sides listen, and both
@@ -75,9 +75,9 @@ rdma_conn_param verbs_port::described(const verbs_queue &q, const verbs_words &w
 }
 
 void verbs_port::listen(verbs_queue &q) {
-    device_.check(rdma_listen(q.listening.get(), 1) == 0,
-                  "listening at " + verbs_dotted(plan_.ip) + ", port " +
-                      std::to_string(plan_.udp_port + q.index));
+    device_.check(
+        rdma_listen(q.listening.get(), 1) == 0,
+        "listening at " + verbs_dotted(plan_.ip) + ", port " + std::to_string(plan_.udp_port + q.index));
 }
 
 // One attempt. One that fails is told as an event, and the next step tries again. A client has any port,
@@ -86,7 +86,8 @@ void verbs_port::dial(verbs_queue &q) {
     q.id = device_.bind(0, &q);
     q.state = verbs_state::connecting;
     sockaddr_in to = verbs_address(*plan_.peer_ip, static_cast<uint16_t>(*plan_.peer_udp_port + q.index));
-    if (rdma_resolve_addr(q.id.get(), nullptr, reinterpret_cast<sockaddr *>(&to), resolve_ms) != 0) give_up(q);
+    if (rdma_resolve_addr(q.id.get(), nullptr, reinterpret_cast<sockaddr *>(&to), resolve_ms) != 0)
+        give_up(q);
 }
 
 // The way to the peer is known.

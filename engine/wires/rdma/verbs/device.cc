@@ -30,8 +30,9 @@ std::string side_of(const endpoint_plan &e) { return side_names[static_cast<int>
 verbs_handle<rdma_event_channel> open_events(const endpoint_plan &e) {
     verbs_handle<rdma_event_channel> events(rdma_create_event_channel());
     if (!events && errno == EACCES)
-        throw refusal("rdma wire: this user may not open /dev/infiniband/rdma_cm",
-                      "chmod 666 /dev/infiniband/rdma_cm, which is what Debian's udev rule does, or run as root");
+        throw refusal(
+            "rdma wire: this user may not open /dev/infiniband/rdma_cm",
+            "chmod 666 /dev/infiniband/rdma_cm, which is what Debian's udev rule does, or run as root");
     if (!events) refuse_address(e, std::string(": the kernel has none (") + std::strerror(errno) + ")");
     ::fcntl(events->fd, F_SETFL, ::fcntl(events->fd, F_GETFL) | O_NONBLOCK);
     return events;
@@ -89,7 +90,8 @@ uint64_t verbs_device::largest_message() const {
 
 verbs_handle<rdma_cm_id> verbs_device::bind(uint16_t port, void *context) const {
     rdma_cm_id *made = nullptr;
-    check(rdma_create_id(events_.get(), &made, context, type_ == rdma_type::ud ? RDMA_PS_UDP : RDMA_PS_TCP) == 0,
+    check(rdma_create_id(events_.get(), &made, context, type_ == rdma_type::ud ? RDMA_PS_UDP : RDMA_PS_TCP) ==
+              0,
           "opening an id");
     verbs_handle<rdma_cm_id> id(made);
     sockaddr_in own = verbs_address(plan_.ip, port);

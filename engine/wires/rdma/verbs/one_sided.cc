@@ -56,8 +56,8 @@ rte_mbuf *end(verbs_one_sided &c, const ibv_wc &done) {
     if (unlikely(m == nullptr)) return nullptr;
     const uint32_t place = m->hash.usr;
     if (unlikely(done.status != IBV_WC_SUCCESS)) verbs_failed(c.messages, done.status);
-    const bool responds = likely(done.status == IBV_WC_SUCCESS) && is_request(message_of(m)) &&
-                          places_respond(c.places, m);
+    const bool responds =
+        likely(done.status == IBV_WC_SUCCESS) && is_request(message_of(m)) && places_respond(c.places, m);
     places_give_back(c.places, place);
     if (likely(responds)) return m;
     rte_pktmbuf_free(m);
@@ -66,15 +66,16 @@ rte_mbuf *end(verbs_one_sided &c, const ibv_wc &done) {
 
 uint16_t receive(verbs_one_sided &c, rte_mbuf **packets, uint16_t most) {
     ibv_wc done[burst];
-    const uint32_t ended = verbs_poll(c.messages, c.messages.sends, std::min<int>(most, burst), done, c.messages.rx.refused);
+    const uint32_t ended =
+        verbs_poll(c.messages, c.messages.sends, std::min<int>(most, burst), done, c.messages.rx.refused);
     uint16_t count = 0;
     for (uint32_t i = 0; i < ended; i++) {
         packets[count] = end(c, done[i]);
         count = static_cast<uint16_t>(count + (packets[count] != nullptr));
     }
     if (count < most && unlikely(++c.polls % polls_a_message == 0))
-        count = static_cast<uint16_t>(count + verbs_queue_ops.rx(&c.messages, packets + count,
-                                                                 static_cast<uint16_t>(most - count)));
+        count = static_cast<uint16_t>(
+            count + verbs_queue_ops.rx(&c.messages, packets + count, static_cast<uint16_t>(most - count)));
     return count;
 }
 

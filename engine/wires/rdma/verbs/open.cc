@@ -72,8 +72,8 @@ void verbs_port::register_pool() {
     memory_ = device_.add_memory(all.addr, all.len, IBV_ACCESS_LOCAL_WRITE, "mbufs");
 }
 
-// A connected client's queue pair is opened with each attempt. On datagrams it is there before the peer is: it
-// belongs to what listens, so that an attempt which fails does not close it.
+// A connected client's queue pair is opened with each attempt. On datagrams it is there before the peer is:
+// it belongs to what listens, so that an attempt which fails does not close it.
 void verbs_port::open_queue(verbs_queue &q) {
     verbs_channel &c = q.channel;
     c.rx.pool = pool_;

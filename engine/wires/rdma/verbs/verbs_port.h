@@ -1,8 +1,8 @@
 // A port over libibverbs and librdmacm: chains of work requests, one doorbell a burst.
 //
-// One device, in which the pool is registered once; a queue is a queue pair of its own. It is connected by the
-// side's IP address and its UDP port + the queue through rdma_cm, whose events are polled. All of it runs on
-// the main thread; the workers have the channels.
+// One device, in which the pool is registered once; a queue is a queue pair of its own. It is connected by
+// the side's IP address and its UDP port + the queue through rdma_cm, whose events are polled. All of it runs
+// on the main thread; the workers have the channels.
 #pragma once
 
 #include <deque>
