@@ -99,7 +99,7 @@ void verbs_port::request(verbs_queue &q) {
 }
 
 // A request of the other side. A queue has one peer, of this release and file.
-void verbs_port::answer(verbs_queue &q, verbs_handle<rdma_cm_id> id, const verbs_words &said) {
+void verbs_port::take_request(verbs_queue &q, verbs_handle<rdma_cm_id> id, const verbs_words &said) {
     const bool busy = connects() ? q.state != verbs_state::idle
                                  : q.peer_pair != 0 && q.peer_pair != rte_be_to_cpu_32(said.pair);
     if (busy) return refuse(id.get(), busy_introduction);
@@ -173,7 +173,7 @@ void verbs_port::follow(const verbs_event &e) {
     if (e.id->context == nullptr) return;
     verbs_queue &q = *static_cast<verbs_queue *>(e.id->context);
     switch (e.type) {
-        case RDMA_CM_EVENT_CONNECT_REQUEST: return answer(q, verbs_handle<rdma_cm_id>(e.id), e.said);
+        case RDMA_CM_EVENT_CONNECT_REQUEST: return take_request(q, verbs_handle<rdma_cm_id>(e.id), e.said);
         case RDMA_CM_EVENT_ADDR_RESOLVED:
             if (rdma_resolve_route(e.id, resolve_ms) != 0) give_up(q);
             return;

@@ -89,7 +89,7 @@ class verbs_port final : public rdma_port {
     void listen(verbs_queue &q);
     void dial(verbs_queue &q);
     void request(verbs_queue &q);
-    void answer(verbs_queue &q, verbs_handle<rdma_cm_id> id, const verbs_words &said);
+    void take_request(verbs_queue &q, verbs_handle<rdma_cm_id> id, const verbs_words &said);
     void accept_connection(verbs_queue &q, verbs_handle<rdma_cm_id> id);
     void establish(verbs_queue &q, const verbs_event &e);
     bool learn_peer(verbs_queue &q, const verbs_event &e);
