@@ -43,6 +43,7 @@ constexpr wt_wire_option options[] = {
      .choices = "send|read|write",
      .help = "rc, rdm: read or write a piece of the server's region in place of each request; the server "
              "stays idle",
+     .packets = "send",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_WIRE},
     {.name = "piece",

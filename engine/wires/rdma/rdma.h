@@ -49,7 +49,7 @@ class rdma_port {
     virtual void connect() = 0;
     virtual link_state link() = 0;
     virtual std::string words() const = 0;
-    // Packets that arrived without an error and were not received: their completion had one.
+    // Packets that came and were not received: their completion had an error.
     virtual uint64_t missed() const = 0;
     // Packets whose send ended with an error.
     virtual uint64_t failed() const = 0;

@@ -79,7 +79,8 @@ bool respond(one_sided_channel &c, rte_mbuf *m) {
 }
 
 void take_failed(one_sided_channel &c) {
-    rte_mbuf *const m = read_failed(c.messages.sends.get(), c.messages.tx.errors);
+    const auto [m, error] = read_failed(c.messages.sends.get());
+    if (error != 0) c.messages.tx.errors.add(error);
     if (m == nullptr) return;
     give_place_back(c, m->hash.usr);
     rte_pktmbuf_free(m);
