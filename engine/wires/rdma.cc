@@ -18,9 +18,8 @@ constexpr wt_wire_option options[] = {
     {.name = "provider",
      .fallback = "auto",
      .choices = "auto|tcp|udp|shm|efa|verbs",
-     .help = "verbs: RDMA devices, by libibverbs, for rc and ud; the others are libfabric's; auto: tcp for "
-             "rc, udp "
-             "for ud, shm for rdm, which every host has",
+     .help = "verbs: RDMA devices by libibverbs, for rc and ud; others are libfabric's; "
+             "auto: tcp for rc, udp for ud, shm for rdm, which every host has",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_WIRE},
     {.name = "inline",
@@ -31,9 +30,8 @@ constexpr wt_wire_option options[] = {
      .scope = WT_WIRE_OF_WIRE},
     {.name = "signal_every",
      .fallback = "16",
-     .help = "rc, verbs: of the other sends every so manieth reports its completion, and those before it "
-             "with it; "
-             "verbs counts those that are copied, too",
+     .help = "rc, verbs: of the other sends every so manieth reports its completion, "
+             "and those before it with it; verbs counts those that are copied, too",
      .least = 1,
      .most = 256,
      .type = WT_WIRE_COUNT,
@@ -139,9 +137,7 @@ WT_WIRE(rdma) = {
     .about = {.abi = WT_WIRE_ABI,
               .size = sizeof(wt_wire),
               .name = "rdma",
-              .help =
-                  "RDMA endpoints, by libfabric or libibverbs: reliable connections, datagrams or reliable "
-                  "messages",
+              .help = "RDMA endpoints: reliable connections, datagrams or reliable messages",
               .driver = "libfabric or libibverbs",
               .peer = "the other endpoint, in this process or another one",
               .copies = "the provider's",

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "core/refusal.h"
+#include "wires/rdma/address.h"
 #include "wires/rdma/fabric/fabric_port.h"
 
 namespace wt {

@@ -26,7 +26,7 @@ fabric_port::~fabric_port() {
         q.channel.endpoint.reset();
         fabric_free(q.channel);
     }
-    for (one_sided_channel &c : one_sided_) one_sided_free(c);
+    for (one_sided_channel &c : one_sided_) places_free(c.places);
 }
 
 std::string fabric_port::words() const {

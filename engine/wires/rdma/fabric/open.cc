@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/refusal.h"
+#include "wires/rdma/address.h"
 #include "wires/rdma/fabric/fabric_port.h"
 #include "wires/rdma/fabric/trial.h"
 

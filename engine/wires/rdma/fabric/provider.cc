@@ -1,6 +1,5 @@
 #include "wires/rdma/fabric/provider.h"
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "core/refusal.h"
+#include "wires/rdma/address.h"
 
 namespace wt {
 
@@ -40,14 +40,6 @@ fi_ep_type endpoint_type(rdma_type type) {
         case rdma_type::rdm: return FI_EP_RDM;
     }
     __builtin_unreachable();
-}
-
-sockaddr_in socket_address(uint32_t ip, uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(ip);
-    address.sin_port = htons(port);
-    return address;
 }
 
 constexpr std::string_view name_scheme = "fi_shm://";
@@ -95,12 +87,6 @@ int ask(const rdma_setup &setup, const fabric_address &at, bool deep, fi_info **
 }
 
 }  // namespace
-
-std::string dotted(uint32_t ip) {
-    const in_addr address = {htonl(ip)};
-    char text[INET_ADDRSTRLEN];
-    return inet_ntop(AF_INET, &address, text, sizeof text);
-}
 
 fabric_address fabric_address_of(const std::string &provider, uint32_t ip, uint16_t first_port,
                                  uint16_t queue) {

@@ -11,9 +11,6 @@
 
 namespace wt {
 
-// "127.0.0.1"; `ip` in host byte order.
-std::string dotted(uint32_t ip);
-
 // A queue's address as its provider writes it.
 struct fabric_address {
     std::vector<uint8_t> bytes;

@@ -1,6 +1,5 @@
 #include "wires/rdma/verbs/device.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "core/refusal.h"
+#include "wires/rdma/address.h"
 
 namespace wt {
 
@@ -20,7 +20,7 @@ std::string side_of(const endpoint_plan &e) { return side_names[static_cast<int>
 
 [[noreturn]] void refuse_address(const endpoint_plan &e, const std::string &why) {
     throw refusal(
-        "rdma wire: no RDMA device has the address " + verbs_dotted(e.ip) + " of " + side_of(e) + ".ip" + why,
+        "rdma wire: no RDMA device has the address " + dotted(e.ip) + " of " + side_of(e) + ".ip" + why,
         "`rdma link` lists devices, each with its interface, and `ip address` the addresses of those; "
         "`modprobe rdma_ucm` loads what connects, and `rdma link add rxe0 type rxe netdev INTERFACE` makes a "
         "device of software, where the kernel has rdma_rxe");
@@ -45,20 +45,6 @@ std::string locked_memory_limit() {
 }
 
 }  // namespace
-
-sockaddr_in verbs_address(uint32_t ip, uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(ip);
-    address.sin_port = htons(port);
-    return address;
-}
-
-std::string verbs_dotted(uint32_t ip) {
-    const in_addr address = {htonl(ip)};
-    char text[INET_ADDRSTRLEN];
-    return inet_ntop(AF_INET, &address, text, sizeof text);
-}
 
 verbs_device::verbs_device(const rdma_setup &setup)
     : plan_(setup.end.plan), type_(setup.type), events_(open_events(plan_)) {
@@ -94,13 +80,13 @@ verbs_handle<rdma_cm_id> verbs_device::bind(uint16_t port, void *context) const 
               0,
           "opening an id");
     verbs_handle<rdma_cm_id> id(made);
-    sockaddr_in own = verbs_address(plan_.ip, port);
+    sockaddr_in own = socket_address(plan_.ip, port);
     if (rdma_bind_addr(made, reinterpret_cast<sockaddr *>(&own)) == 0) return id;
     if (errno == EADDRINUSE)
-        throw refusal("rdma wire: another program listens at " + verbs_dotted(plan_.ip) + " on port " +
-                          std::to_string(port),
-                      "stop it, or choose another " + side_of(plan_) + ".port");
-    if (errno != ENODEV && errno != EADDRNOTAVAIL) check(false, "binding to " + verbs_dotted(plan_.ip));
+        throw refusal(
+            "rdma wire: another program listens at " + dotted(plan_.ip) + " on port " + std::to_string(port),
+            "stop it, or choose another " + side_of(plan_) + ".port");
+    if (errno != ENODEV && errno != EADDRNOTAVAIL) check(false, "binding to " + dotted(plan_.ip));
     refuse_address(plan_, ", or it has no GID for it");
 }
 

@@ -1,8 +1,6 @@
 // The RDMA device that has an end's address: what it gives, which is tried at opening, and its refusals.
 #pragma once
 
-#include <netinet/in.h>
-
 #include <string>
 
 #include "wires/rdma/rdma.h"
@@ -60,11 +58,5 @@ class verbs_device {
     verbs_handle<rdma_cm_id> home_;  // keeps the device open
     verbs_handle<ibv_pd> domain_;
 };
-
-// `ip` and `port` in host byte order.
-sockaddr_in verbs_address(uint32_t ip, uint16_t port);
-
-// "127.0.0.1"; `ip` in host byte order.
-std::string verbs_dotted(uint32_t ip);
 
 }  // namespace wt
