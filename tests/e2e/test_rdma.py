@@ -100,7 +100,7 @@ def test_runs_of_two_processes_join(tmp_path, kind):
     assert kind == "ud" or all(crossing.sent == crossing.received for crossing in joined.crossings)
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", ["rc", "ud"])
 def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one(tmp_path, kind):
     file = SHIPPED / f"rdma-{kind}.toml"
     server = start("server", file, tmp_path / "server")
@@ -117,13 +117,16 @@ def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one
 
 def test_a_second_client_is_told_and_the_first_one_goes_on(tmp_path):
     file = SHIPPED / "rdma-rc.toml"
-    sides = [start(side, file, tmp_path / side, "duration=4s") for side in ("server", "client")]
+    sides = [start(side, file, tmp_path / side, "duration=1min") for side in ("server", "client")]
     for side in sides:
         side.until(met)
-    code, said = start("client", file, tmp_path / "second", "duration=4s").ended()
+    code, said = start("client", file, tmp_path / "second", "duration=1min").ended()
     assert code == 2 and "the server has another client already" in said
+    assert all(side.process.poll() is None for side in sides)
+    sides[1].process.send_signal(signal.SIGINT)
     for side in sides:
-        assert_sound(side.run())
+        [reason] = side.run().record.verdict.reasons
+        assert reason.startswith("stopped before the end"), reason
 
 
 @pytest.mark.parametrize("kind", ["ud", "rdm"])
@@ -133,9 +136,9 @@ def test_a_second_end_at_one_address_is_refused(tmp_path, kind):
     server.until(waits)
     code, said = start("server", file, tmp_path / "second").ended()
     assert code == 2 and "has the address 127.0.0.1, port" in said and "choose another server.port" in said
-    client = start("client", file, tmp_path / "client")
-    for side in (client, server):
-        assert_sound(side.run())
+    assert server.process.poll() is None
+    server.process.send_signal(signal.SIGINT)
+    server.ended()
 
 
 def test_a_client_of_another_type_finds_no_server(tmp_path):
@@ -202,7 +205,7 @@ def test_the_memory_of_another_process_is_read(tmp_path):
     assert client.record.engines[0].result.xstats["client"]["bytes read"] > 0
 
 
-@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("kind", ["rc", "ud"])
 @pytest.mark.parametrize("killed", ["client", "server"])
 def test_a_peer_that_is_killed_ends_the_run(tmp_path, kind, killed):
     file = SHIPPED / f"rdma-{kind}.toml"
