@@ -2,8 +2,8 @@
 
 Both ends on one CPU, accounting `counts`, 32 messages in flight, or 1; READ and WRITE with 8 pieces in flight. The bare loop
 (`bare_fabric.c`) posts, copies and signals as the engine is asked to, and has no mbufs, stages, headers or counting. A single
-round trip is shown as round trips a second: 1 / 1.05 of them is 1.05 x the latency. `fi_pingpong` is not beside it: it has both
-ends in processes of their own.
+round trip is shown as round trips a second: 1 / 1.05 of them is 1.05 x the latency. `fi_pingpong` (package libfabric-bin) is beside
+single round trips whose ends have a CPU each, as its own have: without a goal, because its ends are processes.
 """
 
 import json
@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness import pingpong
 from harness.main import main
 from harness.noise import Steal
 from harness.results import Result
@@ -22,7 +23,7 @@ from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 
 SCENARIO = "rdma.toml"
-PORT = 20170
+PORT, PINGPONG_PORT = 20170, 20190
 RATE, ALONE = Goal(0.95, "at least"), Goal(1 / 1.05, "at least")
 TYPES = {"tcp": "rc", "udp": "ud", "shm": "rdm"}
 SIZES = {"tcp": (64, 1024, 8192), "shm": (64, 1024, 8192), "udp": (64, 1024)}
@@ -70,7 +71,7 @@ def measure(session: Session) -> list[Result]:
         raise UserError(
             f"no {binary}", remedy="install libfabric-dev; meson configure build -Dbenches=enabled && ninja -C build"
         )
-    return [_compared(session, str(binary), case) for case in cases()]
+    return [_compared(session, str(binary), case) for case in cases()] + _beside_pingpong(session)
 
 
 def _compared(session: Session, binary: str, case: Case) -> Result:
@@ -84,6 +85,34 @@ def _compared(session: Session, binary: str, case: Case) -> Result:
     )
     goal = ALONE if case.inflight == 1 else RATE
     return compared(session, case.name, rounds, "engine", "bare loop", "k/s", 1e3, goal)
+
+
+def _beside_pingpong(session: Session) -> list[Result]:
+    if not pingpong.is_there():
+        session.log(f"no {pingpong.NAME}, of the package libfabric-bin: nothing beside it")
+        return []
+    other = session.other_cpu
+    if other is None:
+        session.log(f"one CPU: nothing beside {pingpong.NAME}, which wants two")
+        return []
+    return [_compared_with_pingpong(session, Case(provider, 64, 1), other) for provider in TYPES]
+
+
+def _compared_with_pingpong(session: Session, case: Case, other: int) -> Result:
+    sets = case.sets(session.cpu) | {"server.cores": f"[{other}]"}
+    cpus = (session.cpu, other)
+    rounds = session.in_turns(
+        {
+            "engine": lambda: session.run(SCENARIO, sets).round_trips_per_s(),
+            pingpong.NAME: lambda: pingpong.round_trips_per_s(
+                case.provider, case.size, session.seconds, cpus, PINGPONG_PORT
+            ),
+        },
+        "k round trips/s",
+        1e3,
+    )
+    name = f"{case.name}, a CPU each"
+    return compared(session, name, rounds, "engine", pingpong.NAME, "k/s", 1e3)
 
 
 def _bare(session: Session, binary: str, case: Case) -> Sample:

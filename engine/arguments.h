@@ -22,7 +22,8 @@ struct turn_descriptors {
 struct arguments {
     std::string plan, plugin, spec, compiler = "gcc";
     int out_descriptor = -1, control_descriptor = -1;
-    bool handlers = false, wires = false, copiers = false, version = false, help = false, asks_ladder = false;
+    bool handlers = false, wires = false, copiers = false, rdma = false;
+    bool version = false, help = false, asks_ladder = false;
     ladder_arguments ladder;
     turn_descriptors turns;
     std::string pipeline;            // JSON; the memory of its tables is printed

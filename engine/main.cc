@@ -25,6 +25,7 @@
 #include "run/telemetry.h"
 #include "swx/object.h"
 #include "wires/planned.h"
+#include "wires/rdma/offers.h"
 #include "wires/registry.h"
 
 namespace wt {
@@ -164,6 +165,7 @@ static int run(const arguments &a) {
     if (a.handlers) return print_handlers_of(a.plugin);
     if (a.wires) return print_wires_of_engine();
     if (a.copiers) return print_copiers(stdout), 0;
+    if (a.rdma) return print_rdma_offers(stdout), 0;
     if (!a.copy_costs.empty()) return print_costs_of_copies(a.copy_costs);
     if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);

@@ -91,7 +91,7 @@ bool receive_frame(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_c
 }
 
 // Parses one packet. Returns the link that it goes to; no_link: it was dropped or was a control frame.
-// Without frames the transport has checked what it carries, and from whom.
+// Without frames there is no header to check: who may send is a matter of the transport.
 template <bool framed>
 uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
     const uint8_t *const message = message_of(m);

@@ -235,6 +235,7 @@ TEST(BrokenWire, IsRefusedForItsOptions) {
         contains(with([](auto &o) { o.flags = WT_WIRE_REQUIRED; }), "is required, but has a fallback"));
     EXPECT_TRUE(contains(with([](auto &o) { o.timed = "64"; }), "is timed, but not a choice"));
     EXPECT_TRUE(contains(with([](auto &o) { o.lossy = "64"; }), "is lossy, but not a choice"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.packets = "64"; }), "is about packets, but not a choice"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].example = nullptr; }), "nor an example"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].flags |= WT_WIRE_FRAME; }), "but not a size"));
     EXPECT_EQ(said_of([](broken &b) { b.options.insert(b.options.begin(), b.options[0]); }),

@@ -92,7 +92,8 @@ struct checking {
         require(o.fallback || (o.example && *o.example), its + " has neither a fallback nor an example");
         if (o.fallback) check_wire_value(who, o, o.fallback);
         for (const auto &[word, at_choice] :
-             {std::pair{" is timed", o.timed}, std::pair{" is lossy", o.lossy}}) {
+             {std::pair{" is timed", o.timed}, std::pair{" is lossy", o.lossy},
+              std::pair{" is about packets", o.packets}}) {
             if (at_choice == nullptr) continue;
             require(choice, its + word + ", but not a choice");
             check_wire_value(who, o, at_choice);

@@ -74,6 +74,7 @@ json option_json(const wt_wire_option &o) {
             {"most", ranged || o.most ? json(o.most) : json()},
             {"timed", text_or_null(o.timed)},
             {"lossy", text_or_null(o.lossy)},
+            {"packets", text_or_null(o.packets)},
             {"frame", (o.flags & WT_WIRE_FRAME) != 0},
             {"example", text_or_null(o.example)},
             {"help", o.help}};

@@ -17,8 +17,9 @@ constexpr wt_wire_option options[] = {
      .scope = WT_WIRE_OF_WIRE},
     {.name = "provider",
      .fallback = "auto",
-     .choices = "auto|tcp|udp|shm|efa",
-     .help = "of libfabric; auto: tcp for rc, udp for ud, shm for rdm, which every host has",
+     .choices = "auto|tcp|udp|shm|efa|verbs",
+     .help = "verbs: RDMA devices by libibverbs, for rc and ud; others are libfabric's; "
+             "auto: tcp for rc, udp for ud, shm for rdm, which every host has",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_WIRE},
     {.name = "inline",
@@ -29,7 +30,8 @@ constexpr wt_wire_option options[] = {
      .scope = WT_WIRE_OF_WIRE},
     {.name = "signal_every",
      .fallback = "16",
-     .help = "rc: of the other sends every so manieth reports its completion, and those before it with it",
+     .help = "rc, verbs: of the other sends every so manieth reports its completion, "
+             "and those before it with it; verbs counts those that are copied, too",
      .least = 1,
      .most = 256,
      .type = WT_WIRE_COUNT,
@@ -39,6 +41,7 @@ constexpr wt_wire_option options[] = {
      .choices = "send|read|write",
      .help = "rc, rdm: read or write a piece of the server's region in place of each request; the server "
              "stays idle",
+     .packets = "send",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_WIRE},
     {.name = "piece",
@@ -62,12 +65,12 @@ rdma_type type_of(const std::string &word) {
     return word == "rc" ? rdma_type::rc : word == "ud" ? rdma_type::ud : rdma_type::rdm;
 }
 
-// What each provider of libfabric has; "auto" takes the first one of its type.
+// What each provider has; "auto" takes the first one of its type.
 constexpr struct {
     const char *name;
     rdma_type type;
-} providers[] = {
-    {"tcp", rdma_type::rc}, {"udp", rdma_type::ud}, {"shm", rdma_type::rdm}, {"efa", rdma_type::rdm}};
+} providers[] = {{"tcp", rdma_type::rc},  {"udp", rdma_type::ud},   {"shm", rdma_type::rdm},
+                 {"efa", rdma_type::rdm}, {"verbs", rdma_type::rc}, {"verbs", rdma_type::ud}};
 
 std::string provider_of(const wire_end &end, rdma_type type) {
     const std::string &asked = end.values.text("provider");
@@ -110,7 +113,7 @@ std::vector<port> open_rdma(std::span<const wire_end> ends) {
                               operation_of(end, type, region),
                               region};
     std::vector<port> made;
-    made.push_back(open_fabric(setup));
+    made.push_back(setup.provider == "verbs" ? open_verbs(setup) : open_fabric(setup));
     made[0].may_lose = type == rdma_type::ud;
     made[0].one_sided = setup.operation != rdma_operation::send;
     return made;
@@ -134,8 +137,8 @@ WT_WIRE(rdma) = {
     .about = {.abi = WT_WIRE_ABI,
               .size = sizeof(wt_wire),
               .name = "rdma",
-              .help = "RDMA endpoints, by libfabric: reliable connections, datagrams or reliable messages",
-              .driver = "libfabric",
+              .help = "RDMA endpoints: reliable connections, datagrams or reliable messages",
+              .driver = "libfabric or libibverbs",
               .peer = "the other endpoint, in this process or another one",
               .copies = "the provider's",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS | WT_WIRE_FOREIGN_PEER |

@@ -77,8 +77,10 @@ struct wt_wire_option {
     const char *example;  /* a value, for a message; may be NULL where there is a fallback */
     const char *timed;    /* WT_WIRE_CHOICE: at this choice frames come at times of their own, from nic_rx's
                              memory; NULL: none */
-    const char *lossy; /* WT_WIRE_CHOICE: at this choice packets may be lost on the way. A wire with such an
-                          option emulates faults and a link only there; NULL: none */
+    const char *lossy;   /* WT_WIRE_CHOICE: at this choice packets may be lost on the way. A wire with such an
+                            option emulates faults and a link only there; NULL: none */
+    const char *packets; /* WT_WIRE_CHOICE: at any other choice requests are no packets to the peer; NULL:
+                            they always are */
     uint64_t least,
         most; /* WT_WIRE_BYTES, WT_WIRE_COUNT: the range; WT_WIRE_TEXT, WT_WIRE_INTERFACE: `most` letters */
     uint32_t type;     /* enum wt_wire_type */

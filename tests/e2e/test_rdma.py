@@ -2,18 +2,22 @@
 
 import os
 import signal
+import socket
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from children import children
-from real_runs import assert_sound, execute, scenario, stages
+from real_runs import assert_sound, drops, execute, scenario, stages
 from scenario_tools import SHIPPED
-from sides import met, start
+from sides import met, start, waits
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
 from windtunnel.runs.joined import join
 
 TYPES = ("rc", "ud", "rdm")
+PORT = 9000
+"""The server's, where a scenario names none."""
 SIDES = {"client": {"ip": "127.0.0.2", "inflight": 512}, "server": {"ip": "127.0.0.1"}}
 
 
@@ -23,6 +27,10 @@ def rdma(kind: str, *workloads: dict, **wire) -> dict:
 
 def waits_for_link(record) -> bool:
     return bool(record.engines) and any(phase.name == "waiting for the link" for phase in record.engines[0].phases)
+
+
+def log_of(side) -> str:
+    return "".join(log.read_text(errors="replace") for log in side.out.glob("*.log"))
 
 
 def of_messages() -> list[str]:
@@ -92,16 +100,101 @@ def test_runs_of_two_processes_join(tmp_path, kind):
     assert kind == "ud" or all(crossing.sent == crossing.received for crossing in joined.crossings)
 
 
-def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one(tmp_path):
-    file = SHIPPED / "rdma-rc.toml"
+@pytest.mark.parametrize("kind", ["rc", "ud"])
+def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one(tmp_path, kind):
+    file = SHIPPED / f"rdma-{kind}.toml"
     server = start("server", file, tmp_path / "server")
-    server.until(waits_for_link)
+    server.until(waits_for_link if kind == "rc" else waits)
     other = start("client", file, tmp_path / "other", "seed=2")
     code, said = other.ended()
-    assert code == 2 and "the server has another plan: " in said and "the same file with the same --set" in said
+    assert code == 2 and "the server has another plan: " in said and "the same file" in said
     client = start("client", file, tmp_path / "client")
     for side in (client, server):
         assert_sound(side.run())
+    if kind == "rc":
+        assert "refused a client, which is told: the server has another plan: " in log_of(server)
+
+
+def test_a_second_client_is_told_and_the_first_one_goes_on(tmp_path):
+    file = SHIPPED / "rdma-rc.toml"
+    sides = [start(side, file, tmp_path / side, "duration=1min") for side in ("server", "client")]
+    for side in sides:
+        side.until(met)
+    code, said = start("client", file, tmp_path / "second", "duration=1min").ended()
+    assert code == 2 and "the server has another client already" in said
+    assert all(side.process.poll() is None for side in sides)
+    sides[1].process.send_signal(signal.SIGINT)
+    for side in sides:
+        [reason] = side.run().record.verdict.reasons
+        assert reason.startswith("stopped before the end"), reason
+
+
+@pytest.mark.parametrize("kind", ["ud", "rdm"])
+def test_a_second_end_at_one_address_is_refused(tmp_path, kind):
+    file = SHIPPED / f"rdma-{kind}.toml"
+    server = start("server", file, tmp_path / "server")
+    server.until(waits)
+    code, said = start("server", file, tmp_path / "second").ended()
+    assert code == 2 and "has the address 127.0.0.1, port" in said and "choose another server.port" in said
+    assert server.process.poll() is None
+    server.process.send_signal(signal.SIGINT)
+    server.ended()
+
+
+def test_a_client_of_another_type_finds_no_server(tmp_path):
+    server = start("server", SHIPPED / "rdma-rc.toml", tmp_path / "server", more=("--wait", "4s"))
+    server.until(waits_for_link)
+    client = start("client", SHIPPED / "rdma-ud.toml", tmp_path / "client", more=("--wait", "1s"))
+    code, said = client.ended()
+    assert code == 2 and "no server responded to the hello within 1 s" in said
+    code, said = server.ended()
+    assert code == 2 and "no client sent a hello within 4 s" in said
+
+
+@pytest.mark.parametrize("said", [b"", b"SSH-2.0-OpenSSH_9.2\r\n" * 20])
+def test_a_server_that_is_no_windtunnel_is_not_believed(tmp_path, said):
+    with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
+        listening.settimeout(20)
+        held = pool.submit(_talk, listening, said)
+        port = f"server.port={listening.getsockname()[1]}"
+        client = start("client", SHIPPED / "rdma-rc.toml", tmp_path / "client", port, more=("--wait", "2s"))
+        code, words = client.ended()
+        for connection in held.result():
+            connection.close()
+    assert code == 2 and "no server responded to the hello within 2 s" in words
+
+
+def _talk(listening: socket.socket, said: bytes) -> list[socket.socket]:
+    """Greets whoever connects first, and waits for no one else."""
+    connection, _ = listening.accept()
+    connection.sendall(said)
+    return [connection]
+
+
+def test_a_stranger_at_the_servers_port_is_no_client(tmp_path):
+    file = SHIPPED / "rdma-rc.toml"
+    server = start("server", file, tmp_path / "server")
+    server.until(waits_for_link)
+    with socket.create_connection(("127.0.0.1", PORT)) as idle, socket.create_connection(("127.0.0.1", PORT)) as loud:
+        loud.sendall(b"GET / HTTP/1.1\r\n\r\n" * 50)
+        client = start("client", file, tmp_path / "client")
+        for side in (client, server):
+            assert_sound(side.run())
+        assert idle.fileno() >= 0
+
+
+def test_strange_datagrams_are_dropped_by_name(tmp_path):
+    data = rdma("ud", {"handler": "l_app"}) | {"duration": "600ms"}
+
+    def throw():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for size in (0, 1, 21, 22, 200, 1472):
+                stranger.sendto(b"\xff" * size, ("127.0.0.1", PORT))
+
+    run = execute(tmp_path, data, beside=throw).run
+    assert drops(run, "server")["bad_message_header"] >= 5
+    [engine] = run.record.engines
+    assert all(ledger.missing == 0 for ledger in engine.result.mbufs)
 
 
 def test_the_memory_of_another_process_is_read(tmp_path):

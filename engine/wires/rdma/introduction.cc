@@ -22,11 +22,12 @@ struct introduction {
 }  // namespace
 
 std::string introduction_of(const std::string &plan_hash) {
-    return std::string("wt1 ") + std::string(WT_VERSION).substr(0, 24) + " " + plan_hash.substr(0, digits);
+    const std::string mark = "wt1 ", plan = " " + plan_hash.substr(0, digits);
+    return mark + std::string(WT_VERSION).substr(0, longest_introduction - mark.size() - plan.size()) + plan;
 }
 
 std::string objection_to(const std::string &client, const std::string &server) {
-    if (server == "busy") return "the server has another client already";
+    if (server == busy_introduction) return "the server has another client already";
     const introduction ours(client), theirs(server);
     if (theirs.mark != ours.mark || theirs.plan.empty())
         return "what listens at the server's address is no Windtunnel of this kind";

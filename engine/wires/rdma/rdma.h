@@ -18,9 +18,13 @@ enum class rdma_type : uint8_t { rc, ud, rdm };
 // What a client does with a request: sends it, or reads or writes a piece of the server's region instead.
 enum class rdma_operation : uint8_t { send, read, write };
 
-// What a client says with its request to connect, at most 64 bytes: release and file. Libraries carry so
-// many.
+// What a client says with its request to connect: release and file. A request of rdma_cm has room for no
+// more.
+constexpr size_t longest_introduction = 56;
 std::string introduction_of(const std::string &plan_hash);
+
+// What a server says instead that has a client already.
+constexpr const char *busy_introduction = "busy";
 
 // Why two ends with these introductions do not fit, from the view of the client; "" where they do.
 std::string objection_to(const std::string &client, const std::string &server);
@@ -45,7 +49,7 @@ class rdma_port {
     virtual void connect() = 0;
     virtual link_state link() = 0;
     virtual std::string words() const = 0;
-    // Packets that arrived without an error and were not received: their completion had one.
+    // Packets that came and were not received: their completion had an error.
     virtual uint64_t missed() const = 0;
     // Packets whose send ended with an error.
     virtual uint64_t failed() const = 0;
@@ -57,6 +61,9 @@ class rdma_port {
 // Opens an end and fills the port's driver, notes, queue, channels and keeps. Throws refusal. Where the
 // engine was built without libfabric, it refuses.
 port open_fabric(const rdma_setup &setup);
+
+// Likewise, over libibverbs and librdmacm.
+port open_verbs(const rdma_setup &setup);
 
 // Errors of completions, by their codes, and how often each came.
 class rdma_errors {

@@ -26,10 +26,18 @@ def doctor(
     """
     from windtunnel.host.facts import collect
     from windtunnel.host.judge_cpus import judge_cpus
+    from windtunnel.host.judge_rdma import judge_rdma
     from windtunnel.host.judge_system import judge_system
 
     facts = collect()
-    findings = [*judge_cpus(facts.cpus), *judge_system(facts), judge_engine(), judge_compiler()]
+    findings = [
+        *judge_cpus(facts.cpus),
+        *judge_system(facts),
+        *judge_rdma(facts),
+        *judge_providers(),
+        judge_engine(),
+        judge_compiler(),
+    ]
     if json:
         import json as encoder
 
@@ -55,6 +63,19 @@ def judge_engine() -> Finding:
             subject="engine", value=error.message, verdict="bad", meaning="no scenario can run", remedy=remedy
         )
     return Finding(subject="engine", value=value, verdict="good", meaning="scenarios can run")
+
+
+def judge_providers() -> list[Finding]:
+    """Asks the engine for libfabric's providers. One that does not respond is a finding of its own."""
+    from windtunnel.engine.find import find_engine
+    from windtunnel.engine.query import rdma_offers
+    from windtunnel.errors import UserError
+    from windtunnel.host.judge_rdma import providers
+
+    try:
+        return [providers(rdma_offers(find_engine()))]
+    except UserError:
+        return []
 
 
 def judge_compiler() -> Finding:

@@ -67,7 +67,7 @@ class Described(BaseModel):
 
 
 class WireOption(Described):
-    """One option of a wire; `default`, `choices`, `timed`, `lossy` and `example` are texts as a plan has them."""
+    """One option of a wire; `default`, `choices`, `timed`, `lossy`, `packets` and `example` are texts as a plan has them."""
 
     name: str
     scope: Scope
@@ -79,6 +79,7 @@ class WireOption(Described):
     most: int | None
     timed: str | None
     lossy: str | None
+    packets: str | None
     frame: bool
     example: str | None
     help: str
@@ -117,6 +118,21 @@ class Wire(Described):
     options: tuple[WireOption, ...]
     needs: tuple[WireNeed, ...]
     mbufs: WireMbufs
+
+
+class RdmaOffer(BaseModel):
+    """What a provider of libfabric claims for a type and a domain; 0: it claims nothing."""
+
+    provider: str
+    type: Literal["rc", "ud", "rdm"]
+    domain: str
+    largest: int
+    """Bytes of a message."""
+    endpoints: int
+    """Of a domain: queue pairs, where it has those."""
+    most_sends: int
+    most_receives: int
+    """Posted at once, of an endpoint."""
 
 
 class LadderHead(BaseModel):
@@ -181,6 +197,7 @@ _LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discr
 _HANDLERS = TypeAdapter(list[Handler])
 _WIRES = TypeAdapter(list[Wire])
 _COPIERS = TypeAdapter(list[Copier])
+_RDMA_OFFERS = TypeAdapter(list[RdmaOffer] | None)
 
 
 def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
@@ -211,6 +228,15 @@ def copiers(engine: Path) -> list[Copier]:
         raise UserError(
             f"{engine} --copiers: not a list of copiers: {error.errors()[0]['msg']}", remedy=REBUILD
         ) from error
+
+
+def rdma_offers(engine: Path) -> list[RdmaOffer] | None:
+    """What libfabric's providers offer on this host; None: the engine was built without it. Raises UserError with the engine's own
+    words."""
+    try:
+        return _RDMA_OFFERS.validate_json(_ask(engine, ["--rdma"]))
+    except ValidationError as error:
+        raise UserError(f"{engine} --rdma: not a list of offers: {error.errors()[0]['msg']}", remedy=REBUILD) from error
 
 
 def read_wires(text: str) -> list[Wire]:

@@ -20,7 +20,7 @@ WITHOUT_RESPONSE = {"drop", "empty"}
 """Packet handlers that, without a message handler behind them, send no response."""
 
 WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
-"""As a port counts them (engine/wires/rdma/fabric/region.cc)."""
+"""As a port counts them (engine/wires/rdma/places.cc)."""
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,12 @@
 from windtunnel.host.facts import Facts
 from windtunnel.host.findings import Finding, size, spans
 from windtunnel.host.memory import Memory
-from windtunnel.host.rdma import Rdma
 
 OLDEST_DPDK = (22, 11)
 OLDEST_KERNEL = (4, 14)  # what DPDK 22.11 asks for
 WIRE_DRIVERS = ("net_ring", "net_null", "net_pcap", "net_af_packet", "net_memif", "net_af_xdp", "net_tap")
 ROOM = 256 << 20  # what a scenario of the size of echo takes
+MORE_LOCKABLE = "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/windtunnel.conf   # then log in again"
 RESERVE = (
     "echo 512 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages && "
     "sudo mkdir -p /dev/hugepages && sudo mount -t hugetlbfs -o mode=1777 nodev /dev/hugepages"
@@ -26,7 +26,6 @@ def judge_system(facts: Facts) -> list[Finding]:
         drivers(facts),
         nics(facts),
         copy_engines(facts),
-        rdma(facts.rdma),
         raw_sockets(facts),
         lockable(facts),
     ]
@@ -213,24 +212,6 @@ def raw_sockets(facts: Facts) -> Finding:
     )
 
 
-def rdma(found: Rdma) -> Finding:
-    if not found.library:
-        return Finding(
-            subject="RDMA",
-            value="no libfabric",
-            verdict="fair",
-            meaning='the engine has no wire "rdma"',
-            remedy="sudo apt install libfabric-dev && rm -r build && ./windtunnel quickstart   # builds the engine again",
-        )
-    hinders = [device.hinder for device in found.devices if device.hinder]
-    value = f"libfabric; {', '.join(device.name for device in found.devices) or 'no device'}"
-    if hinders:
-        meaning = f"{'; '.join(hinders)}: software providers alone (tcp, udp, shm)"
-        return Finding(subject="RDMA", value=value, verdict="fair", meaning=meaning, remedy="rdma link; ip address")
-    meaning = "its software providers (tcp, udp, shm)" if not found.devices else "its providers"
-    return Finding(subject="RDMA", value=value, verdict="good", meaning=f'the wire "rdma" has {meaning}')
-
-
 def lockable(facts: Facts) -> Finding:
     limit = facts.memory.lockable_bytes
     if limit == "unlimited" or limit >= ROOM or facts.root:
@@ -241,7 +222,7 @@ def lockable(facts: Facts) -> Finding:
         value=size(limit),
         verdict="fair",
         meaning="emulated wires need none; NICs through vfio-pci lock all their memory",
-        remedy="echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/windtunnel.conf   # then log in again",
+        remedy=MORE_LOCKABLE,
     )
 
 

@@ -1,22 +1,42 @@
 """What the wire "rdma" finds here: the library, and the kernel's RDMA devices.
 
 Devices are in /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband), RoCE ones included. A GID of zeros is an
-empty place of the table.
+empty place of the table. sysfs has no MTU of RDMA: on Ethernet it follows from the network interface's, as the kernel's
+iboe_get_mtu() has it (include/rdma/ib_addr.h).
 """
 
+from ipaddress import IPv6Address
 from pathlib import Path
 
-from windtunnel.host.read import Part, text
+from pydantic import Field
+
+from windtunnel.host.read import Part, number, text
 
 DEVICES = "sys/class/infiniband"
+INTERFACES = "sys/class/net"
 LIBRARY = "usr/lib/*/libfabric.so.1"
+HEADERS = 96
+"""Bytes of a RoCE packet's headers at the most, for which the kernel leaves room."""
+MTUS = (4096, 2048, 1024, 512, 256)
+
+
+class RdmaGid(Part):
+    """An address of a port."""
+
+    index: int
+    address: str  # "::ffff:10.9.0.1"
+    kind: str | None  # "RoCE v2"
+    interface: str | None  # of the network, for RoCE
 
 
 class RdmaPort(Part):
     number: int
     state: str  # "ACTIVE"
     link_layer: str  # "Ethernet" for RoCE, "InfiniBand"
-    gids: int  # places of its table that are in use
+    interface: str | None  # of the network, for RoCE
+    mtu: int | None
+    """Bytes of a packet at the most, without headers; None: sysfs does not say."""
+    gids: list[RdmaGid]
 
 
 class RdmaDevice(Part):
@@ -36,22 +56,53 @@ class Rdma(Part):
     library: bool
     """Whether libfabric is installed; the engine has the wire if it was there when it was built."""
     devices: list[RdmaDevice]
+    interfaces: list[str] = Field(default_factory=list)
+    """Network interfaces on which a software device can be made."""
 
 
 def read_rdma(root: Path = Path("/")) -> Rdma:
     """Below `root`."""
     devices = [
-        RdmaDevice(name=device.name, ports=[_port(port) for port in sorted((device / "ports").glob("*"))])
+        RdmaDevice(name=device.name, ports=[_port(root, port) for port in sorted((device / "ports").glob("[0-9]*"))])
         for device in sorted((root / DEVICES).glob("*"))
     ]
-    return Rdma(library=any(root.glob(LIBRARY)), devices=devices)
+    interfaces = sorted(path.name for path in (root / INTERFACES).glob("*") if path.name != "lo")
+    return Rdma(library=any(root.glob(LIBRARY)), devices=devices, interfaces=interfaces)
 
 
-def _port(port: Path) -> RdmaPort:
-    gids = [text(gid) or "" for gid in (port / "gids").glob("*")]
+def _port(root: Path, port: Path) -> RdmaPort:
+    gids = [gid for path in _by_number(port / "gids") if (gid := _gid(port, path))]
+    interface = next((gid.interface for gid in gids if gid.interface), None)
     return RdmaPort(
         number=int(port.name),
         state=(text(port / "state") or "unknown").partition(":")[2].strip() or "unknown",
         link_layer=text(port / "link_layer") or "unknown",
-        gids=sum(bool(gid.strip("0:")) for gid in gids),
+        interface=interface,
+        mtu=_mtu(root, interface),
+        gids=gids,
     )
+
+
+def _by_number(table: Path) -> list[Path]:
+    return sorted((path for path in table.glob("*") if path.name.isdigit()), key=lambda path: int(path.name))
+
+
+def _gid(port: Path, path: Path) -> RdmaGid | None:
+    try:
+        address = IPv6Address(text(path) or "")
+    except ValueError:
+        return None
+    if not int(address):
+        return None
+    mapped = address.ipv4_mapped
+    return RdmaGid(
+        index=int(path.name),
+        address=f"::ffff:{mapped}" if mapped else str(address),
+        kind=text(port / "gid_attrs/types" / path.name),
+        interface=text(port / "gid_attrs/ndevs" / path.name),
+    )
+
+
+def _mtu(root: Path, interface: str | None) -> int | None:
+    whole = number(root / INTERFACES / interface / "mtu") if interface else None
+    return next((mtu for mtu in MTUS if mtu <= whole - HEADERS), None) if whole else None

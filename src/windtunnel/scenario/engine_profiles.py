@@ -22,6 +22,7 @@ MAX_FILE_BYTES = 64 << 10
 MOST = 1e12
 """No figure is greater. A greater one is a typing error."""
 EXAMPLE = "`windtunnel copiers dsa-spr` prints a profile with every key"
+NEEDS = "needs value and source, or assumed and why"
 
 Number = Annotated[float, Field(ge=0, le=MOST, allow_inf_nan=False)]
 Point = Annotated[list[Number], Field(min_length=2, max_length=2)]
@@ -43,9 +44,9 @@ class _Sourced(Part, Generic[Value]):
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "_Sourced[Value]":
-        sourced, assumed = (self.value, self.source), (self.assumed, self.why)
-        if (None in sourced) == (None in assumed) or (None in sourced and sourced != (None, None)):
-            raise ValueError("needs value and source, or assumed and why")
+        pairs = (self.value, self.source), (self.assumed, self.why)
+        if sorted(sum(part is not None for part in pair) for pair in pairs) != [0, 2]:
+            raise ValueError(NEEDS)
         return self
 
     @property
@@ -238,5 +239,8 @@ def _refusal(error: Any) -> Refusal:
     if error["type"] == "extra_forbidden":
         return Refusal(path, f'unknown key "{name}"', EXAMPLE)
     if error["type"] == "value_error":
-        return Refusal(path, f"{name} {error['ctx']['error']}", '{ value = 16, source = "where it is written" }')
+        said = str(error["ctx"]["error"])
+        return Refusal(
+            path, f"{name} {said}", '{ value = 16, source = "where it is written" }' if said == NEEDS else EXAMPLE
+        )
     return Refusal(path, f"{name} is {shown(error['input'])}: {error['msg']}", EXAMPLE)

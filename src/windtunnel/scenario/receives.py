@@ -9,7 +9,7 @@ from windtunnel.scenario.topology import Topology, request_bytes, response_bytes
 
 def few_receives(scenario: Scenario) -> Iterator[str]:
     """A note for each end with fewer posted receives than packets that the budget lets be on their way to it."""
-    if not wires.has(scenario, "unframed"):
+    if not wires.has(scenario, "unframed") or not wires.sends_packets(scenario):
         return
     asking = [side for side in topologies(scenario) if side.side == "client"]
     for end in topologies(scenario):

@@ -79,6 +79,12 @@ def is_lossy(scenario: Scenario) -> bool:
     return any(value(scenario, option.name) == option.lossy for option in wire_of(scenario).options if option.lossy)
 
 
+def sends_packets(scenario: Scenario) -> bool:
+    """Whether requests are packets to the peer, and not operations on its memory."""
+    options = wire_of(scenario).options
+    return all(value(scenario, option.name) == option.packets for option in options if option.packets)
+
+
 def is_reliable(scenario: Scenario) -> bool:
     """Whether an option could let packets be lost, and does not."""
     return any(option.lossy for option in wire_of(scenario).options) and not is_lossy(scenario)

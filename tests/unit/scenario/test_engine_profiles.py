@@ -66,6 +66,9 @@ WRONG = [
     ("poll", "{ value = 3 }", "caller.poll needs value and source, or assumed and why"),
     ("poll", "{ value = 3, why = \"x\" }", "needs value and source"),
     ("poll", "{ value = 3, source = \"x\", assumed = 3, why = \"x\" }", "needs value and source"),
+    ("poll", "{ value = 3, source = \"x\", why = \"x\" }", "needs value and source"),
+    ("poll", "{ value = 3, source = \"x\", assumed = 4 }", "needs value and source"),
+    ("poll", "{ source = \"x\", assumed = 3, why = \"x\" }", "needs value and source"),
     ("poll", "{ assumed = \"3\", why = \"x\" }", 'caller.poll.assumed is "3"'),
     ("queue", "{ value = 0, source = \"x\" }", "device.queue must be a whole number from 1 on"),
     ("queue", "{ value = 1.5, source = \"x\" }", "device.queue must be a whole number"),
@@ -88,6 +91,22 @@ def test_a_wrong_number_is_refused_with_its_line(tmp_path, key, text, words):
     lines[number - 1] = f"{key} = {text}"
     said = refused(tmp_path, "\n".join(lines))
     assert words in said and said.startswith(f"mine.toml:{number}:")
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("{ value = [[1, 3]] }", "{ value = 16, source"),
+        ('{ value = [[2, 1], [1, 1]], source = "x" }', "copiers dsa-spr"),
+    ],
+)
+def test_a_remedy_is_of_what_is_wrong(tmp_path, text, remedy):
+    lines = DSA.splitlines()
+    lines[line_of(DSA, "copy ") - 1] = f"copy = {text}"
+    (tmp_path / "mine.toml").write_text("\n".join(lines))
+    with pytest.raises(UserError) as error:
+        load_profile("mine.toml", tmp_path)
+    assert remedy in error.value.remedy
 
 
 def test_an_unknown_key_no_toml_no_file_no_name(tmp_path):

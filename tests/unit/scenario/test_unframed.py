@@ -76,6 +76,12 @@ def test_more_packets_in_flight_than_receives_are_a_note(tmp_path, kind, fate):
     assert ["96 packets" in note for note in notes("client.rx_descriptors=64", "workload.0.response=4KiB")] == [True]
 
 
+@pytest.mark.parametrize("operation", ["read", "write"])
+def test_operations_need_no_receives(tmp_path, operation):
+    few = ("server.rx_descriptors=16", f"wire.operation={operation}", "workload.0.handler=empty")
+    assert not [note for note in resolve(loaded(tmp_path, RDMA, *few), machine()).notes if "on their way" in note]
+
+
 def test_posted_mbufs_are_in_the_demand(tmp_path):
     def pool(*sets):
         return resolve(loaded(tmp_path, RDMA, *sets), machine()).plans[0].endpoints[0].pool.size

@@ -14,9 +14,10 @@ namespace {
 constexpr uint32_t burst = 64;       // completions of one call
 constexpr uint32_t post_burst = 32;  // receives are posted so many at a time: the pool is asked once
 
-// A completion with an error: its mbuf goes back to the pool.
-void take_error(fid_cq *queue, posted_mbufs &posted, rdma_errors &errors) {
-    rte_mbuf *const m = read_failed(queue, errors);
+// A completion with an error: its mbuf goes back to the pool. What ends with its endpoint was never a packet.
+void take_error(fid_cq *queue, posted_mbufs &posted, rdma_errors &errors, bool receives) {
+    const auto [m, error] = read_failed(queue);
+    if (error != 0 && !(receives && error == FI_ECANCELED)) errors.add(error);
     if (m == nullptr) return;
     posted_remove(posted, m);
     rte_pktmbuf_free(m);
@@ -29,7 +30,9 @@ uint32_t post_receives(fabric_channel &c, rte_mbuf *const *mbufs, uint32_t count
         const ssize_t error =
             fi_recv(c.endpoint.get(), message_of(m), c.rx.bytes, c.descriptor, FI_ADDR_UNSPEC, context_of(m));
         if (unlikely(error != 0)) {
-            if (error != -FI_EAGAIN) c.rx.takes_more = false;  // its connection is gone
+            if (error == -FI_EAGAIN) return i;
+            c.rx.refused.add(static_cast<int>(-error));
+            c.rx.takes_more = false;  // its connection is gone
             return i;
         }
         posted_add(c.rx.posted, m);
@@ -40,9 +43,12 @@ uint32_t post_receives(fabric_channel &c, rte_mbuf *const *mbufs, uint32_t count
 uint16_t receive(fabric_channel &c, rte_mbuf **packets, uint16_t most) {
     fi_cq_msg_entry done[burst];
     const ssize_t count = fi_cq_read(c.receives.get(), done, std::min<size_t>(most, burst));
-    if (likely(count == -FI_EAGAIN)) return 0;
+    if (likely(count == -FI_EAGAIN)) {
+        if (unlikely(c.rx.posted.count == 0)) fabric_post_receives(c);  // nothing else would
+        return 0;
+    }
     if (unlikely(count < 0)) {
-        take_error(c.receives.get(), c.rx.posted, c.rx.errors);
+        take_error(c.receives.get(), c.rx.posted, c.rx.errors, true);
         fabric_post_receives(c);
         return 0;
     }
@@ -79,7 +85,8 @@ ssize_t post_send(fabric_channel &c, rte_mbuf *m, uint32_t bytes) {
 }
 
 uint16_t send(fabric_channel &c, rte_mbuf **packets, uint16_t count) {
-    if (c.tx.posted.count > 0) fabric_reap(c);
+    if (c.tx.posted.count > 0 || c.tx.refused) fabric_reap(c);
+    c.tx.refused = false;
     uint16_t sent = 0;
     for (; sent < count; sent++) {
         rte_mbuf *const m = packets[sent];
@@ -89,6 +96,7 @@ uint16_t send(fabric_channel &c, rte_mbuf **packets, uint16_t count) {
             copied ? fi_inject(c.endpoint.get(), message_of(m), bytes, c.peer) : post_send(c, m, bytes);
         if (unlikely(error == -FI_EAGAIN)) {
             c.tx.full++;
+            c.tx.refused = true;
             break;
         }
         if (unlikely(error != 0)) c.tx.errors.add(static_cast<int>(-error));
@@ -104,10 +112,15 @@ uint16_t send(fabric_channel &c, rte_mbuf **packets, uint16_t count) {
 }  // namespace
 
 void fabric_post_receives(fabric_channel &c) {
+    uint32_t most = post_burst;
     while (c.rx.takes_more && !posted_is_full(c.rx.posted)) {
         rte_mbuf *mbufs[post_burst];
-        const uint32_t count = std::min(post_burst, c.rx.posted.most - c.rx.posted.count);
+        const uint32_t count = std::min(most, c.rx.posted.most - c.rx.posted.count);
         if (unlikely(!mbufs_take(c.rx.pool, mbufs, count))) {
+            if (count > 1) {  // a pool that has fewer gives those
+                most = count / 2;
+                continue;
+            }
             c.rx.no_mbufs++;
             return;
         }
@@ -122,7 +135,7 @@ void fabric_reap(fabric_channel &c) {
     fi_cq_msg_entry done[burst];
     const ssize_t count = fi_cq_read(c.sends.get(), done, burst);
     if (unlikely(count < 0)) {
-        if (count != -FI_EAGAIN) take_error(c.sends.get(), c.tx.posted, c.tx.errors);
+        if (count != -FI_EAGAIN) take_error(c.sends.get(), c.tx.posted, c.tx.errors, false);
         return;
     }
     for (ssize_t i = 0; i < count; i++) {

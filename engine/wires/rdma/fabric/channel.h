@@ -24,8 +24,9 @@ struct fabric_channel {
         uint64_t received = 0;
         uint64_t allocations = 0;  // of the provider
         uint64_t dry = 0;          // times when all posted receives had been used up
-        uint64_t no_mbufs = 0;     // times when the pool had none to post
-        rdma_errors errors;
+        uint64_t no_mbufs = 0;     // times when the pool had too few to post
+        rdma_errors errors;        // of packets that came
+        rdma_errors refused;       // of posts
     } rx;
 
     struct alignas(RTE_CACHE_LINE_SIZE) {
@@ -33,6 +34,7 @@ struct fabric_channel {
         uint32_t inline_bytes = 0;
         uint32_t signal_every = 1;
         uint32_t unsignalled = 0;
+        bool refused = false;  // the last packet offered: a poll lets the provider go on
         uint64_t sent = 0;
         uint64_t allocations = 0;  // of the provider
         uint64_t full = 0;         // times when the provider or our depth took no more

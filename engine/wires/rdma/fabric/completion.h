@@ -4,7 +4,6 @@
 #include <rte_mbuf.h>
 
 #include "wires/rdma/fabric/handles.h"
-#include "wires/rdma/rdma.h"
 
 namespace wt {
 
@@ -14,12 +13,16 @@ static_assert(RTE_PKTMBUF_HEADROOM >= sizeof(fi_context2));
 inline void *context_of(rte_mbuf *m) { return m->buf_addr; }
 inline rte_mbuf *mbuf_of(void *context) { return static_cast<rte_mbuf *>(context) - 1; }
 
-// The mbuf of a completion with an error, which is counted; null: there is none.
-inline rte_mbuf *read_failed(fid_cq *queue, rdma_errors &errors) {
+// A completion with an error. `mbuf` null: there is none.
+struct failed_operation {
+    rte_mbuf *mbuf;
+    int error;
+};
+
+inline failed_operation read_failed(fid_cq *queue) {
     fi_cq_err_entry failed{};
-    if (fi_cq_readerr(queue, &failed, 0) <= 0) return nullptr;
-    errors.add(failed.err);
-    return failed.op_context == nullptr ? nullptr : mbuf_of(failed.op_context);
+    if (fi_cq_readerr(queue, &failed, 0) <= 0 || failed.op_context == nullptr) return {nullptr, failed.err};
+    return {mbuf_of(failed.op_context), failed.err};
 }
 
 }  // namespace wt

@@ -1,34 +1,21 @@
 // How the queues of a port find those of the peer. No connection beside the traffic: the library's own
 // requests to connect, or addresses.
 #include <algorithm>
+#include <cstdio>
 
 #include "core/refusal.h"
+#include "wires/rdma/address.h"
 #include "wires/rdma/fabric/fabric_port.h"
 
 namespace wt {
 
-namespace {
-
-const std::string busy_introduction = "busy";
-
-}  // namespace
-
 void fabric_port::listen(fabric_queue_pair &q) {
-    const auto check_free = [&](int error) {
-        if (error == -FI_EADDRINUSE)
-            throw refusal("rdma wire: another program listens at " + dotted(plan_.ip) + " on port " +
-                              std::to_string(plan_.udp_port + q.index),
-                          "stop it, or choose another server.port");
-    };
-    fid_pep *listening = nullptr;
-    const int opened = fi_passive_ep(fabric_.get(), q.offer.get(), &listening, nullptr);
-    check_free(opened);
-    check_fabric(provider_, opened, "opening a passive endpoint");
-    q.listening.reset(listening);
-    check_fabric(provider_, fi_pep_bind(listening, &events_->fid, 0), "binding a passive endpoint");
-    const int listens = fi_listen(listening);
-    check_free(listens);
-    check_fabric(provider_, listens, "listening at " + dotted(plan_.ip));
+    q.listening = make_fabric<fid_pep>(provider_, "opening a passive endpoint", [&](fid_pep **made) {
+        return unless_taken(q, fi_passive_ep(fabric_.get(), q.offer.get(), made, nullptr));
+    });
+    check_fabric(provider_, fi_pep_bind(q.listening.get(), &events_->fid, 0), "binding a passive endpoint");
+    check_fabric(provider_, unless_taken(q, fi_listen(q.listening.get())),
+                 "listening at " + dotted(plan_.ip));
 }
 
 // A connected client: one attempt. One that fails is told as an event, and the next step tries again.
@@ -45,9 +32,10 @@ void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
     const fabric_handle<fi_info> offer(entry.info);
     fabric_queue_pair *const q = queue_of(entry.fid);
     if (q == nullptr) return;
-    const bool busy = q->state != queue_state::idle;
-    if (busy || !objection_to(said, introduction_).empty()) {
-        const std::string reply = busy ? busy_introduction : introduction_;
+    const std::string reply = q->state == queue_state::idle ? introduction_ : busy_introduction;
+    if (const std::string why = objection_to(said, reply); !why.empty()) {
+        // into engine.log: a client is told, and nobody else
+        std::fprintf(stderr, "rdma wire: refused a client, which is told: %s\n", why.c_str());
         fi_reject(q->listening.get(), offer->handle, reply.data(), reply.size());
         return;
     }
@@ -71,12 +59,17 @@ fabric_queue_pair *fabric_port::queue_of(fid_t object) {
     return found == queues_.end() ? nullptr : &*found;
 }
 
+// Before the link of the whole port was up, a queue whose peer has gone waits for the next one.
+void fabric_port::lose(fabric_queue_pair &q) const {
+    q.state = linked_ ? queue_state::down : queue_state::idle;
+}
+
 void fabric_port::follow(uint32_t event, const fi_eq_cm_entry &entry, const std::string &said) {
     if (event == FI_CONNREQ) return accept(entry, said);
     fabric_queue_pair *const q = queue_of(entry.fid);
     if (q == nullptr) return;
     if (event == FI_CONNECTED) q->state = queue_state::up;
-    if (event == FI_SHUTDOWN) q->state = queue_state::down;
+    if (event == FI_SHUTDOWN) lose(*q);
 }
 
 // An attempt has failed, most often because nobody listens yet; or a connection has broken.
@@ -91,7 +84,7 @@ void fabric_port::take_failed_event() {
     if (q->state == queue_state::connecting && failed.err_data_size > 0)
         refused_ =
             objection_to(introduction_, {static_cast<const char *>(failed.err_data), failed.err_data_size});
-    q->state = q->state == queue_state::up ? queue_state::down : queue_state::idle;
+    if (q->state != queue_state::down) lose(*q);
 }
 
 void fabric_port::read_events() {
@@ -111,6 +104,8 @@ void fabric_port::read_events() {
 }
 
 void fabric_port::connect() {
+    for (fabric_queue_pair &q : queues_)  // no worker polls yet, without which no end of a connection is seen
+        if (q.state == queue_state::up) fi_cq_read(q.channel.sends.get(), nullptr, 0);
     read_events();
     if (!refused_.empty())
         throw refusal("rdma wire: " + refused_,
@@ -131,6 +126,7 @@ link_state fabric_port::link() {
     const auto all = [&](queue_state s) {
         return std::ranges::all_of(queues_, [s](const fabric_queue_pair &q) { return q.state == s; });
     };
+    linked_ |= all(queue_state::up);
     return all(queue_state::up) ? link_state::up : link_state::down;
 }
 

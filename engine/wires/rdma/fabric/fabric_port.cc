@@ -2,21 +2,15 @@
 #include "wires/rdma/fabric/fabric_port.h"
 
 #include <rte_mbuf.h>
-#include <time.h>
+
+#include "wires/rdma/fabric/patience.h"
+#include "wires/rdma/quiet.h"
 
 namespace wt {
 
 namespace {
 
-// How long nothing must arrive until nothing is under way, and how long that is waited for.
-constexpr uint64_t quiet_ns = 20'000'000, longest_drain_ns = 2'000'000'000;
 constexpr uint16_t drain_burst = 64;
-
-uint64_t monotonic_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-}
 
 uint32_t free_received(fabric_channel &c) {
     rte_mbuf *burst[drain_burst];
@@ -32,7 +26,7 @@ fabric_port::~fabric_port() {
         q.channel.endpoint.reset();
         fabric_free(q.channel);
     }
-    for (one_sided_channel &c : one_sided_) one_sided_free(c);
+    for (one_sided_channel &c : one_sided_) places_free(c.places);
 }
 
 std::string fabric_port::words() const {
@@ -54,11 +48,12 @@ uint64_t fabric_port::failed() const {
 
 named_counts fabric_port::statistics() const {
     uint64_t dry = 0, no_mbufs = 0, full = 0, allocations = 0;
-    rdma_errors receives, sends;
+    rdma_errors receives, sends, refused;
     for (const fabric_queue_pair &q : queues_) {
         dry += q.channel.rx.dry;
         no_mbufs += q.channel.rx.no_mbufs;
         full += q.channel.tx.full;
+        refused.add(q.channel.rx.refused);
         allocations += q.channel.rx.allocations + q.channel.tx.allocations;
         receives.add(q.channel.rx.errors);
         sends.add(q.channel.tx.errors);
@@ -73,25 +68,21 @@ named_counts fabric_port::statistics() const {
     add("heap allocations of the provider", allocations);
     if (is_one_sided()) add_region(all);
     receives.append_to(all, "receive failed", fi_strerror);
+    refused.append_to(all, "receive not posted", fi_strerror);
     sends.append_to(all, "send failed", fi_strerror);
     return all;
 }
 
 uint32_t fabric_port::drain(rdma_port &sender) {
     auto &from = static_cast<fabric_port &>(sender);
-    const uint64_t begin = monotonic_ns();
-    uint32_t freed = 0;
-    for (uint64_t now = begin, last = begin; now < last + quiet_ns && now < begin + longest_drain_ns;
-         now = monotonic_ns()) {
+    return take_until_quiet(monotonic_ns, [&] {
         uint32_t arrived = 0;
         for (fabric_queue_pair &q : from.queues_)
             if (q.channel.sends) fabric_reap(q.channel);  // lets the sender's half go on, too
         for (fabric_queue_pair &q : queues_)
             if (q.channel.receives) arrived += free_received(q.channel);
-        if (arrived > 0) last = now;
-        freed += arrived;
-    }
-    return freed;
+        return arrived;
+    });
 }
 
 }  // namespace wt

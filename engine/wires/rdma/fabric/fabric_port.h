@@ -48,8 +48,13 @@ class fabric_port final : public rdma_port {
     // open.cc
     void open_objects();
     void register_pool();
-    void check_sizes(port &made) const;
+    uint32_t largest_message() const;
+    void check_claims(const rdma_setup &setup, port &made) const;
+    void try_out(const rdma_setup &setup, port &made);
+    void refuse_size(const std::string &why, uint32_t most) const;
+    static uint32_t depth(uint32_t asked, size_t claimed, uint32_t tried);
     void note_depths(port &made) const;
+    int64_t unless_taken(const fabric_queue_pair &q, int64_t error) const;
     void open_queue(fabric_queue_pair &q, fi_info *offer);
 
     // region.cc
@@ -67,6 +72,7 @@ class fabric_port final : public rdma_port {
     void read_events();
     void take_failed_event();
     void follow(uint32_t event, const fi_eq_cm_entry &entry, const std::string &said);
+    void lose(fabric_queue_pair &q) const;
     fabric_queue_pair *queue_of(fid_t object);
 
     const claimed_address address_;
@@ -76,7 +82,10 @@ class fabric_port final : public rdma_port {
     const std::string provider_;
     const std::string introduction_;
     std::string refused_;  // by the server, in words
-    const uint32_t inline_bytes_, signal_every_;
+    bool linked_ = false;  // all queues were up at a time
+    const uint32_t inline_bytes_;
+    uint32_t signal_every_ = 1;
+    uint32_t most_receives_ = UINT32_MAX, most_sends_ = UINT32_MAX;  // of a queue, as a trial has shown
     const rdma_operation operation_;
     const region_shape region_;
     rdma_memory bytes_;  // the region on a server; on a client what it reads into or writes from

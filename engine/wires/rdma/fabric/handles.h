@@ -34,4 +34,10 @@ fabric_handle<Object> make_fabric(const std::string &provider, const std::string
     return fabric_handle<Object>(made);
 }
 
+// Objects that a run and a trial open alike. A completion queue has places for so many completions; the
+// address table is for one peer. None waits.
+fabric_handle<fid_cq> open_completions(const std::string &provider, fid_domain *domain, size_t places);
+fabric_handle<fid_av> open_addresses(const std::string &provider, fid_domain *domain);
+fabric_handle<fid_eq> open_events(const std::string &provider, fid_fabric *fabric);
+
 }  // namespace wt

@@ -1,9 +1,6 @@
 #include "wires/rdma/fabric/one_sided.h"
 
-#include <bit>
-
 #include "core/allocation_watch.h"
-#include "core/packet.h"
 #include "wires/rdma/fabric/completion.h"
 
 namespace wt {
@@ -13,30 +10,16 @@ namespace {
 constexpr uint32_t burst = 64;
 constexpr uint32_t polls_a_message = 16;  // messages are rare: only every so manieth poll looks for one
 
-bool is_request(const uint8_t *message) { return message[0] == static_cast<uint8_t>(message_kind::request); }
-
-// A place for the next operation. One whose post failed is kept.
-bool take_place(one_sided_channel &c) {
-    if (!c.has_next_place) c.has_next_place = c.free->take(&c.next_place, 1) == 1;
-    return c.has_next_place;
-}
-
 ssize_t post(one_sided_channel &c, rte_mbuf *m) {
-    if (unlikely(!take_place(c))) return -FI_EAGAIN;
-    const uint32_t place = c.next_place;
-    const uint64_t position = position_of(c.region, message_slot_and_generation(message_of(m)));
+    if (unlikely(places_take(c.places, &m, 1) == 0)) return -FI_EAGAIN;
+    const uint64_t position = region_position(c.places, m), bytes = c.places.region.piece;
+    uint8_t *const local = local_piece(c.places, position, m->hash.usr);
     fid_ep *const endpoint = c.messages.endpoint.get();
-    m->hash.usr = place;
-    c.holding[place] = m;  // before the post: nic_rx may see the completion at once
-    const ssize_t error =
-        c.writes ? fi_write(endpoint, c.local + position, c.region.piece, c.descriptor, c.messages.peer,
-                            c.remote + position, region_key, context_of(m))
-                 : fi_read(endpoint, c.local + place * c.region.piece, c.region.piece, c.descriptor,
-                           c.messages.peer, c.remote + position, region_key, context_of(m));
-    if (likely(error == 0))
-        c.has_next_place = false;
-    else
-        c.holding[place] = nullptr;
+    const ssize_t error = c.places.writes ? fi_write(endpoint, local, bytes, c.descriptor, c.messages.peer,
+                                                     c.remote + position, region_key, context_of(m))
+                                          : fi_read(endpoint, local, bytes, c.descriptor, c.messages.peer,
+                                                    c.remote + position, region_key, context_of(m));
+    if (unlikely(error != 0)) places_return(c.places, &m, 1);
     return error;
 }
 
@@ -60,28 +43,24 @@ uint16_t send(one_sided_channel &c, rte_mbuf **packets, uint16_t count) {
     return sent;
 }
 
-void give_place_back(one_sided_channel &c, uint32_t place) {
-    c.holding[place] = nullptr;
-    c.free->put(&place, 1);
-}
-
-// The request becomes its own response. False: another piece was read than the one that stands there.
-bool respond(one_sided_channel &c, rte_mbuf *m) {
-    uint8_t *const message = message_of(m);
+// The request of an operation that has ended becomes its response; null: another piece was read than the one
+// that stands there.
+rte_mbuf *end(one_sided_channel &c, rte_mbuf *m) {
     const uint32_t place = m->hash.usr;
-    const uint64_t position = position_of(c.region, message_slot_and_generation(message));
-    const bool right =
-        c.writes || piece_is_right(c.region, position, c.local + uint64_t{place} * c.region.piece);
-    give_place_back(c, place);
-    message[0] = static_cast<uint8_t>(message_kind::response);
-    set_length(m, body_offset);
-    return right;
+    places_end(c.places, place);
+    const bool right = places_respond(c.places, m);
+    places_give_back(c.places, place);
+    if (likely(right)) return m;
+    rte_pktmbuf_free(m);
+    return nullptr;
 }
 
 void take_failed(one_sided_channel &c) {
-    rte_mbuf *const m = read_failed(c.messages.sends.get(), c.messages.tx.errors);
+    const auto [m, error] = read_failed(c.messages.sends.get());
+    if (error != 0) c.messages.tx.errors.add(error);
     if (m == nullptr) return;
-    give_place_back(c, m->hash.usr);
+    places_end(c.places, m->hash.usr);
+    places_give_back(c.places, m->hash.usr);
     rte_pktmbuf_free(m);
 }
 
@@ -91,14 +70,8 @@ uint16_t receive(one_sided_channel &c, rte_mbuf **packets, uint16_t most) {
     if (unlikely(ended < 0 && ended != -FI_EAGAIN)) take_failed(c);
     uint16_t count = 0;
     for (ssize_t i = 0; i < ended; i++) {
-        rte_mbuf *const m = mbuf_of(done[i].op_context);
-        c.done++;
-        if (likely(respond(c, m))) {
-            packets[count++] = m;
-            continue;
-        }
-        c.wrong++;
-        rte_pktmbuf_free(m);
+        packets[count] = end(c, mbuf_of(done[i].op_context));
+        count = static_cast<uint16_t>(count + (packets[count] != nullptr));
     }
     if (count < most && unlikely(++c.polls % polls_a_message == 0))
         count = static_cast<uint16_t>(
@@ -107,19 +80,6 @@ uint16_t receive(one_sided_channel &c, rte_mbuf **packets, uint16_t most) {
 }
 
 }  // namespace
-
-void one_sided_open(one_sided_channel &c, uint32_t places) {
-    c.holding.assign(places, nullptr);
-    c.free = std::make_unique<spsc_ring<uint32_t>>("places", std::bit_ceil(places + 1));
-    for (uint32_t place = 0; place < places; place++) c.free->put(&place, 1);
-}
-
-void one_sided_free(one_sided_channel &c) {
-    for (rte_mbuf *&m : c.holding) {
-        rte_pktmbuf_free(m);
-        m = nullptr;
-    }
-}
 
 const queue_ops one_sided_queue = {
     .rx =

@@ -1,6 +1,5 @@
 #include "wires/rdma/fabric/provider.h"
 
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "core/refusal.h"
+#include "wires/rdma/address.h"
 
 namespace wt {
 
@@ -42,19 +42,17 @@ fi_ep_type endpoint_type(rdma_type type) {
     __builtin_unreachable();
 }
 
-sockaddr_in socket_address(uint32_t ip, uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(ip);
-    address.sin_port = htons(port);
-    return address;
-}
-
 constexpr std::string_view name_scheme = "fi_shm://";
 
 // One of a host's shared memory. Two runs with the same addresses exclude each other, as with sockets.
 std::string name_in_memory(uint32_t ip, uint16_t port) {
     return std::string(name_scheme) + "windtunnel-" + dotted(ip) + "-" + std::to_string(port);
+}
+
+fabric_address address_of_name(const std::string &name) {
+    fabric_address made{{name.begin(), name.end()}};
+    made.bytes.push_back(0);
+    return made;
 }
 
 fabric_handle<fi_info> hints_of(const rdma_setup &setup, const port_plan &asked) {
@@ -90,65 +88,58 @@ int ask(const rdma_setup &setup, const fabric_address &at, bool deep, fi_info **
 
 }  // namespace
 
-std::string dotted(uint32_t ip) {
-    const in_addr address = {htonl(ip)};
-    char text[INET_ADDRSTRLEN];
-    return inet_ntop(AF_INET, &address, text, sizeof text);
-}
-
-void check_fabric(const std::string &provider, int64_t error, const std::string &what) {
-    if (error >= 0) return;
-    throw refusal("rdma wire: " + provider + ": " + what + ": " + fi_strerror(static_cast<int>(-error)),
-                  "FI_LOG_LEVEL=warn in the environment shows the provider's own words in engine.log");
-}
-
 fabric_address fabric_address_of(const std::string &provider, uint32_t ip, uint16_t first_port,
                                  uint16_t queue) {
     const auto port = static_cast<uint16_t>(first_port + queue);
-    fabric_address made;
-    if (is_by_name(provider)) {
-        const std::string name = name_in_memory(ip, port);
-        made.bytes.assign(name.begin(), name.end());
-        made.bytes.push_back(0);
-        return made;
-    }
+    if (is_by_name(provider)) return address_of_name(name_in_memory(ip, port));
     const sockaddr_in address = socket_address(ip, port);
     const auto *first = reinterpret_cast<const uint8_t *>(&address);
-    made.bytes.assign(first, first + sizeof address);
-    return made;
+    return {{first, first + sizeof address}};
 }
 
 claimed_address::claimed_address(const rdma_setup &setup) {
-    const endpoint_plan &e = setup.end.plan;
-    const std::string side = side_names[static_cast<int>(e.side)];
-    if (is_by_name(setup.provider)) {
-        held_ = claim_name(name_in_memory(e.ip, e.udp_port));
-        if (held_ < 0)
-            throw refusal("rdma wire: another run has the address " + dotted(e.ip) + ", port " +
-                              std::to_string(e.udp_port),
-                          "wait for its end, or choose another " + side + ".port");
-        return;
+    if (is_by_name(setup.provider))
+        claim_names(setup.end.plan);
+    else
+        find_address(setup.end.plan);
+}
+
+void claimed_address::claim_names(const endpoint_plan &e) {
+    for (uint16_t queue = 0; queue < e.port.queues; queue++) {
+        const auto port = static_cast<uint16_t>(e.udp_port + queue);
+        held_.emplace_back(claim_name(name_in_memory(e.ip, port)));
+        if (held_.back().number < 0)
+            throw refusal(
+                "rdma wire: another run has the address " + dotted(e.ip) + ", port " + std::to_string(port),
+                "wait for its end, or choose another " + std::string(side_names[static_cast<int>(e.side)]) +
+                    ".port");
     }
+}
+
+void claimed_address::find_address(const endpoint_plan &e) {
+    const std::string side = side_names[static_cast<int>(e.side)];
     const sockaddr_in address = socket_address(e.ip, 0);
-    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    const bool ours = ::bind(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
-    ::close(fd);
-    if (!ours)
+    const descriptor tried(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (::bind(tried.number, reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0)
         throw refusal("rdma wire: " + side + ".ip " + dotted(e.ip) + " is no address of this host",
                       side +
                           ".ip = \"127.0.0.1\" where both sides run on this host, or an address that `ip "
                           "address` shows");
 }
 
-claimed_address::~claimed_address() {
-    if (held_ >= 0) ::close(held_);
+claimed_address::descriptor::~descriptor() {
+    if (number >= 0) ::close(number);
 }
 
-fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
-    const endpoint_plan &e = setup.end.plan;
-    const bool any_port = setup.type == rdma_type::rc && e.side == side::client;
-    const fabric_address at = any_port ? fabric_address_of(setup.provider, e.ip, 0, 0)
-                                       : fabric_address_of(setup.provider, e.ip, e.udp_port, queue);
+fabric_address spare_address(const rdma_setup &setup) {
+    static uint32_t names = 0;
+    if (!is_by_name(setup.provider)) return fabric_address_of(setup.provider, setup.end.plan.ip, 0, 0);
+    const std::string name = std::string(name_scheme) + "windtunnel-trial-" + std::to_string(::getpid()) +
+                             "-" + std::to_string(names++);
+    return address_of_name(name);
+}
+
+fabric_handle<fi_info> fabric_offer_at(const rdma_setup &setup, const fabric_address &at) {
     fi_info *found = nullptr;
     int error = ask(setup, at, true, &found);
     if (error == -FI_ENODATA) error = ask(setup, at, false, &found);
@@ -158,6 +149,13 @@ fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
                           "` shows why; `windtunnel host doctor` lists those that there are");
     check_fabric(setup.provider, error, "asking what it offers");
     return fabric_handle<fi_info>(found);
+}
+
+fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
+    const endpoint_plan &e = setup.end.plan;
+    if (setup.type == rdma_type::rc && e.side == side::client)
+        return fabric_offer_at(setup, spare_address(setup));
+    return fabric_offer_at(setup, fabric_address_of(setup.provider, e.ip, e.udp_port, queue));
 }
 
 int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address) {

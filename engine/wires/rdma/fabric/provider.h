@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,6 @@
 #include "wires/rdma/rdma.h"
 
 namespace wt {
-
-// "127.0.0.1"; `ip` in host byte order.
-std::string dotted(uint32_t ip);
 
 // A queue's address as its provider writes it.
 struct fabric_address {
@@ -23,20 +21,33 @@ fabric_address fabric_address_of(const std::string &provider, uint32_t ip, uint1
                                  uint16_t queue);
 
 // That an end's address is one of this host's and nobody else's. Sockets exclude a second end by themselves;
-// names in shared memory do not, so that a Unix socket of the same name does, for as long as this lives.
-// Throws refusal.
+// names in shared memory do not, so that Unix sockets of the same names do, one a queue, for as long as this
+// lives. Throws refusal.
 class claimed_address {
   public:
     explicit claimed_address(const rdma_setup &setup);
-    ~claimed_address();
-    claimed_address(const claimed_address &) = delete;
-    claimed_address &operator=(const claimed_address &) = delete;
 
   private:
-    int held_ = -1;
+    struct descriptor {
+        int number;
+        explicit descriptor(int n) : number(n) {}
+        ~descriptor();
+        descriptor(const descriptor &) = delete;
+        descriptor &operator=(const descriptor &) = delete;
+    };
+    void claim_names(const endpoint_plan &e);
+    static void find_address(const endpoint_plan &e);
+
+    std::deque<descriptor> held_;
 };
 
-// What the provider offers for a queue of this end, bound to its address. A connected client has any port,
+// An address of this end's host that nothing else has: any port, or a name of its own.
+fabric_address spare_address(const rdma_setup &setup);
+
+// What the provider offers at an address. Throws refusal.
+fabric_handle<fi_info> fabric_offer_at(const rdma_setup &setup, const fabric_address &at);
+
+// What it offers for a queue of this end. A connected client has any port,
 // because its own may still be taken by a connection that has just ended. Throws refusal.
 fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue);
 

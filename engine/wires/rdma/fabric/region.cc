@@ -1,16 +1,8 @@
 // The server's region, and the memory that a client reads into or writes from.
-#include <algorithm>
-
 #include "core/refusal.h"
 #include "wires/rdma/fabric/fabric_port.h"
 
 namespace wt {
-
-namespace {
-
-constexpr uint64_t most_local_bytes = 256 << 20;  // of the pieces that a client may read at once
-
-}  // namespace
 
 void fabric_port::open_region(port &made) {
     const int mode = queues_[0].offer->domain_attr->mr_mode;
@@ -30,8 +22,7 @@ void fabric_port::open_servers_region(port &made) {
         return fi_mr_reg(domain_.get(), bytes_.first(), bytes_.bytes(),
                          reads ? FI_REMOTE_READ : FI_REMOTE_WRITE, 0, region_key, 0, m, nullptr);
     });
-    made.notes.push_back(std::string("the server's stages are idle: ") + (reads ? "READ" : "WRITE") +
-                         " asks its library alone");
+    note_idle_server(made, reads);
 }
 
 // A client reads each piece into a place of its own, and writes from the region as it is to become.
@@ -39,8 +30,7 @@ void fabric_port::open_pieces(port &made) {
     const bool reads = operation_ == rdma_operation::read;
     const uint64_t depth =
         queues_[0].channel.tx.posted.most ? queues_[0].channel.tx.posted.most : plan_.port.tx_descriptors;
-    const uint64_t of_queue = most_local_bytes / region_.piece / queues_.size();
-    const auto places = static_cast<uint32_t>(std::clamp<uint64_t>(of_queue, 1, depth));
+    const uint32_t places = places_of_queue(region_, depth, queues_.size());
     const uint64_t each = reads ? places * region_.piece : 0;
     bytes_ = rdma_memory(reads ? each * queues_.size() : region_.bytes, nullptr);
     random_bytes_fill(region_seed, bytes_.first(), bytes_.bytes());
@@ -53,36 +43,26 @@ void fabric_port::open_pieces(port &made) {
     for (fabric_queue_pair &q : queues_) {
         one_sided_channel &c = one_sided_.emplace_back(one_sided_channel{
             .messages = q.channel,
-            .region = region_,
-            .writes = !reads,
+            .places = {.region = region_, .writes = !reads, .local = bytes_.first() + q.index * each},
             .remote = by_address ? reinterpret_cast<uint64_t>(region_address) : 0,
-            .local = bytes_.first() + q.index * each,
             .descriptor = bytes_known_ ? fi_mr_desc(bytes_known_.get()) : nullptr,
-            .holding = {},
-            .free = {},
         });
-        one_sided_open(c, places);
+        places_open(c.places, places);
         made.channels[q.index] = &c;
     }
     made.queue = &one_sided_queue;
-    made.notes.push_back(
-        std::string(reads ? "READ" : "WRITE") + " of pieces of " + std::to_string(region_.piece) +
-        " bytes, in place of requests; the bytes of the port are those of the requests alone");
-    if (places < depth)
-        made.notes.push_back("at most " + std::to_string(places) +
-                             " pieces a queue are under way: so many have room in 256 MiB");
+    note_operations(made, region_, reads, places, depth);
 }
 
 void fabric_port::add_region(named_counts &all) const {
     const bool reads = operation_ == rdma_operation::read;
     uint64_t done = 0, wrong = 0;
     for (const one_sided_channel &c : one_sided_) {
-        done += c.done;
-        wrong += c.wrong;
+        done += c.places.done;
+        wrong += c.places.wrong;
     }
-    if (done) all.emplace_back(reads ? "bytes read" : "bytes written", done * region_.piece);
     if (plan_.side == side::server && !reads) wrong = wrongly_written(bytes_.first(), bytes_.bytes());
-    if (wrong) all.emplace_back(reads ? "wrong pieces read" : "wrong bytes written", wrong);
+    count_operations(all, region_, reads, done, wrong);
 }
 
 }  // namespace wt
