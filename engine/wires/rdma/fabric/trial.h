@@ -55,7 +55,7 @@ class trial {
     uint8_t *const sent_, *const received_;
     const size_t room_;
     void *descriptor_;
-    std::deque<fi_context2> contexts_;  // a provider may want one for each operation
+    std::deque<fi_context2> contexts_;                 // a provider may want one for each operation
     uint64_t arrived_ = 0, asked_ = 0, reported_ = 0;  // messages; of completions of sends
     size_t last_bytes_ = 0;
 };
