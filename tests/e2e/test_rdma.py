@@ -133,7 +133,7 @@ def test_a_second_client_is_told_and_the_first_one_goes_on(tmp_path):
 def test_a_second_end_at_one_address_is_refused(tmp_path, kind):
     file = SHIPPED / f"rdma-{kind}.toml"
     server = start("server", file, tmp_path / "server")
-    server.until(waits)
+    server.until(waits if kind == "ud" else waits_for_link)
     code, said = start("server", file, tmp_path / "second").ended()
     assert code == 2 and "has the address 127.0.0.1, port" in said and "choose another server.port" in said
     assert server.process.poll() is None

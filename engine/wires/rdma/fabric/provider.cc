@@ -158,6 +158,12 @@ fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
     return fabric_offer_at(setup, fabric_address_of(setup.provider, e.ip, e.udp_port, queue));
 }
 
+bool can_be_named(const std::string &provider, const fabric_address &peer) {
+    if (!is_by_name(provider)) return true;
+    const auto *name = reinterpret_cast<const char *>(peer.bytes.data()) + name_scheme.size();
+    return ::access((std::string("/dev/shm/") + name).c_str(), F_OK) == 0;
+}
+
 int name_endpoint(const std::string &provider, fid_ep *endpoint, fabric_address &address) {
     if (!is_by_name(provider)) return 0;
     return fi_setname(&endpoint->fid, address.bytes.data(), address.bytes.size());
