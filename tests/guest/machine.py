@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 JOBS = Path(__file__).with_name("jobs")
+BUILT = Path(__file__).parents[2] / "build-guest"
 FIRST_SLOT = 2
 # no_timer_check: on a busy host the emulated timer is late, and the kernel would take it for broken.
 KERNEL_WORDS = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check"
@@ -17,9 +18,9 @@ BARE = ("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot")
 def command(work: Path, job: Mapping[str, str], kernel_words: str = "") -> list[str | Path]:
     """QEMU's command line of a guest that runs the job's file `run`; what it prints is in `work`/console.
 
-    WT_GUEST: directory of kernel and base.cpio.gz.
+    WT_GUEST: directory of kernel and base.cpio.gz, if they are not where `make -C tests/guest image` makes them.
     """
-    guest = Path(os.environ["WT_GUEST"])
+    guest = Path(os.environ.get("WT_GUEST", BUILT))
     (work / "initrd").write_bytes((guest / "base.cpio.gz").read_bytes() + archive(work, job))
     [kernel] = (guest / "kernel/boot").glob("vmlinuz-*")
     started = ["qemu-system-x86_64", *BARE, *MACHINE, "-kernel", kernel, "-initrd", work / "initrd"]

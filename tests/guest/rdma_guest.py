@@ -4,7 +4,7 @@
     rdma_guest.py                     the script on stdin runs in a guest, whose device is on an interface without a wire
     rdma_guest.py --two               two guests on one wire; the script runs in both at once, with $1 = 1 and 2
 
-WT_GUEST: directory of kernel and base.cpio.gz, which `make -C tests/guest` makes.
+`make -C tests/guest image` makes what it boots.
 """
 
 import argparse
