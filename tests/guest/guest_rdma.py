@@ -68,7 +68,7 @@ def scenario(kind: str, inflight: int = 16) -> dict:
     wire, workload = KINDS[kind]
     return SHORT | {
         "wire": {"kind": "rdma", "provider": "verbs"} | wire,
-        "client": {"ip": "10.9.0.2", "inflight": inflight, "cores": [0]},
+        "client": {"ip": "10.9.0.2", "inflight": inflight, "batch": {"app_tx": min(inflight, 16)}, "cores": [0]},
         "server": {"ip": "10.9.0.1", "cores": [1]},
         "workload": [workload | {"timeout": "1min"}],
     }
