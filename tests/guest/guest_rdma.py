@@ -3,7 +3,7 @@
 The witness is the device, which counts its packets. It prints what it compares, and what perftest measures in the same guest.
 """
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,10 +15,9 @@ from real_runs import assert_sound, ports
 from rxe_counters import counted, perftest
 from scenario_tools import written
 
-from windtunnel.engine.lines import Hello, Window
+from windtunnel.engine.lines import Hello, Peer, Window
 from windtunnel.engine.supervisor import Listener
 from windtunnel.runs import Run
-from windtunnel.runs.joined import join
 from windtunnel.runs.metrics import workload_rows
 from windtunnel.scenario import OneSide, load, resolve
 
@@ -103,7 +102,10 @@ def check(place: Place, kind: str, directory: Path, runner) -> None:
         assert_sound(run)
     sent, received = (sum(ports(run, side)[f"{way}_packets"] for run in runs for side in SIDES) for way in ("tx", "rx"))
     sent_by_device, received_by_device = seen["sent"] - seen["management"], seen["received"] - seen["management"]
-    print(f"\n  {kind}: {sent:,} packets sent, {sent_by_device:,} by the device and {seen['management']} of rdma_cm;", end="")
+    print(
+        f"\n  {kind}: {sent:,} packets sent, {sent_by_device:,} by the device and {seen['management']} of rdma_cm;",
+        end="",
+    )
     print(f" {received:,} received, {received_by_device:,} by the device", end="")
     if kind == "ud":
         assert sent_by_device == sent and received <= received_by_device <= sent
@@ -138,11 +140,15 @@ def test_perftest_beside(one, kind, tmp_path):
     """Shown, not judged: a guest without KVM says nothing about time. perftest's latency of sends and writes is half a round trip."""
     latency, rate = PERFTEST[kind]
     for inflight, program in ((1, latency), (64, rate)):
-        [_, client] = run_sides(one, scenario(kind, inflight), tmp_path / f"{inflight}")
+        place = tmp_path / f"{inflight}"
+        place.mkdir()
+        [_, client] = run_sides(one, scenario(kind, inflight), place)
         assert_sound(client)
         p50_us, per_s = values(client)
         print(f"\n  {kind}, {inflight} in flight: p50 {p50_us:.1f} us, {per_s:,.0f} responses/s; {program}: ", end="")
-        print(", ".join(f"{name} {value:g}" for name, value in perftest(one.server, one.client, program).items()), end="")
+        print(
+            ", ".join(f"{name} {value:g}" for name, value in perftest(one.server, one.client, program).items()), end=""
+        )
 
 
 def killing(guest: RdmaGuest) -> Listener:
@@ -170,8 +176,24 @@ def assert_lost(run: Run) -> None:
 def test_a_peer_that_is_killed_ends_the_run(one, kind, killed, tmp_path):
     data = scenario(kind) | {"duration": "1min"}
     runs = dict(zip(SIDES, run_sides(one, data, tmp_path, **{killed: killing(one.of(killed))}), strict=True))
-    del runs[killed]
-    assert_lost(*runs.values())
+    gone, [left] = runs.pop(killed), runs.values()
+    assert_lost(left)
+    windows = sum(map(len, left.windows.values())) - sum(map(len, gone.windows.values()))
+    print(f"\n  {kind}, {killed} killed: the other one went on for {windows} windows of {SHORT['window']}", end="")
+
+
+@pytest.mark.parametrize("kind", ["rc", "ud"])
+def test_a_host_that_loses_power_ends_the_run(kind, tmp_path):
+    """Nothing tells of it: on RC what is not acknowledged, on UD what does not come."""
+
+    def hear(name: str, line: object, raw: str) -> None:
+        if isinstance(line, Window) and line.phase == "measure":
+            server.run("reboot -f -n")
+
+    with two_guests(tmp_path / "guests") as (server, client):
+        data = scenario(kind) | {"duration": "1min"}
+        [_, left] = run_sides(Place(server, client), data, tmp_path, server=hear)
+    assert_lost(left)
 
 
 def refused(run: Run) -> str:
@@ -187,10 +209,36 @@ def test_locked_memory_that_is_too_small(one, tmp_path):
     assert "locked memory" in said and "ulimit -l" in said
 
 
-def test_no_device(one, tmp_path):
-    one.client.well("rdma link delete rxe0 && modprobe -r rdma_rxe")
+@pytest.mark.parametrize(
+    ("gone", "again"),
+    [
+        (
+            "rdma link delete rxe0 && rmmod rdma_rxe",
+            "modprobe rdma_rxe && rdma link add rxe0 type rxe netdev dummy0",
+        ),
+        ("rmmod rdma_ucm", "modprobe rdma_ucm"),
+    ],
+)
+def test_no_device(one, gone, again, tmp_path):
+    one.client.well(gone)
     try:
         [run] = run_both(one, scenario("rc"), tmp_path)
     finally:
-        one.client.well("modprobe rdma_rxe && rdma link add rxe0 type rxe netdev dummy0")
-    assert "no RDMA device" in refused(run)
+        one.client.well(again)
+    assert "no RDMA device has the address 10.9.0." in refused(run)
+
+
+def test_a_second_client_is_told(one, tmp_path):
+    """And the first one goes on."""
+    data = scenario("rc") | {"duration": "8s"}
+    spec = resolve(load(written(tmp_path, data), []), view(), OneSide("client"))
+    with ThreadPoolExecutor(1) as pool:
+        late: list[Future[Run]] = []
+
+        def hear(name: str, line: object, raw: str) -> None:
+            if isinstance(line, Peer):
+                late.append(pool.submit(supervised, one.client.engine(), spec, tmp_path / "late"))
+
+        for run in run_sides(one, data, tmp_path, server=hear):
+            assert_sound(run)
+        assert "the server has another client" in refused(late[0].result())

@@ -28,5 +28,7 @@ def supervised(engine: Path, spec: RunSpec, directory: Path, *listeners: Listene
     spec = spec.into(directory)
     writer = RunWriter(directory, spec, facts.collect())
     with Interrupts() as interrupts:
-        finished = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts).run(spec.plans, spec.names)
+        finished = Supervisor(engine, writer.log_path, [writer.line, *listeners], interrupts).run(
+            spec.plans, spec.names
+        )
     return writer.finish(judge(finished))

@@ -9,7 +9,6 @@
 
 import argparse
 import base64
-import os
 import shlex
 import socket
 import subprocess
@@ -94,7 +93,9 @@ def two_guests(work: Path) -> Iterator[tuple[RdmaGuest, RdmaGuest]]:
             nic = f"virtio-net-pci,netdev=wire,mac=52:54:00:09:00:0{number},addr={machine.FIRST_SLOT + 1}"
             place = work / f"guest{number}"
             place.mkdir(parents=True)
-            guests.append(stack.enter_context(booted(place, ("eth1", f"10.9.0.{number}"), ["-netdev", wire, "-device", nic])))
+            guests.append(
+                stack.enter_context(booted(place, ("eth1", f"10.9.0.{number}"), ["-netdev", wire, "-device", nic]))
+            )
             until(lambda: (work / "wire").exists())
         for guest in guests:
             wait(guest)
@@ -109,7 +110,10 @@ def booted(work: Path, rdma: tuple[str, ...], nics: list[str]) -> Iterator[RdmaG
     shell = f"user,id=shell,restrict=on,hostfwd=tcp:127.0.0.1:{guest.port}-10.0.2.15:1"
     command = machine.command(work, job)
     command += ["-netdev", shell, "-device", f"virtio-net-pci,netdev=shell,addr={machine.FIRST_SLOT}", *nics]
-    with (work / "qemu").open("wb") as said, subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said) as qemu:
+    with (
+        (work / "qemu").open("wb") as said,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said) as qemu,
+    ):
         try:
             yield guest
         finally:

@@ -19,7 +19,11 @@ def counted(guests: set[RdmaGuest]) -> Counter[str]:
         for line in guest.well(READ).splitlines():
             name, _, value = line.rpartition(" ")
             folder, _, what = name.partition("/")
-            total[{"sent_pkts": "sent", "rcvd_pkts": "received"}.get(what, what) if folder == "hw_counters" else "management"] += int(value)
+            total[
+                {"sent_pkts": "sent", "rcvd_pkts": "received"}.get(what, what)
+                if folder == "hw_counters"
+                else "management"
+            ] += int(value)
     return total
 
 
