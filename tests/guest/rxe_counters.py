@@ -1,10 +1,13 @@
 """What an RDMA device of software has counted, and what perftest measures on it."""
 
+import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from rdma_guest import RdmaGuest
 
+COLUMN = re.compile(r"#\w+|[\w.%]+(?: \w+)?\[[^]]*\]")
+NAMES = {"hw_counters/sent_pkts": "sent", "hw_counters/rcvd_pkts": "received"}
 READ = """
 cd /sys/class/infiniband/rxe0/ports/1
 for file in hw_counters/* cm_tx_msgs/* cm_tx_retries/*; do [ -f "$file" ] && echo "$file $(cat "$file")"; done
@@ -17,13 +20,8 @@ def counted(guests: set[RdmaGuest]) -> Counter[str]:
     total: Counter[str] = Counter()
     for guest in guests:
         for line in guest.well(READ).splitlines():
-            name, _, value = line.rpartition(" ")
-            folder, _, what = name.partition("/")
-            total[
-                {"sent_pkts": "sent", "rcvd_pkts": "received"}.get(what, what)
-                if folder == "hw_counters"
-                else "management"
-            ] += int(value)
+            file, value = line.split()
+            total[NAMES.get(file, "management" if file.startswith("cm_tx") else file)] += int(value)
     return total
 
 
@@ -35,9 +33,4 @@ def perftest(server: RdmaGuest, client: RdmaGuest, command: str) -> dict[str, fl
         assert serves.result().code == 0, serves.result().text
     [head] = [line for line in said.splitlines() if line.lstrip().startswith("#bytes")]
     values = said.splitlines()[said.splitlines().index(head) + 1].split()
-    return dict(zip((word.strip() for word in _columns(head)), map(float, values), strict=True))
-
-
-def _columns(head: str) -> list[str]:
-    """A name may have a blank in it, but no two."""
-    return [name for name in head.replace("\t", "  ").strip().split("  ") if name.strip()]
+    return dict(zip(COLUMN.findall(head), map(float, values), strict=True))
