@@ -105,7 +105,7 @@ def test_rss_brings_every_port_to_its_queue(execute, queues):
 
 
 def test_more_queues_than_the_nic_has(execute):
-    assert "NIC 0000:00:03.0 (net_e1000_em): 3 queues, it has at most 2 (fewer dispatchers" in refused(
+    assert "NIC 0000:00:03.0 (net_e1000_em): 3 queues, it has at most 2 (use fewer dispatchers" in refused(
         execute("e1000e", "workload.0.dispatchers=3")
     )
 
