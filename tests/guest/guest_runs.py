@@ -120,4 +120,4 @@ def test_several_queues_without_rss(execute):
 def test_a_frame_that_would_be_scattered(execute):
     """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
     run = execute("e1000e", "client.mtu=9000", "server.mtu=9000")
-    assert "(net_e1000_em): at an MTU of 9000 it scatters a frame over several mbufs" in refused(run)
+    assert "(net_e1000_em): at an MTU of 9000 it splits a frame over several mbufs" in refused(run)
