@@ -1,23 +1,18 @@
 """Runs on emulated NICs with their real drivers, in a guest: `make -C tests/guest`.
 
-Everything but the engine runs here: the scenario is planned for a machine made up like the guest, and the supervisor, the run
-directory and the verdict are those of `windtunnel run`.
+Everything but the engine runs here.
 """
 
 import os
 from pathlib import Path
 
 import pytest
+from in_guest import guest, supervised
 from real_runs import assert_sound, drops, messages, ports, stages
 from scenario_tools import SHIPPED
 
-from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.supervisor import Supervisor
-from windtunnel.engine.verdict import judge
-from windtunnel.host import facts
-from windtunnel.host.dpdk import Nic
-from windtunnel.runs import Run, RunWriter
-from windtunnel.scenario import HostView, load, resolve
+from windtunnel.runs import Run
+from windtunnel.scenario import load, resolve
 
 ENGINE = Path(__file__).with_name("guest_engine")
 NIC = SHIPPED / "nic.toml"
@@ -25,15 +20,6 @@ ADDRESSES = ("0000:00:02.0", "0000:00:03.0")
 DRIVERS = {"e1000e": "e1000_em", "vmxnet3": "vmxnet3"}
 SHORT = ("duration=1s", "warmup=200ms", "window=500ms", "client.inflight=64", "client.batch.app_tx=16")
 PLACED = (f"client.pci={ADDRESSES[0]}", f"server.pci={ADDRESSES[1]}")
-
-
-def guest() -> HostView:
-    """The guest as the planning must see it."""
-    nics = [
-        Nic(address=a, device="?", driver="uio_pci_generic", interfaces=[], numa_node=None, iommu=False, addressed=[])
-        for a in ADDRESSES
-    ]
-    return HostView(cpus=[0, 1], hugepages_free_bytes=288 << 20, hugepages_usable=True, root=True, nics=nics)
 
 
 @pytest.fixture
@@ -44,11 +30,8 @@ def execute(tmp_path, monkeypatch):
         monkeypatch.setenv("WT_GUEST_NICS", f"{model} {model}")
         for name, value in environment.items():
             monkeypatch.setenv(f"WT_GUEST_{name}", value)
-        spec = resolve(load(NIC, [*SHORT, *PLACED, *sets]), guest()).into(tmp_path / "run")
-        writer = RunWriter(tmp_path / "run", spec, facts.collect())
-        with Interrupts() as interrupts:
-            finished = Supervisor(ENGINE, writer.log_path, [writer.line], interrupts).run(spec.plans, spec.names)
-        return writer.finish(judge(finished))
+        spec = resolve(load(NIC, [*SHORT, *PLACED, *sets]), guest(hugepages=144, nics=ADDRESSES))
+        return supervised(ENGINE, spec, tmp_path / "run")
 
     return in_guest
 
@@ -122,7 +105,7 @@ def test_rss_brings_every_port_to_its_queue(execute, queues):
 
 
 def test_more_queues_than_the_nic_has(execute):
-    assert "NIC 0000:00:03.0 (net_e1000_em): 3 queues, it has at most 2 (fewer dispatchers" in refused(
+    assert "NIC 0000:00:03.0 (net_e1000_em): 3 queues, it has at most 2 (use fewer dispatchers" in refused(
         execute("e1000e", "workload.0.dispatchers=3")
     )
 
@@ -137,4 +120,4 @@ def test_several_queues_without_rss(execute):
 def test_a_frame_that_would_be_scattered(execute):
     """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
     run = execute("e1000e", "client.mtu=9000", "server.mtu=9000")
-    assert "(net_e1000_em): at an MTU of 9000 it scatters a frame over several mbufs" in refused(run)
+    assert "(net_e1000_em): at an MTU of 9000 it splits a frame over several mbufs" in refused(run)

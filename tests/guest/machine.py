@@ -1,0 +1,47 @@
+"""A guest as QEMU starts it: the base image, a job in an archive of its own, and its console in a file."""
+
+import gzip
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+JOBS = Path(__file__).with_name("jobs")
+BUILT = Path(__file__).parents[2] / "build-guest"
+FIRST_SLOT = 2
+# no_timer_check: on a busy host the emulated timer is late, and the kernel would take it for broken.
+KERNEL_WORDS = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr tsc=reliable no_timer_check"
+MACHINE = ("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1024")
+BARE = ("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot")
+
+
+def command(work: Path, job: Mapping[str, str], kernel_words: str = "") -> list[str | Path]:
+    """QEMU's command line of a guest that runs the job's file `run`; what it prints is in `work`/console.
+
+    WT_GUEST: directory of kernel and base.cpio.gz, if they are not where `make -C tests/guest image` makes them.
+    """
+    guest = Path(os.environ.get("WT_GUEST", BUILT))
+    (work / "initrd").write_bytes((guest / "base.cpio.gz").read_bytes() + archive(work, job))
+    [kernel] = (guest / "kernel/boot").glob("vmlinuz-*")
+    started = ["qemu-system-x86_64", *BARE, *MACHINE, "-kernel", kernel, "-initrd", work / "initrd"]
+    started += ["-append", f"{KERNEL_WORDS} {kernel_words}"]
+    return [*started, "-chardev", f"file,id=console,path={work / 'console'}", "-serial", "chardev:console"]
+
+
+def archive(work: Path, job: Mapping[str, str]) -> bytes:
+    """The job's files, by their names, below /job."""
+    (work / "files/job").mkdir(parents=True)
+    for name, text in job.items():
+        (work / "files/job" / name).write_text(text)
+        (work / "files/job" / name).chmod(0o755)
+    packed = subprocess.run(
+        ["cpio", "--quiet", "-o", "-H", "newc", "-R", "0:0", "-D", work / "files"],
+        input="\n".join(["job", *(f"job/{name}" for name in job)]).encode(),
+        capture_output=True,
+        check=True,
+    )
+    return gzip.compress(packed.stdout)
+
+
+def shipped(name: str) -> str:
+    return (JOBS / name).read_text()
