@@ -7,6 +7,7 @@
 #include <rte_ring.h>
 #include <rte_ring_elem.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -30,10 +31,11 @@ struct spsc_ring {
 
     // `size` entries, a power of two; one stays empty. Throws refusal.
     spsc_ring(std::string ring_name, uint32_t size) : name(std::move(ring_name)) {
-        const ssize_t bytes = rte_ring_get_memsize_elem(sizeof(T), size);
-        if (bytes < 0)
+        if (!std::has_single_bit(size) || size > RTE_RING_SZ_MASK)
             throw refusal(name + ": a ring of " + std::to_string(size) + " entries is not possible",
                           "use a power of two");
+        // what rte_ring_get_memsize_elem says, which C++ cannot link in DPDK 24.11: no extern "C"
+        const size_t bytes = sizeof(rte_ring) + size_t{size} * sizeof(T);
         ring.reset(static_cast<rte_ring *>(
             std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
         if (!ring) throw std::bad_alloc();

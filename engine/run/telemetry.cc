@@ -1,7 +1,6 @@
 #include "run/telemetry.h"
 
 #include <rte_telemetry.h>
-#include <rte_version.h>
 
 #include <bit>
 #include <cctype>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "core/counters.h"
+#include "core/dpdk.h"
 #include "core/refusal.h"
 
 namespace wt {
@@ -178,19 +178,11 @@ row run_row(const plan &p, const tsc_clock &clock, const json &window) {
     return r;
 }
 
-void add_number(rte_tel_data *to, const char *name, uint64_t value) {
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-    rte_tel_data_add_dict_uint(to, name, value);
-#else
-    rte_tel_data_add_dict_u64(to, name, value);
-#endif
-}
-
 void fill(rte_tel_data *to, const row &from) {
     rte_tel_data_start_dict(to);
     for (const auto &[key, value] : from.values) {
         if (const auto *number = std::get_if<uint64_t>(&value))
-            add_number(to, key.c_str(), *number);
+            telemetry_add_uint(to, key.c_str(), *number);
         else
             rte_tel_data_add_dict_string(to, key.c_str(), std::get<std::string>(value).c_str());
     }
@@ -219,7 +211,7 @@ int show_table(const char *command, const char *parameter, rte_tel_data *reply) 
         rte_tel_data_add_dict_container(reply, r.name.c_str(), inner, 0);
         shown_rows++;
     }
-    if (left_out > 0) add_number(reply, "left_out", left_out);
+    if (left_out > 0) telemetry_add_uint(reply, "left_out", left_out);
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <rte_swx_pipeline.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -77,7 +77,9 @@ inline void part(nlohmann::json &p, const std::vector<std::string> &stages) {
     nlohmann::json other = {{"lcore", 2}, {"cpu", 0}, {"stages", nlohmann::json::array()}},
                    rest = other["stages"];
     for (auto &s : p["workers"][0]["stages"])
-        (std::find(stages.begin(), stages.end(), s["stage"]) != stages.end() ? other["stages"] : rest)
+        (std::find(stages.begin(), stages.end(), s["stage"].get<std::string>()) != stages.end()
+             ? other["stages"]
+             : rest)
             .push_back(s);
     p["workers"][0]["stages"] = rest;
     p["workers"].push_back(other);

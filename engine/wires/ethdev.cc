@@ -103,7 +103,7 @@ link_state link_of_device(const port &p) {
 std::string words_of_device(const port &p) {
     rte_eth_link link{};
     char words[RTE_ETH_LINK_MAX_STR_LEN];
-    rte_eth_link_get_nowait(p.id, &link);
+    if (rte_eth_link_get_nowait(p.id, &link) != 0) return "the link's state is unknown";
     rte_eth_link_to_str(words, sizeof words, &link);
     std::string text = words;
     if (!text.empty()) text[0] = static_cast<char>(std::tolower(text[0]));

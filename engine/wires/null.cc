@@ -1,5 +1,6 @@
 // net_null: frames of zeros as fast as they are asked for; sent frames are dropped. A client gets none, as
 // they get no response; the driver does not copy then.
+#include "core/dpdk.h"
 #include "core/refusal.h"
 #include "wires/device.h"
 #include "wires/wire.h"
@@ -33,12 +34,14 @@ std::vector<port> open_null(std::span<const wire_end> ends) {
         throw refusal("null wire: frames of " + std::to_string(bytes) +
                       " bytes do not fit the pool's mbufs, which hold 1 to " +
                       std::to_string(frame_room(end.pool)));
-    const bool gives = end.plan.side == side::server, copies = gives && end.values.truth("copy");
+    const bool gives = end.plan.side == side::server, to_copy = gives && end.values.truth("copy");
+    const bool copies = to_copy && !null_copies_lose_mbufs;
     port made{};
     make_vdev(made, "net_null", end.index,
               gives ? "size=" + std::to_string(bytes) + ",copy=" + (copies ? "1" : "0") : "no-rx=1");
     made.notes.push_back(std::string("net_null ") + (gives ? "gives frames of zeros at any rate and " : "") +
-                         "drops what is sent" + (copies ? "" : "; no byte is copied"));
+                         "drops what is sent" + (copies ? "" : "; no byte is copied") +
+                         (copies == to_copy ? "" : ", since this DPDK's driver never frees what it copied"));
     return {made};
 }
 
