@@ -68,8 +68,8 @@ def test_what_a_lone_server_receives_is_recorded_apart_from_what_it_sends(tmp_pa
     run = run_well(tmp_path, scenario({"packet_handler": "echo"}, wire=wire, server={}, record="run.pcap"))
     sent, received = recorded(run), recorded(run, received=True)
     assert len(received) >= len(sent) > 3 * len(SIZES)
-    for answer, asked in zip(sent, received, strict=False):
-        assert (answer[:6], answer[6:12], answer[42:]) == (asked[6:12], asked[:6], asked[42:])
+    for response, request in zip(sent, received, strict=False):
+        assert (response[:6], response[6:12], response[42:]) == (request[6:12], request[:6], request[42:])
     [note] = [note for note in run.record.all_notes() if "run.pcap" in note]
     assert f"{len(sent):,} frames sent, run-received.pcap: {len(received):,} frames received" in note
 

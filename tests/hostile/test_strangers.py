@@ -106,9 +106,9 @@ __attribute__((constructor)) static void fork_one(void) {
     fclose(out);
 }
 static int open_it(const struct wt_open *o, void **s) { (void)o; *s = NULL; return 0; }
-static void answer(void *s, struct wt_exchange *b, uint32_t n) { (void)s; (void)b; (void)n; }
+static void respond(void *s, struct wt_exchange *b, uint32_t n) { (void)s; (void)b; (void)n; }
 const struct wt_handler wt_handler = {.abi = WT_HANDLER_ABI, .size = sizeof(struct wt_handler), .name = "forks",
-    .help = "starts a process", .kind = WT_MESSAGE_HANDLER, .open = open_it, .message = answer};
+    .help = "starts a process", .kind = WT_MESSAGE_HANDLER, .open = open_it, .message = respond};
 """
 
 

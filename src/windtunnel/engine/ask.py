@@ -12,14 +12,14 @@ from typing import IO
 
 
 @dataclass(frozen=True)
-class Answer:
+class Ended:
     code: int
     """Of the process; -N when signal N ended it."""
     output: str
     errors: str
 
 
-def ask(command: Sequence[str], timeout_s: float) -> Answer | None:
+def ask(command: Sequence[str], timeout_s: float) -> Ended | None:
     """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
     a file: on a pipe, one of those could keep the end from coming. Raises OSError where it cannot be started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
@@ -30,7 +30,7 @@ def ask(command: Sequence[str], timeout_s: float) -> Answer | None:
             ended = bool(select.select([pid_fd], [], [], timeout_s)[0])
         if not ended:
             return None
-        return Answer(process.returncode, *(_text_of(file) for file in (output, errors)))
+        return Ended(process.returncode, *(_text_of(file) for file in (output, errors)))
 
 
 @contextlib.contextmanager

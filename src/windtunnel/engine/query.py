@@ -296,13 +296,13 @@ def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
 
 def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
     try:
-        answer = ask([str(engine), *arguments], timeout_s)
+        ended = ask([str(engine), *arguments], timeout_s)
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
-    if answer is None:
+    if ended is None:
         raise UserError(f"{engine} {arguments[0]}: no response within {timeout_s} s")
-    _judge(engine, arguments, answer.code, answer.errors)
-    return answer.output
+    _judge(engine, arguments, ended.code, ended.errors)
+    return ended.output
 
 
 def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:

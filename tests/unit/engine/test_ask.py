@@ -3,16 +3,16 @@
 import pytest
 from fake_runs import gone
 
-from windtunnel.engine.ask import Answer, ask
+from windtunnel.engine.ask import Ended, ask
 
 pytestmark = pytest.mark.slow
 
 
 def test_what_a_program_has_started_ends_with_it():
     """The child holds the output open, and is not waited for."""
-    answer = ask(["sh", "-c", "sleep 60 & echo $!; echo no >&2; exit 3"], 30)
-    assert (answer.code, answer.errors) == (3, "no\n")
-    assert gone(int(answer.output))
+    ended = ask(["sh", "-c", "sleep 60 & echo $!; echo no >&2; exit 3"], 30)
+    assert (ended.code, ended.errors) == (3, "no\n")
+    assert gone(int(ended.output))
 
 
 def test_a_program_that_does_not_end_is_ended():
@@ -20,7 +20,7 @@ def test_a_program_that_does_not_end_is_ended():
 
 
 def test_a_signal_and_bytes_that_are_no_text():
-    assert ask(["sh", "-c", "printf '\\377'; kill -11 $$"], 30) == Answer(-11, "\ufffd", "")
+    assert ask(["sh", "-c", "printf '\\377'; kill -11 $$"], 30) == Ended(-11, "\ufffd", "")
 
 
 def test_a_program_that_is_not_there():
