@@ -10,6 +10,7 @@ namespace wt {
 
 const char *const usage =
     "usage: windtunnel-engine --plan FILE --out-fd N --control-fd N [--turn-in-fd N --turn-out-fd N]\n"
+    "       windtunnel-engine --plan FILE --handlers-only --out-fd N --control-fd N\n"
     "       windtunnel-engine --check-plan FILE...\n"
     "       windtunnel-engine --handlers [--plugin FILE]\n"
     "       windtunnel-engine --wires\n"
@@ -24,6 +25,7 @@ const char *const usage =
     "Runs one plan, or prints what this engine has. `windtunnel run` makes the plan and reads the output.\n"
     "\n"
     "  --plan FILE           run this plan\n"
+    "  --handlers-only       open the plan's handlers as its run would, and run nothing\n"
     "  --out-fd N            write JSON lines to this file descriptor\n"
     "  --control-fd N        stop when the other end of this pipe closes\n"
     "  --turn-in-fd N        alternate with another engine: wait for a byte from here\n"
@@ -73,6 +75,7 @@ arguments read_arguments(int argc, char **argv) {
                                      {"control-fd", required_argument, nullptr, 'c'},
                                      {"turn-in-fd", required_argument, nullptr, 'i'},
                                      {"turn-out-fd", required_argument, nullptr, 't'},
+                                     {"handlers-only", no_argument, nullptr, 'q'},
                                      {"handlers", no_argument, nullptr, 'h'},
                                      {"plugin", required_argument, nullptr, 'g'},
                                      {"wires", no_argument, nullptr, 'w'},
@@ -99,6 +102,7 @@ arguments read_arguments(int argc, char **argv) {
             case 'c': a.control_descriptor = descriptor(optarg); break;
             case 'i': a.turns.in = descriptor(optarg); break;
             case 't': a.turns.out = descriptor(optarg); break;
+            case 'q': a.handlers_only = true; break;
             case 'h': a.handlers = true; break;
             case 'g': a.plugin = optarg; break;
             case 'w': a.wires = true; break;

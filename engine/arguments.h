@@ -22,6 +22,7 @@ struct turn_descriptors {
 struct arguments {
     std::string plan, plugin, spec, compiler = "gcc";
     int out_descriptor = -1, control_descriptor = -1;
+    bool handlers_only = false;  // of the plan: open its handlers, run nothing
     bool handlers = false, wires = false, copiers = false, rdma = false;
     bool version = false, help = false, asks_ladder = false;
     ladder_arguments ladder;

@@ -23,6 +23,7 @@
 #include "report/build_id.h"
 #include "run/run.h"
 #include "run/telemetry.h"
+#include "run/try_handlers.h"
 #include "swx/object.h"
 #include "wires/planned.h"
 #include "wires/rdma/offers.h"
@@ -44,6 +45,15 @@ static void start_eal(std::vector<std::string> words) {
         throw refusal(std::string("DPDK's EAL does not start: ") + rte_strerror(rte_errno),
                       "see engine.log; `windtunnel doctor` checks memory, cores and permissions");
 }
+
+// Ends EAL: devices, its threads and the files of its runtime directory. Whatever lies in its memory is gone
+// before this.
+struct running_eal {
+    explicit running_eal(const std::vector<std::string> &words) { start_eal(words); }
+    ~running_eal() { rte_eal_cleanup(); }
+    running_eal(const running_eal &) = delete;
+    running_eal &operator=(const running_eal &) = delete;
+};
 
 static json build_or_null() {
     const std::string id = build_id();
@@ -72,7 +82,7 @@ static void remove_runtime_files() {
 
 static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
     lines.phase("starting EAL");
-    start_eal(p.eal.args);
+    const running_eal eal(p.eal.args);
     const tsc_clock clock = clock_start(measure_tsc_hz());
     lines.set_clock(clock);
     lines.write(hello(p, clock));
@@ -81,9 +91,12 @@ static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
     run_state f(p, lines, clock);
     lines.phase("opening mbuf pools");
     open_pools(f);
+    if (a.handlers_only) return try_handlers(f);
     lines.phase("opening ports");
     f.ports = open_ports(p, f.pools);
-    if (p.record) f.record = recorder_open(*p.record, clock.ns_per_tick, static_cast<int>(rte_socket_id()));
+    if (p.record)
+        f.record = recorder_open(*p.record, p.endpoints.size() == 1, clock.ns_per_tick,
+                                 static_cast<int>(rte_socket_id()));
     if (p.trace)
         f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
     open_endpoints(f);
@@ -118,7 +131,7 @@ static int print_needs(const std::string &pipeline) {
 
 static int print_costs_of_copies(const std::string &asked_for) {
     const copy_costs_asked asked = read_copy_costs_asked(asked_for);
-    start_eal(asked.eal);
+    const running_eal eal(asked.eal);
     return print_copy_costs(stdout, asked), 0;
 }
 
@@ -172,8 +185,11 @@ static int run(const arguments &a) {
     try {
         run_plan(read_checked_plan(a.plan), lines, a);
         return 0;
+    } catch (const handler_refusal &r) {
+        lines.error(r, {{"workload", r.workload()}, {"kind", r.kind()}});
+        return 2;
     } catch (const refusal &r) {
-        lines.error(r.what(), r.remedy());
+        lines.error(r);
         return 2;
     }
 }

@@ -1,6 +1,7 @@
 // The control path's one exception: an error that the user can correct, with its remedy.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 
@@ -14,6 +15,19 @@ class refusal : public std::runtime_error {
 
   private:
     std::string remedy_;
+};
+
+// What a handler refused at its open, or was refused for.
+class handler_refusal : public refusal {
+  public:
+    handler_refusal(const refusal &why, uint32_t workload, const char *kind)
+        : refusal(why), workload_(workload), kind_(kind) {}
+    uint32_t workload() const { return workload_; }
+    const char *kind() const { return kind_; }  // "message" or "packet"
+
+  private:
+    uint32_t workload_;
+    const char *kind_;
 };
 
 }  // namespace wt

@@ -24,9 +24,11 @@ bool line_writer::phase(const std::string &name) {
     return write({{"type", "phase"}, {"name", name}, {"at_ns", now_ns()}});
 }
 
-bool line_writer::error(const std::string &message, const std::string &remedy) {
-    return write(
-        {{"type", "error"}, {"message", message}, {"remedy", remedy.empty() ? json() : json(remedy)}});
+bool line_writer::error(const refusal &why, const json &handler) {
+    return write({{"type", "error"},
+                  {"message", why.what()},
+                  {"remedy", why.remedy().empty() ? json() : json(why.remedy())},
+                  {"handler", handler}});
 }
 
 static json drops_json(const stage_stats &s) {

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "core/histogram.h"
+#include "core/refusal.h"
 #include "core/stage.h"
 #include "report/histogram_json.h"
 
@@ -30,7 +31,8 @@ class line_writer {
     bool write(const json &line);
     // Announces what is entered next, so that a crash there has a name.
     bool phase(const std::string &name);
-    bool error(const std::string &message, const std::string &remedy);
+    // `handler`: whose, in a refusal of a handler; null: nobody's.
+    bool error(const refusal &why, const json &handler = nullptr);
 
   private:
     int descriptor_;

@@ -121,15 +121,8 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
         a.batch_rx = batch.app_rx;
         a.request = shape_of(w.request_bytes, ep);
         a.response = shape_of(w.response_bytes, ep);
-        const stage_of handled_in = {endpoint_index,
-                                     ep.side == side::client ? stage_kind::app_tx : stage_kind::app_rx, i};
-        if (w.handler)
-            a.handler = open_handler(f, *w.handler, WT_MESSAGE_HANDLER, handled_in, plan.workload,
-                                     &a.handler_state, &a.steps);
-        // it may write into the requests
-        else if (w.packet_handler && ep.side == side::client)
-            a.handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in, plan.workload,
-                                     &a.handler_state, &a.steps);
+        if (const auto use = handler_of_application(f.plan, endpoint_index, i))
+            a.handler = open_handler(f, *use, &a.handler_state, &a.steps);
         if (w.stream)
             open_stream(f, a, ep, w);
         else if (ep.side == side::client)

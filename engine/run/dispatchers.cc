@@ -119,10 +119,8 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
             d.control.resolver = &e.resolver;
             d.control.peer_ip = *ep.peer_ip;
             if (ep.peer_mac) prepare_headers(d, ep, *ep.peer_mac);
-        } else if (w.packet_handler) {
-            const stage_of handled_in = {endpoint_index, stage_kind::disp_rx, i};
-            d.packet_handler = open_handler(f, *w.packet_handler, WT_PACKET_HANDLER, handled_in,
-                                            plan.workload, &d.packet_state, &d.steps);
+        } else if (const auto use = handler_of_dispatcher(f.plan, endpoint_index, i)) {
+            d.packet_handler = open_handler(f, *use, &d.packet_state, &d.steps);
         }
         open_handovers(f, endpoint_index, d);
         open_emulation(f, ep, d, line);

@@ -5,6 +5,7 @@
 #include <rte_lcore.h>
 
 #include "core/refusal.h"
+#include "handlers/loading/registry.h"
 #include "run/seed.h"
 #include "run/streams.h"
 
@@ -62,32 +63,62 @@ int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index
     return -1;
 }
 
-const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
-                               uint32_t workload, void **state, handler_steps **steps) {
-    const endpoint_plan &e = f.plan.endpoints[runs_in.endpoint];
-    const workload_plan &w = f.plan.workloads[workload];
-    f.lines.phase("opening " + h.name);
-    handler_table table = handler_named(kind, h.name);
+std::optional<handler_use> handler_of_application(const plan &p, uint32_t endpoint, uint32_t index) {
+    const endpoint_plan &e = p.endpoints[endpoint];
+    const uint32_t workload = e.applications[index].workload;
+    const workload_plan &w = p.workloads[workload];
     const bool is_client = e.side == side::client;
-    const bool checks = w.copies && !w.source && w.copies->verify && table->check != nullptr;
-    if (is_client && table->request == nullptr && !checks) return nullptr;
+    const stage_of stage = {endpoint, is_client ? stage_kind::app_tx : stage_kind::app_rx, index};
+    if (w.handler) return handler_use{&*w.handler, WT_MESSAGE_HANDLER, stage, workload};
+    // it may write into the requests
+    if (w.packet_handler && is_client)
+        return handler_use{&*w.packet_handler, WT_PACKET_HANDLER, stage, workload};
+    return std::nullopt;
+}
+
+std::optional<handler_use> handler_of_dispatcher(const plan &p, uint32_t endpoint, uint32_t index) {
+    const endpoint_plan &e = p.endpoints[endpoint];
+    const uint32_t workload = e.dispatchers[index].workload;
+    const workload_plan &w = p.workloads[workload];
+    if (e.side == side::client || !w.packet_handler) return std::nullopt;
+    return handler_use{
+        &*w.packet_handler, WT_PACKET_HANDLER, {endpoint, stage_kind::disp_rx, index}, workload};
+}
+
+wt_open about_handler(const plan &p, const handler_use &use) {
+    const workload_plan &w = p.workloads[use.workload];
     wt_open open{};
-    open.role = is_client ? WT_CLIENT : WT_SERVER;
-    open.index = runs_in.index;
-    open.workload = workload;
+    open.role = p.endpoints[use.stage.endpoint].side == side::client ? WT_CLIENT : WT_SERVER;
+    open.index = use.stage.index;
+    open.workload = use.workload;
     open.request_length = w.request_bytes - message_header_bytes;
     open.response_length = w.response_bytes - message_header_bytes;
     open.scan = w.scan;
     open.copies = w.copies && !w.source;
-    open.numa_socket = socket_of(f.plan, runs_in);
-    open.seed = seed_of(f.plan.seed, chance::handlers, runs_in.index);
-    opened_handler &opened =
-        f.handlers.emplace_back(std::move(table), open, h.options, w.pipeline ? &*w.pipeline : nullptr);
-    *state = opened.state();
-    if (is_client) return &opened.table();
-    if (!opened.steps().names.empty()) *steps = &opened.steps();
-    if (!opened.counters().empty()) f.counters.emplace_back(opened, runs_in, e.side);
-    return &opened.table();
+    open.numa_socket = socket_of(p, use.stage);
+    open.seed = seed_of(p.seed, chance::handlers, use.stage.index);
+    return open;
+}
+
+const wt_handler *open_handler(run_state &f, const handler_use &use, void **state, handler_steps **steps) {
+    const side of = f.plan.endpoints[use.stage.endpoint].side;
+    const workload_plan &w = f.plan.workloads[use.workload];
+    f.lines.phase("opening " + use.handler->name);
+    try {
+        handler_table table = handler_named(use.kind, use.handler->name);
+        const bool checks = w.copies && !w.source && w.copies->verify && table->check != nullptr;
+        if (of == side::client && table->request == nullptr && !checks) return nullptr;
+        opened_handler &opened =
+            f.handlers.emplace_back(std::move(table), about_handler(f.plan, use), use.handler->options,
+                                    w.pipeline ? &*w.pipeline : nullptr);
+        *state = opened.state();
+        if (of == side::client) return &opened.table();
+        if (!opened.steps().names.empty()) *steps = &opened.steps();
+        if (!opened.counters().empty()) f.counters.emplace_back(opened, use.stage, of);
+        return &opened.table();
+    } catch (const refusal &why) {
+        throw handler_refusal(why, use.workload, kind_name(use.kind));
+    }
 }
 
 void open_endpoints(run_state &f) {

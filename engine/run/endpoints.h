@@ -10,10 +10,24 @@ constexpr uint32_t kind_index(stage_kind k) { return static_cast<uint32_t>(k); }
 // The worker that runs a stage of an endpoint, -1 where none does.
 int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index);
 
+// A handler of the plan, and the stage that calls it.
+struct handler_use {
+    const handler_plan *handler;
+    wt_kind kind;
+    stage_of stage;
+    uint32_t workload;
+};
+
+// The handler of an application, and that of a dispatcher, where they have one.
+std::optional<handler_use> handler_of_application(const plan &p, uint32_t endpoint, uint32_t index);
+std::optional<handler_use> handler_of_dispatcher(const plan &p, uint32_t endpoint, uint32_t index);
+
+// What a handler is told at its open, but for what opened_handler fills in.
+wt_open about_handler(const plan &p, const handler_use &use);
+
 // Opens a handler for one application or dispatcher; null on a client whose handler has nothing to write to
-// requests. `steps` stays null where the handler names none.
-const wt_handler *open_handler(run_state &f, const handler_plan &h, wt_kind kind, const stage_of &runs_in,
-                               uint32_t workload, void **state, handler_steps **steps);
+// requests. `steps` stays null where the handler names none. Throws handler_refusal.
+const wt_handler *open_handler(run_state &f, const handler_use &use, void **state, handler_steps **steps);
 
 // How many messages one call of app_tx makes, at most: those of many sizes are as many as a batch of packets
 // holds.

@@ -295,11 +295,12 @@ void write_result(run_state &f, const run_end &end) {
     });
     owners.empty("driver", [&] { close_ports(f.ports); });
 
-    json recorded_frames, missed_frames;
+    json recorded_frames, received_frames, missed_frames;
     if (f.record) {
         const recorded r = recorder_close(f.record);
         f.record = nullptr;
-        recorded_frames = r.frames;
+        recorded_frames = r.sent;
+        if (r.received) received_frames = *r.received;
         missed_frames = r.missed;
     }
     write_raw_latency(f);
@@ -320,6 +321,7 @@ void write_result(run_state &f, const run_end &end) {
          {"pacing", pacing_json(f)},
          {"worker_allocations", allocations_json(f)},
          {"recorded", recorded_frames},
+         {"recorded_received", received_frames},
          {"record_missed", missed_frames},
          {"trace", trace_json(f)},
          {"peak_rss_bytes", peak_rss_bytes()},

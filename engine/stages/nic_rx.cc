@@ -14,7 +14,8 @@ call_result nic_rx(void *role, const stage_call &call) {
 
     call.stats->packets += count;
     call.stats->bursts++;
-    if (unlikely(q.record_rx != nullptr)) recorder_take(q.record_rx, packets, count, stage_now(call));
+    if (unlikely(q.record_rx != nullptr))
+        recorder_take(q.record_rx, packets, count, stage_now(call), direction::received);
     handover_put(*q.received, count);
     return {count};
 }

@@ -36,7 +36,8 @@ call_result nic_rx_paced(void *role, const stage_call &call) {
     pacer_advance(p.times, count);
     call.stats->packets += count;
     call.stats->bursts++;
-    if (unlikely(q.record_rx != nullptr)) recorder_take(q.record_rx, packets, count, now);
+    if (unlikely(q.record_rx != nullptr))
+        recorder_take(q.record_rx, packets, count, now, direction::received);
     handover_put(*q.received, count);
     return {count};
 }

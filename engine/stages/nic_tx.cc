@@ -8,7 +8,8 @@ namespace wt {
 __rte_noinline static uint32_t post_recorded(port_queue &q, rte_mbuf **packets, uint32_t count) {
     uint32_t sent = 0;
     for (; sent < count; sent++) {
-        if (packets[sent] != q.recorded_ahead) recorder_take(q.record_tx, packets + sent, 1, now());
+        if (packets[sent] != q.recorded_ahead)
+            recorder_take(q.record_tx, packets + sent, 1, now(), direction::sent);
         q.recorded_ahead = packets[sent];
         if (port_send(q, packets + sent, 1) == 0) break;
         q.recorded_ahead = nullptr;

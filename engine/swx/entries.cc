@@ -54,8 +54,15 @@ std::string form_of(const table_shape &table) {
     throw refusal(line.where() + ": " + what, "an entry of " + table.name + ": " + form_of(table));
 }
 
+[[noreturn]] void refuse(const selector_shape &selector, const entry_line &line, const std::string &what) {
+    throw refusal(line.where() + ": " + what, "a member of " + selector.name + ": group <0 to " +
+                                                  std::to_string(selector.groups - 1) +
+                                                  "> member <32 bits> [weight <from 1>]");
+}
+
 // Hexadecimal or decimal, as DPDK reads it. Throws refusal.
-uint64_t number_in(const table_shape &table, const entry_line &line, const std::string &word, uint32_t bits) {
+template <class shape>
+uint64_t number_in(const shape &table, const entry_line &line, const std::string &word, uint32_t bits) {
     const bool hex = word.starts_with("0x") || word.starts_with("0X");
     const char *begin = word.data() + (hex ? 2 : 0), *end = word.data() + word.size();
     uint64_t value = 0;
@@ -134,16 +141,35 @@ void check_action(const table_shape &table, const entry_line &line, const words 
     if (at < all.size()) refuse(table, line, "\"" + all[at] + "\" is too much");
 }
 
+selector_member member_in(const selector_shape &selector, const entry_line &line, const words &all) {
+    const bool weighted = all.size() == 6 && all[4] == "weight";
+    if ((all.size() != 4 && !weighted) || all[0] != "group" || all[2] != "member")
+        refuse(selector, line, "this is no member of a group");
+    const auto number = [&](size_t at) {
+        return static_cast<uint32_t>(number_in(selector, line, all[at], 32));
+    };
+    const selector_member member{number(1), number(3), weighted ? number(5) : 1};
+    if (member.group >= selector.groups)
+        refuse(selector, line, "selector " + selector.name + " has no group " + all[1]);
+    if (member.weight == 0) refuse(selector, line, "a weight of 0: such a member would get no packets");
+    return member;
+}
+
 class reader {
   public:
-    reader(const std::vector<table_shape> &tables,
-           const std::function<void(size_t, const entry_line &, bool)> &entry)
-        : tables_(tables), entry_(entry) {}
+    reader(const std::vector<table_shape> &tables, const std::vector<selector_shape> &selectors,
+           const entry_takers &take)
+        : tables_(tables), selectors_(selectors), take_(take) {}
 
     void read(const std::string &file) {
         read_lines(file, [&](const entry_line &line, const words &all) {
-            if (all[0] != "table") return one(line, all);
-            table_ = named(line, all);
+            if (all[0] == "meter") return take_.meter(line, all);
+            if (all[0] != "table" && all[0] != "selector") return one(line, all);
+            table_ = selector_ = none;
+            if (all[0] == "table")
+                table_ = named(line, all, tables_);
+            else
+                selector_ = named(line, all, selectors_);
             if (all.size() > 2) entries_from(line, all);
         });
     }
@@ -167,16 +193,19 @@ class reader {
         if (in.bad()) throw refusal(line.where() + ": cannot be read");
     }
 
-    size_t named(const entry_line &line, const words &all) const {
+    template <class shape>
+    static size_t named(const entry_line &line, const words &all, const std::vector<shape> &shapes) {
         const bool whole = all.size() == 2 || (all.size() == 4 && all[2] == "from");
+        const std::string &kind = all[0];
         if (!whole)
-            throw refusal(line.where() + ": a table is named by `table NAME` or `table NAME from FILE`");
+            throw refusal(line.where() + ": a " + kind + " is named by `" + kind + " NAME` or `" + kind +
+                          " NAME from FILE`");
         std::string names;
-        for (size_t i = 0; i < tables_.size(); i++) {
-            if (tables_[i].name == all[1]) return i;
-            names += (i ? ", " : "") + tables_[i].name;
+        for (size_t i = 0; i < shapes.size(); i++) {
+            if (shapes[i].name == all[1]) return i;
+            names += (i ? ", " : "") + shapes[i].name;
         }
-        throw refusal(line.where() + ": the spec has no table \"" + all[1] + "\"",
+        throw refusal(line.where() + ": the spec has no " + kind + " \"" + all[1] + "\"",
                       names.empty() ? "it has none" : "it has " + names);
     }
 
@@ -190,17 +219,20 @@ class reader {
     }
 
     void one(const entry_line &line, const words &all) {
+        if (selector_ != none)
+            return take_.member(selector_, line, member_in(selectors_[selector_], line, all));
         if (table_ == none)
             throw refusal(line.where() + ": an entry before any table",
                           "write `table NAME` before its entries");
         check_entry(tables_[table_], line);
-        entry_(table_, line, all[0] != "match");
+        take_.entry(table_, line, all[0] != "match");
     }
 
     static constexpr size_t none = SIZE_MAX;
     const std::vector<table_shape> &tables_;
-    const std::function<void(size_t, const entry_line &, bool)> &entry_;
-    size_t table_ = none;
+    const std::vector<selector_shape> &selectors_;
+    const entry_takers &take_;
+    size_t table_ = none, selector_ = none;  // whose lines follow
 };
 
 }  // namespace
@@ -236,8 +268,8 @@ void check_entry(const table_shape &table, const entry_line &line) {
 }
 
 void read_entries(const std::string &file, const std::vector<table_shape> &tables,
-                  const std::function<void(size_t, const entry_line &, bool)> &entry) {
-    reader(tables, entry).read(file);
+                  const std::vector<selector_shape> &selectors, const entry_takers &take) {
+    reader(tables, selectors, take).read(file);
 }
 
 }  // namespace wt

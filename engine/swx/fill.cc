@@ -9,6 +9,7 @@
 
 #include "core/refusal.h"
 #include "swx/heap.h"
+#include "swx/meters.h"
 
 namespace wt {
 
@@ -221,7 +222,8 @@ std::vector<pipeline_table> tables_of(rte_swx_pipeline *pipeline) {
 }
 
 void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket,
-                 std::vector<pipeline_table> &tables) {
+                 std::vector<pipeline_table> &tables, const std::vector<selector_shape> &selectors,
+                 selector_groups &groups) {
     const std::unique_ptr<rte_swx_ctl_pipeline, control_free> control(rte_swx_ctl_pipeline_create(pipeline));
     if (!control) throw out_of_table_memory(file + ": the tables find no memory");
     std::vector<table_shape> shapes;
@@ -230,13 +232,21 @@ void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket
     for (uint32_t id = 0; id < tables.size(); id++)
         fillings.push_back(std::make_unique<filling>(pipeline, id, socket, shapes[id]));
     for (const auto &one : fillings) one->make_own();
-    read_entries(file, shapes, [&](size_t id, const entry_line &line, bool is_default) {
+    entry_takers take;
+    take.entry = [&](size_t id, const entry_line &line, bool is_default) {
         int is_blank = 0;
         entry_pointer entry(rte_swx_ctl_pipeline_table_entry_read(control.get(), shapes[id].name.c_str(),
                                                                   line.text.c_str(), &is_blank));
         if (!entry) throw refusal(line.where() + ": DPDK cannot read this entry of table " + shapes[id].name);
         fillings[id]->take(std::move(entry), line, is_default);
-    });
+    };
+    take.member = [&](size_t id, const entry_line &line, const selector_member &member) {
+        groups.take(id, line, member);
+    };
+    take.meter = [&](const entry_line &line, const std::vector<std::string> &words) {
+        set_meters(pipeline, line, words);
+    };
+    read_entries(file, shapes, selectors, take);
     for (size_t id = 0; id < tables.size(); id++) tables[id].entries = fillings[id]->finish(file);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "swx/entries.h"
+#include "swx/groups.h"
 
 namespace wt {
 
@@ -23,8 +24,10 @@ std::vector<pipeline_table> tables_of(rte_swx_pipeline *pipeline);
 
 // Reads the file's entries (entries.h) into the tables, before the first packet. An exact table takes them
 // one by one, others are built once with all of theirs: DPDK's own way compares each entry with all before
-// it. Throws refusal that begins with FILE:LINE, or says that a table finds no memory. Needs EAL.
+// it. Members of selectors go to `groups`. Throws refusal that begins with FILE:LINE, or says that a table
+// finds no memory. Needs EAL.
 void fill_tables(rte_swx_pipeline *pipeline, const std::string &file, int socket,
-                 std::vector<pipeline_table> &tables);
+                 std::vector<pipeline_table> &tables, const std::vector<selector_shape> &selectors,
+                 selector_groups &groups);
 
 }  // namespace wt

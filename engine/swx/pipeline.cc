@@ -78,7 +78,10 @@ pipeline::~pipeline() { std::free(ends_.step_of); }
 void pipeline::build(const spec_plan &plan, const std::string &object) {
     build_empty(object);
     tables_ = tables_of(pipeline_.get());
-    if (!plan.tables.empty()) fill_tables(pipeline_.get(), plan.tables, socket_, tables_);
+    const std::vector<selector_shape> selectors = selectors_of(pipeline_.get());
+    selector_groups groups(selectors);
+    if (!plan.tables.empty()) fill_tables(pipeline_.get(), plan.tables, socket_, tables_, selectors, groups);
+    groups.set(pipeline_.get(), plan.spec);
     if (inside_->attach(pipeline_.get(), &ends_) != 0) throw refusal("out of memory");
 }
 

@@ -73,6 +73,8 @@ void wt_rules_close(wt_rules *rules) {
     std::free(rules->lengths);
     std::free(rules->priorities);
     std::free(rules->values);
+    std::free(rules->source);
+    std::free(rules->lines);
     *rules = {};
 }
 

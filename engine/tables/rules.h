@@ -25,6 +25,9 @@ struct wt_rules {
     uint8_t *lengths;     /* WT_LPM: count; else NULL */
     uint32_t *priorities; /* WT_TERNARY: count; else NULL */
     uint32_t *values;     /* count */
+    /* Where they stand, for words: the file, and a line of it for each rule; NULL: a generator made them */
+    char *source;
+    uint32_t *lines; /* count */
 };
 
 static inline struct wt_rule wt_rules_at(const struct wt_rules *rules, uint64_t i) {
@@ -58,6 +61,9 @@ int wt_rule_check(uint32_t kind, uint32_t key_bytes, const struct wt_rule *rule,
  *     exact    KEY,VALUE             0a000001c0a80001,7
  *     LPM      a.b.c.d/LENGTH,VALUE  10.0.0.0/8,7
  *     ternary  KEY/MASK,VALUE        0a000000/ff000000,7   the first line has the highest priority
+ *
+ * A text that was made of another begins with the line `from FILE`, and each rule ends with `,LINE`: what is
+ * wrong with it is said of that line there.
  *
  * Returns 0, or -1 with file:line and words in `error`: what is no rule, bits outside its prefix or mask, a
  * key that a line before has, more memory than there is. */

@@ -1,8 +1,10 @@
 // Reading rules from a text, a rule a line. What is wrong is said with its line.
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +24,9 @@ struct list {
     uint32_t kind, key_bytes;
     std::vector<uint8_t> keys, masks, lengths;
     std::vector<uint32_t> values;
-    std::vector<uint64_t> lines;  // where each stands in the file
+    std::string source;           // the file that they were written in
+    bool is_copy;                 // of `source`: each rule brings its line there
+    std::vector<uint32_t> lines;  // where each stands in the source
 };
 
 std::string quoted(std::string_view text) { return '"' + std::string(text.substr(0, 60)) + '"'; }
@@ -119,20 +123,30 @@ void append_line(std::string_view line, uint64_t number, list *all) {
     if (all->values.size() == most_rules) throw refusal("more than 2^24 rules");
     if (!split(&rest, ',', &key))
         throw refusal(quoted(rest) + " is not a rule: it has no comma before the value");
+    std::string_view value = rest;
+    if (all->is_copy && !split(&rest, ',', &value)) throw refusal(quoted(rest) + " has no line behind it");
     append_key(key, all);
-    all->values.push_back(number_of(rest, "value", INT32_MAX - 1));
-    all->lines.push_back(number);
+    all->values.push_back(number_of(value, "value", INT32_MAX - 1));
+    all->lines.push_back(all->is_copy ? number_of(rest, "line", UINT32_MAX) : static_cast<uint32_t>(number));
     check_last(*all);
 }
 
+// The file that the first line names, where the text is a copy.
+bool take_source(std::string_view line, list *all) {
+    constexpr std::string_view from = "from ";
+    if (!line.starts_with(from)) return false;
+    all->source = line.substr(from.size());
+    return all->is_copy = true;
+}
+
 list read_list(const char *path, uint32_t kind, uint32_t key_bytes) {
-    list all{kind, key_bytes, {}, {}, {}, {}, {}};
+    list all{kind, key_bytes, {}, {}, {}, {}, path, false, {}};
     errno = 0;
     std::ifstream file(path);
     if (!file) throw refusal(std::string(path) + ": " + std::strerror(errno));
     std::string line;
     for (uint64_t number = 1; std::getline(file, line); ++number) try {
-            append_line(line, number, &all);
+            if (number != 1 || !take_source(line, &all)) append_line(line, number, &all);
         } catch (const refusal &problem) {
             throw refusal(std::string(path) + ":" + std::to_string(number) + ": " + problem.what());
         }
@@ -145,10 +159,10 @@ void hand_over(const std::vector<T> &from, T *to) {
     if (to && !from.empty()) std::memcpy(to, from.data(), from.size() * sizeof(T));
 }
 
-void check_clash(const char *path, const list &all, const wt_rules &rules) {
+void check_clash(const list &all, const wt_rules &rules) {
     uint64_t pair[2];
     if (!wt_rules_clash(&rules, pair)) return;
-    throw refusal(std::string(path) + ":" + std::to_string(all.lines[pair[1]]) + ": " +
+    throw refusal(all.source + ":" + std::to_string(all.lines[pair[1]]) + ": " +
                   (all.kind == WT_LPM     ? "this prefix"
                    : all.kind == WT_EXACT ? "this key"
                                           : "this key with this mask") +
@@ -170,7 +184,11 @@ void read_rules(const char *path, uint32_t kind, uint32_t key_bytes, wt_rules *r
     if (rules->priorities)  // the first line wins
         for (uint64_t i = 0; i < rules->count; ++i)
             rules->priorities[i] = static_cast<uint32_t>(rules->count - i);
-    check_clash(path, all, *rules);
+    rules->source = strdup(all.source.c_str());
+    rules->lines = static_cast<uint32_t *>(std::malloc(all.lines.size() * sizeof *rules->lines + 1));
+    if (!rules->source || !rules->lines) throw std::bad_alloc();
+    hand_over(all.lines, rules->lines);
+    check_clash(all, *rules);
 }
 
 }  // namespace

@@ -18,6 +18,11 @@ constexpr const wt_method *methods[] = {&wt_hash_method, &wt_fib_method,    &wt_
 
 std::string text_of(uint64_t number) { return std::to_string(number); }
 
+// Where a rule stands, for words.
+std::string place_of(const wt_rules &rules, uint64_t i) {
+    return rules.lines ? std::string(rules.source) + ":" + text_of(rules.lines[i]) : "rule " + text_of(i);
+}
+
 void check_plan(const wt_table_plan &plan, const wt_method *method) {
     if (!method) throw refusal("unknown method " + text_of(plan.method));
     if (method->kind != plan.kind)
@@ -46,7 +51,7 @@ void check_rules(const wt_table_plan &plan, const wt_rules &rules) {
                       text_of(plan.capacity));
     uint64_t pair[2];
     if (plan.kind == WT_TERNARY && wt_rules_clash(&rules, pair))
-        throw refusal("rules " + text_of(pair[0]) + " and " + text_of(pair[1]) +
+        throw refusal(place_of(rules, pair[0]) + " and " + place_of(rules, pair[1]) +
                       " have the same key and mask");
 }
 
@@ -70,14 +75,14 @@ std::vector<uint32_t> order_of(const wt_rules &rules) {
     return order;
 }
 
-void check_rule(const wt_table &table, const wt_rule &rule) {
+void check_rule(const wt_table &table, const wt_rule &rule, const std::string &place) {
     char text[256];
     if (wt_rule_check(table.plan.kind, table.plan.key_bytes, &rule, text, sizeof text) != 0)
-        throw refusal(text);
+        throw refusal(place + ": " + text);
     if (rule.length < table.method->shortest_prefix)
-        throw refusal("rte_lpm has no prefix of 0 bits: take method fib");
+        throw refusal(place + ": rte_lpm has no prefix of 0 bits: take method fib");
     if (rule.value > table.method->most_value)
-        throw refusal("value " + text_of(rule.value) + " is more than the " +
+        throw refusal(place + ": value " + text_of(rule.value) + " is more than the " +
                       text_of(table.method->most_value) + " that method " + table.method->name + " can hold");
 }
 
@@ -87,13 +92,14 @@ void fill(const wt_table &table, copy &filled, const wt_rules &rules) {
     for (const uint32_t i : order_of(rules)) {
         const wt_rule rule = wt_rules_at(&rules, i);
         uint32_t value;
-        check_rule(table, rule);
+        check_rule(table, rule, place_of(rules, i));
         // duplicates among ternary rules were searched before, in one pass over all
         if (table.plan.kind != WT_TERNARY && filled.find(rule, &value))
-            throw refusal("rule " + text_of(i) + " has the key of a rule before it");
-        if (filled.add(rule, &words) != 0) throw refusal("rule " + text_of(i) + ": " + text);
+            throw refusal(place_of(rules, i) + " has the key of a rule before it");
+        if (filled.add(rule, &words) != 0) throw refusal(place_of(rules, i) + ": " + text);
     }
-    if (filled.commit(&words) != 0) throw refusal(text);
+    if (filled.commit(&words) != 0)
+        throw refusal(rules.source ? std::string(rules.source) + ": " + text : std::string(text));
 }
 
 void make_bursts(wt_table &table) {

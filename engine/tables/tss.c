@@ -114,7 +114,9 @@ static bool tss_find(const void *structure, const struct wt_rule *rule, uint32_t
 }
 
 static int new_tuple(struct tss *self, const struct wt_rule *rule, const struct wt_words *words) {
-    if (self->count == TUPLES_MOST) return wt_say(words, "more than %d different masks", TUPLES_MOST);
+    if (self->count == TUPLES_MOST)
+        return wt_say(words, "more than %d different masks: methods linear and acl have no such limit",
+                      TUPLES_MOST);
     uint32_t word = 0;
     while (self->free_numbers[word] == 0) ++word;
     const uint32_t number = 64 * word + (uint32_t)__builtin_ctzll(self->free_numbers[word]);

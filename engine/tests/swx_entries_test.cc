@@ -43,16 +43,46 @@ std::string read(const std::string &text, const std::string &other = "") {
     in.write("other", other);
     std::string seen;
     try {
-        read_entries(in.write("t", text), tables(),
-                     [&](size_t table, const entry_line &line, bool is_default) {
-                         seen += (seen.empty() ? "" : " ") + tables()[table].name + ":" +
-                                 std::to_string(line.number) + (is_default ? "*" : "");
-                     });
+        entry_takers take;
+        take.entry = [&](size_t table, const entry_line &line, bool is_default) {
+            seen += (seen.empty() ? "" : " ") + tables()[table].name + ":" + std::to_string(line.number) +
+                    (is_default ? "*" : "");
+        };
+        take.member = [&](size_t, const entry_line &, const selector_member &member) {
+            seen += (seen.empty() ? "" : " ") + std::to_string(member.group) + "/" +
+                    std::to_string(member.id) + "x" + std::to_string(member.weight);
+        };
+        take.meter = [&](const entry_line &, const std::vector<std::string> &words) {
+            seen += (seen.empty() ? "" : " ") + words[1];
+        };
+        read_entries(in.write("t", text), tables(), {{"hops", 4, 8}}, take);
     } catch (const refusal &why) {
         const std::string words = why.what();
         return words.substr(words.rfind('/', words.find(": ")) + 1);
     }
     return seen;
+}
+
+TEST(entries, members_of_groups) {
+    EXPECT_EQ(read("selector hops\ngroup 0 member 7\ngroup 3 member 0x10 weight 2\n"), "0/7x1 3/16x2");
+    EXPECT_EQ(read("selector hops from other\n", "group 1 member 2\n# nothing\ngroup 1 member 3 weight 9"),
+              "1/2x1 1/3x9");
+    EXPECT_EQ(read("selector hops\ngroup 1 member 1\ntable routes\nmatch 1 action drop\n"), "1/1x1 routes:4");
+    EXPECT_EQ(read("selector hop\n"), "t:1: the spec has no selector \"hop\"");
+    EXPECT_EQ(read("selector\n"), "t:1: a selector is named by `selector NAME` or `selector NAME from FILE`");
+    EXPECT_EQ(read("selector hops\ngroup 4 member 1\n"), "t:2: selector hops has no group 4");
+    EXPECT_EQ(read("selector hops\ngroup 1 member 1 weight 0\n"),
+              "t:2: a weight of 0: such a member would get no packets");
+    for (const char *wrong : {"group 1", "group 1 member", "group 1 member 2 weight", "member 1 group 1",
+                              "group 1 member 2 heavy 3", "match 1 action drop"})
+        EXPECT_EQ(read(std::string("selector hops\n") + wrong), "t:2: this is no member of a group") << wrong;
+    EXPECT_EQ(read("selector hops\ngroup 1 member x\n"), "t:2: \"x\" is not a number");
+    EXPECT_EQ(read("table hops\n"), "t:1: the spec has no table \"hops\"");
+}
+
+TEST(entries, lines_of_meters_stand_anywhere) {
+    EXPECT_EQ(read("meter profile gold\ntable routes\nmeter police\nmatch 1 action drop\n"),
+              "profile police routes:4");
 }
 
 TEST(entries, are_read_by_table) {
@@ -116,8 +146,7 @@ TEST(entries, that_are_invalid_are_refused_at_their_line) {
 TEST(entries, refusals_show_the_syntax) {
     const folder in;
     try {
-        read_entries(in.write("t", "table routes\nmatch\n"), tables(),
-                     [](size_t, const entry_line &, bool) {});
+        read_entries(in.write("t", "table routes\nmatch\n"), tables(), {}, {});
         FAIL();
     } catch (const refusal &why) {
         EXPECT_EQ(why.remedy(),

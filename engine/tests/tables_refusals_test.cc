@@ -2,6 +2,8 @@
 #include <rte_malloc.h>
 
 #include <climits>
+#include <cstdlib>
+#include <cstring>
 
 #include "tables_tools.h"
 
@@ -87,6 +89,44 @@ TEST(tables_refusals, malformed_rules) {
         ternary.priority = priority;
         EXPECT_TRUE(says(refused(plan_of(WT_TSS), {ternary}), "priority"));
     }
+}
+
+std::string refused_of_file(const wt_table_plan &plan, const std::vector<own_rule> &rules) {
+    listed all(plan, rules);
+    all.rules.source = strdup("/home/me/rules.txt");
+    all.rules.lines = static_cast<uint32_t *>(std::malloc(rules.size() * sizeof(uint32_t)));
+    for (uint32_t i = 0; i < rules.size(); ++i) all.rules.lines[i] = 10 * (i + 1);
+    char text[256] = "";
+    const table_ptr table(wt_table_open(&plan, &all.rules, text, sizeof text));
+    EXPECT_FALSE(table);
+    return text;
+}
+
+TEST(tables_refusals, rules_of_a_file_are_named_by_its_lines) {
+    const own_rule ten = prefix(10u << 24, 8, 1);
+    EXPECT_EQ(refused_of_file(plan_of(WT_LPM_LIST), {ten, prefix(0, 0, 1)}),
+              "table flows: /home/me/rules.txt:20: rte_lpm has no prefix of 0 bits: take method fib");
+    EXPECT_TRUE(says(refused_of_file(plan_of(WT_LPM_LIST), {ten, prefix(0, 1, 1u << 24)}),
+                     "/home/me/rules.txt:20: value 16777216 is more than"));
+    EXPECT_TRUE(says(refused_of_file(plan_of(WT_FIB), {ten, ten}), "/home/me/rules.txt:20 has the key"));
+}
+
+TEST(tables_refusals, more_masks_than_tss_takes) {
+    wt_table_plan plan = plan_of(WT_TSS, 4);
+    plan.capacity = 5000;
+    std::vector<own_rule> rules(4097);
+    for (uint32_t i = 0; i < rules.size(); ++i) {
+        rules[i].key.assign(4, 0);
+        rules[i].mask = {0xff, 0, static_cast<uint8_t>(i >> 8), static_cast<uint8_t>(i)};
+        rules[i].priority = i + 1;
+    }
+    EXPECT_TRUE(says(refused(plan, rules), "more than 4096 different masks: methods linear and acl"));
+    rules.pop_back();
+    EXPECT_TRUE(opened(plan, rules));
+    plan.method = WT_LINEAR;
+    rules.push_back(rules.back());
+    rules.back().mask = {0xff, 1, 1, 1};
+    EXPECT_TRUE(opened(plan, rules));
 }
 
 TEST(tables_refusals, the_largest_values_are_stored) {

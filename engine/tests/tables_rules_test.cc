@@ -78,6 +78,20 @@ TEST_F(rules_file, ternary) {
               ":2: this key with this mask stands in line 1 already");
 }
 
+TEST_F(rules_file, of_which_another_is_the_source) {
+    ASSERT_EQ(read("from /home/me/my, routes.txt\n10.0.0.0/8,1,7\n0.0.0.0/0,2,9\n", WT_LPM), "");
+    ASSERT_EQ(rules.count, 2u);
+    EXPECT_STREQ(rules.source, "/home/me/my, routes.txt");
+    EXPECT_EQ(rules.lines[0], 7u);
+    EXPECT_EQ(rules.lines[1], 9u);
+    EXPECT_EQ(read("from /home/me/r.txt\n0a000001,1,5\n0a000001,2,6\n", WT_EXACT),
+              "/home/me/r.txt:6: this key stands in line 5 already");
+    EXPECT_EQ(read("from /home/me/r.txt\n0a000001,1\n", WT_EXACT), ":2: \"1\" has no line behind it");
+    ASSERT_EQ(read("0a000001,1\n\n0a000002,1\n", WT_EXACT), "");
+    EXPECT_EQ(rules.source, path);
+    EXPECT_EQ(rules.lines[1], 3u);
+}
+
 TEST_F(rules_file, that_is_malformed) {
     char error[512];
     EXPECT_EQ(wt_rules_read("/nowhere/at/all", WT_EXACT, 4, &rules, error, sizeof error), -1);

@@ -337,13 +337,13 @@ TEST_F(Ports, RecorderWritesCopiesWithTheirTimes) {
     const std::string path = (directory / "r.pcap").string();
     const double ns_per_tick = 0.5;
     const uint64_t start = wt::now();
-    wt::recorder *r = wt::recorder_open(path, ns_per_tick, SOCKET_ID_ANY);
+    wt::recorder *r = wt::recorder_open(path, false, ns_per_tick, SOCKET_ID_ANY);
     std::vector<rte_mbuf *> burst = make(0, 100, 123);
-    wt::recorder_take(r, burst.data(), 100, start + 2'000'000'000);
-    wt::recorder_take(r, burst.data(), 1, start + 2'000'000'010);
+    wt::recorder_take(r, burst.data(), 100, start + 2'000'000'000, wt::direction::sent);
+    wt::recorder_take(r, burst.data(), 1, start + 2'000'000'010, wt::direction::sent);
     rte_pktmbuf_free_bulk(burst.data(), 100);
     const wt::recorded result = wt::recorder_close(r);
-    EXPECT_EQ(result.frames, 101u);
+    EXPECT_EQ(result.sent, 101u);
     EXPECT_EQ(result.missed, 0u);
 
     char why[PCAP_ERRBUF_SIZE];
@@ -364,21 +364,55 @@ TEST_F(Ports, RecorderWritesCopiesWithTheirTimes) {
 }
 
 TEST_F(Ports, RecorderCountsFramesWithoutRoom) {
-    wt::recorder *r = wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY);
+    wt::recorder *r = wt::recorder_open((directory / "r.pcap").string(), false, 1, SOCKET_ID_ANY);
     std::vector<rte_mbuf *> burst = make(0, 500);
     for (int i = 0; i < 20; i++)
-        wt::recorder_take(r, burst.data(), 500, wt::now());  // never drained meanwhile
+        wt::recorder_take(r, burst.data(), 500, wt::now(), wt::direction::sent);  // never drained meanwhile
     rte_pktmbuf_free_bulk(burst.data(), 500);
     const wt::recorded result = wt::recorder_close(r);
-    EXPECT_EQ(result.frames + result.missed, 10'000u);
+    EXPECT_EQ(result.sent + result.missed, 10'000u);
     EXPECT_GT(result.missed, 0u);
-    EXPECT_GT(result.frames, 4'000u);
+    EXPECT_GT(result.sent, 4'000u);
 }
 
 TEST_F(Ports, RecorderThatCannotStartLeavesNoFile) {
     std::ofstream(directory / "r.pcap") << "precious";
     for (int i = 0; i < 2; i++)  // the second time it is not for want of a name
-        EXPECT_THROW(wt::recorder_open((directory / "r.pcap").string(), 1, SOCKET_ID_ANY), wt::refusal);
+        EXPECT_THROW(wt::recorder_open((directory / "r.pcap").string(), false, 1, SOCKET_ID_ANY),
+                     wt::refusal);
+}
+
+// Frames in the file, each by its last byte.
+std::vector<int> last_bytes(const std::string &path) {
+    char why[PCAP_ERRBUF_SIZE];
+    pcap_t *file = pcap_open_offline(path.c_str(), why);
+    EXPECT_NE(file, nullptr) << why;
+    pcap_pkthdr *header;
+    const u_char *bytes;
+    std::vector<int> found;
+    while (file && pcap_next_ex(file, &header, &bytes) == 1) found.push_back(bytes[header->caplen - 1]);
+    if (file) pcap_close(file);
+    return found;
+}
+
+TEST_F(Ports, RecorderKeepsWhatIsReceivedApart) {
+    const std::string path = (directory / "r.pcap").string();
+    wt::recorder *r = wt::recorder_open(path, true, 1, SOCKET_ID_ANY);
+    std::vector<rte_mbuf *> burst = make(0, 3, 60);
+    wt::recorder_take(r, burst.data(), 2, wt::now(), wt::direction::received);
+    wt::recorder_take(r, burst.data() + 2, 1, wt::now(), wt::direction::sent);
+    rte_pktmbuf_free_bulk(burst.data(), 3);
+    const wt::recorded result = wt::recorder_close(r);
+    EXPECT_EQ(result.sent, 1u);
+    EXPECT_EQ(result.received, 2u);
+    EXPECT_EQ(result.missed, 0u);
+    EXPECT_EQ(last_bytes(path), std::vector<int>{2});
+    EXPECT_EQ(last_bytes((directory / "r-received.pcap").string()), (std::vector<int>{0, 1}));
+}
+
+TEST_F(Ports, RecorderOverwritesNothingThatWasReceivedEither) {
+    std::ofstream(directory / "r-received.pcap") << "precious";
+    EXPECT_THROW(wt::recorder_open((directory / "r.pcap").string(), true, 1, SOCKET_ID_ANY), wt::refusal);
 }
 
 }  // namespace

@@ -157,7 +157,9 @@ std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
 // From here on the rings are watched, so that what the driver keeps can be given back.
 void start_af_xdp(port &made, const wire_end &end) {
     start_device(made);
-    made.keeps = std::make_shared<watched_rings>(made.keeps, end.pool);
+    uint16_t rx = end.plan.port.rx_descriptors, tx = end.plan.port.tx_descriptors;
+    check_device(made, rte_eth_dev_adjust_nb_rx_tx_desc(made.id, &rx, &tx), "its descriptors");
+    made.keeps = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "wires/af_xdp_rings.h"
 
+#include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_version.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -12,6 +14,7 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <unordered_set>
 
 #include "core/refusal.h"
 
@@ -20,6 +23,7 @@ namespace wt {
 namespace {
 
 constexpr uint32_t largest_ring = 1u << 16;
+constexpr uint32_t most_kept_by_a_nic = 2 * 8192;  // in a queue's rings; no driver in Linux has larger ones
 // Frames that the kernel still sends when the sockets are closed come back within the other end's next poll.
 constexpr timespec pause = {0, 1'000'000};
 constexpr uint32_t most_pauses = 100;
@@ -52,8 +56,51 @@ uint8_t *base_of(const rte_mempool *pool) {
 
 }  // namespace
 
-watched_rings::watched_rings(std::shared_ptr<void> before, rte_mempool *pool)
-    : before_(std::move(before)), pool_(pool), sockets_(new_xdp_sockets()) {
+uint32_t ring_size(uint32_t mapped, uint32_t known, uint32_t first, uint32_t entry_bytes, uint32_t page) {
+    if (known == 0) return mapped;
+    const auto pages = [&](uint32_t size) { return (first + size * entry_bytes + page - 1) / page; };
+    return pages(known) == pages(mapped) ? known : 0;
+}
+
+bool is_mbuf_of(const rte_mempool *pool, const rte_mbuf *m) {
+    const auto *const at = reinterpret_cast<const uint8_t *>(m) - pool->header_size;
+    const size_t whole = pool->header_size + pool->elt_size + pool->trailer_size;
+    const rte_mempool_memhdr *chunk;
+    STAILQ_FOREACH(chunk, &pool->mem_list, next) {
+        const auto *const first = static_cast<const uint8_t *>(chunk->addr);
+        if (at >= first && at + whole <= first + chunk->len) return m->pool == pool;
+    }
+    return false;
+}
+
+uint32_t free_the_rest(rte_mempool *pool, uint32_t most) {
+    unsigned lcore;
+    RTE_LCORE_FOREACH(lcore)
+    if (rte_mempool_cache *const cache = rte_mempool_default_cache(pool, lcore))
+        rte_mempool_cache_flush(cache, pool);
+    const uint32_t free = rte_mempool_avail_count(pool);
+    std::vector<void *> taken(free);
+    if (free == pool->size || pool->size - free > most ||
+        (free > 0 && rte_mempool_generic_get(pool, taken.data(), free, nullptr) != 0))
+        return 0;
+    struct search {
+        std::unordered_set<void *> free;
+        std::vector<void *> others;
+    } all{{taken.begin(), taken.end()}, {}};
+    rte_mempool_obj_iter(
+        pool,
+        [](rte_mempool *, void *argument, void *object, unsigned) {
+            auto &found = *static_cast<search *>(argument);
+            if (!found.free.contains(object)) found.others.push_back(object);
+        },
+        &all);
+    if (free > 0) rte_mempool_generic_put(pool, taken.data(), free, nullptr);
+    for (void *const object : all.others) rte_mbuf_raw_free(static_cast<rte_mbuf *>(object));
+    return static_cast<uint32_t>(all.others.size());
+}
+
+watched_rings::watched_rings(std::shared_ptr<void> before, rte_mempool *pool, uint32_t descriptors)
+    : before_(std::move(before)), pool_(pool), sockets_(new_xdp_sockets()), descriptors_(descriptors) {
     for (const int fd : sockets_) map_socket(fd);
     watched.insert(sockets_.begin(), sockets_.end());
 }
@@ -63,18 +110,32 @@ void watched_rings::map_socket(int fd) {
     socklen_t size = sizeof at;
     if (getsockopt(fd, SOL_XDP, XDP_MMAP_OFFSETS, &at, &size) < 0)
         throw refusal(std::string("af_xdp wire: the rings' layout: ") + std::strerror(errno));
-    map_ring(fd, at.fr, XDP_UMEM_PGOFF_FILL_RING, sizeof(uint64_t));
-    map_ring(fd, at.cr, XDP_UMEM_PGOFF_COMPLETION_RING, sizeof(uint64_t));
-    map_ring(fd, at.rx, XDP_PGOFF_RX_RING, sizeof(xdp_desc));
-    map_ring(fd, at.tx, XDP_PGOFF_TX_RING, sizeof(xdp_desc));
+    map_ring(fd, at.fr, XDP_UMEM_PGOFF_FILL_RING, sizeof(uint64_t), 0);
+    map_ring(fd, at.cr, XDP_UMEM_PGOFF_COMPLETION_RING, sizeof(uint64_t), 0);
+    map_ring(fd, at.rx, XDP_PGOFF_RX_RING, sizeof(xdp_desc), descriptors_);
+    map_ring(fd, at.tx, XDP_PGOFF_TX_RING, sizeof(xdp_desc), descriptors_);
+    xdp_options chosen{};
+    size = sizeof chosen;
+    zero_copy_ |= getsockopt(fd, SOL_XDP, XDP_OPTIONS, &chosen, &size) == 0 &&
+                  (chosen.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }
 
-// The kernel maps no more than there is, so that the largest power of two that it maps is the ring's size.
-void watched_rings::map_ring(int fd, const xdp_ring_offset &at, uint64_t page_offset, uint32_t entry_bytes) {
-    for (uint32_t size = largest_ring; size > 0; size /= 2) {
-        const size_t bytes = at.desc + size_t{size} * entry_bytes;
+// The driver's own rings (4096 and 2048 entries) fill their pages: theirs is the size that the kernel maps.
+void watched_rings::map_ring(int fd, const xdp_ring_offset &at, uint64_t page_offset, uint32_t entry_bytes,
+                             uint32_t known_size) {
+    for (uint32_t most = largest_ring; most > 0; most /= 2) {
+        const size_t bytes = at.desc + size_t{most} * entry_bytes;
         void *mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(page_offset));
         if (mapped == MAP_FAILED) continue;
+        const uint32_t size = ring_size(most, known_size, static_cast<uint32_t>(at.desc), entry_bytes,
+                                        static_cast<uint32_t>(sysconf(_SC_PAGESIZE)));
+        if (size == 0) {
+            munmap(mapped, bytes);
+            throw refusal("af_xdp wire: asked for rings of " + std::to_string(known_size) +
+                              " descriptors, the driver of " + rte_version() + " has made others (about " +
+                              std::to_string(most) + ")",
+                          "another number of descriptors, a power of two");
+        }
         const auto *start = static_cast<const uint8_t *>(mapped);
         rings_.push_back({mapped, bytes, reinterpret_cast<const uint32_t *>(start + at.producer),
                           reinterpret_cast<const uint32_t *>(start + at.consumer), start + at.desc, size,
@@ -96,7 +157,8 @@ void watched_rings::give_back(const ring &r) const {
         uint64_t address;  // of both kinds of entry the first word
         std::memcpy(&address, r.entries + size_t{i & (r.size - 1)} * r.entry_bytes, sizeof address);
         address &= XSK_UNALIGNED_BUF_ADDR_MASK;
-        rte_pktmbuf_free(reinterpret_cast<rte_mbuf *>(base_of(pool_) + address + pool_->header_size));
+        auto *const m = reinterpret_cast<rte_mbuf *>(base_of(pool_) + address + pool_->header_size);
+        if (is_mbuf_of(pool_, m)) rte_pktmbuf_free(m);  // else the ledger misses it, and says so
     }
 }
 
@@ -107,6 +169,7 @@ watched_rings::~watched_rings() {
         give_back(r);
         munmap(r.mapped, r.bytes);
     }
+    if (zero_copy_) free_the_rest(pool_, most_kept_by_a_nic * static_cast<uint32_t>(sockets_.size()));
     for (const int fd : sockets_) watched.erase(fd);
 }
 

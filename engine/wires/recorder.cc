@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <vector>
 
 #include "core/clock.h"
@@ -19,7 +20,13 @@ namespace {
 // Copies on their way to the file: at a drain every 50 ms enough for 160,000 frames a second; 19 MiB.
 constexpr uint32_t copies = 8191, copies_cached = 64;
 constexpr uint32_t burst_most = 64;
-static_assert(RTE_PKTMBUF_HEADROOM >= sizeof(uint64_t), "the time travels in the copy's headroom");
+
+// Of a copy; it travels in the headroom.
+struct taken {
+    uint64_t tsc;
+    direction way;
+};
+static_assert(RTE_PKTMBUF_HEADROOM >= sizeof(taken));
 
 uint64_t wall_ns_now() {
     timespec t;
@@ -43,18 +50,22 @@ struct free_ring {
 }  // namespace
 
 struct recorder {
-    recorder(const std::string &path, double ns_per_tick, int numa_socket)
+    recorder(const std::string &path, bool takes_received, double ns_per_tick, int numa_socket)
         : pool(rte_pktmbuf_pool_create("wt_record", copies, copies_cached, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
                                        numa_socket)),
           ring(pool ? rte_ring_create("wt_record", copies + 1, numa_socket, RING_F_SC_DEQ) : nullptr),
-          file(ring ? path : (refuse_memory(), path)),
+          sent(ring ? path : (refuse_memory(), path)),
           ns_per_tick(ns_per_tick),
           opened_wall_ns(wall_ns_now()),
-          opened_tsc(now()) {}
+          opened_tsc(now()) {
+        if (takes_received) received.emplace(received_path(path));
+    }
+    capture_file &file_of(direction way) { return way == direction::sent ? sent : *received; }
 
     std::unique_ptr<rte_mempool, free_pool> pool;
     std::unique_ptr<rte_ring, free_ring> ring;
-    capture_file file;  // last of the three: a recording that cannot begin leaves no file behind
+    capture_file sent;  // last of the three: a recording that cannot begin leaves no file behind
+    std::optional<capture_file> received;
     double ns_per_tick;
     uint64_t opened_wall_ns, opened_tsc;  // the same moment
     uint64_t drained = 0;
@@ -62,15 +73,21 @@ struct recorder {
     std::vector<uint8_t> whole;       // a frame of several segments, put together
 };
 
-recorder *recorder_open(const std::string &path, double ns_per_tick, int numa_socket) {
-    return new recorder(path, ns_per_tick, numa_socket);
+std::string received_path(const std::string &path) {
+    const std::filesystem::path file(path);
+    return file.parent_path() / (file.stem().string() + "-received" + file.extension().string());
 }
 
-void recorder_take(recorder *r, rte_mbuf *const *burst, uint32_t count, uint64_t tsc) {
+recorder *recorder_open(const std::string &path, bool takes_received, double ns_per_tick, int numa_socket) {
+    return new recorder(path, takes_received, ns_per_tick, numa_socket);
+}
+
+void recorder_take(recorder *r, rte_mbuf *const *burst, uint32_t count, uint64_t tsc, direction way) {
+    const taken about{tsc, way};
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf *copy = rte_pktmbuf_copy(burst[i], r->pool.get(), 0, UINT32_MAX);
         if (copy) {
-            std::memcpy(copy->buf_addr, &tsc, sizeof tsc);
+            std::memcpy(copy->buf_addr, &about, sizeof about);
             if (rte_ring_mp_enqueue(r->ring.get(), copy) == 0) continue;
             rte_pktmbuf_free(copy);
         }
@@ -86,27 +103,31 @@ void recorder_drain(recorder *r) {
                                                          left < burst_most ? left : burst_most, nullptr);
         if (count == 0) break;
         for (uint32_t i = 0; i < count; i++) {
-            uint64_t tsc;
-            std::memcpy(&tsc, burst[i]->buf_addr, sizeof tsc);
+            taken about;
+            std::memcpy(&about, burst[i]->buf_addr, sizeof about);
             const auto since = static_cast<int64_t>(
-                static_cast<double>(static_cast<int64_t>(tsc - r->opened_tsc)) * r->ns_per_tick);
+                static_cast<double>(static_cast<int64_t>(about.tsc - r->opened_tsc)) * r->ns_per_tick);
             const uint32_t bytes = rte_pktmbuf_pkt_len(burst[i]);
             r->whole.resize(bytes);
-            r->file.append(r->opened_wall_ns + since, rte_pktmbuf_read(burst[i], 0, bytes, r->whole.data()),
-                           bytes);
+            r->file_of(about.way).append(r->opened_wall_ns + since,
+                                         rte_pktmbuf_read(burst[i], 0, bytes, r->whole.data()), bytes);
         }
         rte_pktmbuf_free_bulk(burst, count);
         r->drained += count;
         left -= count;
     }
-    r->file.flush();
+    r->sent.flush();
+    if (r->received) r->received->flush();
 }
 
 recorded recorder_close(recorder *r) {
     const std::unique_ptr<recorder> closing(r);
     recorder_drain(r);
-    r->file.close();
-    return {r->file.frames(), r->missed.load() + r->drained - r->file.frames()};
+    r->sent.close();
+    if (r->received) r->received->close();
+    const uint64_t sent = r->sent.frames(), received = r->received ? r->received->frames() : 0;
+    return {sent, r->missed.load() + r->drained - sent - received,
+            r->received ? std::optional(received) : std::nullopt};
 }
 
 }  // namespace wt

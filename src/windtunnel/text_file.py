@@ -27,6 +27,19 @@ def read_text(file: Path, most_bytes: int, remedy: str) -> str:
         raise UserError(what, remedy=f"{remedy}, saved as UTF-8") from None
 
 
+def named_file(file: Path) -> Path:
+    """A regular file, without the links on the way to it. Raises UserError where there is none: links may lead in a circle."""
+    try:
+        if stat.S_ISREG(file.stat().st_mode):
+            return Path(os.path.realpath(file))
+        reason = "not a regular file"
+    except FileNotFoundError:
+        reason = "no such file"
+    except (OSError, ValueError) as error:
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+    raise UserError(f"{reason}: {os.path.realpath(file)}") from None
+
+
 def beginning(file: Path, most_bytes: int) -> str:
     """Of a regular file, for who may not wait: a FIFO has perhaps no writer. Raises OSError, also for what is no
     regular file."""

@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 from children import children
 from fake_runs import gone, has_ended
+from real_runs import run_well, scenario
 from scenario_tools import SHIPPED
 
+from windtunnel.engine import leftovers
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.engine.lines import Window
 from windtunnel.runs import load
@@ -166,3 +168,13 @@ def test_killed_parent_of_an_engine_that_ends_late(tmp_path):
             os.kill(late, signal.SIGCONT)
         assert all(gone(pid) for pid in spec.engines.values())
         assert spec.left_over() == [], "a crash left its runtime directory"
+
+
+def test_an_engine_that_ends_by_itself_has_ended_eal(tmp_path, monkeypatch):
+    """Its socket for other processes goes with it. Files of memory stay: DPDK 22.11 unlinks none, the supervisor does."""
+    monkeypatch.setattr(leftovers, "remove", lambda plan: None)
+    run = run_well(tmp_path, scenario())
+    prefix = run.record.engines[0].plan.eal.file_prefix
+    left = [file.name for file in (runtime_directory() / "dpdk" / prefix).glob("*")]
+    leftovers.remove_files(prefix)
+    assert "mp_socket" not in left

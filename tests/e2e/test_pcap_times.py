@@ -57,9 +57,21 @@ def test_frames_enter_in_order_and_never_early(tmp_path):
     run_ns = run.record.engines[0].result.at_ns - played.start_ns
     assert played.late.max < run_ns, "a frame before its time would be late by 2^64 ns"
     assert entered == played.late.total == ports(run, "server")["rx_packets"] > 3 * len(due)
-    assert recorded(run) == [frames[number % len(frames)] for number in range(entered)]
+    assert recorded(run, received=True) == [frames[number % len(frames)] for number in range(entered)]
     [note] = [note for note in run.record.all_notes() if "later than their times" in note]
     assert f"{entered:,} frames" in note
+
+
+def test_what_a_lone_server_receives_is_recorded_apart_from_what_it_sends(tmp_path):
+    capture(tmp_path / "timed.pcap", times(), [frame(number, size) for number, size in enumerate(SIZES)])
+    wire = {"kind": "pcap", "replay": "timed.pcap", "pace": "capture"}
+    run = run_well(tmp_path, scenario({"packet_handler": "echo"}, wire=wire, server={}, record="run.pcap"))
+    sent, received = recorded(run), recorded(run, received=True)
+    assert len(received) >= len(sent) > 3 * len(SIZES)
+    for response, request in zip(sent, received, strict=False):
+        assert (response[:6], response[6:12], response[42:]) == (request[6:12], request[:6], request[42:])
+    [note] = [note for note in run.record.all_notes() if "run.pcap" in note]
+    assert f"{len(sent):,} frames sent, run-received.pcap: {len(received):,} frames received" in note
 
 
 def test_each_frame_enters_on_the_queue_of_its_port(tmp_path):

@@ -196,6 +196,15 @@ def run(fake: Fake) -> int:
             fake.hello()
             fake.phase("opening ./libmine.so")
             crash()
+        case "crash_waiting" | "crash_waiting_once":
+            mark = os.environ.get("FAKE_MARK", "")
+            if fake.behaviour == "crash_waiting" or not os.path.exists(mark):
+                if mark:
+                    open(mark, "x").close()
+                fake.hello()
+                fake.phase("waiting for the link")
+                crash()
+            fake.behaviour = "until_stopped"
         case "old":
             fake.hello(version=0)
         case "wrong_plan":
@@ -284,6 +293,7 @@ def main() -> int:
     parser.add_argument("--plan")
     parser.add_argument("--out-fd", type=int)
     parser.add_argument("--control-fd", type=int)
+    parser.add_argument("--handlers-only", action="store_true")
     parser.add_argument("--turn-in-fd", type=int)
     parser.add_argument("--turn-out-fd", type=int)
     parser.add_argument("--handlers", action="store_true")
@@ -304,7 +314,11 @@ def main() -> int:
             return 2
         print(json.dumps(HANDLERS))
         return 0
-    return run(Fake(arguments))
+    fake = Fake(arguments)
+    if arguments.handlers_only:
+        fake.hello()
+        return 0
+    return run(fake)
 
 
 if __name__ == "__main__":

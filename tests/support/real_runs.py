@@ -156,12 +156,14 @@ def ports(run: Run, side: str) -> dict[str, int]:
     }
 
 
-def recorded(run: Run) -> list[bytes]:
-    """The frames of the run's capture, as many as its engines say."""
-    data, frames, at = next(run.path.glob("*.pcap")).read_bytes(), [], 24
+def recorded(run: Run, received: bool = False) -> list[bytes]:
+    """The frames of the run's capture, or of the one of what its only endpoint received, as many as its engine says."""
+    [file] = [file for file in run.path.glob("*.pcap") if file.stem.endswith("-received") == received]
+    data, frames, at = file.read_bytes(), [], 24
     while at < len(data):
         (length,) = struct.unpack_from("=8xI", data, at)
         frames.append(data[at + 16 : at + 16 + length])
         at += 16 + length
-    assert at == len(data) and len(frames) == run.record.engines[0].result.recorded
+    result = run.record.engines[0].result
+    assert at == len(data) and len(frames) == (result.recorded_received if received else result.recorded)
     return frames

@@ -63,8 +63,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     (void)stumbling_line(text, [](const std::string &spec) { return spec.size() % 3 != 0; });
     static const input_file file;
     try {
-        read_entries(file.holding(data, size), tables(),
-                     [](size_t table, const entry_line &line, bool) { check_taken(table, line); });
+        entry_takers take;
+        take.entry = [](size_t table, const entry_line &line, bool) { check_taken(table, line); };
+        take.member = [](size_t selector, const entry_line &, const selector_member &member) {
+            require(selector == 0 && member.group < 4 && member.weight > 0, "a member of a group there is");
+        };
+        take.meter = [](const entry_line &, const std::vector<std::string> &) {};
+        read_entries(file.holding(data, size), tables(), {{"hops", 4, 8}}, take);
     } catch (const refusal &why) {
         require(std::string(why.what()).find(": ") != std::string::npos, "a refusal names its place");
     }

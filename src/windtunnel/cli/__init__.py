@@ -22,13 +22,16 @@ def main() -> None:
 
 
 def _run() -> None:
-    from windtunnel.cli.app import app
+    from windtunnel.cli.limits import check_limits
     from windtunnel.errors import UserError
 
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # None where the caller closed it
             stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?", not a traceback
     try:
+        check_limits()
+        from windtunnel.cli.app import app
+
         app(prog_name="windtunnel")
     except UserError as error:
         _end(error, 2)

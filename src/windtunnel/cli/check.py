@@ -33,8 +33,8 @@ def check(
 ) -> None:
     """Check scenarios without running them.
 
-    Checks keys, topology, cores, mbufs and memory against this machine. Shows which stage runs on which CPU, and what the
-    scenario needs.
+    Checks keys, topology, cores, mbufs and memory against this machine. Opens the handlers as the run would, and calls each message
+    handler once. Shows which stage runs on which CPU, and what the scenario needs.
 
     Exit codes: 0 all files are valid, 2 one is not.
 
@@ -60,10 +60,11 @@ def check(
 
 def _resolved(file: Path, sets: list[str], host: "HostView", one_side: "OneSide | None") -> "RunSpec | UserError":
     from windtunnel.errors import UserError
+    from windtunnel.measure.try_handlers import tried
     from windtunnel.scenario import load, resolve
 
     try:
-        return resolve(load(file, sets), host, one_side)
+        return tried(resolve(load(file, sets), host, one_side))
     except UserError as error:
         return error
 

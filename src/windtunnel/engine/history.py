@@ -1,8 +1,8 @@
 """The lines and the end of one engine: the facts for a verdict."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from windtunnel.engine.lines import AnyLine, Error, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import AnyLine, Error, Handler, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.signals import signal_name
 
@@ -17,6 +17,8 @@ class History:
     ready: bool = False
     measured: int = 0
     """Windows of the phase `measure`."""
+    handlers: list[Handler] = field(default_factory=list)
+    """Those that were opened and tried, where nothing runs."""
     result: Result | None = None
     refusal: Error | None = None
     protocol_error: str | None = None
@@ -24,6 +26,8 @@ class History:
     """The last line is incomplete."""
     killed_because: str | None = None
     """Why the supervisor killed it; None when it ended by itself."""
+    starts: int = 1
+    """It was started so often; the deaths before the last start were those of an engine that waited for its link."""
     peer_gone: bool = False
     """The supervisor saw another engine of the run end badly while this one still ran."""
     peer_done: bool = False
@@ -46,6 +50,8 @@ class History:
             case Window():
                 self.phase = f"running, after window {line.index}"
                 self.measured += line.phase == "measure"
+            case Handler():
+                self.handlers.append(line)
             case Result():
                 self.result, self.phase = line, "ending"
             case Error():

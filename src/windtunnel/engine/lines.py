@@ -1,6 +1,6 @@
 """The JSON lines that the engine writes, one object a line, to a descriptor of their own.
 
-Order: phase* hello phase* (window | phase | peer)* result, or error at any point. Times are nanoseconds since the engine's start unless the
+Order: phase* hello phase* (window | phase | peer)* result, or error at any point; where handlers alone are opened, phase* hello (phase | handler)*. Times are nanoseconds since the engine's start unless the
 name says otherwise; cycles are TSC ticks. A value that could not be had is null, never zero.
 
 History of the lines' version:
@@ -62,6 +62,7 @@ class Hello(Line):
 
 
 LINGERING = "lingering"
+WAITING_FOR_LINK = "waiting for the link"
 """Phase of the client of a memif wire: its workers have ended, and it keeps its port open for a server that still polls."""
 
 
@@ -589,10 +590,29 @@ class Result(Line):
         description="heap allocations on worker threads after start; null: not watched"
     )
     recorded: int | None = Field(description="frames in the pcap; null where nothing is recorded")
+    recorded_received: int | None = Field(
+        None, description="frames in the pcap of what was received; null where none is: both ends are in the engine"
+    )
     record_missed: int | None = Field(description="frames that the recorder could not take")
     trace: Traced | None
     peak_rss_bytes: int
     hugepage_bytes: int
+
+
+class Handler(Line):
+    """A message handler that was opened and called once, with one request: only where the engine opens handlers and runs nothing."""
+
+    type: Literal["handler"]
+    workload: int
+    name: str
+    response_bytes: int | None = Field(description="of its response, message header included; null: it sent none")
+
+
+class RefusedHandler(Line):
+    """Whose handler was refused, or refused."""
+
+    workload: int
+    kind: Literal["message", "packet"]
 
 
 class Error(Line):
@@ -601,7 +621,8 @@ class Error(Line):
     type: Literal["error"]
     message: str
     remedy: str | None
+    handler: RefusedHandler | None = Field(None, description="null: no handler refused, nor was one refused")
 
 
-AnyLine = Annotated[Hello | Phase | Ready | Peer | Window | Result | Error, Field(discriminator="type")]
+AnyLine = Annotated[Hello | Phase | Ready | Peer | Window | Result | Handler | Error, Field(discriminator="type")]
 LINE = TypeAdapter(AnyLine)

@@ -426,7 +426,8 @@ class Plan(Part):
     workloads: list[Workload] = Field(min_length=1, max_length=MAX_WORKLOADS)
     workers: list[Worker] = Field(min_length=1)
     record: Text | None = Field(
-        description="absolute path of a pcap of every frame that the endpoints send or (server) receive"
+        description="absolute path of a pcap of every frame that the endpoints send; one without its peer in the engine writes what it receives "
+        "beside it, into NAME-received.pcap"
     )
     trace: Trace | None
     raw_latency: RawLatency | None

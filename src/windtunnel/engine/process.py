@@ -25,12 +25,14 @@ MAX_LINE_BYTES = 64 << 20
 
 
 class EngineProcess:
-    """A running engine. `history` holds what is known of it.
+    """A running engine. `history` holds what is known of it. `handlers_only`: it opens the plan's handlers, runs nothing and ends.
 
     Raises UserError when the engine cannot be started.
     """
 
-    def __init__(self, binary: Path, name: str, plan: Plan, log: Path, place: Place | None = None):
+    def __init__(
+        self, binary: Path, name: str, plan: Plan, log: Path, place: Place | None = None, handlers_only: bool = False
+    ):
         self.history = History(name, plan)
         self._pending = bytearray()
         self._lines = 0
@@ -46,6 +48,7 @@ class EngineProcess:
                 file.write(plan.model_dump_json())
             # --plan is opened by path: each opening of /proc/self/fd/N starts at the beginning of the memfd.
             command = [str(binary), "--plan", f"/proc/self/fd/{plan_fd}", "--out-fd", str(out_write)]
+            command += ["--handlers-only"] if handlers_only else []
             inherited = [plan_fd, out_write, control_read]
             if place is not None:
                 command += ["--turn-in-fd", str(place.incoming), "--turn-out-fd", str(place.outgoing)]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from windtunnel.engine.ask import ask
 from windtunnel.engine.find import NAME
 from windtunnel.engine.lines import CopierKind
 from windtunnel.engine.pipeline import Pipeline
@@ -320,17 +321,14 @@ def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
 
 
 def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
-    command = [str(engine), *arguments]
     try:
-        response = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=timeout_s, check=False
-        )
+        ended = ask([str(engine), *arguments], timeout_s)
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
-    except subprocess.TimeoutExpired as error:
-        raise UserError(f"{engine} {arguments[0]}: no response within {timeout_s} s") from error
-    _judge(engine, arguments, response.returncode, response.stderr)
-    return response.stdout
+    if ended is None:
+        raise UserError(f"{engine} {arguments[0]}: no response within {timeout_s} s")
+    _judge(engine, arguments, ended.code, ended.errors)
+    return ended.output
 
 
 def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:

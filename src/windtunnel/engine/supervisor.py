@@ -16,7 +16,7 @@ from typing import Protocol
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import LINGERING, AnyLine, Error, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.engine.tables import tables_of
@@ -33,6 +33,8 @@ MODELLED_SLOWER = 100
 """An engine may be modelled as so many times as fast as the CPU."""
 ORDERLY_END_S = 5.0
 """Time for two engines to end one after the other, in addition to their drains."""
+MOST_STARTS = 4
+"""Of an engine that dies while it waits for its link: a stranger on its socket can bring its driver down, before anything is measured."""
 PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
@@ -80,7 +82,7 @@ class _Watched:
         phases = self.engine.history.plan.phases
         match line:
             case Hello() | Phase():
-                self.silence_s = _setup_silence_s(self.engine.history.plan)
+                self.silence_s = setup_silence_s(self.engine.history.plan)
             case Ready() | Window():
                 # A drain may pass without a window, so that its length belongs to the silence that is allowed.
                 longest_ns = max(phases.window_ns, self.engine.history.plan.settling_ns(1))
@@ -111,7 +113,8 @@ def _slower(plan: Plan, shares: bool) -> int:
     return (2 if shares else 1) * (MODELLED_SLOWER if modelled else 1)
 
 
-def _setup_silence_s(plan: Plan) -> float:
+def setup_silence_s(plan: Plan) -> float:
+    """Longest wait for a line before the run, with the tables that this plan builds."""
     rules = [table["rules"] or 0 for tables in tables_of([plan]) for table in tables if table["method"] == "acl"]
     return SETUP_SILENCE_S + BUILD_S_A_RULE * sum(rules)
 
@@ -160,11 +163,14 @@ class Supervisor:
     def _start(self, plan: Plan, name: str) -> None:
         engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
         most_ns = max(plan.phases.duration_ns, self._extending.most_ns if self._extending else 0)
-        watched = _Watched(engine, _setup_silence_s(plan), _slower(plan, shares=self._place is not None), most_ns)
+        watched = _Watched(engine, setup_silence_s(plan), _slower(plan, shares=self._place is not None), most_ns)
         self._watched.append(watched)
         self._run.histories.append(engine.history)
-        self._selector.register(engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))
-        self._selector.register(engine.pid_fd, selectors.EVENT_READ, lambda: self._ended(watched))
+        self._listen_to(watched)
+
+    def _listen_to(self, watched: _Watched) -> None:
+        self._selector.register(watched.engine.out_fd, selectors.EVENT_READ, lambda: self._read(watched))
+        self._selector.register(watched.engine.pid_fd, selectors.EVENT_READ, lambda: self._ended(watched))
 
     def _running(self) -> list[_Watched]:
         return [watched for watched in self._watched if watched.engine.running]
@@ -227,10 +233,30 @@ class Supervisor:
             self._selector.unregister(engine.out_fd)
         self._selector.unregister(engine.pid_fd)
         engine.end()
-        if not engine.history.ended_well:
+        if self._may_start_again(engine.history):
+            self._start_again(watched)
+        elif not engine.history.ended_well:
             self._tell_peer_is_gone()
         elif engine.history.is_client:
             self._tell_client_is_done(watched)
+
+    def _may_start_again(self, history: History) -> bool:
+        """Whether it died where another process can reach its driver, and nothing is lost but time. In a run by turns the descriptors
+        of its turns are gone."""
+        reached = history.phase == WAITING_FOR_LINK and "process_each" in history.plan.endpoints[0].port.traits
+        died = history.signal_name is not None and history.killed_because is None
+        return reached and died and history.starts < MOST_STARTS and not (self._run.interrupted or self._place)
+
+    def _start_again(self, watched: _Watched) -> None:
+        before = watched.engine.history
+        leftovers.remove(before.plan)
+        again = Phase(type="phase", name=f"starting again after {before.signal_name} while {before.phase}", at_ns=0)
+        self._hand_on(before.name, again, again.model_dump_json())
+        watched.engine = EngineProcess(self._binary, before.name, before.plan, self._log_path(before.name))
+        watched.engine.history.starts = before.starts + 1
+        self._run.histories[self._run.histories.index(before)] = watched.engine.history
+        watched.heard(again, time.monotonic())
+        self._listen_to(watched)
 
     def _tell_peer_is_gone(self) -> None:
         """An engine whose peer died may still write its result."""

@@ -81,7 +81,13 @@ def _died(history: History, others: list[History], finished: SupervisedRun) -> I
     elif _lost_peer_before(history, others):
         yield f"engine died: {_end(history)} after peer loss"
     else:
-        yield f"engine died: {_end(history)} while {history.phase}{_plugins(history)}"
+        yield f"engine died: {_end(history)} while {history.phase}{_plugins(history)}{_starts(history)}"
+
+
+def _starts(history: History) -> str:
+    if history.starts == 1:
+        return ""
+    return f", as in each of {history.starts} starts: a program that is not the other side may connect to its socket"
 
 
 def _plugins(history: History) -> str:

@@ -68,9 +68,11 @@ class Link:
         return OnWire(up=ceil(size / self.mps) * WRITE_HEADER + size, down=0)
 
     def read(self, size: float) -> OnWire:
-        """The device reads `size` bytes of memory: requests up, completions down."""
-        completion = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
-        return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=ceil(size / completion) * COMPLETION_HEADER + size)
+        """The device reads `size` bytes of memory: requests up, completions down. A completion is of one request."""
+        most = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
+        whole, rest = divmod(size, self.mrrs)
+        completions = whole * ceil(self.mrrs / most) + ceil(rest / most)
+        return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=completions * COMPLETION_HEADER + size)
 
     def register(self, size: float) -> OnWire:
         """The CPU writes a register of the device."""

@@ -176,11 +176,15 @@ def _relaxed(scenario: dict[str, Any] | None) -> list[str]:
 
 
 def _recording(engine: EngineRecord) -> str | None:
-    """What stands in the pcap, in words; None where nothing was recorded."""
+    """What stands in the pcaps, in words; None where nothing was recorded."""
     result, path = engine.result, engine.plan.record
     if result is None or result.recorded is None or path is None:
         return None
-    return f"{Path(path).name} in the run directory: {result.recorded:,} frames, {result.record_missed:,} missed"
+    sent, missed = Path(path), f"{result.record_missed:,} missed"
+    if result.recorded_received is None:
+        return f"{sent.name} in the run directory: {result.recorded:,} frames, {missed}"
+    received = f"{sent.stem}-received{sent.suffix}: {result.recorded_received:,} frames received"
+    return f"{sent.name} in the run directory: {result.recorded:,} frames sent, {received}, {missed}"
 
 
 def _pacing(engine: EngineRecord) -> str | None:

@@ -95,6 +95,16 @@ def crowded(workers: Sequence[WorkerRow]) -> list[str]:
     return [f"workers were preempted on {where}: repeat on a quieter host"]
 
 
+def lost_messages(workloads: Sequence[WorkloadRow]) -> list[str]:
+    """A warning for each workload whose percentiles lack messages: those without a response in time, which took the longest."""
+    return [
+        f"{row.workload}: {row.lost:,} lost messages ({row.lost / (row.lost + row.responses):.2%} of all) are in no percentile: "
+        "with them the highest ones would be at least the timeout"
+        for row in workloads
+        if row.lost and row.responses
+    ]
+
+
 def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> list[str]:
     """A warning where windows lasted much longer than configured: the engine's main thread was late."""
     warnings = []
@@ -112,7 +122,13 @@ def warnings_of(run: Run, summary: Summary) -> list[str]:
     engines = run.record.engines
     validity = run.record.validity
     own = [None if validity.too_few_left else excluded_words(validity), *validity.warnings] if validity else []
-    return [*filter(None, own), *crowded(summary.workers), *lossy_nics(engines), *slow_windows(engines, run.windows)]
+    return [
+        *filter(None, own),
+        *crowded(summary.workers),
+        *lost_messages(summary.workloads),
+        *lossy_nics(engines),
+        *slow_windows(engines, run.windows),
+    ]
 
 
 def rejected_words(run: Run) -> str:

@@ -15,6 +15,7 @@ from windtunnel.scenario import pipelines
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.quantities import parse
 from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.text_file import named_file
 
 Kind = Literal["message", "packet"]
 
@@ -96,11 +97,12 @@ def _is_plugin(name: str) -> bool:
 
 def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:
     """The absolute path, and what it is, under that path as its name."""
-    file = (scenario.source.file.parent / name).resolve()
-    if not file.is_file():
+    try:
+        file = named_file(scenario.source.file.parent / name)
+    except UserError as error:
         raise Refusal(
-            path, f"no such file: {file}", "build the plug-in first; its path is relative to the scenario file"
-        )
+            path, error.message, "build the plug-in first; its path is relative to the scenario file"
+        ) from None
     try:
         known = in_plugin(file)
     except UserError as error:
@@ -151,10 +153,10 @@ def _checked(option: HandlerOption, value: Any, directory: File, path: Path) -> 
 
 
 def _file(option: HandlerOption, name: str, directory: File, path: Path) -> str:
-    file = (directory / name).resolve()
-    if not file.is_file():
-        raise Refusal(path, f"{option.name}: no such file: {file}", "its path is relative to the scenario file")
-    return str(file)
+    try:
+        return str(named_file(directory / name))
+    except UserError as error:
+        raise Refusal(path, f"{option.name}: {error.message}", "its path is relative to the scenario file") from None
 
 
 def _suggestion(name: str, known: list[str], otherwise: str) -> str:

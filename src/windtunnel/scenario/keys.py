@@ -291,7 +291,10 @@ class Scenario(Table):
     )
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="seed of all random numbers")
     memory: Literal["auto", Memory] = Field("auto", description="auto: hugepages where enough are free")
-    record: Text | None = Field(None, description="pcap of every frame sent, in the run directory")
+    record: Text | None = Field(
+        None,
+        description="pcap of every frame sent, in the run directory; a lone endpoint's frames received go to NAME-received.pcap",
+    )
     validity: Validity = Field(default_factory=Validity, description="validity limits")
     accounting: Accounting = Field(default_factory=Accounting, description="measurement level around each stage")
     wire: Wire = Field(default_factory=Wire, description="what connects the endpoints")

@@ -26,7 +26,8 @@ from windtunnel.errors import UserError
 from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 1 << 30
-MOST_DATA = (1 << 31) - 1
+MOST_DATA = (1 << 31) - 2
+"""What every method can hold; 2^31 - 1 is a miss of rte_fib."""
 FORMS = {
     "exact": "lines of KEY,DATA in hexadecimal: 0a000001c0a80001,7",
     "lpm": "lines of prefix and data: 10.0.0.0/8,7",
@@ -129,7 +130,7 @@ def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> R
     if not there:
         raise UserError(f"{file}: no rules", remedy=FORMS[kind])
     return RuleFile(
-        text="".join(_written(rule, kind) for rule in there.values()),
+        text=f"from {_on_one_line(file)}\n" + "".join(_written(rule, kind) for rule in there.values()),
         rules=len(there),
         catches_all=kind != "exact" and any(not any(rule.mask) for rule in there.values()),
     )
@@ -250,7 +251,14 @@ def _range(low: str, high: str) -> list[tuple[int, int]]:
     return prefixes
 
 
+def _on_one_line(file: Path) -> str:
+    name = str(file)
+    return repr(name) if not name.isprintable() else name
+
+
 def _written(rule: _Rule, kind: str) -> str:
+    """As engine/tables/rules.h has it, with the line in the user's file."""
     if kind == "lpm":
-        return f"{ipaddress.IPv4Address(rule.key)}/{int.from_bytes(rule.mask, 'big').bit_count()},{rule.data}\n"
-    return f"{rule.key.hex()}{'/' + rule.mask.hex() if kind == 'ternary' else ''},{rule.data}\n"
+        length = int.from_bytes(rule.mask, "big").bit_count()
+        return f"{ipaddress.IPv4Address(rule.key)}/{length},{rule.data},{rule.line}\n"
+    return f"{rule.key.hex()}{'/' + rule.mask.hex() if kind == 'ternary' else ''},{rule.data},{rule.line}\n"

@@ -118,7 +118,7 @@ CopySize = Annotated[
     Wanted(f'"auto" or {_COPY_SIZE.wanted()}'),
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}),
 ]
-NicProfile = Literal["generic", "e1000", "i40e", "ice", "ixgbe", "mlx5"]
+NicProfile = Literal["generic", "bnxt", "e1000", "ena", "i40e", "ice", "igb", "ixgbe", "mlx5", "virtio"]
 """The NICs of windtunnel.pcie."""
 Message = Annotated[int, within("size", MessageBytes)]
 WholeRing = Annotated[Descriptors, PowerOfTwo()]

@@ -1,6 +1,7 @@
 """The wire of a scenario: its descriptor, the values of its options, and what both mean for the rest."""
 
 import difflib
+import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -111,7 +112,7 @@ def plan_options(scenario: Scenario, endpoint: OptionTable, socket: str | None) 
         if option.type == "socket":
             found = socket
         elif option.type == "file" and found is not None:
-            found = (scenario.source.file.parent / found).resolve()
+            found = os.path.realpath(scenario.source.file.parent / found)
         if found is not None:
             options[option.name] = as_plan_has_it(found)
     return options

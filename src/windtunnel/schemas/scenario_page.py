@@ -19,7 +19,7 @@ line, `--set workload.0.request=1KiB` one in a list.
 Message sizes are UDP payload, with the 16-byte message header of the first segment: 22 makes a 64-byte mbuf, 86 one of 128. Each further
 segment repeats the header. A segment's IP packet holds at most `mtu` bytes.
 
-`windtunnel check FILE` shows the errors of a file, or which stage runs on which CPU. How to write one: [Write a scenario](../how-to/write-a-scenario.md).
+`windtunnel check FILE` shows the errors of a file, or which stage runs on which CPU. It opens the handlers as the run would, so that it refuses what the run would refuse. How to write one: [Write a scenario](../how-to/write-a-scenario.md).
 """
 
 ROW = "| `{}` | {} | {} | {} |"

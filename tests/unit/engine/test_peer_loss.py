@@ -20,6 +20,33 @@ def test_two_engines_run_and_the_client_ends_the_server(spec, monkeypatch):
     assert {name for name, _ in spec.heard} == {"server", "client"}
 
 
+def test_an_engine_that_dies_while_it_waits_for_its_link_is_started_again(spec, monkeypatch, tmp_path):
+    """A stranger on the socket of a memif can bring the driver of its server down."""
+    monkeypatch.setenv("FAKE_MARK", str(tmp_path / "mark"))
+    behave(monkeypatch, "client=run server=crash_waiting_once")
+    plans = [make_plan(side, kind="memif", socket=str(tmp_path / "wire.sock")) for side in (SERVER, CLIENT)]
+    finished = spec.run(*plans)
+    assert judge(finished).reasons == []
+    assert [history.starts for history in finished.histories] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "starts", "words"),
+    [
+        ("memif", 4, ", as in each of 4 starts: a program that is not the other side may connect to its socket"),
+        ("ring", 1, ""),
+    ],
+)
+def test_an_engine_is_started_again_within_bounds_and_where_it_can_be_reached(
+    spec, monkeypatch, tmp_path, kind, starts, words
+):
+    behave(monkeypatch, "client=until_stopped server=crash_waiting")
+    plans = [make_plan(side, kind=kind, socket=str(tmp_path / "wire.sock")) for side in (SERVER, CLIENT)]
+    finished = spec.run(*plans)
+    assert finished.histories[0].starts == starts
+    assert f"engine died: SIGSEGV while waiting for the link{words} [server]" in judge(finished).reasons
+
+
 def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch):
     behave(monkeypatch, "client=hold_port server=until_stopped")
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))

@@ -95,7 +95,7 @@ def test_compiling_many_rules_extends_the_timeout():
         pipeline = SimpleNamespace(model_dump=lambda: tables)
         return SimpleNamespace(workloads=[SimpleNamespace(pipeline=pipeline), SimpleNamespace(pipeline=None)])
 
-    silence_s = supervisor._setup_silence_s
+    silence_s = supervisor.setup_silence_s
     assert silence_s(plan(method="tss", rules=10**6)) == silence_s(make_plan()) == supervisor.SETUP_SILENCE_S
     assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
 

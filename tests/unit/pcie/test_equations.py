@@ -75,6 +75,10 @@ def test_what_a_transfer_costs_on_the_wire():
     link = Link(mps=256, mrrs=512)
     assert link.write(256) == (24 + 256, 0) and link.write(257) == (2 * 24 + 257, 0)
     assert link.read(512) == (24, 2 * 20 + 512) and link.read(513) == (2 * 24, 3 * 20 + 513)
+    small = Link(mps=256, mrrs=128)  # each request is completed by itself, although a completion could carry two
+    assert small.read(1518) == (12 * 24, 12 * 20 + 1518) and small.read(128) == (24, 20 + 128)
+    made = of(1e6, {32: 1}, 1518, link=small)
+    assert made.packet.down == pytest.approx(1847.75)
     assert Link(completions="rcb").read(256) == (24, 4 * 20 + 256)
     assert Link(completions="rcb", rcb=128).read(256) == (24, 2 * 20 + 256)
     assert link.register(4) == (0, 28) and link.register(0) == (0, 0)

@@ -98,6 +98,8 @@ def test_drivers_have_their_nic():
     assert (
         for_driver("net_ixgbe") == "ixgbe" and for_driver("mlx5_pci") == "mlx5" and for_driver("net_null") == "generic"
     )
+    found = {driver: for_driver(driver) for driver in ("net_virtio", "net_ena", "net_bnxt", "net_e1000_igb")}
+    assert found == {"net_virtio": "virtio", "net_ena": "ena", "net_bnxt": "bnxt", "net_e1000_igb": "igb"}
     drivers = [driver for name in shipped() for driver in load_nic(name).nic.drivers]
     assert len(drivers) == len(set(drivers))
 

@@ -246,6 +246,13 @@ def test_the_command_without_a_run():
     assert "would be, on ixgbe (Gen2 x4" in shown and "10.000" in shown
 
 
+def test_more_than_the_link_carries_is_remarked_on():
+    options = ("estimate", "--size", "1518", "--burst", "32", "--nic", "ixgbe", "--lanes", "1")
+    shown = said(*options, "--pps", "1M")
+    assert "of what the link carries: on it these rates cannot be reached, and the ceiling can" in shown
+    assert "of what the link carries" not in said(*options, "--pps", "10k")
+
+
 def test_the_command_of_a_run_and_its_options(tmp_path):
     execute(tmp_path / "run")
     made = json.loads(said("estimate", tmp_path / "run", "--nic", "i40e", "--rx-free", "64", "--lanes", "4", "--json"))

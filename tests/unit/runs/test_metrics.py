@@ -1,6 +1,6 @@
 """Metrics from raw counters: the formulas of docs/reference/metrics.md, percentiles as numpy has them, nothing divided by zero."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from sample_windows import HELLO, LINES, stage, window, worker
 from windtunnel.engine.lines import PortWindow, Window
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import highest_of_bucket, merge, percentile, to_hdr
+from windtunnel.runs.summary import lost_messages
 
 
 def test_a_stage_follows_the_formulas():
@@ -98,6 +99,15 @@ def test_shares_of_a_worker_add_up_to_its_time():
     windows = [line for line in LINES if isinstance(line, Window)]
     for row in metrics.worker_rows(windows):
         assert row.work_share + row.stall_share + row.idle_share + row.interrupted_share == pytest.approx(1)
+
+
+def test_lost_messages_are_said_to_be_in_no_percentile():
+    windows = [line for line in LINES if isinstance(line, Window)]
+    (row,) = metrics.workload_rows(windows, ["echo"])
+    lost = replace(row, responses=9_950, lost=50)
+    assert lost_messages([replace(lost, lost=0), replace(lost, responses=0)]) == []
+    [words] = lost_messages([lost])
+    assert words.startswith("echo: 50 lost messages (0.50% of all) are in no percentile")
 
 
 def test_a_workload_sums_all_measured_windows():

@@ -82,6 +82,15 @@ def test_unknown_handlers_and_options_are_refused(tmp_path, workload, what):
 
 
 @pytest.mark.usefixtures("fake")
+def test_links_in_a_circle_are_refused_in_words(tmp_path):
+    (tmp_path / "one.so").symlink_to("two.so")
+    (tmp_path / "two.so").symlink_to("one.so")
+    for workload in ({"handler": "./one.so"}, {"handler": "kv", "options": {"list": "one.so"}}):
+        said = refused(tmp_path, workload)
+        assert "too many levels of symbolic links: " in said and "one.so" in said
+
+
+@pytest.mark.usefixtures("fake")
 def test_a_file_is_relative_to_the_scenario(tmp_path, monkeypatch):
     (tmp_path / "deep").mkdir()
     (tmp_path / "list.txt").touch()
@@ -90,7 +99,9 @@ def test_a_file_is_relative_to_the_scenario(tmp_path, monkeypatch):
     assert handler.options == {"list": os.path.realpath(tmp_path / "list.txt")}
     assert planned(tmp_path, {"handler": "kv", "options": {"list": ""}}).handler.options == {"list": ""}
     said = refused(tmp_path, {"handler": "kv", "options": {"list": "deep"}})
-    assert f"list: no such file: {os.path.realpath(tmp_path / 'deep')}; its path is relative to the scenario" in said
+    assert (
+        f"list: not a regular file: {os.path.realpath(tmp_path / 'deep')}; its path is relative to the scenario" in said
+    )
 
 
 @pytest.mark.usefixtures("fake")

@@ -19,6 +19,13 @@ def rules(tmp_path, text: str, kind: str, key_bytes: int = 4):
     return read_rules(file, kind, key_bytes)
 
 
+def written(read) -> list[str]:
+    """The rules for the engine, without the file that they come from."""
+    head, *lines = read.text.splitlines()
+    assert head.startswith("from /")
+    return lines
+
+
 def refused(tmp_path, text: str, kind: str, key_bytes: int = 4) -> str:
     with pytest.raises(UserError) as caught:
         rules(tmp_path, text, kind, key_bytes)
@@ -29,7 +36,8 @@ def refused(tmp_path, text: str, kind: str, key_bytes: int = 4) -> str:
 def test_prefixes(tmp_path):
     text = "# a table\n10.0.0.0/8,7\n\n192.168.0.0/255.255.0.0 , 9 # two\n1.2.3.4/32\n"
     read = rules(tmp_path, text, "lpm")
-    assert read.text == "10.0.0.0/8,7\n192.168.0.0/16,9\n1.2.3.4/32,4\n"
+    assert written(read) == ["10.0.0.0/8,7,2", "192.168.0.0/16,9,4", "1.2.3.4/32,4,5"]
+    assert read.text.startswith(f"from {tmp_path}/rules.txt\n")
     assert (read.rules, read.catches_all) == (3, False)
     assert rules(tmp_path, "0.0.0.0/0,1\n", "lpm").catches_all
 
@@ -44,8 +52,9 @@ def test_prefixes(tmp_path):
         ("10.0.0.0/33,1\n", "rules.txt:1: '33' is not a prefix length from 0 to 32"),
         ("10.0.0.0,1\n", "rules.txt:1: '10.0.0.0' has no prefix length"),
         ("10.0.0/8,1\n", "rules.txt:1: '10.0.0' is not an IPv4 address"),
-        ("\n10.0.0.0/8,x\n", "rules.txt:2: 'x' is not a number from 0 to 2147483647"),
+        ("\n10.0.0.0/8,x\n", "rules.txt:2: 'x' is not a number from 0 to 2147483646"),
         ("10.0.0.0/8,-1\n", "rules.txt:1: '-1' is not a number"),
+        ("10.0.0.0/8,2147483647\n", "rules.txt:1: '2147483647' is not a number from 0 to 2147483646"),
         ("10.0.0.0/8,2147483648\n", "rules.txt:1: '2147483648' is not a number"),
         ("# nothing\n", "rules.txt: no rules"),
     ],
@@ -58,7 +67,8 @@ def test_line_numbers_are_those_of_editors(tmp_path):
     assert refused(tmp_path, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "lpm").startswith(
         "rules.txt:2: 'x' has no prefix length"
     )
-    assert rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm").text == "10.0.0.0/8,1\n11.0.0.0/8,1\n"
+    read = rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm")
+    assert written(read) == ["10.0.0.0/8,1,1", "11.0.0.0/8,1,2"]
 
 
 def test_a_pipe_is_refused_as_a_rule_file(tmp_path):
@@ -68,13 +78,13 @@ def test_a_pipe_is_refused_as_a_rule_file(tmp_path):
 
 
 def test_exact_keys(tmp_path):
-    assert rules(tmp_path, "0A000001,7\n0a000002\n", "exact").text == "0a000001,7\n0a000002,1\n"
+    assert written(rules(tmp_path, "0A000001,7\n0a000002\n", "exact")) == ["0a000001,7,1", "0a000002,1,2"]
     assert refused(tmp_path, "0a0001,7\n", "exact") == "rules.txt:1: the key '0a0001' is not 8 hexadecimal digits"
     assert "conflicts with line 1" in refused(tmp_path, "0A000001,7\n0a000001,8\n", "exact")
 
 
 def test_ternary_keys(tmp_path):
-    assert rules(tmp_path, "0a000000/ff000000,7\n", "ternary").text == "0a000000/ff000000,7\n"
+    assert written(rules(tmp_path, "0a000000/ff000000,7\n", "ternary")) == ["0a000000/ff000000,7,1"]
     assert rules(tmp_path, "00000000/00000000\n", "ternary").catches_all
     assert "bits set outside its mask" in refused(tmp_path, "0a000001/ff000000\n", "ternary")
     assert "has no mask" in refused(tmp_path, "0a000001\n", "ternary")
@@ -82,9 +92,10 @@ def test_ternary_keys(tmp_path):
 
 def test_filters(tmp_path):
     read = rules(tmp_path, FILTER, "ternary", 16)
-    lines = read.text.splitlines()
+    lines = written(read)
     assert read.rules == len(lines) == 6  # 1024 : 65535 is six prefixes
-    assert lines[0] == "c0a804000a0000010000040006000000/ffffff00ffffffff0000fc00ff000000,0"
+    assert lines[0] == "c0a804000a0000010000040006000000/ffffff00ffffffff0000fc00ff000000,0,1"
+    assert all(line.endswith(",0,1") for line in lines), "each of them is of the filter in line 1"
     assert is_classbench(tmp_path / "rules.txt")
 
 
@@ -94,7 +105,7 @@ def test_repeated_filters_lose_to_the_first(tmp_path):
     assert rules(tmp_path, wide + narrow, "ternary", 16).rules == 2
     again = narrow + wide.replace("0 : 65535\t0 : 65535", "0 : 65535\t0 : 32767").replace("0x0200", "0x0100")
     read = rules(tmp_path, again, "ternary", 16)
-    assert read.rules == 1 and read.text.endswith(",0\n")
+    assert read.rules == 1 and read.text.endswith(",0,1\n")
 
 
 @pytest.mark.parametrize(
@@ -142,14 +153,14 @@ def test_any_text_is_rules_or_a_refusal(tmp_path_factory, text, kind):
     except UserError as error:
         assert str(file) in error.message and error.remedy
     else:
-        assert read.rules == len(read.text.splitlines()) > 0
+        assert read.rules == len(written(read)) > 0
 
 
 def test_prefixes_of_any_mask(tmp_path):
     for bits in range(33):
         net = ipaddress.IPv4Network((0xC0A80000 if bits >= 16 else 0, bits))
         read = rules(tmp_path, f"{net.with_netmask},1\n", "lpm")
-        assert read.text == f"{net},1\n"
+        assert written(read) == [f"{net},1,1"]
         rule_files._read.cache_clear()
 
 

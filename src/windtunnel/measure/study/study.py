@@ -1,5 +1,6 @@
 """From a study file, or from the directory of one that was cut short, to a table and a report."""
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,7 +92,7 @@ def prepare(
     view = host or here()
     if source.is_dir():
         then = record.read(source / record.NAME)
-        if sets or full or (out and out.resolve() != source.resolve()):
+        if sets or full or (out and os.path.realpath(out) != os.path.realpath(source)):
             given = "--set" if sets else "--full" if full else "--out"
             raise UserError(f"{given} has no effect on a study that continues", remedy=f"windtunnel study {source}")
         if not Path(then.study.file).is_file():

@@ -156,13 +156,23 @@ def view(ports: Sequence[PortEstimate], measured: Measured | None) -> Renderable
 
 
 def labels(ports: Sequence[PortEstimate]) -> list[str]:
-    """The NIC and link that the values stand for, ports with the same ones together; and why a port has no estimate."""
+    """The NIC and link that the values stand for, ports with the same ones together; why a port has no estimate, and which
+    has more traffic than its link carries."""
     alike: dict[str, list[str]] = {}
     for port in ports:
         if port.queues:
             alike.setdefault(f"{port.label} ({link_words(port.link)})", []).append(port.port)
     said = [f"{', '.join(names)}: {words}" for words, names in alike.items()]
-    return said + [f"{port.port}: no estimate: {port.why_not}" for port in ports if port.why_not]
+    said += [f"{port.port}: no estimate: {port.why_not}" for port in ports if port.why_not]
+    return said + list(filter(None, map(_overfull, ports)))
+
+
+def _overfull(port: PortEstimate) -> str | None:
+    """A remark where the traffic is more than the link carries; None where it fits, or nobody knows."""
+    used = port.utilisation
+    if used is None or max(used) <= 1:
+        return None
+    return f"{port.port}: {fmt.percent(max(used))} of what the link carries: on it these rates cannot be reached, and the ceiling can"
 
 
 def link_words(link: Link) -> str:

@@ -1,0 +1,52 @@
+"""Calls a program that may start others: a plug-in runs code of its own when it is loaded."""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import IO
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    """Of the process; -N when signal N ended it."""
+    output: str
+    errors: str
+
+
+def ask(command: Sequence[str], timeout_s: float) -> Ended | None:
+    """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
+    a file: on a pipe, one of those could keep the end from coming. Raises OSError where it cannot be started."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+        )
+        with _whole_group(process) as pid_fd:
+            ended = bool(select.select([pid_fd], [], [], timeout_s)[0])
+        if not ended:
+            return None
+        return Ended(process.returncode, *(_text_of(file) for file in (output, errors)))
+
+
+@contextlib.contextmanager
+def _whole_group(process: "subprocess.Popen[bytes]") -> Iterator[int]:
+    """A descriptor that is readable once the process has ended; the group ends with the block."""
+    pid_fd = os.pidfd_open(process.pid)
+    try:
+        yield pid_fd
+    finally:
+        # before its status is taken: until then the group's number is its own
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        os.close(pid_fd)
+
+
+def _text_of(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace")

@@ -1,0 +1,46 @@
+"""Has an engine open the handlers of a plan as its run would, and end: what they refuse is known before there is a run."""
+
+import contextlib
+import select
+import tempfile
+from pathlib import Path
+
+from windtunnel.engine import leftovers
+from windtunnel.engine.history import History
+from windtunnel.engine.plan import Eal, Plan
+from windtunnel.engine.process import EngineProcess
+from windtunnel.engine.supervisor import setup_silence_s
+
+
+def try_handlers(binary: Path, plan: Plan) -> History:
+    """What the engine said until its end. It opens no port, so that no NIC is touched. Raises UserError where it cannot be started."""
+    plan = plan.model_copy(update={"eal": _without_nics(plan.eal)})
+    with tempfile.TemporaryDirectory() as place:
+        engine = EngineProcess(binary, "check", plan, Path(place) / "engine.log", handlers_only=True)
+        try:
+            _listen(engine, setup_silence_s(plan))
+        finally:  # after Ctrl-C too
+            engine.kill_group()
+            engine.end()
+            leftovers.remove_files(plan.eal.file_prefix)
+    return engine.history
+
+
+def _listen(engine: EngineProcess, silence_s: float) -> None:
+    """Until it has ended, or must be: then it is killed."""
+    while engine.out_open and engine.history.protocol_error is None:
+        if not select.select([engine.out_fd], [], [], silence_s)[0]:
+            engine.kill(f"no line for {silence_s:.1f} s")
+        with contextlib.suppress(BlockingIOError):
+            for _ in engine.read():
+                pass
+    select.select([engine.pid_fd], [], [], silence_s)
+
+
+def _without_nics(eal: Eal) -> Eal:
+    args = list(eal.args)
+    while "-a" in args:
+        at = args.index("-a")
+        args[at : at + 2] = []
+    others = [] if "--no-pci" in args else ["--no-pci", "--iova-mode=va"]
+    return eal.model_copy(update={"args": [*args, *others]})

@@ -1,0 +1,28 @@
+"""Asking a program: its end is the end of all that it has started, and what it says comes whole."""
+
+import pytest
+from fake_runs import gone
+
+from windtunnel.engine.ask import Ended, ask
+
+pytestmark = pytest.mark.slow
+
+
+def test_what_a_program_has_started_ends_with_it():
+    """The child holds the output open, and is not waited for."""
+    ended = ask(["sh", "-c", "sleep 60 & echo $!; echo no >&2; exit 3"], 30)
+    assert (ended.code, ended.errors) == (3, "no\n")
+    assert gone(int(ended.output))
+
+
+def test_a_program_that_does_not_end_is_ended():
+    assert ask(["sh", "-c", "sleep 60 & sleep 60"], 0.2) is None
+
+
+def test_a_signal_and_bytes_that_are_no_text():
+    assert ask(["sh", "-c", "printf '\\377'; kill -11 $$"], 30) == Ended(-11, "\ufffd", "")
+
+
+def test_a_program_that_is_not_there():
+    with pytest.raises(OSError, match="No such file"):
+        ask(["/nowhere/at/all"], 1)
