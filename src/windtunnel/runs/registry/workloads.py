@@ -186,7 +186,8 @@ WORKLOADS = (
         name="in_flight",
         unit="messages",
         formula="in flight at the end of the last measured window",
-        error="exact",
+        error="exact where app_tx and app_rx share a worker, else by what is sent or responded to between the ends of the window on their "
+        "workers; never below 0",
         form="count",
     ),
 )
