@@ -30,10 +30,12 @@ uint32_t take_writes(application &a, uint64_t now, uint64_t room, const stage_ca
         call.stats->offered += most;
         return most;
     }
-    if (unlikely(!s.started)) start_clock(s, now);
-    call.stats->offered += arrival_pass_due(s.due, now);
-    call.stats->inflight_full += most == 0 && arrival_is_due(s.next, now);
-    return most ? arrival_walk_due(s.next, now, most, s.intended.data()) : 0;
+    if (!is_due(s, now)) return 0;
+    call.stats->inflight_full += most == 0;
+    arrival_cursor behind = s.next;
+    const uint32_t count = walk_due(s, behind, now, most, call);
+    pass_sent(s, behind, count, count, now);
+    return count;
 }
 
 // Puts off the copies of the next write.

@@ -25,7 +25,8 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     bool open_loop;
     uint64_t tick_mult;                // ns = ticks * tick_mult >> 32
     arrival_phases phases;             // open loop
-    arrival_cursor due, next;          // `due` counts what is due; `next` is the next message to send
+    arrival_cursor next, due;          // at the next message to send, and `unsent` messages behind it
+    uint64_t unsent = 0;               // messages that count as offered and wait
     bool started = false;              // the cursors' start is set
     std::optional<size_cursor> sizes;  // if they vary
     std::vector<segmentation> shapes;  // if sizes vary: of the messages of this call

@@ -132,6 +132,52 @@ TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
     EXPECT_GT(r.app(client).inflight->slots[0].sent, r.app(client).inflight->slots[0].intended + 30);
 }
 
+// Draws from a Poisson load, which each move the generator's state on by the same.
+uint64_t draws(uint64_t from, uint64_t to) {
+    uint64_t count = 0;
+    for (; from != to; count++) random_next(&from);
+    return count;
+}
+
+TEST(stages, a_message_of_a_poisson_load_is_drawn_once) {
+    json plan = with("/workloads/0/load", open_load(1e6, "poisson"));
+    plan["endpoints"][client]["applications"][0]["inflight"] = 256;
+    rig r(plan);
+    stage &s = r.at(client, stage_kind::app_tx);
+    const client_sending &sending = *r.app(client).sending;
+    const uint64_t first = sending.next.random;
+    uint64_t now = 1'000'000;
+    while (s.current->sent < 200) {
+        s.run(s.role, {s.current, now += 3000});
+        r.run(client, disp_tx);
+        r.run(client, nic_tx);
+        r.taken_off(server);
+    }
+    EXPECT_EQ(draws(first, sending.next.random), s.current->sent);
+    EXPECT_EQ(sending.due.random, sending.next.random) << "drawn for the count alone";
+    EXPECT_EQ(s.current->offered, s.current->sent);
+}
+
+// What falls due in a pause of a second is counted in bounded steps, and keeps its intended times.
+TEST(stages, a_poisson_load_catches_up_in_bounded_steps) {
+    rig r(with("/workloads/0/load", open_load(1e6, "poisson")));
+    stage &s = r.at(client, stage_kind::app_tx);
+    constexpr uint64_t start = 1'000'000, later = start + 1'000'000'000;
+    s.run(s.role, {s.current, start});
+    arrival_cursor walking = r.app(client).sending->next;
+    uint64_t due = 0, calls = 0;
+    for (; arrival_is_due(walking, later); due++) arrival_advance(walking);
+    for (uint64_t before; s.current->offered < due; calls++) {
+        before = s.current->offered;
+        s.run(s.role, {s.current, later});
+        ASSERT_LE(s.current->offered - before, arrival_most_steps + 32u);
+    }
+    EXPECT_EQ(s.current->offered, due);
+    EXPECT_NEAR(static_cast<double>(due), 1e6, 5000);
+    EXPECT_EQ(s.current->sent + r.app(client).sending->unsent, due);
+    EXPECT_GT(calls, 1000u);
+}
+
 TEST(stages, responses_in_new_mbufs_wait_for_mbufs) {
     rig r(with("/endpoints/1/response_mbuf", "new"));
     std::vector<byte_vector> requests;
