@@ -52,7 +52,9 @@ namespace wt {
     X(stalled_for_mbufs, stage, hidden)                                                                     \
     X(stalled_for_ring, stage, hidden)                                                                      \
     X(stalled_for_port, stage, hidden)                                                                      \
-    X(stalled_for_copies, stage, hidden)
+    X(stalled_for_copies, stage, hidden)                                                                    \
+    /* that worked and moved no object, so that they are not empty: app_tx, app_rx */                       \
+    X(unmoved_calls, none, hidden)
 
 // Plain fields: a stage adds to them as to any other.
 struct stage_counters {

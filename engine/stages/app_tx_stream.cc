@@ -87,7 +87,7 @@ call_result write(application &a, bool sending, const stage_call &call) {
     const bool made = makes && make_writes(a, begun.now, call) > 0;
     if (!made && c.pending.count() == 0 && begun.moved == 0) return {0};
     const call_result result = end_copying(a, begun, a.batch_tx, made, false, call);
-    copies_of(call).unmoved_calls += result.worked && result.objects == 0;
+    call.stats->unmoved_calls += result.worked && result.objects == 0;
     return result;
 }
 

@@ -193,12 +193,43 @@ TEST(stages, responses_in_new_mbufs_wait_for_mbufs) {
     }
     rte_pktmbuf_free(r.hoarded.back());
     r.hoarded.pop_back();
-    EXPECT_EQ(r.run(server, app_rx).objects, 1u);
-    r.give_back();
-    EXPECT_EQ(r.run(server, app_rx).objects, 7u);
+    for (const uint32_t waiting : {7u, 0u}) {
+        const call_result went_on = r.run(server, app_rx);
+        EXPECT_TRUE(went_on.worked && went_on.objects == 0) << "they have been counted";
+        EXPECT_EQ(r.app(server).responding->ready.size() - r.app(server).responding->ready_head, waiting);
+        r.give_back();
+    }
     r.run(server, disp_tx);
     r.run(server, nic_tx);
     EXPECT_EQ(r.taken_off(client).size(), 8u);
+}
+
+// However often a response has to wait: for mbufs, for room in the ring, in place or not.
+TEST(stages, a_server_counts_each_request_once_under_back_pressure) {
+    for (const char *response_mbuf : {"request", "new"})
+        for (const int response : {86, 4000}) {
+            json plan = with("/endpoints/1/response_mbuf", response_mbuf);
+            plan["endpoints"][server]["ring_size"] = 4;
+            plan["workloads"][0]["response_bytes"] = response;
+            rig r(plan);
+            r.hoard(server, 4);
+            std::vector<byte_vector> requests;
+            for (uint32_t slot = 0; slot < 32; slot++) requests.push_back(r.request(slot, 1));
+            r.deliver(server, requests);
+            uint64_t objects = 0, unmoved = 0;
+            for (int i = 0; i < 200; i++) {
+                for (const auto kind : {nic_rx, disp_rx}) r.run(server, kind);
+                const call_result result = r.run(server, app_rx);
+                objects += result.objects;
+                unmoved += result.objects == 0 && result.worked;
+                if (i % 3 == 0)
+                    for (const auto kind : {disp_tx, nic_tx}) r.run(server, kind);
+                r.taken_off(client);
+            }
+            EXPECT_EQ(objects, 32u) << response_mbuf << response;
+            EXPECT_EQ(r.stats(server, app_rx).unmoved_calls, unmoved);
+            EXPECT_GT(unmoved + (response == 86 && std::string(response_mbuf) == "request"), 0u);
+        }
 }
 
 TEST(stages, a_pool_exhausted_mid_burst_loses_nothing) {
