@@ -19,7 +19,8 @@ uint32_t take_hellos(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf *m = packets[i];
-        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes && is_hello(message_of(m));
+        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes &&
+                            is_hello(message_of(m)) && m->nb_segs == 1;
         const uint32_t payload =
             unlikely(claims) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes) : 0;
         if (likely(payload == 0)) {
@@ -136,15 +137,48 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     return bytes;
 }
 
-// Builds the handler's view of a packet; returns the packet's bytes. Two stores of 8 bytes: one store for
-// each field makes `l2fwd` a few percent slower.
+// Builds the handler's view of a packet; returns the bytes that it shows. Two stores of 8 bytes: one store
+// for each field makes `l2fwd` a few percent slower.
 uint32_t build_view(rte_mbuf *m, wt_packet *view) {
     static_assert(offsetof(wt_packet, headroom) == offsetof(wt_packet, length) + 4 && WT_PASS == 0 &&
                   sizeof *view == offsetof(wt_packet, length) + 8);
     const uint64_t length_headroom_pass = m->data_len | uint64_t{m->data_off} << 32;
     view->data = frame_of(m);
     std::memcpy(&view->length, &length_headroom_pass, sizeof length_headroom_pass);
-    return m->pkt_len;
+    return m->data_len;
+}
+
+// Drops packets that a driver spread over several mbufs, because a view shows one. Returns how many packets
+// are left.
+__rte_noinline uint32_t drop_chains(rte_mbuf **packets, uint32_t count, const stage_call &call) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (packets[i]->nb_segs == 1)
+            packets[left++] = packets[i];
+        else
+            drop_packet(packets[i], drop::chained, call);
+    }
+    return left;
+}
+
+// Builds the handler's views of a burst; returns how many packets are in it, without those that are chains.
+// *bytes: of these. Chains are found by their bytes: it costs one addition a packet.
+uint32_t build_views(dispatcher &d, rte_mbuf **packets, uint32_t count, uint64_t *bytes,
+                     const stage_call &call) {
+    wt_packet *const views = d.views.data();
+    uint64_t shown = 0, whole = 0;
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < count; i++) {
+        shown += build_view(packets[i], views + i);
+        whole += packets[i]->pkt_len;
+    }
+    call.stats->rx_bytes += whole;
+    *bytes = shown;
+    if (likely(shown == whole)) return count;
+    const uint32_t left = drop_chains(packets, count, call);
+    *bytes = 0;
+    for (uint32_t i = 0; i < left; i++) *bytes += build_view(packets[i], views + i);
+    return left;
 }
 
 // Copies the handler's changes of data and length to the mbufs. Returns the bytes of the burst.
@@ -194,10 +228,9 @@ uint32_t apply_verdicts(dispatcher &d, rte_mbuf **packets, uint32_t count, uint6
 uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                         const stage_call &call) {
     wt_packet *views = d.views.data();
-    uint64_t bytes = 0;
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < count; i++) bytes += build_view(packets[i], views + i);
-    call.stats->rx_bytes += bytes;
+    uint64_t bytes;
+    count = build_views(d, packets, count, &bytes, call);
+    if (unlikely(count == 0)) return 0;
     d.packet_handler->packet(d.packet_state, views, count);
     if (unlikely(d.packet_handler->flags & WT_MOVES_DATA)) bytes = write_back(packets, views, count);
     return apply_verdicts(d, packets, count, bytes, back, call);

@@ -132,6 +132,33 @@ TEST(edges, a_chained_mbuf_is_dropped_with_a_reason) {
     EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
 }
 
+// A view shows one mbuf: a handler would forward a part of the frame, and move a part of it.
+TEST(edges, a_chained_mbuf_reaches_no_packet_handler) {
+    json plan = rig_plan();
+    plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
+    rig r(plan);
+    wt_handler forward{};
+    forward.flags = WT_MOVES_DATA;
+    forward.packet = [](void *, wt_packet *burst, uint32_t count) {
+        for (uint32_t i = 0; i < count; i++) burst[i].verdict = WT_FORWARD;
+    };
+    r.disp(server).packet_handler = &forward;
+    r.deliver(server, {r.request(0, 1)});
+    rte_mbuf *head = rte_pktmbuf_alloc(r.f.pools[client]), *tail = rte_pktmbuf_alloc(r.f.pools[client]);
+    rte_pktmbuf_append(head, 100);
+    rte_pktmbuf_append(tail, 50);
+    ASSERT_EQ(rte_pktmbuf_chain(head, tail), 0);
+    ASSERT_EQ(rte_eth_tx_burst(r.f.endpoints[client].port->id, 0, &head, 1), 1);
+    r.deliver(server, {r.request(1, 1)});
+    r.run(server, nic_rx);
+    EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
+    EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
+    EXPECT_EQ(r.stats(server, disp_rx).rx_bytes, 2 * 128u + 150u);
+    EXPECT_EQ(r.stats(server, disp_rx).tx_bytes, 2 * 128u);
+    r.run(server, nic_tx);
+    EXPECT_EQ(r.taken_off(client), (std::vector<byte_vector>{r.request(0, 1), r.request(1, 1)}));
+}
+
 // A transport that is no ethdev: it keeps what is sent until somebody receives it, `room` packets at the
 // most.
 struct stand_in_channel {
