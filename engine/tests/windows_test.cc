@@ -1,5 +1,8 @@
-// Windows as main writes them: of workers that leave a window one after the other. Starts EAL on ordinary
-// memory.
+// What main does with workers that are not at the same point: windows that they leave one after the other, and
+// loops that they are to end. Starts EAL on ordinary memory.
+#include <thread>
+
+#include "run/run_control.h"
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -32,6 +35,24 @@ TEST(windows, fewer_than_no_messages_are_not_in_flight) {
     r.run(client, app_tx);
     r.f.signals.sending = false;
     EXPECT_EQ(window(r, 0)["workloads"][0]["in_flight"], 32);
+}
+
+// A worker that has no CPU wakes up late from a hold. The next one must not take it for held.
+TEST(loops, have_ended_when_every_worker_is_in_a_new_one) {
+    rig r(rig_plan());
+    run_control main{r.f, -1, {r.f, {}}, {}};
+    worker &w = r.f.workers[0];
+    std::thread late([&] {
+        const std::atomic<hold_state> &held = r.f.signals.held;
+        while (held.load() == hold_state::running) std::this_thread::yield();
+        w.parked = true;
+        while (held.load() != hold_state::running) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        w.parked = false;
+    });
+    main.drain(false, true);
+    EXPECT_FALSE(w.parked);
+    late.join();
 }
 
 }  // namespace
