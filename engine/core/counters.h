@@ -22,6 +22,7 @@ namespace wt {
     X(lost, workload, shown)                                                                                \
     X(late, workload, shown)                                                                                \
     X(duplicates, workload, shown)                                                                          \
+    X(negative_latency, workload, hidden)                                                                   \
     /* at the port: nic_rx, nic_tx */                                                                       \
     X(packets, none, hidden)                                                                                \
     X(bursts, none, hidden)                                                                                 \

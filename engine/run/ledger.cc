@@ -195,6 +195,7 @@ json message_ledger(run_state &f, uint32_t workload) {
         {"lost", t.lost},
         {"late", t.late},
         {"duplicates", t.duplicates},
+        {"negative_latency", t.negative_latency},
         {"in_flight", in_flight},
         {"missing", static_cast<int64_t>(t.sent) - static_cast<int64_t>(t.responses + t.lost + in_flight)}};
 }

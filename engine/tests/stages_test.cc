@@ -388,6 +388,25 @@ TEST(stages, lost_segments_are_superseded_by_the_next_generation) {
     EXPECT_EQ(r.taken_off(client).size(), 1u);  // slot 1 stays incomplete: the ledger finds it at "requests"
 }
 
+// The stamp of another worker may lie behind the burst's.
+TEST(stages, a_latency_below_zero_is_counted) {
+    rig r(rig_plan());
+    stage &sends = r.at(client, app_tx), &receives = r.at(client, app_rx);
+    constexpr uint64_t sent = 1'000'000;
+    for (const uint64_t received : {sent - 1, sent}) {
+        r.f.signals.sending = true;
+        sends.run(sends.role, {sends.current, sent});
+        r.f.signals.sending = false;
+        for (const auto kind : {disp_tx, nic_tx}) r.run(client, kind);
+        r.loop(server);
+        for (const auto kind : {nic_rx, disp_rx}) r.run(client, kind);
+        receives.run(receives.role, {receives.current, received});
+        EXPECT_EQ(receives.current->negative_latency, 32u);
+    }
+    EXPECT_EQ(receives.current->responses, 64u);
+    EXPECT_EQ(receives.current->latency->sent.counts[0], 64u);
+}
+
 TEST(stages, malformed_requests_are_dropped_with_a_reason) {
     rig one(rig_plan());
     one.deliver(server,

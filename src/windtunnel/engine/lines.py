@@ -267,6 +267,11 @@ class WorkloadWindow(Line):
     duplicates: Annotated[int, Counted("responses", openmetrics="duplicate_responses")] = Field(
         description="responses to a message that already had one"
     )
+    negative_latency: Annotated[int | None, Counted("responses", openmetrics="negative_latency_responses")] = Field(
+        None,
+        description="responses whose burst's stamp lies before that of their request, which another worker took; their latency is "
+        "recorded as 0",
+    )
     in_flight: Annotated[int, Level("messages", "workload_in_flight_messages")] = Field(
         description="messages in flight at the end of the window"
     )
@@ -420,6 +425,9 @@ class MessageLedger(Line):
     lost: int
     late: int
     duplicates: int
+    negative_latency: int | None = Field(
+        None, description="responses whose stamp lies before that of their request; null: written before 0.6"
+    )
     in_flight: int
     missing: int
 

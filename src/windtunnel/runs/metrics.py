@@ -232,6 +232,7 @@ def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float
         workload=name,
         loop="open" if paced else "closed",
         **counts,
+        negative_latency=_sum_or_none(members, "negative_latency"),
         unsent=members[-1].unsent,
         in_flight=members[-1].in_flight,
         responses_per_s=ratio(counts["responses"], duration_s),

@@ -183,6 +183,15 @@ WORKLOADS = (
     ),
     Metric(
         noun="workload",
+        name="negative_latency",
+        unit="responses",
+        formula="stamp of the response before the stamp of its request",
+        error="exact; another worker took the stamp of the request. Their latency is recorded as 0",
+        form="count",
+        better="lower",
+    ),
+    Metric(
+        noun="workload",
         name="in_flight",
         unit="messages",
         formula="in flight at the end of the last measured window",
