@@ -371,7 +371,7 @@ class Window(Line):
     type: Literal["window"]
     index: int
     phase: Literal["hello", "warmup", "measure", "variant", "settle", "drain"] = Field(
-        description="hello: until the other host was met, on two hosts only; variant: measured, with another variant than the first; "
+        description="hello: until the peer was met, by ARP or by the hello of two hosts; variant: measured, with another variant than the first; "
         "settle: after a change of the variant, in no metric"
     )
     variant: int | None = Field(None, description="position among the variants of the plan; null: it has none")
