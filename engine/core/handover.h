@@ -11,14 +11,15 @@
 #include <string>
 #include <vector>
 
+#include "core/line_vector.h"
 #include "core/ring.h"
 
 namespace wt {
 
 struct handover {
     std::unique_ptr<spsc_ring<rte_mbuf *>> ring;  // null: both stages run on one worker
-    std::vector<rte_mbuf *> producer_side;        // with a ring: where a burst is gathered
-    alignas(RTE_CACHE_LINE_SIZE) std::vector<rte_mbuf *> packets;
+    line_vector<rte_mbuf *> producer_side;        // with a ring: where a burst is gathered
+    alignas(RTE_CACHE_LINE_SIZE) line_vector<rte_mbuf *> packets;
     uint32_t head = 0, tail = 0;  // of packets; the consumer's with a ring, else shared
 
     // `capacity`: the largest burst of either side.

@@ -12,6 +12,7 @@
 
 #include "core/handover.h"
 #include "core/histogram.h"
+#include "core/line_vector.h"
 #include "core/pacer.h"
 #include "core/worker.h"
 #include "wires/emulated_link.h"
@@ -48,8 +49,8 @@ struct port_queue {
     bool is_emulated = false;                                              // nic_tx applies faults or a link
     alignas(RTE_CACHE_LINE_SIZE) std::unique_ptr<faults> emulated_faults;  // null: none
     std::unique_ptr<emulated_link> link_ahead;                             // null: none
-    std::vector<rte_mbuf *> after_faults;  // packets between the faults and the link
-    std::vector<rte_mbuf *> wire_burst;    // packets behind the emulation, on their way to the port
+    line_vector<rte_mbuf *> after_faults;  // packets between the faults and the link
+    line_vector<rte_mbuf *> wire_burst;    // packets behind the emulation, on their way to the port
     uint32_t wire_head = 0, wire_count = 0;
     rte_mbuf *recorded_ahead = nullptr;  // already recorded, but the port has had no room for it yet
 };

