@@ -107,6 +107,7 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.batch_tx = batch.disp_tx;
         d.nic.batch_rx = batch.nic_rx;
         d.nic.batch_tx = batch.nic_tx;
+        d.nic.early.packets.resize(std::min(most_early, d.nic.batch_rx));
         d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
         d.control.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
         d.plain = plain_match_of(d.control.us);

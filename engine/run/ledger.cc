@@ -51,6 +51,8 @@ void for_each_application(run_state &f, Visit visit) {
 void free_handovers(run_state &f) {
     for_each_dispatcher(f, [](dispatcher &d) {
         free_handover(*d.nic.received);
+        rte_pktmbuf_free_bulk(d.nic.early.packets.data() + d.nic.early.head, d.nic.early.count);
+        d.nic.early.count = 0;
         free_handover(*d.nic.sending);
         if (d.nic.replies) free_handover(*d.nic.replies);
     });

@@ -222,6 +222,30 @@ TEST(edges, every_stage_stalls_without_room) {
     EXPECT_EQ(r.run(server, disp_rx).stalled, for_ring);  // the ring towards the application is
 }
 
+// Without room a call of nic_rx is stall only where a packet waits at the port.
+TEST(edges, nic_rx_stalls_only_where_a_packet_waits) {
+    rig r(rig_plan());
+    const auto deliver = [&](uint32_t count) {
+        for (uint32_t slot = 0; slot < count; slot++) r.deliver(server, {r.request(slot, 1)});
+    };
+    deliver(32);
+    EXPECT_EQ(r.run(server, nic_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, nic_rx).stalled, not_stalled);
+    deliver(10);
+    for (int i = 0; i < 2; i++) {
+        const call_result held = r.run(server, nic_rx);
+        EXPECT_TRUE(held.stalled == for_ring && held.objects == 0);
+        EXPECT_EQ(r.stats(server, nic_rx).packets, 32 + most_early);
+    }
+    r.run(server, disp_rx);
+    EXPECT_EQ(r.run(server, nic_rx).objects, most_early);
+    EXPECT_EQ(r.run(server, nic_rx).objects, 2u);
+    EXPECT_EQ(r.stats(server, nic_rx).packets, 42u);
+    deliver(32);
+    for (int i = 0; i < 3; i++) r.run(server, nic_rx);  // and keeps some at the end, for the ledger
+    EXPECT_EQ(r.disp(server).nic.early.count, most_early);
+}
+
 TEST(edges, a_dispatcher_stalls_for_the_port_behind_it) {
     json plan = rig_plan();
     plan["endpoints"][client]["applications"][0]["inflight"] = 64;
