@@ -54,7 +54,7 @@ namespace wt {
     X(stalled_for_ring, stage, hidden)                                                                      \
     X(stalled_for_port, stage, hidden)                                                                      \
     X(stalled_for_copies, stage, hidden)                                                                    \
-    /* that worked and moved no object, so that they are not empty: app_tx, app_rx */                       \
+    /* that worked and moved no object, so that they are not empty: app_tx, app_rx, disp_rx */              \
     X(unmoved_calls, none, hidden)
 
 // Plain fields: a stage adds to them as to any other.

@@ -53,6 +53,8 @@ void free_handovers(run_state &f) {
         free_handover(*d.nic.received);
         rte_pktmbuf_free_bulk(d.nic.early.packets.data() + d.nic.early.head, d.nic.early.count);
         d.nic.early.count = 0;
+        rte_pktmbuf_free(d.waiting);
+        d.waiting = nullptr;
         free_handover(*d.nic.sending);
         if (d.nic.replies) free_handover(*d.nic.replies);
     });

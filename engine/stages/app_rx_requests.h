@@ -59,12 +59,6 @@ inline void run_handler(application &a, uint32_t count) {
     while (static_cast<int64_t>(until - now()) > 0) rte_pause();
 }
 
-// The result of a call that took no request and went on with those that it had: they have been counted.
-inline call_result went_on(const stage_call &call) {
-    call.stats->unmoved_calls++;
-    return {.objects = 0, .worked = true};
-}
-
 // app_rx_in_place.cc
 call_result respond_in_place(application &a, const stage_call &call);
 

@@ -111,6 +111,13 @@ uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_cal
     return no_link;
 }
 
+// Hands packets to an application. Where it has no room for one that came alone, that one waits.
+void hand_on(dispatcher &d, uint32_t link, uint32_t count) {
+    if (likely(d.links[link]->to_application->put(d.sorted[link].data(), count) == count)) return;
+    d.waiting = d.sorted[link][0];
+    d.waits_for = d.links[link];
+}
+
 // Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
 template <bool framed>
 uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
@@ -133,7 +140,7 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     }
     if (first > 0) sorted[0] = first;
     for (uint32_t l = 0; l < links; l++)
-        if (sorted[l] > 0) d.links[l]->to_application->put(d.sorted[l].data(), sorted[l]);
+        if (sorted[l] > 0) hand_on(d, l, sorted[l]);
     return bytes;
 }
 
@@ -236,36 +243,63 @@ uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, retur
     return apply_verdicts(d, packets, count, bytes, back, call);
 }
 
-// How many packets are certain to find room: in every application's ring, and towards the port.
-uint32_t room_ahead(dispatcher &d, uint32_t most, uint32_t port_room) {
-    if (d.packet_handler != nullptr) most = std::min(most, port_room);
+// How many packets are certain to find room in every application's ring.
+uint32_t room_ahead(const dispatcher &d, uint32_t most) {
     for (const link *l : d.links) most = std::min(most, l->to_application->room());
     return most;
 }
 
 template <bool framed>
+void dispatch_burst(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                    const stage_call &call) {
+    if (!framed || d.packet_handler == nullptr) {
+        call.stats->rx_bytes += receive_all<framed>(d, packets, count, back, call);
+        return;
+    }
+    const uint32_t left =
+        unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
+    const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
+    if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
+}
+
+// Where one application has no room, packets of the others go on: one by one, up to one for a full ring, which
+// waits. Returns how many were taken.
+template <bool framed>
+__rte_noinline uint32_t dispatch_singly(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                                        const stage_call &call) {
+    uint32_t taken = 0;
+    while (taken < count && d.waiting == nullptr) dispatch_burst<framed>(d, packets + taken++, 1, back, call);
+    return taken;
+}
+
+// Hands on the packet that waits. False: there is no room for it yet.
+bool hand_on_waiting(dispatcher &d) {
+    if (d.waits_for->to_application->put(&d.waiting, 1) == 0) return false;
+    d.waiting = nullptr;
+    return true;
+}
+
+template <bool framed>
 call_result dispatch_received(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
+    const bool waited = unlikely(d.waiting != nullptr);
+    if (waited && !hand_on_waiting(d)) return {0, for_ring};
     uint32_t count;
     return_burst back{};
     rte_mbuf **packets = handover_peek(*d.nic.received, d.batch_rx, &count);
-    if (count == 0) return {0};
+    if (count == 0) return waited ? went_on(call) : call_result{0};
     back.to = handover_room(*d.forwards, &back.room);
-    count = room_ahead(d, count, back.room);
-    if (unlikely(count == 0))
-        return {0, d.packet_handler != nullptr && back.room == 0 ? wanted_by(*d.forwards) : for_ring};
+    if (d.packet_handler != nullptr) count = std::min(count, back.room);
+    if (unlikely(count == 0)) return waited ? went_on(call) : call_result{0, wanted_by(*d.forwards)};
 
-    if (!framed || d.packet_handler == nullptr) {
-        call.stats->rx_bytes += receive_all<framed>(d, packets, count, back, call);
-    } else {
-        const uint32_t left =
-            unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
-        const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
-        if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
-    }
+    uint32_t taken = room_ahead(d, count);
+    if (likely(taken > 0)) dispatch_burst<framed>(d, packets, taken, back, call);
+    if (unlikely(taken < count) && d.links.size() > 1)
+        taken += dispatch_singly<framed>(d, packets + taken, count - taken, back, call);
+    if (unlikely(taken == 0)) return waited ? went_on(call) : call_result{0, for_ring};
     if (back.count > 0) handover_put(*d.forwards, back.count);
-    handover_consume(*d.nic.received, count);
-    return {count};
+    handover_consume(*d.nic.received, taken);
+    return {taken};
 }
 
 }  // namespace

@@ -54,10 +54,13 @@ struct dispatcher {
     handler_steps *steps = nullptr;  // of the packet handler; null if it has none
     line_vector<wt_packet> views;
 
-    // disp_tx
-    udp_checksum checksum;
-    // written by disp_tx, while disp_rx reads what stands above
-    alignas(RTE_CACHE_LINE_SIZE) uint32_t next_link = 0;
+    // written by disp_rx: a packet that waits for room in the ring of one of several applications; null: none
+    alignas(RTE_CACHE_LINE_SIZE) rte_mbuf *waiting = nullptr;
+    link *waits_for;
+
+    // disp_tx, which writes to what follows while disp_rx reads what stands above
+    alignas(RTE_CACHE_LINE_SIZE) udp_checksum checksum;
+    uint32_t next_link = 0;
     // On a client: the headers of its one flow, for full segments and for all other lengths.
     alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;
 };

@@ -50,6 +50,42 @@ TEST(edges, requests_spread_over_the_applications_by_their_slot) {
     for (link *l : r.disp(server).links) EXPECT_EQ(l->to_application->used(), 8u);
 }
 
+// A ring of three entries: the fourth request for the first application waits, and those for the second one
+// pass it.
+TEST(edges, an_application_without_room_does_not_stall_the_others) {
+    for (const bool handled : {false, true}) {
+        json plan = two_applications();
+        plan["endpoints"][server]["ring_size"] = 4;
+        if (handled)
+            plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
+        rig r(plan);
+        for (const uint32_t slot : {0, 2, 4, 1, 3, 6, 5, 8, 7}) r.deliver(server, {r.request(slot, 1)});
+        const auto used = [&](size_t link) { return r.disp(server).links[link]->to_application->used(); };
+        r.run(server, nic_rx);
+        EXPECT_EQ(r.run(server, disp_rx).objects, 6u);
+        EXPECT_EQ(used(0), 3u);
+        EXPECT_EQ(used(1), 2u);
+        const call_result held = r.run(server, disp_rx);
+        EXPECT_TRUE(held.stalled == for_ring && held.objects == 0);
+        r.run(server, app_rx);  // of the first application
+        EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
+        EXPECT_EQ(used(0), 2u);
+        EXPECT_EQ(used(1), 3u);
+        ASSERT_NE(r.disp(server).waiting, nullptr) << "the fourth of the second application";
+        EXPECT_EQ(r.stats(server, disp_rx).rx_bytes, 9 * 128u);
+        for (worker &w : r.f.workers)
+            for (stage &s : w.stages)
+                if (s.place.endpoint == server && s.place.stage == app_rx) s.run(s.role, {s.current, 0});
+        const call_result went_on = r.run(server, disp_rx);
+        EXPECT_TRUE(went_on.worked && went_on.objects == 0);
+        EXPECT_TRUE(r.drops(server).empty());
+        r.deliver(server, {r.request(9, 1), r.request(11, 1), r.request(13, 1), r.request(15, 1)});
+        r.run(server, nic_rx);
+        r.run(server, disp_rx);  // one waits at the end, for the ledger
+        EXPECT_NE(r.disp(server).waiting, nullptr);
+    }
+}
+
 TEST(edges, responses_of_more_segments_than_a_burst) {
     for (const char *response_mbuf : {"request", "new"}) {
         json plan = rig_plan();
