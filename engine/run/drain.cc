@@ -81,7 +81,7 @@ void run_control::end_session(bool is_client) {
 // that have lost their supervisor finish independently, without knowing about each other: both hold
 // their ports.
 void run_control::hold_port() {
-    watch_link = false;
+    when_lost = link_loss::is_ignored;
     f.lines.phase("lingering");
     const auto before = ordered;
     const uint64_t start = now_ns();

@@ -111,7 +111,8 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
             return !waiting.ordered;
         },
         &p);
-    p.watch_link = process_each || f.ports[0].queue != nullptr;  // a NIC's link may come back
+    p.when_lost = process_each || f.ports[0].queue != nullptr ? link_loss::ends_run : link_loss::is_booked;
+    p.last_look = p.now_ns();
     const bool half_of_two = process_each && f.endpoints.size() == 1;
 
     uint64_t start = p.now_ns(), end = start;

@@ -37,6 +37,8 @@ struct endpoint {
     std::vector<std::unique_ptr<application>> applications;
     std::vector<std::unique_ptr<dispatcher>> dispatchers;
     peer_resolver resolver;
+    bool link_is_down = false;  // as main saw it last, in a run that goes on without it
+    uint64_t link_down_ns = 0;  // of this window
 };
 
 struct run_state {

@@ -77,7 +77,9 @@ json ports_json(run_state &f, uint32_t epoch) {
                         {"tx_packets", tx.packets},
                         {"tx_bytes", all.tx_bytes},
                         {"tx_bursts", tx.bursts},
-                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx.bursts) : json()}});
+                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx.bursts) : json()},
+                        {"link_down_ns", f.endpoints[e].link_down_ns}});
+        f.endpoints[e].link_down_ns = 0;
     }
     return list;
 }

@@ -37,6 +37,63 @@ TEST(windows, fewer_than_no_messages_are_not_in_flight) {
     EXPECT_EQ(window(r, 0)["workloads"][0]["in_flight"], 32);
 }
 
+// The ends of a rig's wire, whose links are as the test says.
+struct linked_rig : rig {
+    static inline link_state states[2];
+    port_operations of_client = ethdev_operations, of_server = ethdev_operations;
+    run_control main{f, -1, {f, {}}, {}};
+
+    linked_rig() : rig(rig_plan()) {
+        states[client] = states[server] = link_state::up;
+        of_client.link = [](const port &) { return states[client]; };
+        of_server.link = [](const port &) { return states[server]; };
+        of_client.drain = of_server.drain = f.ports[0].operations->drain;
+        f.ports[client].operations = &of_client;
+        f.ports[server].operations = &of_server;
+    }
+    std::string lines_so_far() {
+        std::string text(static_cast<size_t>(lseek(fd, 0, SEEK_END)), 0);
+        return pread(fd, text.data(), text.size(), 0), text;
+    }
+};
+
+// A NIC's link may come back: the windows without it say so, and a phase says it while the run goes on.
+TEST(links, time_without_one_is_in_its_window) {
+    linked_rig r;
+    r.main.when_lost = link_loss::is_booked;
+    r.main.look_at_links();
+    const auto down_in_window = [&] {
+        const json ports = window(r, 0)["ports"];
+        return std::pair{ports[client]["link_down_ns"].get<uint64_t>(),
+                         ports[server]["link_down_ns"].get<uint64_t>()};
+    };
+    EXPECT_EQ(down_in_window(), (std::pair<uint64_t, uint64_t>{0, 0}));
+    linked_rig::states[server] = link_state::down;
+    while (r.f.endpoints[server].link_down_ns == 0) r.main.wait(r.main.now_ns() + ms);
+    EXPECT_FALSE(r.main.ordered);
+    const auto [of_client, of_server] = down_in_window();
+    EXPECT_EQ(of_client, 0u);
+    EXPECT_GT(of_server, 0u);
+    linked_rig::states[server] = link_state::up;
+    r.main.look_at_links();
+    EXPECT_GT(down_in_window().second, 0u) << "it may have come up just now";
+    r.main.look_at_links();
+    EXPECT_EQ(down_in_window(), (std::pair<uint64_t, uint64_t>{0, 0}));
+    const std::string said = r.lines_so_far();
+    EXPECT_NE(said.find("running, though the link of the server is down"), said.npos);
+    EXPECT_NE(said.find("running, and the link of the server is up again"), said.npos);
+}
+
+TEST(links, a_process_that_is_gone_ends_the_run) {
+    linked_rig r;
+    r.main.when_lost = link_loss::ends_run;
+    r.main.wait(0);
+    EXPECT_FALSE(r.main.ordered);
+    linked_rig::states[client] = link_state::down;
+    r.main.wait(0);
+    EXPECT_EQ(r.main.ordered, end_reason::peer_lost);
+}
+
 // A worker that has no CPU wakes up late from a hold. The next one must not take it for held.
 TEST(loops, have_ended_when_every_worker_is_in_a_new_one) {
     rig r(rig_plan());

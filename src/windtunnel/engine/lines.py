@@ -241,6 +241,11 @@ class PortWindow(Line):
     doorbells: Annotated[int | None, Counted("writes")] = Field(
         description="tail writes that announce what is sent; null where the driver has none, or it is not known when it writes"
     )
+    link_down_ns: Annotated[int | None, Counted("ns")] = Field(
+        None,
+        description="time in which the port's link was down, at either end up to 100 ms too long: it is looked at every 100 ms and at the "
+        "end of the window. More than 0 excludes the window",
+    )
 
 
 class WorkloadWindow(Line):
