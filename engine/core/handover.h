@@ -22,11 +22,12 @@ struct handover {
     alignas(RTE_CACHE_LINE_SIZE) line_vector<rte_mbuf *> packets;
     uint32_t head = 0, tail = 0;  // of packets; the consumer's with a ring, else shared
 
-    // `capacity`: the largest burst of either side.
-    handover(const std::string &name, uint32_t capacity, bool between_workers, uint32_t ring_size)
+    // `capacity`: the largest burst of either side. `node`: of a ring (core/ring.h).
+    handover(const std::string &name, uint32_t capacity, bool between_workers, uint32_t ring_size,
+             int node = -1)
         : packets(capacity) {
         if (!between_workers) return;
-        ring = std::make_unique<spsc_ring<rte_mbuf *>>(name, ring_size);
+        ring = std::make_unique<spsc_ring<rte_mbuf *>>(name, ring_size, node);
         producer_side.resize(capacity);
     }
 };

@@ -18,7 +18,8 @@ std::unique_ptr<handover> open_handover(const run_state &f, uint32_t endpoint, c
     const std::string name = std::string(side_names[static_cast<int>(d.side)]) + "." +
                              stage_names[kind_index(from)] + std::to_string(d.index);
     return std::make_unique<handover>(name, capacity, producer >= 0 && consumer >= 0 && producer != consumer,
-                                      f.plan.endpoints[endpoint].ring_size);
+                                      f.plan.endpoints[endpoint].ring_size,
+                                      ring_node(f.plan, {endpoint, to, d.index}, f.nodes));
 }
 
 void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {

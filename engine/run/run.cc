@@ -61,7 +61,7 @@ void begin_load(run_control &p, bool is_client) {
 }
 
 json ready_line(const run_state &f) {
-    json drivers = json::object(), notes = json::array();
+    json drivers = json::object(), notes = f.notes;
     for (size_t i = 0; i < f.ports.size(); i++) {
         drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
         for (const std::string &note : f.ports[i].notes) notes.push_back(note);
