@@ -43,17 +43,17 @@ rte_mempool *pool_on(int node, const endpoint_plan &e, const std::string &name) 
                                           name_of(e.pool.ops));
 }
 
-// On the endpoint's node; where that has no memory left, elsewhere, with a note. Null: nowhere.
+// On the endpoint's node; where EAL has no memory there, elsewhere, with a note. Null: nowhere.
 rte_mempool *pool_of(run_state &f, size_t endpoint, const std::string &name) {
     const endpoint_plan &e = f.plan.endpoints[endpoint];
     const int node = home_node(f.plan, endpoint, f.nodes);
     rte_mempool *pool = pool_on(node, e, name);
-    if (pool != nullptr || rte_errno != ENOMEM || node < 0 || f.nodes.count < 2) return pool;
+    if (pool != nullptr || node < 0 || f.nodes.count < 2) return pool;
     pool = pool_on(SOCKET_ID_ANY, e, name);
     if (pool != nullptr)
         f.notes.push_back("the mbufs of the " + std::string(side_names[static_cast<int>(e.side)]) +
                           " are not on NUMA node " + std::to_string(node) +
-                          ", which has no memory left for them: its hugepages stand in "
+                          ", which has no memory for them: its hugepages stand in "
                           "/sys/devices/system/node/node" +
                           std::to_string(node) + "/hugepages");
     return pool;

@@ -1,6 +1,7 @@
 // Where memory belongs on machines of several NUMA nodes, which are made up here. Starts EAL on ordinary memory.
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
+#include <rte_malloc.h>
 #include <rte_memory.h>
 #include <sys/syscall.h>
 
@@ -60,26 +61,54 @@ TEST(nodes, a_ring_is_where_its_device_is_else_where_it_is_emptied) {
     EXPECT_EQ(ring_node(p, {server, stage_kind::app_tx, 0}, without), SOCKET_ID_ANY) << "no worker takes there";
 }
 
-// Everything that is opened asks for the node that was found.
+// A node of EAL's beside those of the machine: memory of the test's own.
+int second_node() {
+    static const int node = [] {
+        constexpr size_t bytes = 16 << 20, page = 4096;
+        void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        EXPECT_EQ(rte_malloc_heap_create("second node"), 0);
+        EXPECT_EQ(rte_malloc_heap_memory_add("second node", memory, bytes, nullptr, bytes / page, page), 0);
+        return rte_malloc_heap_get_socket("second node");
+    }();
+    return node;
+}
+
+struct opened_run {
+    int fd = memfd_create("lines", 0);
+    plan p = plan_on({0, 5});
+    tsc_clock clock = clock_start(1e9);
+    line_writer lines{fd};
+    run_state f{p, lines, clock};
+    ~opened_run() { close(fd); }
+};
+
+// Everything that is opened is asked for on the node that was found.
 TEST(nodes, pools_descriptors_and_rings_are_asked_for_there) {
-    const plan p = plan_on({0, 5});
-    const int fd = memfd_create("lines", 0);
-    const tsc_clock clock = clock_start(1e9);
-    line_writer lines(fd);
-    run_state f(p, lines, clock);
-    f.nodes = {2, node_of, servers_device};
+    opened_run r;
+    run_state &f = r.f;
+    f.nodes = {2, [](int) { return 0; },
+               [](const endpoint_plan &e) { return e.side == side::server ? second_node() : -1; }};
     open_pools(f);
+    EXPECT_TRUE(f.notes.empty());
     EXPECT_EQ(f.pools[client]->socket_id, 0);
-    EXPECT_EQ(f.pools[server]->socket_id, 1);
-    f.ports = open_ports(p, f.pools);
-    EXPECT_EQ(rte_eth_dev_socket_id(f.ports[server].id), 1);
+    EXPECT_EQ(f.pools[server]->socket_id, second_node());
+    f.ports = open_ports(r.p, f.pools);
+    EXPECT_EQ(rte_eth_dev_socket_id(f.ports[server].id), second_node());
     open_endpoints(f);
     const auto link_of = [&](size_t e) -> const link & { return *f.endpoints[e].dispatchers[0]->links[0]; };
-    EXPECT_EQ(link_of(server).to_application->node, 1);
-    EXPECT_EQ(link_of(server).to_dispatcher->node, 1);
+    EXPECT_EQ(link_of(server).to_application->node, second_node());
+    EXPECT_EQ(link_of(server).to_dispatcher->node, second_node());
     EXPECT_EQ(link_of(client).to_application->node, 0);
-    EXPECT_EQ(f.endpoints[server].dispatchers[0]->nic.received->ring->node, 1);
-    close(fd);
+    EXPECT_EQ(f.endpoints[server].dispatchers[0]->nic.received->ring->node, second_node());
+}
+
+TEST(nodes, without_memory_there_mbufs_are_elsewhere_and_a_note_says_so) {
+    opened_run r;
+    r.f.nodes = {2, node_of, [](const endpoint_plan &) { return 7; }};
+    open_pools(r.f);
+    for (const rte_mempool *pool : r.f.pools) EXPECT_EQ(pool->socket_id, SOCKET_ID_ANY);
+    ASSERT_EQ(r.f.notes.size(), 2u);
+    EXPECT_TRUE(r.f.notes[0].starts_with("the mbufs of the client are not on NUMA node 7"));
 }
 
 // The kernel's own word for where the pages of a ring are.
