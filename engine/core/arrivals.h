@@ -1,8 +1,8 @@
 // When messages fall due in open loop: a cursor over a sequence of intended send times.
 //
 // Two cursors walk the same times: one gives each message its intended time, however late it is really sent
-// (no coordinated omission). The other counts what has fallen due beyond what can be sent; a sender that keeps
-// up does without it.
+// (no coordinated omission). The other counts what has fallen due beyond what can be sent; a sender that
+// keeps up does without it.
 //
 // The rate may change in phases and pause within them. The cursor walks the cumulated rate: the next message
 // stands one message further on (constant), or as many as an exponential draw says (Poisson), and that way

@@ -1,7 +1,7 @@
 // Vectors that share no cache line with anything else.
 //
-// What a worker writes at every call must not lie beside what another worker touches: the line would go to and
-// fro between their cores. malloc() puts small arrays side by side.
+// What a worker writes at every call must not lie beside what another worker touches: the line would go to
+// and fro between their cores. malloc() puts small arrays side by side.
 #pragma once
 
 #include <rte_common.h>

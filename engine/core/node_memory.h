@@ -11,8 +11,8 @@
 namespace wt {
 
 // Has the kernel move the pages of a piece of memory to a node, and put those there that are still to come.
-// Returns false where it does not: a node that is not there, or a sandbox that forbids it. A page at either end
-// takes its other contents along.
+// Returns false where it does not: a node that is not there, or a sandbox that forbids it. A page at either
+// end takes its other contents along.
 inline bool place_on_node(const void *begin, size_t bytes, int node) {
     constexpr int most = 64;
     if (node < 0 || node >= most) return false;

@@ -10,8 +10,8 @@ namespace wt {
 int node_of_cpu(int cpu, const std::string &sysfs) {
     constexpr std::string_view prefix = "node";
     std::error_code none;
-    for (const auto &entry : std::filesystem::directory_iterator(
-             sysfs + "/devices/system/cpu/cpu" + std::to_string(cpu), none)) {
+    for (const auto &entry :
+         std::filesystem::directory_iterator(sysfs + "/devices/system/cpu/cpu" + std::to_string(cpu), none)) {
         const std::string name = entry.path().filename();
         int node;
         if (name.starts_with(prefix) &&

@@ -18,8 +18,8 @@ constexpr uint64_t finish_ns = 2'000 * ms, confirm_ns = 300 * ms, early_finish_n
 // A run that is stopped early does not wait for every response.
 constexpr uint64_t early_drain_ns = 500 * ms;
 
-// Lets every worker end its current loop, so that what it sent there is counted. Who is still parked when this
-// returns would pass, the next time, for a worker that has ended a loop which it is about to begin.
+// Lets every worker end its current loop, so that what it sent there is counted. Who is still parked when
+// this returns would pass, the next time, for a worker that has ended a loop which it is about to begin.
 void run_control::end_loops() {
     const auto await_all = [&](bool parked) {
         for (const worker &w : f.workers)

@@ -42,10 +42,10 @@ void link_up(run_state &f, endpoint &e, uint32_t endpoint_index) {
             const std::string pair =
                 name + ".app" + std::to_string(a->index) + ".disp" + std::to_string(index);
             link &l = *f.links.emplace_back(std::make_unique<link>());
-            l.to_dispatcher = open_ring(f, pair + ".tx", e.plan->ring_size,
-                                        {endpoint_index, stage_kind::disp_tx, index});
-            l.to_application = open_ring(f, pair + ".rx", e.plan->ring_size,
-                                         {endpoint_index, stage_kind::app_rx, a->index});
+            l.to_dispatcher =
+                open_ring(f, pair + ".tx", e.plan->ring_size, {endpoint_index, stage_kind::disp_tx, index});
+            l.to_application =
+                open_ring(f, pair + ".rx", e.plan->ring_size, {endpoint_index, stage_kind::app_rx, a->index});
             a->links.push_back(&l);
             d.link_of.resize(e.applications.size(), no_link);
             d.link_of[a->index] = static_cast<uint16_t>(d.links.size());

@@ -1,5 +1,5 @@
-// Which NUMA node the memory of a run belongs to: that of the port which reads and writes it, else that of the
-// workers.
+// Which NUMA node the memory of a run belongs to: that of the port which reads and writes it, else that of
+// the workers.
 #pragma once
 
 #include "plan/plan.h"

@@ -17,8 +17,8 @@ namespace {
 rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int node) {
     const unsigned mbuf = static_cast<unsigned>(sizeof(rte_mbuf)) + p.data_room_bytes;
     rte_mempool *pool =
-        rte_mempool_create_empty(name.c_str(), p.size, mbuf, p.cache, sizeof(rte_pktmbuf_pool_private),
-                                 node, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+        rte_mempool_create_empty(name.c_str(), p.size, mbuf, p.cache, sizeof(rte_pktmbuf_pool_private), node,
+                                 RTE_MEMPOOL_F_NO_IOVA_CONTIG);
     if (pool == nullptr) return nullptr;
     rte_pktmbuf_pool_private shape{};
     shape.mbuf_data_room_size = static_cast<uint16_t>(p.data_room_bytes);

@@ -75,7 +75,8 @@ void run_control::look_at_links() {
         // when it fell or came up is not known: at the most it was down since the last look
         if (down || e.link_is_down) e.link_down_ns += now - last_look;
         if (down != e.link_is_down)
-            f.lines.phase(std::string("running, ") + (down ? "though the link of the " : "and the link of the ") +
+            f.lines.phase(std::string("running, ") +
+                          (down ? "though the link of the " : "and the link of the ") +
                           side_names[static_cast<int>(e.plan->side)] + (down ? " is down" : " is up again"));
         e.link_is_down = down;
     }

@@ -24,10 +24,10 @@ struct run_control {
         ordered;                   // an end before its time, by the supervisor or by the loss of a process
     bool client_finished = false;  // server: its client needs no more responses
     link_loss when_lost = link_loss::is_ignored;
-    bool measured = false;         // the peer no longer influences the measurement
+    bool measured = false;  // the peer no longer influences the measurement
     peer_session peer{f.handshake.get(), f.plan, f.lines};
     uint64_t next_beat = 0, next_probe = 0, next_look = 0;
-    uint64_t last_look = 0;  // at the links
+    uint64_t last_look = 0;    // at the links
     std::string command;       // the supervisor's, up to its newline
     bool window_read = true;   // by the supervisor: the last one, if there was one
     uint64_t extended_ns = 0;  // by which the measurement is longer than its duration

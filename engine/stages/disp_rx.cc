@@ -262,8 +262,8 @@ void dispatch_burst(dispatcher &d, rte_mbuf **packets, uint32_t count, return_bu
     if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
 }
 
-// Where one application has no room, packets of the others go on: one by one, up to one for a full ring, which
-// waits. Returns how many were taken.
+// Where one application has no room, packets of the others go on: one by one, up to one for a full ring,
+// which waits. Returns how many were taken.
 template <bool framed>
 __rte_noinline uint32_t dispatch_singly(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                                         const stage_call &call) {

@@ -51,7 +51,8 @@ TEST(cache_lines, of_disp_rx_and_disp_tx_are_apart) {
     const dispatcher &d = r.disp(client);
     cache_lines tx, rx;
     tx.fields(d.next_link, d.headers).elements(d.nic.sending->producer_side);
-    rx.fields(d.plain, d.only_link, d.links, d.views, d.steps, d.nic.received, d.nic.sending, d.nic.is_emulated)
+    rx.fields(d.plain, d.only_link, d.links, d.views, d.steps, d.nic.received, d.nic.sending,
+              d.nic.is_emulated)
         .elements(d.views, d.passed, d.sorted[0]);
     EXPECT_TRUE(share_none(tx, rx));
 }

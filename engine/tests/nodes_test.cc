@@ -1,4 +1,5 @@
-// Where memory belongs on machines of several NUMA nodes, which are made up here. Starts EAL on ordinary memory.
+// Where memory belongs on machines of several NUMA nodes, which are made up here. Starts EAL on ordinary
+// memory.
 #include <gtest/gtest.h>
 #include <linux/mempolicy.h>
 #include <rte_malloc.h>
@@ -52,13 +53,16 @@ TEST(nodes, what_is_not_known_is_left_to_eal) {
 }
 
 TEST(nodes, a_ring_is_where_its_device_is_else_where_it_is_emptied) {
-    const plan p = plan_on({0, 5});  // nic_rx, app_rx, disp_tx on the first, disp_rx, app_tx, nic_tx on the second
-    const node_topology without{2, node_of, no_device}, with{2, node_of, servers_device}, one{1, node_of, no_device};
+    const plan p =
+        plan_on({0, 5});  // nic_rx, app_rx, disp_tx on the first, disp_rx, app_tx, nic_tx on the second
+    const node_topology without{2, node_of, no_device}, with{2, node_of, servers_device},
+        one{1, node_of, no_device};
     EXPECT_EQ(ring_node(p, {client, stage_kind::app_rx, 0}, without), 0);
     EXPECT_EQ(ring_node(p, {client, stage_kind::disp_rx, 0}, without), 1);
     EXPECT_EQ(ring_node(p, {server, stage_kind::nic_rx, 0}, with), 1);
     EXPECT_EQ(ring_node(p, {client, stage_kind::disp_rx, 0}, one), SOCKET_ID_ANY) << "there is no other node";
-    EXPECT_EQ(ring_node(p, {server, stage_kind::app_tx, 0}, without), SOCKET_ID_ANY) << "no worker takes there";
+    EXPECT_EQ(ring_node(p, {server, stage_kind::app_tx, 0}, without), SOCKET_ID_ANY)
+        << "no worker takes there";
 }
 
 // A node of EAL's beside those of the machine: memory of the test's own.

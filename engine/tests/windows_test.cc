@@ -1,5 +1,5 @@
-// What main does with workers that are not at the same point: windows that they leave one after the other, and
-// loops that they are to end. Starts EAL on ordinary memory.
+// What main does with workers that are not at the same point: windows that they leave one after the other,
+// and loops that they are to end. Starts EAL on ordinary memory.
 #include <thread>
 
 #include "run/run_control.h"

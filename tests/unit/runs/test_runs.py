@@ -56,7 +56,10 @@ def test_a_note_says_how_many_latencies_were_below_zero(tmp_path):
     writer, _ = begin(tmp_path / "run")
     [engine] = writer.finish(Verdict(True)).record.engines
     [ledger] = engine.result.messages
-    for count, words in ((0, []), (7, [f"7 of {ledger.responses:,} responses of {engine.plan.workloads[0].name} have"])):
+    for count, words in (
+        (0, []),
+        (7, [f"7 of {ledger.responses:,} responses of {engine.plan.workloads[0].name} have"]),
+    ):
         messages = [ledger.model_copy(update={"negative_latency": count})]
         result = engine.result.model_copy(update={"messages": messages})
         record = load(tmp_path / "run").record.model_copy(
