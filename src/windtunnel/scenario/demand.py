@@ -114,7 +114,7 @@ def _descriptors(scenario: Scenario, topology: Topology) -> int:
 
 def _bursts(topology: Topology) -> int:
     """One full burst in the hands of each stage, and what a dispatcher keeps without room to hand it on."""
-    bursts = sum(getattr(topology.keys.batch, stage) for stage, _ in topology.stages)
+    bursts: int = sum(getattr(topology.keys.batch, stage) for stage, _ in topology.stages)
     return bursts + len(topology.dispatchers) * (min(EARLY, topology.keys.batch.nic_rx) + WAITING)
 
 
