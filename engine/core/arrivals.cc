@@ -60,9 +60,8 @@ static uint64_t leap(arrival_cursor &c, uint64_t now, uint64_t most) {
 }
 
 uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now) {
-    constexpr uint64_t most = 65536;
     uint64_t count = 0;
-    for (uint64_t steps = 0; steps < most && arrival_is_due(c, now); steps++, count++) {
+    for (uint32_t steps = 0; steps < arrival_most_steps && arrival_is_due(c, now); steps++, count++) {
         count += leap(c, now, UINT64_MAX);
         arrival_advance(c);
     }

@@ -1,7 +1,8 @@
 // When messages fall due in open loop: a cursor over a sequence of intended send times.
 //
-// Two cursors from one seed walk the same times: one counts what has fallen due, the other gives each message
-// its intended time, however late it is really sent (no coordinated omission).
+// Two cursors walk the same times: one gives each message its intended time, however late it is really sent
+// (no coordinated omission). The other counts what has fallen due beyond what can be sent; a sender that
+// keeps up does without it.
 //
 // The rate may change in phases and pause within them. The cursor walks the cumulated rate: the next message
 // stands one message further on (constant), or as many as an exponential draw says (Poisson), and that way
@@ -52,8 +53,9 @@ struct arrival_cursor {
 arrival_cursor arrival_cursor_at_start(const arrival_phases &phases, double first, uint64_t seed);
 
 // Passes over what is due at `now`; returns how many that were. Even arrivals are not walked one by one:
-// after a long pause there may be millions. Of Poisson's at most some tens of thousands are passed by one
-// call.
+// after a long pause there may be millions. Of others a call passes over no more than the constant, some
+// microseconds' worth of logarithms; the next calls go on.
+constexpr uint32_t arrival_most_steps = 256;
 uint64_t arrival_pass_due(arrival_cursor &c, uint64_t now);
 
 // Walks over what is due at `now`, `most` at the most, and writes the intended send times, which ascend.

@@ -31,10 +31,9 @@ constexpr uint32_t copy_reasons = static_cast<uint32_t>(copy_reason::count);
 struct copy_counters {
     uint64_t copies;  // that the copier ended well
     uint64_t by_cpu[copy_reasons];
-    uint64_t uncopied;       // bodies that leave as a part of the source
-    uint64_t bytes;          // of all these
-    uint64_t never_ended;    // copies of a copier that was given up
-    uint64_t unmoved_calls;  // calls that worked and moved no packet
+    uint64_t uncopied;     // bodies that leave as a part of the source
+    uint64_t bytes;        // of all these
+    uint64_t never_ended;  // copies of a copier that was given up
 
     copy_counters &operator+=(const copy_counters &other) {
         copies += other.copies;
@@ -42,7 +41,6 @@ struct copy_counters {
         uncopied += other.uncopied;
         bytes += other.bytes;
         never_ended += other.never_ended;
-        unmoved_calls += other.unmoved_calls;
         return *this;
     }
 };

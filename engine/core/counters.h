@@ -22,6 +22,7 @@ namespace wt {
     X(lost, workload, shown)                                                                                \
     X(late, workload, shown)                                                                                \
     X(duplicates, workload, shown)                                                                          \
+    X(negative_latency, workload, hidden)                                                                   \
     /* at the port: nic_rx, nic_tx */                                                                       \
     X(packets, none, hidden)                                                                                \
     X(bursts, none, hidden)                                                                                 \
@@ -52,7 +53,9 @@ namespace wt {
     X(stalled_for_mbufs, stage, hidden)                                                                     \
     X(stalled_for_ring, stage, hidden)                                                                      \
     X(stalled_for_port, stage, hidden)                                                                      \
-    X(stalled_for_copies, stage, hidden)
+    X(stalled_for_copies, stage, hidden)                                                                    \
+    /* that worked and moved no object, so that they are not empty: app_tx, app_rx, disp_rx */              \
+    X(unmoved_calls, none, hidden)
 
 // Plain fields: a stage adds to them as to any other.
 struct stage_counters {

@@ -11,21 +11,23 @@
 #include <string>
 #include <vector>
 
+#include "core/line_vector.h"
 #include "core/ring.h"
 
 namespace wt {
 
 struct handover {
     std::unique_ptr<spsc_ring<rte_mbuf *>> ring;  // null: both stages run on one worker
-    std::vector<rte_mbuf *> producer_side;        // with a ring: where a burst is gathered
-    alignas(RTE_CACHE_LINE_SIZE) std::vector<rte_mbuf *> packets;
+    line_vector<rte_mbuf *> producer_side;        // with a ring: where a burst is gathered
+    alignas(RTE_CACHE_LINE_SIZE) line_vector<rte_mbuf *> packets;
     uint32_t head = 0, tail = 0;  // of packets; the consumer's with a ring, else shared
 
-    // `capacity`: the largest burst of either side.
-    handover(const std::string &name, uint32_t capacity, bool between_workers, uint32_t ring_size)
+    // `capacity`: the largest burst of either side. `node`: of a ring (core/ring.h).
+    handover(const std::string &name, uint32_t capacity, bool between_workers, uint32_t ring_size,
+             int node = -1)
         : packets(capacity) {
         if (!between_workers) return;
-        ring = std::make_unique<spsc_ring<rte_mbuf *>>(name, ring_size);
+        ring = std::make_unique<spsc_ring<rte_mbuf *>>(name, ring_size, node);
         producer_side.resize(capacity);
     }
 };

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <rte_branch_prediction.h>
+#include <rte_common.h>
 
 #include <atomic>
 #include <cstdint>
@@ -35,7 +36,8 @@ struct inflight_table {
     // a bit a segment of the response, seen_words words a slot; none where responses have one segment
     std::vector<uint64_t> seen;
     uint32_t seen_words;
-    uint32_t expiry_hand = 0;  // next slot to be looked at for its timeout
+    // next slot to be looked at for its timeout: app_rx's, while app_tx reads what stands above
+    alignas(RTE_CACHE_LINE_SIZE) uint32_t expiry_hand = 0;
 
     inflight_table(const std::string &name, uint32_t slots, uint32_t response_segments);
 };

@@ -14,6 +14,7 @@
 #include <new>
 #include <string>
 
+#include "core/node_memory.h"
 #include "core/refusal.h"
 
 namespace wt {
@@ -28,9 +29,12 @@ struct spsc_ring {
     static_assert(sizeof(T) % 4 == 0);
     std::unique_ptr<rte_ring, ring_free> ring;
     std::string name;
+    int node;              // of NUMA on which its memory is to be; -1: any
+    bool is_there = true;  // on that node
 
     // `size` entries, a power of two; one stays empty. Throws refusal.
-    spsc_ring(std::string ring_name, uint32_t size) : name(std::move(ring_name)) {
+    spsc_ring(std::string ring_name, uint32_t size, int on_node = -1)
+        : name(std::move(ring_name)), node(on_node) {
         if (!std::has_single_bit(size) || size > RTE_RING_SZ_MASK)
             throw refusal(name + ": a ring of " + std::to_string(size) + " entries is not possible",
                           "use a power of two");
@@ -39,6 +43,7 @@ struct spsc_ring {
         ring.reset(static_cast<rte_ring *>(
             std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
         if (!ring) throw std::bad_alloc();
+        if (node >= 0) is_there = place_on_node(ring.get(), static_cast<size_t>(bytes), node);
         rte_ring_init(ring.get(), name.substr(0, RTE_RING_NAMESIZE - 1).c_str(), size,
                       RING_F_SP_ENQ | RING_F_SC_DEQ);
     }

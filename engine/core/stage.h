@@ -67,6 +67,12 @@ inline void count_drop(const stage_call &call, drop why, uint64_t packets = 1) {
     call.stats->drops[static_cast<uint32_t>(why)] += packets;
 }
 
+// The result of a call that took nothing and went on with what it had: that has been counted.
+inline call_result went_on(const stage_call &call) {
+    call.stats->unmoved_calls++;
+    return {.objects = 0, .worked = true};
+}
+
 // One stage of one application or dispatcher, as its worker runs it.
 struct stage {
     stage_function run;

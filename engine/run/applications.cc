@@ -20,8 +20,8 @@ segmentation shape_of(uint32_t message_bytes, const endpoint_plan &e) {
 }
 
 // Body bytes that differ, so that a copy or a scan reads real content.
-std::vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
-    std::vector<uint8_t> pattern(bytes);
+line_vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
+    line_vector<uint8_t> pattern(bytes);
     for (uint8_t &b : pattern) b = static_cast<uint8_t>(random_next(&seed));
     return pattern;
 }

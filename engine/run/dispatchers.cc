@@ -18,7 +18,8 @@ std::unique_ptr<handover> open_handover(const run_state &f, uint32_t endpoint, c
     const std::string name = std::string(side_names[static_cast<int>(d.side)]) + "." +
                              stage_names[kind_index(from)] + std::to_string(d.index);
     return std::make_unique<handover>(name, capacity, producer >= 0 && consumer >= 0 && producer != consumer,
-                                      f.plan.endpoints[endpoint].ring_size);
+                                      f.plan.endpoints[endpoint].ring_size,
+                                      ring_node(f.plan, {endpoint, to, d.index}, f.nodes));
 }
 
 void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {
@@ -107,6 +108,7 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.batch_tx = batch.disp_tx;
         d.nic.batch_rx = batch.nic_rx;
         d.nic.batch_tx = batch.nic_tx;
+        d.nic.early.packets.resize(std::min(most_early, d.nic.batch_rx));
         d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
         d.control.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
         d.plain = plain_match_of(d.control.us);

@@ -18,13 +18,18 @@ constexpr uint64_t finish_ns = 2'000 * ms, confirm_ns = 300 * ms, early_finish_n
 // A run that is stopped early does not wait for every response.
 constexpr uint64_t early_drain_ns = 500 * ms;
 
-// Lets every worker end its current loop, so that what it sent there is counted.
+// Lets every worker end its current loop, so that what it sent there is counted. Who is still parked when
+// this returns would pass, the next time, for a worker that has ended a loop which it is about to begin.
 void run_control::end_loops() {
+    const auto await_all = [&](bool parked) {
+        for (const worker &w : f.workers)
+            while (w.parked.load(std::memory_order_acquire) != parked && ordered != end_reason::parent_lost)
+                wait(now_ns() + ms / 20);
+    };
     f.signals.held.store(hold_state::asleep, std::memory_order_release);
-    for (const worker &w : f.workers)
-        while (!w.parked.load(std::memory_order_acquire) && ordered != end_reason::parent_lost)
-            wait(now_ns() + ms / 20);
+    await_all(true);
     release(f.signals);
+    await_all(false);
 }
 
 bool run_control::in_flight() const {
@@ -76,7 +81,7 @@ void run_control::end_session(bool is_client) {
 // that have lost their supervisor finish independently, without knowing about each other: both hold
 // their ports.
 void run_control::hold_port() {
-    watch_link = false;
+    when_lost = link_loss::is_ignored;
     f.lines.phase("lingering");
     const auto before = ordered;
     const uint64_t start = now_ns();

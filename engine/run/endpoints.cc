@@ -2,8 +2,6 @@
 // to each other.
 #include "run/endpoints.h"
 
-#include <rte_lcore.h>
-
 #include "core/refusal.h"
 #include "handlers/loading/registry.h"
 #include "run/seed.h"
@@ -13,11 +11,9 @@ namespace wt {
 
 namespace {
 
-int socket_of(const plan &p, const stage_of &s) {
+int node_of(const plan &p, const stage_of &s, const node_topology &t) {
     const int worker = worker_of(p, s.endpoint, s.stage, s.index);
-    return worker < 0
-               ? -1
-               : static_cast<int>(rte_lcore_to_socket_id(p.workers[static_cast<size_t>(worker)].lcore));
+    return worker < 0 ? -1 : t.of_cpu(p.workers[static_cast<size_t>(worker)].cpu);
 }
 
 // What the messages look like that a dispatcher brings to its only application: requests of any client, or
@@ -28,8 +24,18 @@ message_match what_comes_to(const application &a, const dispatcher &d) {
     return message_match_of(message_kind::request, d.workload, {});
 }
 
+// A ring of a link, on the node of who takes from it. Where the kernel does not put it there, a note says so.
+std::unique_ptr<packet_ring> open_ring(run_state &f, const std::string &name, uint32_t size,
+                                       const stage_of &taker) {
+    auto ring = std::make_unique<packet_ring>(name, size, ring_node(f.plan, taker, f.nodes));
+    if (!ring->is_there)
+        f.notes.push_back("rings are not on NUMA node " + std::to_string(ring->node) +
+                          ": the kernel does not move memory there for this process");
+    return ring;
+}
+
 // Two rings for every pair of an application and a dispatcher that work together.
-void link_up(run_state &f, endpoint &e) {
+void link_up(run_state &f, endpoint &e, uint32_t endpoint_index) {
     const std::string name = side_names[static_cast<int>(e.plan->side)];
     for (auto &a : e.applications) {
         for (uint32_t index : e.plan->applications[a->index].dispatchers) {
@@ -37,8 +43,10 @@ void link_up(run_state &f, endpoint &e) {
             const std::string pair =
                 name + ".app" + std::to_string(a->index) + ".disp" + std::to_string(index);
             link &l = *f.links.emplace_back(std::make_unique<link>());
-            l.to_dispatcher = std::make_unique<packet_ring>(pair + ".tx", e.plan->ring_size);
-            l.to_application = std::make_unique<packet_ring>(pair + ".rx", e.plan->ring_size);
+            l.to_dispatcher =
+                open_ring(f, pair + ".tx", e.plan->ring_size, {endpoint_index, stage_kind::disp_tx, index});
+            l.to_application =
+                open_ring(f, pair + ".rx", e.plan->ring_size, {endpoint_index, stage_kind::app_rx, a->index});
             a->links.push_back(&l);
             d.link_of.resize(e.applications.size(), no_link);
             d.link_of[a->index] = static_cast<uint16_t>(d.links.size());
@@ -85,18 +93,18 @@ std::optional<handler_use> handler_of_dispatcher(const plan &p, uint32_t endpoin
         &*w.packet_handler, WT_PACKET_HANDLER, {endpoint, stage_kind::disp_rx, index}, workload};
 }
 
-wt_open about_handler(const plan &p, const handler_use &use) {
-    const workload_plan &w = p.workloads[use.workload];
+wt_open about_handler(const run_state &f, const handler_use &use) {
+    const workload_plan &w = f.plan.workloads[use.workload];
     wt_open open{};
-    open.role = p.endpoints[use.stage.endpoint].side == side::client ? WT_CLIENT : WT_SERVER;
+    open.role = f.plan.endpoints[use.stage.endpoint].side == side::client ? WT_CLIENT : WT_SERVER;
     open.index = use.stage.index;
     open.workload = use.workload;
     open.request_length = w.request_bytes - message_header_bytes;
     open.response_length = w.response_bytes - message_header_bytes;
     open.scan = w.scan;
     open.copies = w.copies && !w.source;
-    open.numa_socket = socket_of(p, use.stage);
-    open.seed = seed_of(p.seed, chance::handlers, use.stage.index);
+    open.numa_socket = node_of(f.plan, use.stage, f.nodes);
+    open.seed = seed_of(f.plan.seed, chance::handlers, use.stage.index);
     return open;
 }
 
@@ -109,7 +117,7 @@ const wt_handler *open_handler(run_state &f, const handler_use &use, void **stat
         const bool checks = w.copies && !w.source && w.copies->verify && table->check != nullptr;
         if (of == side::client && table->request == nullptr && !checks) return nullptr;
         opened_handler &opened =
-            f.handlers.emplace_back(std::move(table), about_handler(f.plan, use), use.handler->options,
+            f.handlers.emplace_back(std::move(table), about_handler(f, use), use.handler->options,
                                     w.pipeline ? &*w.pipeline : nullptr);
         *state = opened.state();
         if (of == side::client) return &opened.table();
@@ -130,7 +138,7 @@ void open_endpoints(run_state &f) {
         e.port = &f.ports[i];
         open_applications(f, e, i);
         open_dispatchers(f, e, i);
-        link_up(f, e);
+        link_up(f, e, i);
         link_streams(f, e, i);
     }
 }

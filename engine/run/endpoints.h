@@ -23,7 +23,7 @@ std::optional<handler_use> handler_of_application(const plan &p, uint32_t endpoi
 std::optional<handler_use> handler_of_dispatcher(const plan &p, uint32_t endpoint, uint32_t index);
 
 // What a handler is told at its open, but for what opened_handler fills in.
-wt_open about_handler(const plan &p, const handler_use &use);
+wt_open about_handler(const run_state &f, const handler_use &use);
 
 // Opens a handler for one application or dispatcher; null on a client whose handler has nothing to write to
 // requests. `steps` stays null where the handler names none. Throws handler_refusal.

@@ -51,6 +51,10 @@ void for_each_application(run_state &f, Visit visit) {
 void free_handovers(run_state &f) {
     for_each_dispatcher(f, [](dispatcher &d) {
         free_handover(*d.nic.received);
+        rte_pktmbuf_free_bulk(d.nic.early.packets.data() + d.nic.early.head, d.nic.early.count);
+        d.nic.early.count = 0;
+        rte_pktmbuf_free(d.waiting);
+        d.waiting = nullptr;
         free_handover(*d.nic.sending);
         if (d.nic.replies) free_handover(*d.nic.replies);
     });
@@ -195,6 +199,7 @@ json message_ledger(run_state &f, uint32_t workload) {
         {"lost", t.lost},
         {"late", t.late},
         {"duplicates", t.duplicates},
+        {"negative_latency", t.negative_latency},
         {"in_flight", in_flight},
         {"missing", static_cast<int64_t>(t.sent) - static_cast<int64_t>(t.responses + t.lost + in_flight)}};
 }

@@ -51,8 +51,8 @@ void open_load(const run_state &f, const workload_plan &w, const endpoint_plan &
     const auto [which, alike] = among_alike(e, a);
     s.phases = phases_of(f, w, alike);
     // Constant arrivals of several applications interleave instead of falling together.
-    s.due = s.next = arrival_cursor_at_start(s.phases, (which + 1.0) / alike,
-                                             seed_of(f.plan.seed, chance::arrivals, a.index));
+    s.next = arrival_cursor_at_start(s.phases, (which + 1.0) / alike,
+                                     seed_of(f.plan.seed, chance::arrivals, a.index));
 }
 
 }  // namespace wt

@@ -1,5 +1,4 @@
 #include <rte_errno.h>
-#include <rte_lcore.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -15,11 +14,11 @@ namespace {
 
 // XDP sockets take the pool's memory as one piece and reckon that mbufs lie end to end. DPDK leaves gaps at
 // the ends of pages, for devices that know only physical addresses, unless told that there is none.
-rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p) {
+rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int node) {
     const unsigned mbuf = static_cast<unsigned>(sizeof(rte_mbuf)) + p.data_room_bytes;
     rte_mempool *pool =
-        rte_mempool_create_empty(name.c_str(), p.size, mbuf, p.cache, sizeof(rte_pktmbuf_pool_private),
-                                 static_cast<int>(rte_socket_id()), RTE_MEMPOOL_F_NO_IOVA_CONTIG);
+        rte_mempool_create_empty(name.c_str(), p.size, mbuf, p.cache, sizeof(rte_pktmbuf_pool_private), node,
+                                 RTE_MEMPOOL_F_NO_IOVA_CONTIG);
     if (pool == nullptr) return nullptr;
     rte_pktmbuf_pool_private shape{};
     shape.mbuf_data_room_size = static_cast<uint16_t>(p.data_room_bytes);
@@ -37,19 +36,36 @@ rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p) {
     return nullptr;
 }
 
-rte_mempool *pool_of(const endpoint_plan &e, const std::string &name) {
-    if (has(wire_of(e), WT_WIRE_DENSE_POOL)) return pool_without_gaps(name, e.pool);
+rte_mempool *pool_on(int node, const endpoint_plan &e, const std::string &name) {
+    if (has(wire_of(e), WT_WIRE_DENSE_POOL)) return pool_without_gaps(name, e.pool, node);
     return rte_pktmbuf_pool_create_by_ops(name.c_str(), e.pool.size, e.pool.cache, 0,
-                                          static_cast<uint16_t>(e.pool.data_room_bytes),
-                                          static_cast<int>(rte_socket_id()), name_of(e.pool.ops));
+                                          static_cast<uint16_t>(e.pool.data_room_bytes), node,
+                                          name_of(e.pool.ops));
+}
+
+// On the endpoint's node; where EAL has no memory there, elsewhere, with a note. Null: nowhere.
+rte_mempool *pool_of(run_state &f, size_t endpoint, const std::string &name) {
+    const endpoint_plan &e = f.plan.endpoints[endpoint];
+    const int node = home_node(f.plan, endpoint, f.nodes);
+    rte_mempool *pool = pool_on(node, e, name);
+    if (pool != nullptr || node < 0 || f.nodes.count < 2) return pool;
+    pool = pool_on(SOCKET_ID_ANY, e, name);
+    if (pool != nullptr)
+        f.notes.push_back("the mbufs of the " + std::string(side_names[static_cast<int>(e.side)]) +
+                          " are not on NUMA node " + std::to_string(node) +
+                          ", which has no memory for them: its hugepages stand in "
+                          "/sys/devices/system/node/node" +
+                          std::to_string(node) + "/hugepages");
+    return pool;
 }
 
 }  // namespace
 
 void open_pools(run_state &f) {
-    for (const endpoint_plan &e : f.plan.endpoints) {
+    for (size_t i = 0; i < f.plan.endpoints.size(); i++) {
+        const endpoint_plan &e = f.plan.endpoints[i];
         const std::string name = std::string("wt_") + side_names[static_cast<int>(e.side)];
-        rte_mempool *pool = pool_of(e, name);
+        rte_mempool *pool = pool_of(f, i, name);
         if (pool == nullptr)
             throw refusal(name + ": no pool of " + std::to_string(e.pool.size) + " mbufs with " +
                               name_of(e.pool.ops) + ": " + rte_strerror(rte_errno),

@@ -15,8 +15,9 @@ namespace {
 
 constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 
-void resolve_peer(run_control &p, endpoint &e) {
-    if (e.plan->side != side::client || e.plan->peer_mac) return;
+// Returns whether the peer had to be looked for.
+bool resolve_peer(run_control &p, endpoint &e) {
+    if (e.plan->side != side::client || e.plan->peer_mac) return false;
     p.f.lines.phase("resolving the peer by ARP");
     const uint64_t give_up = p.now_ns() + arp_patience_ns;
     while (p.now_ns() < give_up && !p.ordered) {
@@ -26,7 +27,7 @@ void resolve_peer(run_control &p, endpoint &e) {
             if (const uint64_t known = e.resolver.response.load(std::memory_order_acquire)) {
                 mac_address mac;
                 std::memcpy(mac.bytes, &known, sizeof mac.bytes);
-                return set_peer(e, mac);
+                return set_peer(e, mac), true;
             }
             p.wait(again);
         }
@@ -34,23 +35,33 @@ void resolve_peer(run_control &p, endpoint &e) {
     if (!p.ordered)
         throw refusal("no ARP reply for the server's address within 3 s",
                       "check server.ip and the wire, or set client.peer_mac");
+    return true;
 }
 
-// Waits for the session with the other host. The time until then is a window of its own.
-void establish_session(run_control &p, bool is_client) {
-    if (!p.peer.active() || p.ordered) return;
+// Waits for the session with the other host; returns whether there is one to wait for.
+bool establish_session(run_control &p, bool is_client) {
+    if (!p.peer.active() || p.ordered) return false;
     p.peer.begin();
     while (!p.peer.established() && !p.ordered) {
         p.peer.wait_for(is_client ? "the server's hello" : "a client's hello");
         p.wait(p.now_ns() + 10 * ms);
     }
-    if (p.ordered) return;
-    p.f.lines.write(p.peer.peer_line());
-    p.next_window("hello");
+    if (!p.ordered) p.f.lines.write(p.peer.peer_line());
+    return true;
+}
+
+// Meets the peer and lets clients send. What it took to meet is a window of its own: no load was there yet.
+void begin_load(run_control &p, bool is_client) {
+    bool looked = false;
+    for (endpoint &e : p.f.endpoints) looked |= resolve_peer(p, e);
+    looked |= establish_session(p, is_client);
+    p.f.signals.sending_since = now();
+    p.f.signals.sending.store(true, std::memory_order_release);
+    if (looked && !p.ordered) p.next_window("hello");
 }
 
 json ready_line(const run_state &f) {
-    json drivers = json::object(), notes = json::array();
+    json drivers = json::object(), notes = f.notes;
     for (size_t i = 0; i < f.ports.size(); i++) {
         drivers[side_names[static_cast<int>(f.plan.endpoints[i].side)]] = f.ports[i].driver;
         for (const std::string &note : f.ports[i].notes) notes.push_back(note);
@@ -100,7 +111,8 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
             return !waiting.ordered;
         },
         &p);
-    p.watch_link = process_each || f.ports[0].queue != nullptr;  // a NIC's link may come back
+    p.when_lost = process_each || f.ports[0].queue != nullptr ? link_loss::ends_run : link_loss::is_booked;
+    p.last_look = p.now_ns();
     const bool half_of_two = process_each && f.endpoints.size() == 1;
 
     uint64_t start = p.now_ns(), end = start;
@@ -112,10 +124,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
             p.turn.hold();
             f.lines.phase("waiting for its turn");
         }
-        for (endpoint &e : f.endpoints) resolve_peer(p, e);
-        establish_session(p, is_client);
-        f.signals.sending_since = now();
-        f.signals.sending.store(true, std::memory_order_release);
+        begin_load(p, is_client);
         if (f.plan.phases.warmup_ns > 0 && !p.ordered) p.run_phase("warmup", f.plan.phases.warmup_ns, {});
         p.take_turn();
         start = p.now_ns();

@@ -20,6 +20,7 @@
 #include "run/copies.h"
 #include "run/copy_costs.h"
 #include "run/handler_counters.h"
+#include "run/nodes.h"
 #include "run/peer_session.h"
 #include "run/telemetry.h"
 #include "run/tracer.h"
@@ -37,6 +38,8 @@ struct endpoint {
     std::vector<std::unique_ptr<application>> applications;
     std::vector<std::unique_ptr<dispatcher>> dispatchers;
     peer_resolver resolver;
+    bool link_is_down = false;  // as main saw it last, in a run that goes on without it
+    uint64_t link_down_ns = 0;  // of this window
 };
 
 struct run_state {
@@ -45,6 +48,8 @@ struct run_state {
     const tsc_clock &clock;
 
     run_signals signals;
+    node_topology nodes = nodes_of_host();
+    std::vector<std::string> notes;  // of what was opened, beside those of the ports
     std::vector<rte_mempool *> pools;
     std::vector<port> ports;
     std::deque<opened_handler> handlers;

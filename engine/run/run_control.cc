@@ -15,6 +15,9 @@ namespace wt {
 // `beat_ns`.
 constexpr uint64_t beat_ns = 10 * ms, beats_per_window = 48;
 
+// Some drivers ask their NIC's firmware, which takes a millisecond.
+constexpr uint64_t look_every_ns = 100 * ms;
+
 void run_control::wait(uint64_t until_ns) {
     const uint64_t now = now_ns();
     const uint64_t step = f.record ? ms : 10 * ms;
@@ -24,7 +27,7 @@ void run_control::wait(uint64_t until_ns) {
     if (ppoll(&p, 1, &time, nullptr) > 0) read_commands();
     if (f.record) recorder_drain(f.record);
     if (f.trace) f.trace->drain();
-    if (watch_link) poll_links();
+    poll_links();
     poll_peer();
     poll_streams();
     beat();
@@ -59,7 +62,26 @@ void run_control::follow(std::string_view order) {
 
 // A peer that has finished closes its end as it likes.
 void run_control::poll_links() {
-    if (!ordered && !peer.finished() && !all_links_up()) ordered = end_reason::peer_lost;
+    if (when_lost == link_loss::is_booked && now_ns() >= next_look) look_at_links();
+    if (when_lost == link_loss::ends_run && !ordered && !peer.finished() && !all_links_up())
+        ordered = end_reason::peer_lost;
+}
+
+void run_control::look_at_links() {
+    if (when_lost != link_loss::is_booked) return;
+    const uint64_t now = now_ns();
+    for (endpoint &e : f.endpoints) {
+        const bool down = e.port->operations->link(*e.port) == link_state::down;
+        // when it fell or came up is not known: at the most it was down since the last look
+        if (down || e.link_is_down) e.link_down_ns += now - last_look;
+        if (down != e.link_is_down)
+            f.lines.phase(std::string("running, ") +
+                          (down ? "though the link of the " : "and the link of the ") +
+                          side_names[static_cast<int>(e.plan->side)] + (down ? " is down" : " is up again"));
+        e.link_is_down = down;
+    }
+    last_look = now;
+    next_look = now + look_every_ns;
 }
 
 bool run_control::all_links_up() const {

@@ -13,6 +13,9 @@ namespace wt {
 
 constexpr uint64_t ms = 1'000'000;  // in ns
 
+// What the loss of a link does to a run. A NIC's may come back; a process that is gone does not.
+enum class link_loss : uint8_t { is_ignored, is_booked, ends_run };
+
 struct run_control {
     run_state &f;
     int control;  // the supervisor's pipe; -1 once it is closed
@@ -20,10 +23,11 @@ struct run_control {
     std::optional<end_reason>
         ordered;                   // an end before its time, by the supervisor or by the loss of a process
     bool client_finished = false;  // server: its client needs no more responses
-    bool watch_link = false;       // a link that goes down ends the run
-    bool measured = false;         // the peer no longer influences the measurement
+    link_loss when_lost = link_loss::is_ignored;
+    bool measured = false;  // the peer no longer influences the measurement
     peer_session peer{f.handshake.get(), f.plan, f.lines};
-    uint64_t next_beat = 0, next_probe = 0;
+    uint64_t next_beat = 0, next_probe = 0, next_look = 0;
+    uint64_t last_look = 0;    // at the links
     std::string command;       // the supervisor's, up to its newline
     bool window_read = true;   // by the supervisor: the last one, if there was one
     uint64_t extended_ns = 0;  // by which the measurement is longer than its duration
@@ -42,6 +46,8 @@ struct run_control {
     // the recorder, the trace, links, the peer session, the workers' beat.
     void wait(uint64_t until_ns);
     bool all_links_up() const;
+    // Books the time in which a link was down since the last look. A window ends with a look.
+    void look_at_links();
 
     // windows.cc
 

@@ -27,8 +27,8 @@ constexpr uint32_t bytes_at_once = 64 << 10;
 constexpr const char *state_names[] = {"idle",          "connecting", "listening", "open",
                                        "peer finished", "finishing",  "closed",    "reset"};
 
-dpdk_memory memory_of(const workload_plan &w, const char *what, uint64_t bytes) {
-    dpdk_memory found(static_cast<uint8_t *>(rte_malloc(what, bytes, page)));
+dpdk_memory memory_of(const workload_plan &w, const char *what, uint64_t bytes, int node) {
+    dpdk_memory found(static_cast<uint8_t *>(rte_malloc_socket(what, bytes, page, node)));
     if (!found)
         throw refusal("workload " + w.name + ": no " + std::to_string(bytes) + " bytes for a " + what,
                       "use a smaller buffer, or give EAL more memory");
@@ -137,8 +137,8 @@ void open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     stream &s = *(a.tcp = {new stream(layout_of(f, a, w)), {}});
     const stream_plan &plan = *w.stream;
     s.send_bytes = plan.send_buffer_bytes;
-    s.send_buffer = memory_of(w, "send buffer", plan.send_buffer_bytes);
-    s.receive_buffer = memory_of(w, "receive buffer", plan.receive_buffer_bytes);
+    s.send_buffer = memory_of(w, "send buffer", plan.send_buffer_bytes, a.pool->socket_id);
+    s.receive_buffer = memory_of(w, "receive buffer", plan.receive_buffer_bytes, a.pool->socket_id);
     const tcp_settings settings = settings_of(f, s, a, e, w);
     s.connection.reset(wt_tcp_open(&settings));
     if (!s.connection)

@@ -14,7 +14,7 @@ std::vector<uint8_t> one_request(const run_state &f, const handler_use &use, con
     const workload_plan &w = f.plan.workloads[use.workload];
     std::vector<uint8_t> body(w.request_bytes - message_header_bytes);
     if (table.request == nullptr) return body;
-    wt_open about = about_handler(f.plan, use);
+    wt_open about = about_handler(f, use);
     about.role = WT_CLIENT;
     const opened_handler client(handler_named(use.kind, use.handler->name), about, use.handler->options);
     const wt_segment segment{body.data(), static_cast<uint32_t>(body.size())};

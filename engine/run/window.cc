@@ -1,6 +1,7 @@
 // One window as a JSON line, from counters that its workers have left.
 #include <rte_mempool.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "run/run.h"
@@ -76,13 +77,22 @@ json ports_json(run_state &f, uint32_t epoch) {
                         {"tx_packets", tx.packets},
                         {"tx_bytes", all.tx_bytes},
                         {"tx_bursts", tx.bursts},
-                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx.bursts) : json()}});
+                        {"doorbells", f.endpoints[e].port->has_doorbells ? json(tx.bursts) : json()},
+                        {"link_down_ns", f.endpoints[e].link_down_ns}});
+        f.endpoints[e].link_down_ns = 0;
     }
     return list;
 }
 
 void add_totals(run_state &f, uint32_t epoch) {
     for_each_stage(f, [&](stage &s, size_t w, size_t i) { f.totals[w][i] += stats_of(s, epoch); });
+}
+
+// Sums of stages whose workers leave a window one after the other: a message that app_tx sends in the next
+// window may have its response in this one. Fewer than none are not in flight.
+uint64_t in_flight(const stage_counters &so_far) {
+    return static_cast<uint64_t>(
+        std::max(int64_t{0}, static_cast<int64_t>(so_far.sent - so_far.responses - so_far.lost)));
 }
 
 json workload_json(run_state &f, uint32_t epoch, uint32_t workload) {
@@ -103,11 +113,9 @@ json workload_json(run_state &f, uint32_t epoch, uint32_t workload) {
         histogram_merge(merged->intended, stats.latency->intended);
         histogram_merge(merged->sent, stats.latency->sent);
     });
-    // in_flight and unsent are sums over a stage that counts up and one that counts down, modulo 2^64: exact
-    // together.
     json line = {{"workload", workload},
                  {"unsent", so_far.offered - so_far.sent},
-                 {"in_flight", so_far.sent - so_far.responses - so_far.lost},
+                 {"in_flight", in_flight(so_far)},
                  {"latency", histogram_json(merged->intended)},
                  {"latency_sent", histogram_json(merged->sent)},
                  {"pacing", pacing ? histogram_json(*pacing) : json()}};

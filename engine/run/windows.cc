@@ -61,6 +61,7 @@ void run_control::next_window(const char *phase) {
     for (const worker &w : f.workers) await_switch(w, epoch);
     if (ordered == end_reason::parent_lost) return;
     const uint64_t end = now();
+    look_at_links();
     if (turn.taken() || f.plan.phases.hold_windows) turn.hold();
     window_read = false;
     write_window(f, phase, epoch - 1, end, probes ? &f.signals.probe.reading() : nullptr);

@@ -73,9 +73,10 @@ call_result app_rx_copying(void *role, const stage_call &call) {
         lacks = !respond_to_ready(a, call);
     const bool made = taken > 0 || s.ready_head != first;
     const call_result result = end_copying(a, begun, a.batch_rx, made, lacks, call);
-    const uint32_t objects = taken > 0 ? taken : result.objects;
-    copies_of(call).unmoved_calls += result.worked && objects == 0;
-    return {objects, result.stalled, result.worked};
+    if (result.stalled) return {0, result.stalled};
+    // a request counts when it is taken, not once more when its response leaves
+    if (taken > 0 || (result.objects == 0 && !result.worked)) return {taken};
+    return went_on(call);
 }
 
 }  // namespace wt

@@ -32,24 +32,25 @@ bool respond_to_ready(application &a, const stage_call &call) {
 call_result app_rx_requests(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
     server_responding &s = *a.responding;
-    uint32_t moved = 0, taken = 0;
+    uint32_t taken = 0;
+    bool moved = false;
     if (a.out.count > 0) {
-        moved = outbox_flush(a.out, UINT32_MAX);
-        if (a.out.count > 0) {
-            if (moved == 0) return {0, for_ring};
-            return {std::min(moved, a.batch_rx)};
-        }
+        moved = outbox_flush(a.out, UINT32_MAX) > 0;
+        if (a.out.count > 0) return moved ? went_on(call) : call_result{0, for_ring};
     }
-    if (s.in_place) return respond_in_place(a, call);
+    if (s.in_place) {
+        const call_result r = respond_in_place(a, call);
+        return unlikely(moved && r.objects == 0) ? went_on(call) : r;
+    }
     if (s.ready_head == s.ready.size()) taken = take_requests(a, call);
     while (s.ready_head < s.ready.size()) {
         if (!respond_to_ready(a, call)) break;
-        moved += outbox_flush(a.out, UINT32_MAX);
+        moved = true;
+        outbox_flush(a.out, UINT32_MAX);
         if (a.out.count > 0) break;
     }
-    const uint32_t objects = taken > 0 ? taken : std::min(moved, a.batch_rx);
-    if (likely(objects > 0)) return {objects};
-    if (a.out.count > 0) return {0, for_ring};
+    if (likely(taken > 0)) return {taken};
+    if (moved) return went_on(call);
     return {0, s.ready_head < s.ready.size() ? for_mbufs : not_stalled};
 }
 

@@ -43,16 +43,12 @@ static uint32_t take_closed(application &a, uint64_t now, uint32_t most, const s
 }
 
 // Open loop: the messages that are due. The cursor cannot go back, so it advances only once there are mbufs.
-static uint32_t take_open(application &a, uint64_t now, uint32_t most) {
+static uint32_t take_open(application &a, uint64_t now, uint32_t most, const stage_call &call) {
     client_sending &s = *a.sending;
-    arrival_cursor ahead = s.next;
-    const uint32_t due = arrival_walk_due(ahead, now, most, s.intended.data());
-    if (due == 0) return 0;
-    const uint32_t count = take_mbufs(a, due);
-    if (likely(count == due))
-        s.next = ahead;
-    else
-        arrival_walk_due(s.next, now, count, s.intended.data());
+    arrival_cursor behind = s.next;
+    const uint32_t due = walk_due(s, behind, now, most, call);
+    const uint32_t count = due > 0 ? take_mbufs(a, due) : 0;
+    pass_sent(s, behind, due, count, now);
     return count;
 }
 
@@ -62,12 +58,9 @@ static uint32_t take_wanted(application &a, uint64_t now, bool *wanted, const st
     const uint32_t budget = std::min(s.at_once, free_slots(a));
     *wanted = budget > 0;
     if (!s.open_loop) return *wanted ? take_closed(a, now, budget, call) : 0;
-    if (unlikely(!s.started)) start_clock(s, now);
-    call.stats->offered += arrival_pass_due(s.due, now);
-    const bool due = arrival_is_due(s.next, now);
-    call.stats->inflight_full += due && !*wanted;
-    *wanted = *wanted && due;
-    return *wanted ? take_open(a, now, budget) : 0;
+    if (!is_due(s, now)) return *wanted = false, 0;
+    call.stats->inflight_full += budget == 0;
+    return take_open(a, now, budget, call);
 }
 
 // Whether app_tx may make messages: clients send, and a slot is free or somebody has to count that none is.

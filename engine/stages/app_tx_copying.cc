@@ -93,7 +93,7 @@ call_result app_tx_copying(void *role, const stage_call &call) {
     bool lacks = false;
     const bool made = makes && make_packets(a, begun.now, &lacks, call) > 0;
     const call_result result = end_copying(a, begun, a.batch_tx, made, lacks, call);
-    copies_of(call).unmoved_calls += result.worked && result.objects == 0;
+    call.stats->unmoved_calls += result.worked && result.objects == 0;
     return result;
 }
 

@@ -30,10 +30,12 @@ uint32_t take_writes(application &a, uint64_t now, uint64_t room, const stage_ca
         call.stats->offered += most;
         return most;
     }
-    if (unlikely(!s.started)) start_clock(s, now);
-    call.stats->offered += arrival_pass_due(s.due, now);
-    call.stats->inflight_full += most == 0 && arrival_is_due(s.next, now);
-    return most ? arrival_walk_due(s.next, now, most, s.intended.data()) : 0;
+    if (!is_due(s, now)) return 0;
+    call.stats->inflight_full += most == 0;
+    arrival_cursor behind = s.next;
+    const uint32_t count = walk_due(s, behind, now, most, call);
+    pass_sent(s, behind, count, count, now);
+    return count;
 }
 
 // Puts off the copies of the next write.
@@ -85,7 +87,7 @@ call_result write(application &a, bool sending, const stage_call &call) {
     const bool made = makes && make_writes(a, begun.now, call) > 0;
     if (!made && c.pending.count() == 0 && begun.moved == 0) return {0};
     const call_result result = end_copying(a, begun, a.batch_tx, made, false, call);
-    copies_of(call).unmoved_calls += result.worked && result.objects == 0;
+    call.stats->unmoved_calls += result.worked && result.objects == 0;
     return result;
 }
 

@@ -39,8 +39,6 @@ struct application {
     uint32_t batch_tx, batch_rx;
     segmentation request, response;  // of the largest messages
     std::vector<link *> links;
-    uint32_t next_link = 0;
-    outbox out;  // of app_tx on a client, of app_rx on a server
     const wt_handler *handler = nullptr;
     void *handler_state = nullptr;
     handler_steps *steps = nullptr;  // of the handler on a server; null if it has none
@@ -60,6 +58,10 @@ struct application {
 
     // either side; null: messages over UDP
     std::unique_ptr<stream, stream_deleter> tcp;
+
+    // written by app_tx on a client, by app_rx on a server, while the other stage reads what stands above
+    alignas(RTE_CACHE_LINE_SIZE) uint32_t next_link = 0;
+    outbox out;
 
     application();
     ~application();

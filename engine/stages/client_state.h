@@ -11,6 +11,7 @@
 
 #include "core/arrivals.h"
 #include "core/inflight.h"
+#include "core/line_vector.h"
 #include "core/sizes.h"
 #include "core/worker.h"
 #include "stages/application.h"
@@ -25,16 +26,17 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_sending {
     bool open_loop;
     uint64_t tick_mult;                // ns = ticks * tick_mult >> 32
     arrival_phases phases;             // open loop
-    arrival_cursor due, next;          // `due` counts what is due; `next` is the next message to send
+    arrival_cursor next, due;          // at the next message to send, and `unsent` messages behind it
+    uint64_t unsent = 0;               // messages that count as offered and wait
     bool started = false;              // the cursors' start is set
     std::optional<size_cursor> sizes;  // if they vary
-    std::vector<segmentation> shapes;  // if sizes vary: of the messages of this call
-    std::vector<uint8_t> pattern;      // a full segment: room for a message header, and the body
-    std::vector<uint32_t> slots;       // in-flight slots taken in this call
-    std::vector<uint64_t> names;       // of their messages
-    std::vector<uint64_t> intended;    // their intended send times
-    std::vector<wt_segment> segments;  // views for the handler's hook `request`
-    std::vector<wt_message> views;
+    line_vector<segmentation> shapes;  // if sizes vary: of the messages of this call
+    line_vector<uint8_t> pattern;      // a full segment: room for a message header, and the body
+    line_vector<uint32_t> slots;       // in-flight slots taken in this call
+    line_vector<uint64_t> names;       // of their messages
+    line_vector<uint64_t> intended;    // their intended send times
+    line_vector<wt_segment> segments;  // views for the handler's hook `request`
+    line_vector<wt_message> views;
 };
 
 // Packets that the outbox may take at once where sizes vary: a batch, and at least one of the largest
@@ -49,8 +51,8 @@ struct alignas(RTE_CACHE_LINE_SIZE) client_receiving {
     bool received = true;  // responses have come since the last look for expired slots
     uint32_t next_link = 0;
     std::atomic<uint64_t> responses{0};  // since the start, for `messages = N`
-    std::vector<rte_mbuf *> packets;
-    std::vector<uint32_t> retired;  // slots of this burst
+    line_vector<rte_mbuf *> packets;
+    line_vector<uint32_t> retired;  // slots of this burst
     std::vector<uint64_t> raw;      // test mode: latencies in ns
     uint64_t raw_limit = 0;
 };

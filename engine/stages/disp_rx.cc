@@ -19,7 +19,8 @@ uint32_t take_hellos(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf *m = packets[i];
-        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes && is_hello(message_of(m));
+        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes &&
+                            is_hello(message_of(m)) && m->nb_segs == 1;
         const uint32_t payload =
             unlikely(claims) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes) : 0;
         if (likely(payload == 0)) {
@@ -110,6 +111,13 @@ uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_cal
     return no_link;
 }
 
+// Hands packets to an application. Where it has no room for one that came alone, that one waits.
+void hand_on(dispatcher &d, uint32_t link, uint32_t count) {
+    if (likely(d.links[link]->to_application->put(d.sorted[link].data(), count) == count)) return;
+    d.waiting = d.sorted[link][0];
+    d.waits_for = d.links[link];
+}
+
 // Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
 template <bool framed>
 uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
@@ -132,19 +140,57 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     }
     if (first > 0) sorted[0] = first;
     for (uint32_t l = 0; l < links; l++)
-        if (sorted[l] > 0) d.links[l]->to_application->put(d.sorted[l].data(), sorted[l]);
+        if (sorted[l] > 0) hand_on(d, l, sorted[l]);
     return bytes;
 }
 
-// Builds the handler's view of a packet; returns the packet's bytes. Two stores of 8 bytes: one store for
-// each field makes `l2fwd` a few percent slower.
-uint32_t build_view(rte_mbuf *m, wt_packet *view) {
+// Builds the handler's view of a packet. Two stores of 8 bytes: one store for each field makes `l2fwd` a few
+// percent slower.
+void build_view(const rte_mbuf *m, uint32_t bytes, wt_packet *view) {
     static_assert(offsetof(wt_packet, headroom) == offsetof(wt_packet, length) + 4 && WT_PASS == 0 &&
                   sizeof *view == offsetof(wt_packet, length) + 8);
-    const uint64_t length_headroom_pass = m->data_len | uint64_t{m->data_off} << 32;
-    view->data = frame_of(m);
+    const uint64_t length_headroom_pass = bytes | uint64_t{m->data_off} << 32;
+    view->data = rte_pktmbuf_mtod(m, uint8_t *);
     std::memcpy(&view->length, &length_headroom_pass, sizeof length_headroom_pass);
-    return m->pkt_len;
+}
+
+// Drops packets that a driver spread over several mbufs, because a view shows one. Returns how many packets
+// are left.
+__rte_noinline uint32_t drop_chains(rte_mbuf **packets, uint32_t count, const stage_call &call) {
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (packets[i]->nb_segs == 1)
+            packets[left++] = packets[i];
+        else
+            drop_packet(packets[i], drop::chained, call);
+    }
+    return left;
+}
+
+// Builds the handler's views of a burst; returns how many packets are in it, without those that are chains.
+// *bytes: of these. Chains are found by their bytes: it costs one addition a packet.
+uint32_t build_views(dispatcher &d, rte_mbuf **packets, uint32_t count, uint64_t *bytes,
+                     const stage_call &call) {
+    wt_packet *const views = d.views.data();
+    uint64_t shown = 0, whole = 0;
+#pragma GCC unroll 4
+    for (uint32_t i = 0; i < count; i++) {
+        const rte_mbuf *const m = packets[i];
+        const uint32_t bytes = m->data_len;
+        shown += bytes;
+        whole += m->pkt_len;  // before the stores: behind them the compiler would read all of it again
+        build_view(m, bytes, views + i);
+    }
+    call.stats->rx_bytes += whole;
+    *bytes = shown;
+    if (likely(shown == whole)) return count;
+    const uint32_t left = drop_chains(packets, count, call);
+    *bytes = 0;
+    for (uint32_t i = 0; i < left; i++) {
+        build_view(packets[i], packets[i]->data_len, views + i);
+        *bytes += packets[i]->data_len;
+    }
+    return left;
 }
 
 // Copies the handler's changes of data and length to the mbufs. Returns the bytes of the burst.
@@ -194,45 +240,71 @@ uint32_t apply_verdicts(dispatcher &d, rte_mbuf **packets, uint32_t count, uint6
 uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                         const stage_call &call) {
     wt_packet *views = d.views.data();
-    uint64_t bytes = 0;
-#pragma GCC unroll 4
-    for (uint32_t i = 0; i < count; i++) bytes += build_view(packets[i], views + i);
-    call.stats->rx_bytes += bytes;
+    uint64_t bytes;
+    count = build_views(d, packets, count, &bytes, call);
+    if (unlikely(count == 0)) return 0;
     d.packet_handler->packet(d.packet_state, views, count);
     if (unlikely(d.packet_handler->flags & WT_MOVES_DATA)) bytes = write_back(packets, views, count);
     return apply_verdicts(d, packets, count, bytes, back, call);
 }
 
-// How many packets are certain to find room: in every application's ring, and towards the port.
-uint32_t room_ahead(dispatcher &d, uint32_t most, uint32_t port_room) {
-    if (d.packet_handler != nullptr) most = std::min(most, port_room);
+// How many packets are certain to find room in every application's ring.
+uint32_t room_ahead(const dispatcher &d, uint32_t most) {
     for (const link *l : d.links) most = std::min(most, l->to_application->room());
     return most;
 }
 
 template <bool framed>
+void dispatch_burst(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                    const stage_call &call) {
+    if (!framed || d.packet_handler == nullptr) {
+        call.stats->rx_bytes += receive_all<framed>(d, packets, count, back, call);
+        return;
+    }
+    const uint32_t left =
+        unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
+    const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
+    if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
+}
+
+// Where one application has no room, packets of the others go on: one by one, up to one for a full ring,
+// which waits. Returns how many were taken.
+template <bool framed>
+__rte_noinline uint32_t dispatch_singly(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
+                                        const stage_call &call) {
+    uint32_t taken = 0;
+    while (taken < count && d.waiting == nullptr) dispatch_burst<framed>(d, packets + taken++, 1, back, call);
+    return taken;
+}
+
+// Hands on the packet that waits. False: there is no room for it yet.
+bool hand_on_waiting(dispatcher &d) {
+    if (d.waits_for->to_application->put(&d.waiting, 1) == 0) return false;
+    d.waiting = nullptr;
+    return true;
+}
+
+template <bool framed>
 call_result dispatch_received(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
+    const bool waited = unlikely(d.waiting != nullptr);
+    if (waited && !hand_on_waiting(d)) return {0, for_ring};
     uint32_t count;
     return_burst back{};
     rte_mbuf **packets = handover_peek(*d.nic.received, d.batch_rx, &count);
-    if (count == 0) return {0};
+    if (count == 0) return waited ? went_on(call) : call_result{0};
     back.to = handover_room(*d.forwards, &back.room);
-    count = room_ahead(d, count, back.room);
-    if (unlikely(count == 0))
-        return {0, d.packet_handler != nullptr && back.room == 0 ? wanted_by(*d.forwards) : for_ring};
+    if (d.packet_handler != nullptr) count = std::min(count, back.room);
+    if (unlikely(count == 0)) return waited ? went_on(call) : call_result{0, wanted_by(*d.forwards)};
 
-    if (!framed || d.packet_handler == nullptr) {
-        call.stats->rx_bytes += receive_all<framed>(d, packets, count, back, call);
-    } else {
-        const uint32_t left =
-            unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
-        const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
-        if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
-    }
+    uint32_t taken = room_ahead(d, count);
+    if (likely(taken > 0)) dispatch_burst<framed>(d, packets, taken, back, call);
+    if (unlikely(taken < count) && d.links.size() > 1)
+        taken += dispatch_singly<framed>(d, packets + taken, count - taken, back, call);
+    if (unlikely(taken == 0)) return waited ? went_on(call) : call_result{0, for_ring};
     if (back.count > 0) handover_put(*d.forwards, back.count);
-    handover_consume(*d.nic.received, count);
-    return {count};
+    handover_consume(*d.nic.received, taken);
+    return {taken};
 }
 
 }  // namespace

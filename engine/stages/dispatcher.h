@@ -47,18 +47,21 @@ struct dispatcher {
     std::vector<uint16_t> link_of;   // client: application index -> position in links, or no_link
     stream *tcp = nullptr;           // of its only application, where that has one
     handover *forwards;              // where disp_rx puts packets that leave again
-    std::vector<rte_mbuf *> passed;  // scratch: packets that the handler passes
-    std::vector<std::vector<rte_mbuf *>> sorted;  // scratch: a burst for each link
+    line_vector<rte_mbuf *> passed;  // scratch: packets that the handler passes
+    std::vector<line_vector<rte_mbuf *>> sorted;  // scratch: a burst for each link
     const wt_handler *packet_handler = nullptr;
     void *packet_state = nullptr;
     handler_steps *steps = nullptr;  // of the packet handler; null if it has none
-    std::vector<wt_packet> views;
+    line_vector<wt_packet> views;
 
-    // disp_tx
+    // written by disp_rx: a packet that waits for room in the ring of one of several applications; null: none
+    alignas(RTE_CACHE_LINE_SIZE) rte_mbuf *waiting = nullptr;
+    link *waits_for;
+
+    // disp_tx, which writes to what follows while disp_rx reads what stands above
+    alignas(RTE_CACHE_LINE_SIZE) udp_checksum checksum;
     uint32_t next_link = 0;
-    udp_checksum checksum;
-    // On a client: the headers of its one flow, for full segments and for all other lengths. disp_tx writes
-    // to them.
+    // On a client: the headers of its one flow, for full segments and for all other lengths.
     alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;
 };
 

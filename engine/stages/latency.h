@@ -14,8 +14,9 @@ struct same_times {
 };
 
 static void record(client_receiving &r, same_times times, uint64_t now, const stage_call &call) {
-    // `now` is the burst's stamp: a message that another worker stamped later can seem to be sent after its
-    // response.
+    // A message that another worker stamped can seem to be sent after its response: `now` is the burst's
+    // stamp, and clocks of CPUs may differ.
+    if (unlikely(now < times.sent)) call.stats->negative_latency += times.count;
     const uint64_t since_intended = now > times.intended ? now - times.intended : 0;
     const uint64_t since_sent = now > times.sent ? now - times.sent : 0;
     const uint64_t ns = ticks_to_ns(since_intended, r.tick_mult);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/line_vector.h"
 #include "core/ring.h"
 
 namespace wt {
@@ -21,7 +22,7 @@ struct link {
 
 // Packets of finished messages that wait for room in the ring of one link.
 struct outbox {
-    std::vector<rte_mbuf *> packets;
+    line_vector<rte_mbuf *> packets;
     uint32_t head = 0, count = 0;
     link *towards = nullptr;
 };

@@ -12,6 +12,7 @@
 
 #include "core/handover.h"
 #include "core/histogram.h"
+#include "core/line_vector.h"
 #include "core/pacer.h"
 #include "core/worker.h"
 #include "wires/emulated_link.h"
@@ -31,6 +32,14 @@ struct paced_frames {
     latency_histogram late;                             // ns from a frame's own time to its entry
 };
 
+// Packets that nic_rx received without room to hand them over. A vectorised driver gives no fewer than 8 at
+// once.
+constexpr uint32_t most_early = 8;
+struct alignas(RTE_CACHE_LINE_SIZE) early_packets {
+    line_vector<rte_mbuf *> packets;
+    uint32_t head = 0, count = 0;
+};
+
 struct port_queue {
     uint16_t port, queue;
     const queue_ops *transport = nullptr;  // null: an ethdev
@@ -44,12 +53,13 @@ struct port_queue {
     std::unique_ptr<handover> sending;    // disp_tx -> nic_tx
     std::unique_ptr<paced_frames> paced;  // null: frames come from the port
     recorder *record_tx = nullptr, *record_rx = nullptr;
+    early_packets early;  // written by nic_rx
 
     bool is_emulated = false;                                              // nic_tx applies faults or a link
     alignas(RTE_CACHE_LINE_SIZE) std::unique_ptr<faults> emulated_faults;  // null: none
     std::unique_ptr<emulated_link> link_ahead;                             // null: none
-    std::vector<rte_mbuf *> after_faults;  // packets between the faults and the link
-    std::vector<rte_mbuf *> wire_burst;    // packets behind the emulation, on their way to the port
+    line_vector<rte_mbuf *> after_faults;  // packets between the faults and the link
+    line_vector<rte_mbuf *> wire_burst;    // packets behind the emulation, on their way to the port
     uint32_t wire_head = 0, wire_count = 0;
     rte_mbuf *recorded_ahead = nullptr;  // already recorded, but the port has had no room for it yet
 };

@@ -9,9 +9,36 @@
 
 namespace wt {
 
-static void start_clock(client_sending &s, uint64_t now) {
-    s.due.start = s.next.start = now;
-    s.started = true;
+// Open loop: whether a message is due. Intended times count from the first call.
+static bool is_due(client_sending &s, uint64_t now) {
+    if (unlikely(!s.started)) s.next.start = now, s.started = true;
+    return arrival_is_due(s.next, now);
+}
+
+// Walks `behind`, a copy of the cursor, over what is due, `most` messages at the most, and writes their
+// intended times; returns how many. Counts as offered what has fallen due since the last call: these, and
+// what is due beyond them.
+static uint32_t walk_due(client_sending &s, arrival_cursor &behind, uint64_t now, uint32_t most,
+                         const stage_call &call) {
+    const uint64_t before = s.unsent;
+    const uint32_t count = arrival_walk_due(behind, now, most, s.intended.data());
+    if (likely(s.unsent <= count)) {
+        s.unsent = count;
+        s.due = behind;
+    }
+    if (unlikely(arrival_is_due(s.due, now))) s.unsent += arrival_pass_due(s.due, now);
+    call.stats->offered += s.unsent - before;
+    return count;
+}
+
+// Goes on behind the first `sent` of the `walked` messages.
+static void pass_sent(client_sending &s, const arrival_cursor &behind, uint32_t walked, uint32_t sent,
+                      uint64_t now) {
+    if (likely(sent == walked))
+        s.next = behind;
+    else
+        arrival_walk_due(s.next, now, sent, s.intended.data());
+    s.unsent -= sent;
 }
 
 // Records how late each message leaves, relative to its intended time.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/assembler.h"
+#include "core/line_vector.h"
 #include "core/sizes.h"
 
 namespace wt {
@@ -28,15 +29,15 @@ struct alignas(RTE_CACHE_LINE_SIZE) server_responding {
     uint64_t extra_ticks;
     std::optional<size_cursor> sizes;  // of responses, if they vary
     std::unique_ptr<assembler> parts;  // null if requests have one segment
-    std::vector<rte_mbuf *> packets;   // as dequeued
-    std::vector<rte_mbuf *> requests;  // packets of ready requests
-    std::vector<ready_request> ready;
+    line_vector<rte_mbuf *> packets;   // as dequeued
+    line_vector<rte_mbuf *> requests;  // packets of ready requests
+    line_vector<ready_request> ready;
     uint32_t ready_head = 0;
-    std::vector<rte_mbuf *> fresh;  // mbufs for responses
-    std::vector<wt_segment> request_views, response_views;
-    std::vector<wt_exchange> exchanges;
-    std::vector<wt_copies> copies;               // that the handler names, where a copier makes them
-    std::vector<wt_exchange> initial_exchanges;  // in place: each as it is before the handler's call
+    line_vector<rte_mbuf *> fresh;  // mbufs for responses
+    line_vector<wt_segment> request_views, response_views;
+    line_vector<wt_exchange> exchanges;
+    line_vector<wt_copies> copies;               // that the handler names, where a copier makes them
+    line_vector<wt_exchange> initial_exchanges;  // in place: each as it is before the handler's call
 };
 
 }  // namespace wt

@@ -152,11 +152,28 @@ TEST(arrivals, skipping_due_arrivals_counts_the_same_as_walking) {
         arrival_cursor leaping = arrival_cursor_at_start(phases, 0.5, 9), walking = leaping;
         uint64_t leapt = 0, walked = 0, random = 3;
         for (uint64_t now = 0; now < 200'000; now += random_next(&random) % 4000) {
-            leapt += arrival_pass_due(leaping, now);
+            while (arrival_is_due(leaping, now)) leapt += arrival_pass_due(leaping, now);
             for (; arrival_is_due(walking, now); walked++) arrival_advance(walking);
             ASSERT_EQ(leapt, walked) << now;
             ASSERT_NEAR(leaping.next, walking.next, 1e-6) << now;
         }
+    }
+}
+
+// A call draws no more than some microseconds' worth, however long the pause was; the next calls go on.
+TEST(arrivals, catching_up_is_bounded_and_carries_over) {
+    const std::vector<arrival_phases> loads = {{{poisson(forever, 5)}, 0},
+                                               {{{forever, 1, 30, 70, false}}, 0}};
+    for (const arrival_phases &phases : loads) {
+        arrival_cursor c = arrival_cursor_at_start(phases, 1, 3), walking = c;
+        uint64_t passed = 0, walked = 0;
+        while (arrival_is_due(c, 1'000'000)) {
+            const uint64_t once = arrival_pass_due(c, 1'000'000);
+            ASSERT_LE(once, arrival_most_steps);
+            passed += once;
+        }
+        for (; arrival_is_due(walking, 1'000'000); walked++) arrival_advance(walking);
+        EXPECT_EQ(passed, walked);
     }
 }
 

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "report/histogram_json.h"
+
 namespace wt {
 namespace {
 
@@ -50,14 +52,14 @@ TYPED_TEST(Histogram, CountsAddedValues) {
     for (const uint64_t v : values) sum += v;
     EXPECT_EQ(h->sum, sum);
 
-    std::vector<uint32_t> expected(TypeParam::buckets);
+    std::vector<uint64_t> expected(TypeParam::buckets);
     for (const uint64_t v : values) expected[TypeParam::bucket_of(v)]++;
     EXPECT_TRUE(std::equal(expected.begin(), expected.end(), h->counts));
 
     h->clear();
     EXPECT_EQ(h->total + h->sum + h->max, 0u);
     EXPECT_EQ(h->min, UINT64_MAX);
-    EXPECT_TRUE(std::all_of(h->counts, h->counts + TypeParam::buckets, [](uint32_t c) { return c == 0; }));
+    EXPECT_TRUE(std::all_of(h->counts, h->counts + TypeParam::buckets, [](uint64_t c) { return c == 0; }));
 }
 
 TYPED_TEST(Histogram, TooLargeValuesAreInTheLastBucket) {
@@ -68,6 +70,18 @@ TYPED_TEST(Histogram, TooLargeValuesAreInTheLastBucket) {
     h->add(UINT64_MAX / 2);
     EXPECT_EQ(h->counts[TypeParam::buckets - 1], 3u);
     EXPECT_EQ(h->max, UINT64_MAX / 2) << "the largest is kept as it was";
+}
+
+// As many as an hour's window may have, in one worker's histogram and in the sum of several.
+TYPED_TEST(Histogram, CountsBeyond32Bits) {
+    const auto h = std::make_unique<TypeParam>(), sum = std::make_unique<TypeParam>();
+    h->clear(), sum->clear();
+    for (int i = 0; i < 3; i++) h->add(5, UINT32_MAX);
+    for (int i = 0; i < 2; i++) histogram_merge(*sum, *h);
+    EXPECT_EQ(h->counts[TypeParam::bucket_of(5)], uint64_t{3} * UINT32_MAX);
+    EXPECT_EQ(sum->counts[TypeParam::bucket_of(5)], uint64_t{6} * UINT32_MAX);
+    const auto json = histogram_json(*sum);
+    EXPECT_EQ(json["counts"][0][1], json["total"]);
 }
 
 TEST(LatencyHistogram, HasHdrHistogramsBucketsForThreeDigits) {

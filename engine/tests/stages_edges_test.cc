@@ -50,6 +50,42 @@ TEST(edges, requests_spread_over_the_applications_by_their_slot) {
     for (link *l : r.disp(server).links) EXPECT_EQ(l->to_application->used(), 8u);
 }
 
+// A ring of three entries: the fourth request for the first application waits, and those for the second one
+// pass it.
+TEST(edges, an_application_without_room_does_not_stall_the_others) {
+    for (const bool handled : {false, true}) {
+        json plan = two_applications();
+        plan["endpoints"][server]["ring_size"] = 4;
+        if (handled)
+            plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
+        rig r(plan);
+        for (const uint32_t slot : {0, 2, 4, 1, 3, 6, 5, 8, 7}) r.deliver(server, {r.request(slot, 1)});
+        const auto used = [&](size_t link) { return r.disp(server).links[link]->to_application->used(); };
+        r.run(server, nic_rx);
+        EXPECT_EQ(r.run(server, disp_rx).objects, 6u);
+        EXPECT_EQ(used(0), 3u);
+        EXPECT_EQ(used(1), 2u);
+        const call_result held = r.run(server, disp_rx);
+        EXPECT_TRUE(held.stalled == for_ring && held.objects == 0);
+        r.run(server, app_rx);  // of the first application
+        EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
+        EXPECT_EQ(used(0), 2u);
+        EXPECT_EQ(used(1), 3u);
+        ASSERT_NE(r.disp(server).waiting, nullptr) << "the fourth of the second application";
+        EXPECT_EQ(r.stats(server, disp_rx).rx_bytes, 9 * 128u);
+        for (worker &w : r.f.workers)
+            for (stage &s : w.stages)
+                if (s.place.endpoint == server && s.place.stage == app_rx) s.run(s.role, {s.current, 0});
+        const call_result went_on = r.run(server, disp_rx);
+        EXPECT_TRUE(went_on.worked && went_on.objects == 0);
+        EXPECT_TRUE(r.drops(server).empty());
+        r.deliver(server, {r.request(9, 1), r.request(11, 1), r.request(13, 1), r.request(15, 1)});
+        r.run(server, nic_rx);
+        r.run(server, disp_rx);  // one waits at the end, for the ledger
+        EXPECT_NE(r.disp(server).waiting, nullptr);
+    }
+}
+
 TEST(edges, responses_of_more_segments_than_a_burst) {
     for (const char *response_mbuf : {"request", "new"}) {
         json plan = rig_plan();
@@ -132,6 +168,33 @@ TEST(edges, a_chained_mbuf_is_dropped_with_a_reason) {
     EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
 }
 
+// A view shows one mbuf: a handler would forward a part of the frame, and move a part of it.
+TEST(edges, a_chained_mbuf_reaches_no_packet_handler) {
+    json plan = rig_plan();
+    plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
+    rig r(plan);
+    wt_handler forward{};
+    forward.flags = WT_MOVES_DATA;
+    forward.packet = [](void *, wt_packet *burst, uint32_t count) {
+        for (uint32_t i = 0; i < count; i++) burst[i].verdict = WT_FORWARD;
+    };
+    r.disp(server).packet_handler = &forward;
+    r.deliver(server, {r.request(0, 1)});
+    rte_mbuf *head = rte_pktmbuf_alloc(r.f.pools[client]), *tail = rte_pktmbuf_alloc(r.f.pools[client]);
+    rte_pktmbuf_append(head, 100);
+    rte_pktmbuf_append(tail, 50);
+    ASSERT_EQ(rte_pktmbuf_chain(head, tail), 0);
+    ASSERT_EQ(rte_eth_tx_burst(r.f.endpoints[client].port->id, 0, &head, 1), 1);
+    r.deliver(server, {r.request(1, 1)});
+    r.run(server, nic_rx);
+    EXPECT_EQ(r.run(server, disp_rx).objects, 3u);
+    EXPECT_EQ(r.drops(server), (counts{{"chained", 1}}));
+    EXPECT_EQ(r.stats(server, disp_rx).rx_bytes, 2 * 128u + 150u);
+    EXPECT_EQ(r.stats(server, disp_rx).tx_bytes, 2 * 128u);
+    r.run(server, nic_tx);
+    EXPECT_EQ(r.taken_off(client), (std::vector<byte_vector>{r.request(0, 1), r.request(1, 1)}));
+}
+
 // A transport that is no ethdev: it keeps what is sent until somebody receives it, `room` packets at the
 // most.
 struct stand_in_channel {
@@ -193,6 +256,30 @@ TEST(edges, every_stage_stalls_without_room) {
     EXPECT_EQ(r.run(server, app_rx).stalled, for_ring);  // the ring towards the dispatcher is
     r.run(server, disp_rx);
     EXPECT_EQ(r.run(server, disp_rx).stalled, for_ring);  // the ring towards the application is
+}
+
+// Without room a call of nic_rx is stall only where a packet waits at the port.
+TEST(edges, nic_rx_stalls_only_where_a_packet_waits) {
+    rig r(rig_plan());
+    const auto deliver = [&](uint32_t count) {
+        for (uint32_t slot = 0; slot < count; slot++) r.deliver(server, {r.request(slot, 1)});
+    };
+    deliver(32);
+    EXPECT_EQ(r.run(server, nic_rx).objects, 32u);
+    EXPECT_EQ(r.run(server, nic_rx).stalled, not_stalled);
+    deliver(10);
+    for (int i = 0; i < 2; i++) {
+        const call_result held = r.run(server, nic_rx);
+        EXPECT_TRUE(held.stalled == for_ring && held.objects == 0);
+        EXPECT_EQ(r.stats(server, nic_rx).packets, 32 + most_early);
+    }
+    r.run(server, disp_rx);
+    EXPECT_EQ(r.run(server, nic_rx).objects, most_early);
+    EXPECT_EQ(r.run(server, nic_rx).objects, 2u);
+    EXPECT_EQ(r.stats(server, nic_rx).packets, 42u);
+    deliver(32);
+    for (int i = 0; i < 3; i++) r.run(server, nic_rx);  // and keeps some at the end, for the ledger
+    EXPECT_EQ(r.disp(server).nic.early.count, most_early);
 }
 
 TEST(edges, a_dispatcher_stalls_for_the_port_behind_it) {

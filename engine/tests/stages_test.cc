@@ -132,6 +132,52 @@ TEST(stages, open_loop_without_mbufs_keeps_its_arrivals) {
     EXPECT_GT(r.app(client).inflight->slots[0].sent, r.app(client).inflight->slots[0].intended + 30);
 }
 
+// Draws from a Poisson load, which each move the generator's state on by the same.
+uint64_t draws(uint64_t from, uint64_t to) {
+    uint64_t count = 0;
+    for (; from != to; count++) random_next(&from);
+    return count;
+}
+
+TEST(stages, a_message_of_a_poisson_load_is_drawn_once) {
+    json plan = with("/workloads/0/load", open_load(1e6, "poisson"));
+    plan["endpoints"][client]["applications"][0]["inflight"] = 256;
+    rig r(plan);
+    stage &s = r.at(client, stage_kind::app_tx);
+    const client_sending &sending = *r.app(client).sending;
+    const uint64_t first = sending.next.random;
+    uint64_t now = 1'000'000;
+    while (s.current->sent < 200) {
+        s.run(s.role, {s.current, now += 3000});
+        r.run(client, disp_tx);
+        r.run(client, nic_tx);
+        r.taken_off(server);
+    }
+    EXPECT_EQ(draws(first, sending.next.random), s.current->sent);
+    EXPECT_EQ(sending.due.random, sending.next.random) << "drawn for the count alone";
+    EXPECT_EQ(s.current->offered, s.current->sent);
+}
+
+// What falls due in a pause of a second is counted in bounded steps, and keeps its intended times.
+TEST(stages, a_poisson_load_catches_up_in_bounded_steps) {
+    rig r(with("/workloads/0/load", open_load(1e6, "poisson")));
+    stage &s = r.at(client, stage_kind::app_tx);
+    constexpr uint64_t start = 1'000'000, later = start + 1'000'000'000;
+    s.run(s.role, {s.current, start});
+    arrival_cursor walking = r.app(client).sending->next;
+    uint64_t due = 0, calls = 0;
+    for (; arrival_is_due(walking, later); due++) arrival_advance(walking);
+    for (uint64_t before; s.current->offered < due; calls++) {
+        before = s.current->offered;
+        s.run(s.role, {s.current, later});
+        ASSERT_LE(s.current->offered - before, arrival_most_steps + 32u);
+    }
+    EXPECT_EQ(s.current->offered, due);
+    EXPECT_NEAR(static_cast<double>(due), 1e6, 5000);
+    EXPECT_EQ(s.current->sent + r.app(client).sending->unsent, due);
+    EXPECT_GT(calls, 1000u);
+}
+
 TEST(stages, responses_in_new_mbufs_wait_for_mbufs) {
     rig r(with("/endpoints/1/response_mbuf", "new"));
     std::vector<byte_vector> requests;
@@ -147,12 +193,43 @@ TEST(stages, responses_in_new_mbufs_wait_for_mbufs) {
     }
     rte_pktmbuf_free(r.hoarded.back());
     r.hoarded.pop_back();
-    EXPECT_EQ(r.run(server, app_rx).objects, 1u);
-    r.give_back();
-    EXPECT_EQ(r.run(server, app_rx).objects, 7u);
+    for (const uint32_t waiting : {7u, 0u}) {
+        const call_result went_on = r.run(server, app_rx);
+        EXPECT_TRUE(went_on.worked && went_on.objects == 0) << "they have been counted";
+        EXPECT_EQ(r.app(server).responding->ready.size() - r.app(server).responding->ready_head, waiting);
+        r.give_back();
+    }
     r.run(server, disp_tx);
     r.run(server, nic_tx);
     EXPECT_EQ(r.taken_off(client).size(), 8u);
+}
+
+// However often a response has to wait: for mbufs, for room in the ring, in place or not.
+TEST(stages, a_server_counts_each_request_once_under_back_pressure) {
+    for (const char *response_mbuf : {"request", "new"})
+        for (const int response : {86, 4000}) {
+            json plan = with("/endpoints/1/response_mbuf", response_mbuf);
+            plan["endpoints"][server]["ring_size"] = 4;
+            plan["workloads"][0]["response_bytes"] = response;
+            rig r(plan);
+            r.hoard(server, 4);
+            std::vector<byte_vector> requests;
+            for (uint32_t slot = 0; slot < 32; slot++) requests.push_back(r.request(slot, 1));
+            r.deliver(server, requests);
+            uint64_t objects = 0, unmoved = 0;
+            for (int i = 0; i < 200; i++) {
+                for (const auto kind : {nic_rx, disp_rx}) r.run(server, kind);
+                const call_result result = r.run(server, app_rx);
+                objects += result.objects;
+                unmoved += result.objects == 0 && result.worked;
+                if (i % 3 == 0)
+                    for (const auto kind : {disp_tx, nic_tx}) r.run(server, kind);
+                r.taken_off(client);
+            }
+            EXPECT_EQ(objects, 32u) << response_mbuf << response;
+            EXPECT_EQ(r.stats(server, app_rx).unmoved_calls, unmoved);
+            EXPECT_GT(unmoved + (response == 86 && std::string(response_mbuf) == "request"), 0u);
+        }
 }
 
 TEST(stages, a_pool_exhausted_mid_burst_loses_nothing) {
@@ -309,6 +386,25 @@ TEST(stages, lost_segments_are_superseded_by_the_next_generation) {
     EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{
                                    {"superseded", 2}, {"stale_segment", 1}, {"duplicate_segment", 2}}));
     EXPECT_EQ(r.taken_off(client).size(), 1u);  // slot 1 stays incomplete: the ledger finds it at "requests"
+}
+
+// The stamp of another worker may lie behind the burst's.
+TEST(stages, a_latency_below_zero_is_counted) {
+    rig r(rig_plan());
+    stage &sends = r.at(client, app_tx), &receives = r.at(client, app_rx);
+    constexpr uint64_t sent = 1'000'000;
+    for (const uint64_t received : {sent - 1, sent}) {
+        r.f.signals.sending = true;
+        sends.run(sends.role, {sends.current, sent});
+        r.f.signals.sending = false;
+        for (const auto kind : {disp_tx, nic_tx}) r.run(client, kind);
+        r.loop(server);
+        for (const auto kind : {nic_rx, disp_rx}) r.run(client, kind);
+        receives.run(receives.role, {receives.current, received});
+        EXPECT_EQ(receives.current->negative_latency, 32u);
+    }
+    EXPECT_EQ(receives.current->responses, 64u);
+    EXPECT_EQ(receives.current->latency->sent.counts[0], 64u);
 }
 
 TEST(stages, malformed_requests_are_dropped_with_a_reason) {

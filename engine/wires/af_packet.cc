@@ -108,6 +108,7 @@ WT_WIRE(af_packet) = {
               .needs = needs,
               .mbufs = {.tx = 1}},
     .open = open_af_packet,
+    .node = [](const wire_values &values) { return node_of_interface(values.text("interface")); },
 };
 
 }  // namespace wt

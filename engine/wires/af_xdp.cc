@@ -181,6 +181,7 @@ WT_WIRE(af_xdp) = {
               .needs = needs,
               .mbufs = {.fixed = kept_in_rings, .rx = 1}},
     .open = open_af_xdp,
+    .node = [](const wire_values &values) { return node_of_interface(values.text("interface")); },
     .start = start_af_xdp,
 };
 

@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 
 #include "core/refusal.h"
 
@@ -42,6 +43,12 @@ unsigned check_interface(const packet_socket &socket, const std::string &name, c
                           std::to_string(e.mtu),
                       "ip link set dev " + name + " mtu " + std::to_string(e.mtu));
     return index;
+}
+
+int node_of_interface(const std::string &name, const std::string &sysfs) {
+    std::ifstream file(sysfs + "/class/net/" + name + "/device/numa_node");
+    int node;
+    return file >> node ? node : -1;
 }
 
 void take_all_frames(const packet_socket &socket, const std::string &name, unsigned index) {

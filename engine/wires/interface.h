@@ -31,6 +31,10 @@ struct interface_query {
 // command that mends it. Returns its index.
 unsigned check_interface(const packet_socket &socket, const std::string &name, const endpoint_plan &e);
 
+// The NUMA node of the NIC behind an interface, -1 where there is none. `sysfs`: where the kernel's tree is
+// mounted.
+int node_of_interface(const std::string &name, const std::string &sysfs = "/sys");
+
 // Frames to any MAC come in while the socket lives: unlike a flag of the interface, that ends with a process
 // that is killed.
 void take_all_frames(const packet_socket &socket, const std::string &name, unsigned index);

@@ -73,6 +73,12 @@ std::vector<port> open_pci(std::span<const wire_end> ends) {
     return {made};
 }
 
+int node_of_pci(const wire_values &values) {
+    uint16_t id;
+    return rte_eth_dev_get_port_by_name(values.text("pci").c_str(), &id) == 0 ? rte_eth_dev_socket_id(id)
+                                                                              : SOCKET_ID_ANY;
+}
+
 void ask_for_offloads(port &made, const std::vector<std::string> &asked, const rte_eth_dev_info &info,
                       rte_eth_conf &conf) {
     std::vector<std::string> given, denied;
@@ -180,6 +186,7 @@ WT_WIRE(pci) = {
               .needs = needs,
               .mbufs = {.rx = 1, .tx = 1}},  // its receive queue keeps one in each descriptor
     .open = open_pci,
+    .node = node_of_pci,
     .configure = configure_pci,
     .start = start_pci,
     .await_link = await_nic,

@@ -34,6 +34,12 @@ const wire &wire_named(const std::string &name) {
     throw refusal(no_such_wire(name), "`windtunnel wires` lists them");
 }
 
+int node_of_device(const endpoint_plan &e) {
+    const wire &w = wire_of(e);
+    if (w.node == nullptr) return -1;
+    return w.node({std::string(w.about.name) + " wire", w.about, e.port.options});
+}
+
 void check_wires() {
     std::set<std::string> names;
     for (const wire *w : all_wires()) {

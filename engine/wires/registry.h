@@ -20,6 +20,10 @@ std::string no_such_wire(const std::string &name);
 const wire &wire_named(const std::string &name);
 inline const wire &wire_of(const endpoint_plan &e) { return wire_named(e.port.wire); }
 
+// The NUMA node of the device behind an endpoint's port, before it is opened; -1: there is none, or its node
+// is not known. After EAL's start.
+int node_of_device(const endpoint_plan &e);
+
 // The words of its flags, as they stand in --wires; in a plan "timed" comes behind them where an option's
 // value says so.
 std::vector<std::string> traits_of(const wt_wire &about);

@@ -35,6 +35,10 @@ struct wire {
     // together.
     std::vector<port> (*open)(std::span<const wire_end> ends);
 
+    // The NUMA node of the device behind an end, before it is opened; -1: not known. Without it there is no
+    // device.
+    int (*node)(const wire_values &values) = nullptr;
+
     // Of an ethdev: what is asked of the driver before rte_eth_dev_configure, with notes of what it gives.
     void (*configure)(port &made, const wire_end &end, const rte_eth_dev_info &info,
                       rte_eth_conf &conf) = nullptr;

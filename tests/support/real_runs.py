@@ -117,7 +117,7 @@ def _assert_messages(ledger: MessageLedger, windows: list) -> None:
     of_workload = [window for window in windows if window.workload == ledger.workload]
     assert ledger.missing == 0 and ledger.sent == ledger.responses + ledger.lost + ledger.in_flight
     assert ledger.offered == ledger.sent + ledger.unsent
-    for what in ("offered", "sent", "responses", "lost", "late", "duplicates"):
+    for what in ("offered", "sent", "responses", "lost", "late", "duplicates", "negative_latency"):
         assert sum(getattr(window, what) for window in of_workload) == getattr(ledger, what), what
     assert of_workload[-1].in_flight == ledger.in_flight
     assert sum(window.latency.total for window in of_workload) == ledger.responses

@@ -242,6 +242,11 @@ class PortWindow(Line):
     doorbells: Annotated[int | None, Counted("writes")] = Field(
         description="tail writes that announce what is sent; null where the driver has none, or it is not known when it writes"
     )
+    link_down_ns: Annotated[int | None, Counted("ns")] = Field(
+        None,
+        description="time in which the port's link was down, at either end up to 100 ms too long: it is looked at every 100 ms and at the "
+        "end of the window. More than 0 excludes the window",
+    )
 
 
 class WorkloadWindow(Line):
@@ -267,6 +272,11 @@ class WorkloadWindow(Line):
     )
     duplicates: Annotated[int, Counted("responses", openmetrics="duplicate_responses")] = Field(
         description="responses to a message that already had one"
+    )
+    negative_latency: Annotated[int | None, Counted("responses", openmetrics="negative_latency_responses")] = Field(
+        None,
+        description="responses whose burst's stamp lies before that of their request, which another worker took; their latency is "
+        "recorded as 0",
     )
     in_flight: Annotated[int, Level("messages", "workload_in_flight_messages")] = Field(
         description="messages in flight at the end of the window"
@@ -367,7 +377,7 @@ class Window(Line):
     type: Literal["window"]
     index: int
     phase: Literal["hello", "warmup", "measure", "variant", "settle", "drain"] = Field(
-        description="hello: until the other host was met, on two hosts only; variant: measured, with another variant than the first; "
+        description="hello: until the peer was met, by ARP or by the hello of two hosts; variant: measured, with another variant than the first; "
         "settle: after a change of the variant, in no metric"
     )
     variant: int | None = Field(None, description="position among the variants of the plan; null: it has none")
@@ -421,6 +431,9 @@ class MessageLedger(Line):
     lost: int
     late: int
     duplicates: int
+    negative_latency: int | None = Field(
+        None, description="responses whose stamp lies before that of their request; null: written before 0.6"
+    )
     in_flight: int
     missing: int
 

@@ -208,7 +208,8 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
 
 
 def _port_row(members: list[PortWindow], duration_s: float) -> PortRow:
-    total = {field: _sum(members, field) for field in PortWindow.model_fields if field not in ("endpoint", "doorbells")}
+    apart = ("endpoint", "doorbells", "link_down_ns")
+    total = {field: _sum(members, field) for field in PortWindow.model_fields if field not in apart}
     doorbells = _sum_or_none(members, "doorbells")
     return PortRow(
         endpoint=members[0].endpoint,
@@ -232,6 +233,7 @@ def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float
         workload=name,
         loop="open" if paced else "closed",
         **counts,
+        negative_latency=_sum_or_none(members, "negative_latency"),
         unsent=members[-1].unsent,
         in_flight=members[-1].in_flight,
         responses_per_s=ratio(counts["responses"], duration_s),

@@ -9,6 +9,7 @@ History of the record's version:
    relaxed, rejected
 """
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -159,6 +160,7 @@ class Record(Part):
             *(note for engine in self.engines if engine.ready for note in engine.ready.notes),
             *(pacing for engine in self.engines if (pacing := _pacing(engine))),
             *(recording for engine in self.engines if (recording := _recording(engine))),
+            *(words for engine in self.engines for words in _negative_latencies(engine)),
         ]
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
 
@@ -185,6 +187,17 @@ def _recording(engine: EngineRecord) -> str | None:
         return f"{sent.name} in the run directory: {result.recorded:,} frames, {missed}"
     received = f"{sent.stem}-received{sent.suffix}: {result.recorded_received:,} frames received"
     return f"{sent.name} in the run directory: {result.recorded:,} frames sent, {received}, {missed}"
+
+
+def _negative_latencies(engine: EngineRecord) -> Iterator[str]:
+    """Responses that seem to have come before their requests left, in words, of each workload that has some."""
+    for ledger in engine.result.messages if engine.result else ():
+        if ledger.negative_latency:
+            name = engine.plan.workloads[ledger.workload].name
+            yield (
+                f"{ledger.negative_latency:,} of {ledger.responses:,} responses of {name} have a stamp before that of their request, which "
+                "another worker took: their latency counts as 0"
+            )
 
 
 def _pacing(engine: EngineRecord) -> str | None:

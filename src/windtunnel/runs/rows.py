@@ -214,6 +214,8 @@ class WorkloadRow:
     lost: int
     late: int
     duplicates: int
+    negative_latency: int | None
+    """Responses with a stamp before that of their request: their latency counts as 0. None: not counted by that release."""
     unsent: int
     in_flight: int
     responses_per_s: float | None

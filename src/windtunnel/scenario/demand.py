@@ -20,6 +20,10 @@ MAX_POOL = bounds(PoolSize)[1]
 CACHE_FLUSH = 1.5
 """A worker's cache is flushed at one and a half times its size (rte_mempool's CACHE_FLUSHTHRESH_MULTIPLIER)."""
 SMALLEST_FRAME_BYTES, LINK_FRAMING_BYTES = 60, 24
+EARLY = 8
+"""Packets that `nic_rx` receives without room, a queue, to know whether one waits (`most_early` in engine/stages/port_queue.h)."""
+WAITING = 1
+"""Packets of `disp_rx` that wait for room in the ring of one application."""
 HELD_BACK = bounds(ReorderDepth)[1]
 """Packets that the wire's faults hold back at once, a queue."""
 
@@ -109,8 +113,9 @@ def _descriptors(scenario: Scenario, topology: Topology) -> int:
 
 
 def _bursts(topology: Topology) -> int:
-    """One full burst in the hands of each stage."""
-    return sum(getattr(topology.keys.batch, stage) for stage, _ in topology.stages)
+    """One full burst in the hands of each stage, and what a dispatcher keeps without room to hand it on."""
+    bursts: int = sum(getattr(topology.keys.batch, stage) for stage, _ in topology.stages)
+    return bursts + len(topology.dispatchers) * (min(EARLY, topology.keys.batch.nic_rx) + WAITING)
 
 
 def _held_by_faults(scenario: Scenario, topology: Topology) -> int:

@@ -68,6 +68,28 @@ def test_an_engine_without_a_window_makes_the_run_invalid():
     assert excluded_windows.windows_check(of_both, marks[:1], Limits(max_excluded_windows=0.5)).state == "good"
 
 
+def test_a_window_without_a_link_is_excluded():
+    engine, windows = finished()
+    port = windows[-1].ports[0].model_copy(update={"link_down_ns": SPAN // 4})
+    windows[-1] = windows[-1].model_copy(update={"ports": [port, *windows[-1].ports[1:]]})
+    found = judged(engine, windows)
+    (mark,) = found.excluded
+    assert mark.window == windows[-1].index
+    assert mark.reasons == [f"the link of the {port.endpoint} was down for 25% of the window"]
+    assert found.reasons == []
+
+
+def test_a_run_without_a_link_is_invalid_and_says_what_to_look_at():
+    engine, windows = finished()
+    windows = [
+        w.model_copy(update={"ports": [p.model_copy(update={"link_down_ns": 3 * SPAN}) for p in w.ports]})
+        for w in windows
+    ]
+    found = judged(engine, windows)
+    assert all("was down for 100% of the window" in reason for mark in found.excluded for reason in mark.reasons)
+    assert any("see to its cable and its other end" in reason for reason in found.reasons)
+
+
 def test_a_window_with_steal_is_excluded():
     engine, windows = finished()
     windows[-1] = changed(windows[-1], steal_ns=SPAN // 5)

@@ -52,6 +52,23 @@ def test_a_run_survives_the_round_trip(tmp_path):
     assert again.record.all_notes() == ["a note", "net_ring moves mbufs: no byte is copied on the wire"]
 
 
+def test_a_note_says_how_many_latencies_were_below_zero(tmp_path):
+    writer, _ = begin(tmp_path / "run")
+    [engine] = writer.finish(Verdict(True)).record.engines
+    [ledger] = engine.result.messages
+    for count, words in (
+        (0, []),
+        (7, [f"7 of {ledger.responses:,} responses of {engine.plan.workloads[0].name} have"]),
+    ):
+        messages = [ledger.model_copy(update={"negative_latency": count})]
+        result = engine.result.model_copy(update={"messages": messages})
+        record = load(tmp_path / "run").record.model_copy(
+            update={"engines": [engine.model_copy(update={"result": result})]}
+        )
+        notes = [note for note in record.all_notes() if "stamp" in note]
+        assert [note[: len(word)] for note, word in zip(notes, words, strict=True)] == words
+
+
 def test_windows_keep_the_text_of_the_engine(tmp_path):
     _, finished = begin(tmp_path / "run")
     first = (tmp_path / "run" / "windows.jsonl").read_text().splitlines()[0]

@@ -1,6 +1,6 @@
 """Validity of a run: `validate` checks its windows, and excludes those that may not count.
 
-excluded_windows   windows with preemption, steal, a stopped process or a slower clock
+excluded_windows   windows with preemption, steal, a stopped process, a slower clock or no link
 preempting         which programs ran on the workers' CPUs
 host_states        where the workers' CPUs were: metrics are of one state of the host
 steady             steps and trends in a series of windows, and the interval of its mean

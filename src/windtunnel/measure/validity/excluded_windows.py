@@ -1,10 +1,10 @@
-"""Windows that do not count: a worker or the thread of a copier was preempted, the hypervisor took its CPU (steal), the process was stopped, or the CPU ran at a
-lower clock."""
+"""Windows that do not count: a worker or the thread of a copier was preempted, the hypervisor took its CPU (steal), the process was stopped, the CPU ran at a
+lower clock, or a port had no link."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from windtunnel.engine.lines import CopierThread, Window, WorkerWindow
+from windtunnel.engine.lines import CopierThread, PortWindow, Window, WorkerWindow
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import WINDOWS, Check, ExcludedWindow
 from windtunnel.scenario.validity_keys import Validity as Limits
@@ -12,6 +12,7 @@ from windtunnel.scenario.validity_keys import Validity as Limits
 LATE_NS = 10_000_000
 """By so much the end of a window may be late in any case: the engine's main thread, which ends it, waits for its turn on a CPU that
 workers fill."""
+LINK = "the link"
 
 
 def lengths(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> dict[str, list[int]]:
@@ -36,6 +37,7 @@ def excluded(
             span = window.end_ns - window.start_ns
             reasons = list(_stopped(span, length, limits))
             reasons += [r for thread in _threads(window) for r in _lost(thread, span, limits)]
+            reasons += [r for port in window.ports for r in _unlinked(port, span)]
             reasons += [r for worker in window.workers for r in _slower(worker, usual[worker.worker], limits)]
             if reasons:
                 found.append(ExcludedWindow(engine=name, window=window.index, reasons=reasons))
@@ -57,6 +59,8 @@ def windows_check(
         limit, none = f", the limit is {limits.max_excluded_windows:.0%}", f": none is left of {', '.join(without)}"
         words += limit if share > limits.max_excluded_windows else none
         remedy = "; stop other programs on these CPUs, or raise validity.max_preempted or validity.max_excluded_windows"
+        if any(reason.startswith(LINK) for each in found for reason in each.reasons):
+            remedy = "; a link was down: see to its cable and its other end" + remedy
     return Check(
         name=WINDOWS,
         state="bad" if bad else "good",
@@ -92,6 +96,12 @@ def _lost(thread: WorkerWindow | CopierThread, span_ns: int, limits: Limits) -> 
         # The kernel books a wait when it ends: it may have begun windows ago, and be longer than this one.
         if ns is not None and min(ns, span_ns) > limits.max_preempted * span_ns:
             yield f"{what} on CPU {thread.cpu}{who} for {min(ns, span_ns) / span_ns:.0%} of the window"
+
+
+def _unlinked(port: PortWindow, span_ns: int) -> Iterator[str]:
+    """Packets were lost that no data plane could have received, or the other end sent none."""
+    if port.link_down_ns:
+        yield f"{LINK} of the {port.endpoint} was down for {min(port.link_down_ns, span_ns) / span_ns:.0%} of the window"
 
 
 def _slower(worker: WorkerWindow, usual_ticks: float | None, limits: Limits) -> Iterator[str]:

@@ -27,7 +27,7 @@ def validate(
     Of a run with variants that is the first one. Windows of the others are excluded by the same rules, each variant's among themselves,
     and in the headline's state.
 
-    Windows with preemption, steal or a slower clock are excluded first, then those of another host state than the headline's, then
+    Windows with preemption, steal, a slower clock or no link are excluded first, then those of another host state than the headline's, then
     those before the run settled. The other checks use the windows that are left. If too few are, only what does not depend on them is
     checked: the clock, the host's state over all windows, and what is emulated.
     """
@@ -70,7 +70,7 @@ def validate(
 def _taken_by_host(
     engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]], limits: Limits
 ) -> list[ExcludedWindow]:
-    """Measured windows with preemption, steal or a slower clock."""
+    """Measured windows with preemption, steal, a slower clock or no link."""
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
     return excluded_windows.excluded(measured, excluded_windows.lengths(engines, measured), limits)
 

@@ -183,10 +183,20 @@ WORKLOADS = (
     ),
     Metric(
         noun="workload",
+        name="negative_latency",
+        unit="responses",
+        formula="stamp of the response before the stamp of its request",
+        error="exact; another worker took the stamp of the request. Their latency is recorded as 0",
+        form="count",
+        better="lower",
+    ),
+    Metric(
+        noun="workload",
         name="in_flight",
         unit="messages",
         formula="in flight at the end of the last measured window",
-        error="exact",
+        error="exact where app_tx and app_rx share a worker, else by what is sent or responded to between the ends of the window on their "
+        "workers; never below 0",
         form="count",
     ),
 )

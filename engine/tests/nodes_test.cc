@@ -1,0 +1,149 @@
+// Where memory belongs on machines of several NUMA nodes, which are made up here. Starts EAL on ordinary
+// memory.
+#include <gtest/gtest.h>
+#include <linux/mempolicy.h>
+#include <rte_malloc.h>
+#include <rte_memory.h>
+#include <sys/syscall.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "host/cpu_node.h"
+#include "stages_rig.h"
+#include "wires/interface.h"
+
+namespace wt::test {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+// CPUs 0 to 3 on node 0, the others on node 1.
+int node_of(int cpu) { return cpu / 4; }
+int no_device(const endpoint_plan &) { return -1; }
+int servers_device(const endpoint_plan &e) { return e.side == side::server ? 1 : -1; }
+
+// A plan whose workers have these CPUs; the stages of both sides are dealt out to them in turn.
+plan plan_on(const std::vector<int> &cpus) {
+    json p = rig_plan(), workers = json::array();
+    const json stages = p["workers"][0]["stages"];
+    for (size_t w = 0; w < cpus.size(); w++)
+        workers.push_back({{"lcore", w + 1}, {"cpu", cpus[w]}, {"stages", json::array()}});
+    for (size_t i = 0; i < stages.size(); i++) workers[i % cpus.size()]["stages"].push_back(stages[i]);
+    p["workers"] = workers;
+    return read_plan(p.dump());
+}
+
+TEST(nodes, an_endpoint_is_where_its_device_is_else_where_most_of_its_stages_run) {
+    const node_topology without{2, node_of, no_device}, with{2, node_of, servers_device};
+    EXPECT_EQ(home_node(plan_on({0}), server, without), 0);
+    EXPECT_EQ(home_node(plan_on({0}), server, with), 1);
+    EXPECT_EQ(home_node(plan_on({0}), client, with), 0);
+    EXPECT_EQ(home_node(plan_on({0, 5, 6}), client, without), 1);
+    EXPECT_EQ(home_node(plan_on({5, 0}), client, without), 1) << "as many: the first worker's";
+}
+
+TEST(nodes, what_is_not_known_is_left_to_eal) {
+    const node_topology unknown{2, [](int) { return -1; }, no_device};
+    EXPECT_EQ(home_node(plan_on({0, 1}), client, unknown), SOCKET_ID_ANY);
+    EXPECT_EQ(ring_node(plan_on({0, 1}), {client, stage_kind::app_rx, 0}, unknown), SOCKET_ID_ANY);
+}
+
+TEST(nodes, a_ring_is_where_its_device_is_else_where_it_is_emptied) {
+    const plan p =
+        plan_on({0, 5});  // nic_rx, app_rx, disp_tx on the first, disp_rx, app_tx, nic_tx on the second
+    const node_topology without{2, node_of, no_device}, with{2, node_of, servers_device},
+        one{1, node_of, no_device};
+    EXPECT_EQ(ring_node(p, {client, stage_kind::app_rx, 0}, without), 0);
+    EXPECT_EQ(ring_node(p, {client, stage_kind::disp_rx, 0}, without), 1);
+    EXPECT_EQ(ring_node(p, {server, stage_kind::nic_rx, 0}, with), 1);
+    EXPECT_EQ(ring_node(p, {client, stage_kind::disp_rx, 0}, one), SOCKET_ID_ANY) << "there is no other node";
+    EXPECT_EQ(ring_node(p, {server, stage_kind::app_tx, 0}, without), SOCKET_ID_ANY)
+        << "no worker takes there";
+}
+
+// A node of EAL's beside those of the machine: memory of the test's own.
+int second_node() {
+    static const int node = [] {
+        constexpr size_t bytes = 16 << 20, page = 4096;
+        void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        EXPECT_EQ(rte_malloc_heap_create("second node"), 0);
+        EXPECT_EQ(rte_malloc_heap_memory_add("second node", memory, bytes, nullptr, bytes / page, page), 0);
+        return rte_malloc_heap_get_socket("second node");
+    }();
+    return node;
+}
+
+struct opened_run {
+    int fd = memfd_create("lines", 0);
+    plan p = plan_on({0, 5});
+    tsc_clock clock = clock_start(1e9);
+    line_writer lines{fd};
+    run_state f{p, lines, clock};
+    ~opened_run() { close(fd); }
+};
+
+// Everything that is opened is asked for on the node that was found.
+TEST(nodes, pools_descriptors_and_rings_are_asked_for_there) {
+    opened_run r;
+    run_state &f = r.f;
+    f.nodes = {2, [](int) { return 0; },
+               [](const endpoint_plan &e) { return e.side == side::server ? second_node() : -1; }};
+    open_pools(f);
+    EXPECT_TRUE(f.notes.empty());
+    EXPECT_EQ(f.pools[client]->socket_id, 0);
+    EXPECT_EQ(f.pools[server]->socket_id, second_node());
+    f.ports = open_ports(r.p, f.pools);
+    EXPECT_EQ(rte_eth_dev_socket_id(f.ports[server].id), second_node());
+    open_endpoints(f);
+    const auto link_of = [&](size_t e) -> const link & { return *f.endpoints[e].dispatchers[0]->links[0]; };
+    EXPECT_EQ(link_of(server).to_application->node, second_node());
+    EXPECT_EQ(link_of(server).to_dispatcher->node, second_node());
+    EXPECT_EQ(link_of(client).to_application->node, 0);
+    EXPECT_EQ(f.endpoints[server].dispatchers[0]->nic.received->ring->node, second_node());
+}
+
+TEST(nodes, without_memory_there_mbufs_are_elsewhere_and_a_note_says_so) {
+    opened_run r;
+    r.f.nodes = {2, node_of, [](const endpoint_plan &) { return 7; }};
+    open_pools(r.f);
+    for (const rte_mempool *pool : r.f.pools) EXPECT_EQ(pool->socket_id, SOCKET_ID_ANY);
+    ASSERT_EQ(r.f.notes.size(), 2u);
+    EXPECT_TRUE(r.f.notes[0].starts_with("the mbufs of the client are not on NUMA node 7"));
+}
+
+// The kernel's own word for where the pages of a ring are.
+TEST(nodes, a_ring_is_on_the_node_that_it_asked_for) {
+    const spsc_ring<uint64_t> ring("here", 4096, 0);
+    void *page = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(ring.ring.get()) & -uintptr_t{4096});
+    int status = -1;
+    if (syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &status, 0) != 0)
+        GTEST_SKIP() << "the kernel does not say where pages are: " << std::strerror(errno);
+    EXPECT_TRUE(ring.is_there);
+    EXPECT_EQ(status, 0);
+    const spsc_ring<uint64_t> nowhere("nowhere", 4096, 63);
+    EXPECT_FALSE(nowhere.is_there);
+}
+
+TEST(nodes, are_read_from_the_kernel_s_tree) {
+    char name[] = "/tmp/wt-nodes-XXXXXX";
+    const fs::path root = mkdtemp(name);
+    fs::create_directories(root / "devices/system/cpu/cpu7/node3");
+    fs::create_directories(root / "devices/system/cpu/cpu8/cache");
+    fs::create_directories(root / "class/net/far/device");
+    std::ofstream(root / "class/net/far/device/numa_node") << "1\n";
+    EXPECT_EQ(node_of_cpu(7, root), 3);
+    EXPECT_EQ(node_of_cpu(8, root), -1) << "a kernel without NUMA";
+    EXPECT_EQ(node_of_cpu(9, root), -1);
+    EXPECT_EQ(node_of_interface("far", root), 1);
+    EXPECT_EQ(node_of_interface("veth0", root), -1);
+    fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace wt::test
+
+int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }
