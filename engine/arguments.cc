@@ -80,7 +80,7 @@ arguments read_arguments(int argc, char **argv) {
                                      {"plugin", required_argument, nullptr, 'g'},
                                      {"wires", no_argument, nullptr, 'w'},
                                      {"copiers", no_argument, nullptr, 'y'},
-                                     {"rdma", no_argument, nullptr, 'q'},
+                                     {"rdma", no_argument, nullptr, 'u'},
                                      {"copy-costs", required_argument, nullptr, 'd'},
                                      {"ladder", no_argument, nullptr, 'l'},
                                      {"most", required_argument, nullptr, 'm'},
@@ -107,7 +107,7 @@ arguments read_arguments(int argc, char **argv) {
             case 'g': a.plugin = optarg; break;
             case 'w': a.wires = true; break;
             case 'y': a.copiers = true; break;
-            case 'q': a.rdma = true; break;
+            case 'u': a.rdma = true; break;
             case 'd': a.copy_costs = optarg; break;
             case 'l': a.asks_ladder = true; break;
             case 'm': a.ladder.most_bytes = between(optarg, 1 << 16, size_t{1} << 40); break;
