@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <time.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>

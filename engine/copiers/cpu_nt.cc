@@ -4,6 +4,7 @@
 // misses.
 #include <rte_memcpy.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "copiers/immediate.h"

@@ -1,4 +1,5 @@
 // What the keys of a pipeline of match-action tables mean for one another.
+#include <algorithm>
 #include <numeric>
 
 #include "plan/check.h"

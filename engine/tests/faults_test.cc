@@ -75,7 +75,7 @@ TEST(Faults, EveryPacketIsEitherSentOrLost) {
 }
 
 TEST(Faults, NoPacketIsOvertakenByMoreThanTheDepth) {
-    for (const uint32_t depth : {1u, 3u, 64u}) {
+    for (const uint16_t depth : {1, 3, 64}) {
         wt::faults f = make({.loss = 0, .duplicate = 0, .reorder = 0.2, .reorder_depth = depth});
         packets p(20000);
         const std::vector<size_t> order = execute_run(f, p, 33);

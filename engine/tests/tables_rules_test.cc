@@ -1,4 +1,5 @@
 // Rules from a file and from a generator, and the keys that hit them.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>

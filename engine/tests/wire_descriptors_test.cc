@@ -2,6 +2,7 @@
 // refused by name, and plans are checked against them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <memory>

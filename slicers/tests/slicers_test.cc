@@ -2,6 +2,7 @@
 // No thread is changed.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <fstream>

@@ -4,6 +4,7 @@
 // Half of the inputs come from libFuzzer's own mutations of bytes, half from changes to the document's
 // structure: keys removed, renamed, doubled, values replaced by others from anywhere in the document or by
 // awkward ones.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <random>

@@ -2,6 +2,7 @@
 // against an open connection and a listening one, beside copies that end later. Whatever comes, the account
 // of bytes holds, and what is copied goes where it was promised while acknowledgements that would empty the
 // buffer wait.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
