@@ -337,12 +337,12 @@ TEST(edges, a_port_that_takes_part_of_a_burst_has_each_frame_recorded_once) {
     plan["endpoints"][server]["port"]["rx_descriptors"] = 2;
     {
         rig r(plan);
-        r.disp(client).nic.record_tx = recorder_open(directory / "r.pcap", 1, SOCKET_ID_ANY);
+        r.disp(client).nic.record_tx = recorder_open(directory / "r.pcap", false, 1, SOCKET_ID_ANY);
         r.run(client, app_tx);
         r.run(client, disp_tx);
         for (int i = 0; i < 16; i++) r.run(client, nic_tx), r.run(client, nic_tx), r.taken_off(server);
         const recorded result = recorder_close(r.disp(client).nic.record_tx);
-        EXPECT_EQ(result.frames, 32u);
+        EXPECT_EQ(result.sent, 32u);
         EXPECT_EQ(result.missed, 0u);
     }
     std::filesystem::remove_all(directory);

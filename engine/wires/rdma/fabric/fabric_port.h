@@ -25,7 +25,6 @@ struct fabric_queue_pair {
     fabric_handle<fid_av> addresses;  // unconnected types: the peer's
     fabric_channel channel;
     queue_state state = queue_state::idle;
-    bool peer_seen = false;  // at the step before: its memory is complete by now
 };
 
 class fabric_port final : public rdma_port {
