@@ -95,8 +95,8 @@ static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
     lines.phase("opening ports");
     f.ports = open_ports(p, f.pools);
     if (p.record)
-        f.record = recorder_open(*p.record, p.endpoints.size() == 1, clock.ns_per_tick,
-                                 f.pools[0]->socket_id);
+        f.record =
+            recorder_open(*p.record, p.endpoints.size() == 1, clock.ns_per_tick, f.pools[0]->socket_id);
     if (p.trace)
         f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
     open_endpoints(f);

@@ -94,7 +94,7 @@ install_packages() {
     mapfile -t packages < <(missing "$1")
     ((${#packages[@]} == 0)) ||
         refuse "still not there, or too old: ${packages[*]}" \
-            "setup/packages says what is looked for; Debian 12, 13 and sid have it all"
+            "setup/packages says what is looked for; Debian 12 and 13 have it all"
 }
 
 # make_venv run|test: `run` has what every command needs, `test` adds what the tests import and serves `run` as well

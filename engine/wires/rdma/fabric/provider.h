@@ -51,9 +51,9 @@ fabric_handle<fi_info> fabric_offer_at(const rdma_setup &setup, const fabric_add
 // because its own may still be taken by a connection that has just ended. Throws refusal.
 fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue);
 
-// Whether an unconnected peer can be named to the provider. One by name must have its memory first, and all of
-// it: shm of libfabric 1.17 maps a peer once, when it is named, and crashes in a poll when one greets whose
-// memory was not there or not complete (smr_progress_connreq).
+// Whether an unconnected peer can be named to the provider. One by name must have its memory first, and all
+// of it: shm of libfabric 1.17 maps a peer once, when it is named, and crashes in a poll when one greets
+// whose memory was not there or not complete (smr_progress_connreq).
 bool can_be_named(const std::string &provider, const fabric_address &peer);
 
 // Gives an endpoint this address, where the provider would make up a name of its own. Before it is enabled.
