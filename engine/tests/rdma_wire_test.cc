@@ -2,8 +2,12 @@
 // no device.
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <tuple>
 
@@ -12,6 +16,7 @@
 #include "eal_main.h"
 #include "valid_plan.h"
 #include "wires/port.h"
+#include "wires/rdma/fabric/provider.h"
 #include "wires/rdma/fabric/trial.h"
 #include "wires/rdma/posted.h"
 #include "wires/rdma/rdma.h"
@@ -544,6 +549,23 @@ TEST(Posted, PlacesAreFreedInAnyOrderAndInOne) {
     rte_pktmbuf_free_bulk(m.data(), 2);
     EXPECT_EQ(rte_mempool_avail_count(pool), 63u);
     rte_mempool_free(pool);
+}
+
+TEST(RdmaNames, APeerOnShmIsNamedOnceItsMemoryHasBeenThereForAWhile) {
+    using namespace std::chrono_literals;
+    const auto port = static_cast<uint16_t>(getpid());
+    const fabric_address peer = fabric_address_of("shm", 0x7f090909, port, 0);
+    const std::filesystem::path memory = "/dev/shm/windtunnel-127.9.9.9-" + std::to_string(port);
+    EXPECT_FALSE(can_be_named("shm", peer));
+    std::ofstream(memory).put(0);
+    EXPECT_FALSE(can_be_named("shm", peer));
+    std::filesystem::last_write_time(memory, std::filesystem::file_time_type::clock::now() - 1s);
+    EXPECT_TRUE(can_be_named("shm", peer));
+    std::filesystem::remove(memory);
+}
+
+TEST(RdmaNames, APeerWithAnAddressCanBeNamedAtOnce) {
+    EXPECT_TRUE(can_be_named("udp", fabric_address_of("udp", 0x7f000001, 17000, 0)));
 }
 
 }  // namespace
