@@ -53,6 +53,7 @@ for present in (
     "gcc",
     "dpdk-testpmd",
     "tshark",
+    "fi_pingpong",
     "ethtool",
     "ip",
     "ping",

@@ -155,7 +155,7 @@ int main(int count, char **words) {
         wt::client::run(words[1], lines);
         return 0;
     } catch (const std::exception &e) {
-        lines.error(wt::refusal(e.what()));
+        lines.write({{"type", "error"}, {"message", e.what()}, {"remedy", nullptr}});
         return 2;
     }
 }

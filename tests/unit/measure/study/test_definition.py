@@ -226,7 +226,7 @@ def test_constraints_keep_matching_points(widths, limit):
         (
             '[[factor]]\nkey = "client.mempool.size"\nvalues = [4096, 4]\n',
             5,
-            "size: client: the traffic can hold 5054 mbufs, the pool has 4096",
+            "size: client: the traffic can hold 5063 mbufs, the pool has 4096",
         ),
     ],
 )
