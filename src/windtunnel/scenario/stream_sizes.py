@@ -8,13 +8,15 @@ IP_TCP_HEADER_BYTES = 40
 _KIB, _MIB = 1 << 10, 1 << 20
 _OF_MESSAGES_NS = 50_000
 _LEAST_CALL = 64 * _KIB
-_WRITES_IN_BUFFER, _LEAST_BUFFER, _MOST_BUFFER = 4, 256 * _KIB, 8 * _MIB
+_LEAST_BUFFER = 256 * _KIB
+_MOST_BUFFER = 4 * _MIB
+"""A larger one does not stay in the caches: bench/README.md has what that costs."""
 
 
 def send_buffer_bytes(stream: Stream) -> int:
     if stream.send_buffer is not None:
         return stream.send_buffer
-    return max(_LEAST_BUFFER, min(_WRITES_IN_BUFFER * stream.write, _MOST_BUFFER))
+    return max(_LEAST_BUFFER, min(4 * stream.write, _MOST_BUFFER), 2 * stream.write)
 
 
 def receive_buffer_bytes(stream: Stream) -> int:

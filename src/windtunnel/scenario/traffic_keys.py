@@ -98,7 +98,7 @@ class Stream(Table):
         "1MiB", validate_default=True, description="size of a write, a multiple of 64 bytes; it counts as a message"
     )
     send_buffer: Annotated[int, within("size", StreamBuffer)] | None = Field(
-        None, description="bytes written and not acknowledged; default: four writes, 256 KiB to 8 MiB"
+        None, description="bytes written and not acknowledged; default: four writes, 256 KiB to 4 MiB, but at least two"
     )
     receive_buffer: Annotated[int, within("size", StreamBuffer)] | None = Field(
         None, description="bytes received and not read; default: the size of the send buffer"
