@@ -45,7 +45,8 @@ def test_a_stream_is_planned_with_its_sizes_and_copies(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("write", "buffer"), [("4KiB", 256 << 10), ("64KiB", 256 << 10), ("1MiB", 4 << 20), ("2MiB", 4 << 20), ("4MiB", 8 << 20)]
+    ("write", "buffer"),
+    [("4KiB", 256 << 10), ("64KiB", 256 << 10), ("1MiB", 4 << 20), ("2MiB", 4 << 20), ("4MiB", 8 << 20)],
 )
 def test_a_send_buffer_has_four_writes_within_bounds_and_at_least_two(write, buffer):
     stream = Stream(write=write)
