@@ -1,9 +1,18 @@
 // How a drain knows that nothing is under way any more. Providers do not tell.
 #pragma once
 
+#include <time.h>
+
 #include <cstdint>
 
 namespace wt {
+
+// The clock of a wait.
+inline uint64_t monotonic_ns() {
+    timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
+}
 
 // How long nothing must arrive, and how long that is waited for.
 constexpr uint64_t quiet_ns = 20'000'000, longest_drain_ns = 2'000'000'000;

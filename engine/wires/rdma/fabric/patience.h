@@ -1,17 +1,9 @@
 // Waiting for what a provider does while it is polled.
 #pragma once
 
-#include <time.h>
-
-#include <cstdint>
+#include "wires/rdma/quiet.h"
 
 namespace wt {
-
-inline uint64_t monotonic_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-}
 
 // Calls `done` until it says so, for so long and at least so many times: a host may stop this thread. Returns
 // whether it has said so.

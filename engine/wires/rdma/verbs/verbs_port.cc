@@ -2,7 +2,6 @@
 #include "wires/rdma/verbs/verbs_port.h"
 
 #include <rte_mbuf.h>
-#include <time.h>
 
 #include <cstring>
 
@@ -13,12 +12,6 @@ namespace wt {
 namespace {
 
 constexpr uint16_t drain_burst = 64;
-
-uint64_t monotonic_ns() {
-    timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<uint64_t>(t.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(t.tv_nsec);
-}
 
 uint32_t free_received(verbs_channel &c) {
     rte_mbuf *burst[drain_burst];
