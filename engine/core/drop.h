@@ -10,6 +10,10 @@ namespace wt {
 #define WT_DROP_REASONS(X)                                                                      \
     X(runt)          /* shorter than its headers, or than its IP length */                      \
     X(chained)       /* a frame that the driver spread over several mbufs */                    \
+    X(untagged)      /* without a tag, on an endpoint in a VLAN */                              \
+    X(tagged)        /* with one, on an endpoint in none */                                     \
+    X(other_vlan)    /* another VLAN's, or one tag of a provider (IEEE 802.1ad) */              \
+    X(double_tagged) /* a VLAN in a VLAN */                                                     \
     X(not_ipv4)      /* an ethertype that is not supported */                                   \
     X(bad_ip_header) /* invalid version, header length or total length */                       \
     X(bad_ip_checksum)                                                                          \

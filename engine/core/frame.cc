@@ -7,6 +7,7 @@
 
 #include "core/checksum.h"
 #include "core/frame_write.h"
+#include "core/vlan.h"
 
 namespace wt {
 namespace {
@@ -22,6 +23,12 @@ constexpr uint16_t fragment_mask = RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_
 bool same_mac(const uint8_t *at, const mac_address &mac) {
     return load<uint32_t>(at) == load<uint32_t>(mac.bytes) &&
            load<uint16_t>(at + 4) == load<uint16_t>(mac.bytes + 4);
+}
+
+// Of a frame with an ethertype that is neither IPv4's nor ARP's.
+drop why_not_ipv4(const uint8_t *frame, uint32_t bytes) {
+    constexpr drop by_tags[] = {drop::not_ipv4, drop::tagged, drop::double_tagged};
+    return by_tags[vlan_tags_in(frame, bytes)];
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_addre
     const auto type = load<uint16_t>(frame + offset::type);
     if (unlikely(type != RTE_BE16(RTE_ETHER_TYPE_IPV4))) {
         constexpr mac_address broadcast = {{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
-        if (type != RTE_BE16(RTE_ETHER_TYPE_ARP)) return dropped(drop::not_ipv4);
+        if (type != RTE_BE16(RTE_ETHER_TYPE_ARP)) return dropped(why_not_ipv4(frame, bytes));
         if (!same_mac(frame, us.mac) && !same_mac(frame, broadcast)) return dropped(drop::not_for_us);
         return parse_result::control;
     }

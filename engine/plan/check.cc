@@ -13,6 +13,7 @@
 #include "core/message.h"
 #include "core/refusal.h"
 #include "core/source.h"
+#include "core/vlan.h"
 
 namespace wt {
 
@@ -72,7 +73,7 @@ void check_udp_ports(const std::string &path, uint16_t first, uint16_t queues) {
 
 // Every frame lies in one mbuf, and every segment has a number.
 void check_room(const std::string &path, const endpoint_plan &e, const plan &p) {
-    const uint32_t frame = frame_header_bytes - ip_udp_header_bytes + e.mtu,
+    const uint32_t frame = frame_header_bytes - ip_udp_header_bytes + e.mtu + (e.vlan ? vlan_tag_bytes : 0),
                    needed = RTE_PKTMBUF_HEADROOM + frame;
     if (e.pool.data_room_bytes < needed)
         refuse_plan(path + ".pool.data_room_bytes", std::to_string(e.pool.data_room_bytes) +

@@ -1,6 +1,7 @@
 // From the plan's dispatchers to what disp_* and nic_* work with.
 #include <algorithm>
 
+#include "core/vlan.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
 #include "run/streams.h"
@@ -101,6 +102,7 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.nic.queue = plan.queue;
         d.control.framed = !has(*e.port->wire, WT_WIRE_UNFRAMED);
         d.nic.untold_bytes = d.control.framed ? 0 : frame_header_bytes;
+        if (ep.vlan) d.nic.tag = vlan_tag_of(ep.vlan->id, ep.vlan->priority);
         d.nic.transport = e.port->queue;
         if (d.nic.transport != nullptr) d.nic.channel = e.port->channels[plan.queue];
         d.workload = static_cast<uint8_t>(plan.workload);

@@ -41,8 +41,10 @@ static stage_function function_of(const stage_of &place, const endpoint &e) {
             if (!framed) return disp_tx_unframed;
             return client ? disp_tx_client : disp_tx_server;
         case stage_kind::disp_rx: return framed ? disp_rx : disp_rx_unframed;
-        case stage_kind::nic_tx: return nic_tx;
-        case stage_kind::nic_rx: return e.port->paced ? nic_rx_paced : nic_rx;
+        case stage_kind::nic_tx: return e.plan->vlan ? nic_tx_in_vlan : nic_tx;
+        case stage_kind::nic_rx:
+            if (e.port->paced) return nic_rx_paced;
+            return e.plan->vlan ? nic_rx_in_vlan : nic_rx;
     }
     __builtin_unreachable();
 }

@@ -5,6 +5,7 @@
 
 #include "core/packet.h"
 #include "core/plain_frame.h"
+#include "core/vlan.h"
 #include "stages/dispatcher_control.h"
 #include "stages/stages.h"
 
@@ -236,6 +237,11 @@ uint32_t apply_verdicts(dispatcher &d, rte_mbuf **packets, uint32_t count, uint6
     return passed;
 }
 
+// A handler may use all headroom that it sees.
+void keep_room_for_tags(wt_packet *views, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) views[i].headroom -= vlan_tag_bytes;
+}
+
 // Calls the packet handler. The packets that it passes are in d.passed; returns how many they are.
 uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                         const stage_call &call) {
@@ -243,6 +249,7 @@ uint32_t handle_packets(dispatcher &d, rte_mbuf **packets, uint32_t count, retur
     uint64_t bytes;
     count = build_views(d, packets, count, &bytes, call);
     if (unlikely(count == 0)) return 0;
+    if (unlikely(d.nic.tag != 0)) keep_room_for_tags(views, count);
     d.packet_handler->packet(d.packet_state, views, count);
     if (unlikely(d.packet_handler->flags & WT_MOVES_DATA)) bytes = write_back(packets, views, count);
     return apply_verdicts(d, packets, count, bytes, back, call);

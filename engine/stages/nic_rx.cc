@@ -3,6 +3,7 @@
 
 #include "stages/port_queue.h"
 #include "stages/stages.h"
+#include "stages/tagging.h"
 
 namespace wt {
 
@@ -22,6 +23,7 @@ __rte_noinline static call_result receive_early(port_queue &q, const stage_call 
         if (e.count == 0) return {0};
         e.head = 0;
         count_received(q, e.packets.data(), e.count, call);
+        if (q.tag != 0) e.count = take_tags(q, e.packets.data(), e.count, call);
     }
     return {0, for_ring};
 }
@@ -36,8 +38,8 @@ __rte_noinline static call_result hand_over_early(port_queue &q, rte_mbuf **to, 
     return {count};
 }
 
-call_result nic_rx(void *role, const stage_call &call) {
-    port_queue &q = *static_cast<port_queue *>(role);
+template <bool in_vlan>
+static inline call_result receive(port_queue &q, const stage_call &call) {
     uint32_t room;
     rte_mbuf **packets = handover_room(*q.received, &room);
     if (unlikely(room == 0)) return receive_early(q, call);
@@ -46,8 +48,16 @@ call_result nic_rx(void *role, const stage_call &call) {
     if (count == 0) return {0};
 
     count_received(q, packets, count, call);
-    handover_put(*q.received, count);
+    handover_put(*q.received, in_vlan ? take_tags(q, packets, count, call) : count);
     return {count};
+}
+
+call_result nic_rx(void *role, const stage_call &call) {
+    return receive<false>(*static_cast<port_queue *>(role), call);
+}
+
+call_result nic_rx_in_vlan(void *role, const stage_call &call) {
+    return receive<true>(*static_cast<port_queue *>(role), call);
 }
 
 }  // namespace wt

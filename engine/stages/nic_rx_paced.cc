@@ -6,6 +6,7 @@
 #include "core/packet.h"
 #include "stages/port_queue.h"
 #include "stages/stages.h"
+#include "stages/tagging.h"
 
 namespace wt {
 
@@ -38,7 +39,7 @@ call_result nic_rx_paced(void *role, const stage_call &call) {
     call.stats->bursts++;
     if (unlikely(q.record_rx != nullptr))
         recorder_take(q.record_rx, packets, count, now, direction::received);
-    handover_put(*q.received, count);
+    handover_put(*q.received, q.tag != 0 ? take_tags(q, packets, count, call) : count);
     return {count};
 }
 

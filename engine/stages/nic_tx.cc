@@ -1,6 +1,7 @@
 // nic_tx: posts a burst to the port's queue. Emulated faults and the emulated link act here.
 #include "stages/port_queue.h"
 #include "stages/stages.h"
+#include "stages/tagging.h"
 
 namespace wt {
 
@@ -26,13 +27,20 @@ static inline uint32_t post(port_queue &q, rte_mbuf **packets, uint32_t count, c
     return sent;
 }
 
-static inline uint32_t post_from(port_queue &q, handover &from, uint32_t most, const stage_call &call,
-                                 bool *waiting) {
+// `tagged`: how many of the packets that wait have their tag.
+template <bool in_vlan>
+static inline uint32_t post_from(port_queue &q, handover &from, uint32_t most, uint32_t &tagged,
+                                 const stage_call &call, bool *waiting) {
     uint32_t count;
     rte_mbuf **packets = handover_peek(from, most, &count);
     if (count == 0) return 0;
     *waiting = true;
+    if (in_vlan && count > tagged) {
+        add_tags(q, packets + tagged, count - tagged, call);
+        tagged = count;
+    }
     const uint32_t sent = post(q, packets, count, call);
+    if (in_vlan) tagged -= sent;
     handover_consume(from, sent);
     return sent;
 }
@@ -46,6 +54,7 @@ static uint32_t through_faults(port_queue &q, rte_mbuf **out, uint32_t *passed_o
     for (handover *from : {q.replies.get(), q.sending.get()}) {
         if (from == nullptr) continue;
         rte_mbuf **packets = handover_peek(*from, q.batch_tx - taken, &count);
+        if (q.tag != 0) add_tags(q, packets, count, call);
         if (f == nullptr)
             std::copy_n(packets, count, out + passed), passed += count;
         else if (count > 0)
@@ -96,18 +105,27 @@ __rte_noinline static uint32_t post_emulated(port_queue &q, const stage_call &ca
     return q.link_ahead != nullptr ? sent : std::max(taken, std::min(sent, q.batch_tx));
 }
 
-call_result nic_tx(void *role, const stage_call &call) {
-    port_queue &q = *static_cast<port_queue *>(role);
+template <bool in_vlan>
+static inline call_result transmit(port_queue &q, const stage_call &call) {
     bool waiting = false;
     uint32_t sent = 0;
     if (unlikely(q.is_emulated)) {
         sent = post_emulated(q, call, &waiting);
     } else {
-        if (q.replies) sent = post_from(q, *q.replies, q.batch_tx, call, &waiting);
-        if (sent < q.batch_tx) sent += post_from(q, *q.sending, q.batch_tx - sent, call, &waiting);
+        if (q.replies) sent = post_from<in_vlan>(q, *q.replies, q.batch_tx, q.tagged_replies, call, &waiting);
+        if (sent < q.batch_tx)
+            sent += post_from<in_vlan>(q, *q.sending, q.batch_tx - sent, q.tagged_sending, call, &waiting);
     }
     if (unlikely(waiting && sent == 0)) return {0, for_port};
     return {sent};
+}
+
+call_result nic_tx(void *role, const stage_call &call) {
+    return transmit<false>(*static_cast<port_queue *>(role), call);
+}
+
+call_result nic_tx_in_vlan(void *role, const stage_call &call) {
+    return transmit<true>(*static_cast<port_queue *>(role), call);
 }
 
 }  // namespace wt

@@ -46,6 +46,7 @@ struct port_queue {
     void *channel = nullptr;               // of a transport: this queue's
     uint32_t untold_bytes = 0;  // of an mbuf that do not travel: the headers' place on a wire without frames
     uint32_t batch_rx, batch_tx;  // of nic_rx, nic_tx
+    uint32_t tag = 0;             // of the endpoint's VLAN, as it stands in a frame; 0: it is in none
     rte_mempool *pool;
 
     std::unique_ptr<handover> received;   // nic_rx -> disp_rx
@@ -62,6 +63,7 @@ struct port_queue {
     line_vector<rte_mbuf *> wire_burst;    // packets behind the emulation, on their way to the port
     uint32_t wire_head = 0, wire_count = 0;
     rte_mbuf *recorded_ahead = nullptr;  // already recorded, but the port has had no room for it yet
+    uint32_t tagged_replies = 0, tagged_sending = 0;  // with a tag already, but likewise
 };
 
 // An ethdev's call stays inline. Another transport's is an indirect one, for what are microseconds there.

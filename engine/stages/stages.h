@@ -32,7 +32,9 @@ call_result disp_rx_unframed(void *role, const stage_call &call);  // likewise
 // Role: port_queue.
 call_result nic_tx(void *role, const stage_call &call);
 call_result nic_rx(void *role, const stage_call &call);
-call_result nic_rx_paced(void *role, const stage_call &call);  // plays a capture at its own times
+call_result nic_tx_in_vlan(void *role, const stage_call &call);  // tags what it sends
+call_result nic_rx_in_vlan(void *role, const stage_call &call);  // takes tags off
+call_result nic_rx_paced(void *role, const stage_call &call);    // plays a capture at its own times
 
 // Prepares the views of a server application that responds in place. Called once, before the workers start.
 void prepare_in_place(application &a);

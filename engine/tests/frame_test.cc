@@ -229,7 +229,11 @@ TEST(FrameParse, EtherTypes) {
     put_big16(frame, 12, 0x86dd);
     EXPECT_EQ(dropped_for(frame), "not_ipv4");
     put_big16(frame, 12, 0x8100);
-    EXPECT_EQ(dropped_for(frame), "not_ipv4") << "VLAN tags are not supported";
+    EXPECT_EQ(dropped_for(frame), "tagged");
+    put_big16(frame, 16, 0x88a8);
+    EXPECT_EQ(dropped_for(frame), "double_tagged");
+    EXPECT_EQ(dropped_for(byte_vector(frame.begin(), frame.begin() + 17)), "tagged")
+        << "cut behind the first";
     put_big16(frame, 12, 0x0806);
     EXPECT_EQ(dropped_for(frame), "control");
     std::fill_n(frame.begin(), 6, uint8_t{0xff});

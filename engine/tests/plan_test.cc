@@ -73,6 +73,8 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(client.peer_mac->bytes[5], 0x02);
     EXPECT_EQ(client.udp_port, 4000);
     EXPECT_EQ(client.mtu, 1500);
+    EXPECT_EQ(client.vlan->id, 100);
+    EXPECT_EQ(client.vlan->priority, 5);
     EXPECT_EQ(client.pool.size, 2047u);
     EXPECT_EQ(client.pool.ops, wt::pool_ops::ring_mp_mc);
     EXPECT_EQ(client.port.wire, "ring");
@@ -128,11 +130,11 @@ TEST(Plan, ReadsEveryKey) {
 
 TEST(Plan, NullableKeysMayBeNull) {
     for (const char *where :
-         {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/peer_mac", "/endpoints/1/peer_udp_port",
-          "/endpoints/0/port/rx_free_thresh", "/endpoints/0/port/tx_free_thresh",
-          "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/faults", "/workloads/0/handler",
-          "/workloads/0/pipeline", "/workloads/0/pipeline/change_cpu", "/record", "/trace", "/raw_latency",
-          "/variants", "/variants/variants/1/inflight"})
+         {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/vlan", "/endpoints/0/peer_mac",
+          "/endpoints/1/peer_udp_port", "/endpoints/0/port/rx_free_thresh",
+          "/endpoints/0/port/tx_free_thresh", "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/faults",
+          "/workloads/0/handler", "/workloads/0/pipeline", "/workloads/0/pipeline/change_cpu", "/record",
+          "/trace", "/raw_latency", "/variants", "/variants/variants/1/inflight"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
 
@@ -450,8 +452,8 @@ TEST(Plan, RefusesPlansThatCannotRun) {
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/udp_port", 65535), "no port for each"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_udp_port", 65535), "no port for each"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/1/mtu", 1400), "both ends"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/data_room_bytes", 1641), "below the 1642"));
-    EXPECT_EQ(refusal_with("/endpoints/0/pool/data_room_bytes", 1642), "");
+    EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/data_room_bytes", 1645), "below the 1646"));
+    EXPECT_EQ(refusal_with("/endpoints/0/pool/data_room_bytes", 1646), "") << "with a tag";
     EXPECT_TRUE(contains(refusal_with("/endpoints/1/applications/0/dispatchers", {0}), "no application"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/1/side", "client"), "a second client"));
     EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_ip", nullptr), "a client needs it"));

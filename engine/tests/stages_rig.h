@@ -37,6 +37,7 @@ inline nlohmann::json rig_plan() {
         json &e = p["endpoints"][endpoint];
         e["applications"][0]["dispatchers"] = {0};
         e["dispatchers"].erase(1);
+        e["vlan"] = nullptr;
         e["pool"].update({{"size", 511}, {"cache", 0}});
         e["port"].update({{"options", json::object()},
                           {"queues", 1},

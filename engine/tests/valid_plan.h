@@ -26,6 +26,7 @@ inline nlohmann::json valid_endpoint(const char *side) {
         {"udp_port", 4000},
         {"peer_udp_port", 4000},
         {"mtu", 1500},
+        {"vlan", {{"id", 100}, {"priority", 5}}},
         {"pool", {{"size", 2047}, {"cache", 64}, {"ops", "ring_mp_mc"}, {"data_room_bytes", 2176}}},
         {"port",
          {{"wire", "ring"},

@@ -46,6 +46,11 @@ verdict slow_parse(std::span<const uint8_t> f, const local_address &us) {
         const bool to_all = std::all_of(f.begin(), f.begin() + 6, [](uint8_t b) { return b == 0xff; });
         return to_us || to_all ? verdict{parse_result::control} : dropped(drop::not_for_us);
     }
+    const auto begins_tag = [&](size_t at) {
+        const uint32_t type = f.size() >= at + 2 ? big16(f, at) : 0;
+        return type == 0x8100 || type == 0x88a8 || type == 0x9100;
+    };
+    if (begins_tag(12)) return dropped(begins_tag(16) ? drop::double_tagged : drop::tagged);
     if (big16(f, 12) != 0x0800) return dropped(drop::not_ipv4);
     if (!to_us) return dropped(drop::not_for_us);
     if (f.size() < 34) return dropped(drop::runt);

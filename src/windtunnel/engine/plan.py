@@ -75,6 +75,8 @@ from windtunnel.engine.plan_values import (
     Time,
     Trait,
     UdpPort,
+    VlanId,
+    VlanPriority,
     cpp,
     struct,
 )
@@ -178,6 +180,13 @@ class Dispatcher(Part):
     queue: Queue = Field(description="queue of the port")
 
 
+class Vlan(Part):
+    """The VLAN of an endpoint (IEEE 802.1Q): what it sends has this tag, and nothing else is received."""
+
+    id: VlanId
+    priority: VlanPriority = Field(description="of what it sends (IEEE 802.1p); any is received")
+
+
 class Endpoint(Part):
     side: Annotated[Side, cpp("side")]
     ip: Ip
@@ -189,6 +198,7 @@ class Endpoint(Part):
     udp_port: UdpPort = Field(description="of queue 0; queue q listens on udp_port + q")
     peer_udp_port: UdpPort | None
     mtu: Mtu
+    vlan: Vlan | None = Field(None, description="null: frames without a tag")
     pool: Pool
     port: Port
     batch: Batch

@@ -20,6 +20,10 @@ SIDES: tuple[Side, ...] = ("server", "client")
 REFUSED = "refused_hello"
 """Reason for dropping a hello that does not fit this run; the server has responded to each."""
 FOREIGN = (
+    "untagged",
+    "tagged",
+    "other_vlan",
+    "double_tagged",
     "not_ipv4",
     "not_for_us",
     "arp_not_for_us",

@@ -58,6 +58,9 @@ def _peers(scenario: Scenario, topology: Topology, client: Client, server: Serve
     if client.mtu != server.mtu:
         what = f"client.mtu is {client.mtu}, server.mtu {server.mtu}"
         raise Refusal(("client", "mtu"), what, "the same on both sides of a wire")
+    if client.vlan != server.vlan and not has(scenario, "foreign_peer"):
+        what = f"client.vlan is {client.vlan or 'none'}, server.vlan {server.vlan or 'none'}"
+        raise Refusal(("client", "vlan"), what, "the same on both sides of a wire without a switch")
     for key in ("ip", "mac"):
         if getattr(client, key) != getattr(server, key):
             continue

@@ -10,7 +10,8 @@ from windtunnel.engine.plan import Variants
 from windtunnel.engine.plan_values import PoolSize, ReorderDepth, bounds
 from windtunnel.scenario import wires
 from windtunnel.scenario.copies import pending_mbufs, refers_to_source
-from windtunnel.scenario.keys import Scenario, Server
+from windtunnel.scenario.frames import SMALLEST_FRAME_BYTES, tag_bytes
+from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.stream_sizes import segments_of_write
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments, topologies
@@ -19,7 +20,7 @@ from windtunnel.scenario.variants import widened
 MAX_POOL = bounds(PoolSize)[1]
 CACHE_FLUSH = 1.5
 """A worker's cache is flushed at one and a half times its size (rte_mempool's CACHE_FLUSHTHRESH_MULTIPLIER)."""
-SMALLEST_FRAME_BYTES, LINK_FRAMING_BYTES = 60, 24
+LINK_FRAMING_BYTES = 24
 EARLY = 8
 """Packets that `nic_rx` receives without room, a queue, to know whether one waits (`most_early` in engine/stages/port_queue.h)."""
 WAITING = 1
@@ -64,7 +65,7 @@ def demand(
         "copies": pending_mbufs(scenario, topology),
         "faults": _held_by_faults(scenario, topology),
     }
-    mbufs["link"] = min(_held_by_link(scenario), mbufs["in flight"])
+    mbufs["link"] = min(_held_by_link(scenario, keys), mbufs["in flight"])
     need = sum(mbufs.values())
     given = keys.mempool.size
     size = min((1 << need.bit_length()) - 1, MAX_POOL) if given == "auto" else given
@@ -127,12 +128,12 @@ def _held_by_faults(scenario: Scenario, topology: Topology) -> int:
     return len(topology.dispatchers) * (held + copies)
 
 
-def _held_by_link(scenario: Scenario) -> int:
+def _held_by_link(scenario: Scenario, keys: Client | Server) -> int:
     """Packets of messages that were given up while they were on the link; never more than may be in flight at once."""
     link = scenario.wire.link
     if link is None:
         return 0
-    smallest_bits = 8 * (SMALLEST_FRAME_BYTES + LINK_FRAMING_BYTES)
+    smallest_bits = 8 * (SMALLEST_FRAME_BYTES + tag_bytes(keys) + LINK_FRAMING_BYTES)
     under_way = link.delay * link.rate / 1e9 / smallest_bits if link.rate else MAX_POOL
     return link.queue + int(under_way) if link.delay or link.rate else 0
 

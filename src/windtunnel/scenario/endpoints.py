@@ -30,6 +30,7 @@ def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket
         udp_port=keys.port,
         peer_udp_port=peer_port,
         mtu=keys.mtu,
+        vlan=plans.Vlan(id=keys.vlan, priority=keys.vlan_priority) if keys.vlan else None,
         pool=plans.Pool(
             size=pool_size,
             cache=keys.mempool.cache,

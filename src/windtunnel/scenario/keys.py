@@ -31,6 +31,8 @@ from windtunnel.engine.plan_values import (
     SampleEvery,
     Threshold,
     UdpPort,
+    VlanId,
+    VlanPriority,
 )
 from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
 from windtunnel.scenario.refusal import Source
@@ -156,6 +158,12 @@ class Endpoint(OptionTable):
     )
     port: UdpPort = Field(9000, description="UDP port of queue 0; queue q has port + q")
     mtu: Mtu = Field(1500, description="bytes of an IP packet; the same on both sides")
+    vlan: VlanId | None = Field(
+        None,
+        description="VLAN of the endpoint: all that it sends has this tag (IEEE 802.1Q), what has none or another is dropped by name; "
+        "default: frames without a tag",
+    )
+    vlan_priority: VlanPriority = Field(0, description="priority in the tag of what it sends (IEEE 802.1p)")
     batch: Batch = Field(default_factory=Batch, description="burst sizes of the stages")
     mempool: Mempool = Field(default_factory=Mempool, description="packet buffers")
     ring_size: RingSize = Field(

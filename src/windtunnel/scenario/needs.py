@@ -10,6 +10,7 @@ from windtunnel.engine.plan_values import Side
 from windtunnel.engine.query import WireNeed
 from windtunnel.errors import UserError
 from windtunnel.scenario.capture import Capture, look_into
+from windtunnel.scenario.frames import tag_bytes
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.nics import check_nics
@@ -103,11 +104,12 @@ def replayed(scenario: Scenario) -> Capture | None:
         return None
     where = ("wire", option.name)
     capture = look_into(scenario.source.file.parent / str(value(scenario, option.name)), where)
-    if capture.longest > scenario.server.mtu + ETHERNET_HEADER_BYTES:
+    around_ip = ETHERNET_HEADER_BYTES + tag_bytes(scenario.server)
+    if capture.longest > scenario.server.mtu + around_ip:
         raise Refusal(
             where,
             f"a frame of {capture.longest} bytes is longer than the MTU of {scenario.server.mtu} allows",
-            f"server.mtu = {capture.longest - ETHERNET_HEADER_BYTES}, if that is at most 9000",
+            f"server.mtu = {capture.longest - around_ip}, if that is at most 9000",
         )
     return capture
 

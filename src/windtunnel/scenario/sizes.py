@@ -9,16 +9,14 @@ from pathlib import Path as File
 from windtunnel.engine import plan as plans
 from windtunnel.engine.plan_values import MAX_MESSAGE_BYTES, MESSAGE_HEADER_BYTES
 from windtunnel.errors import UserError
-from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.frames import around_ip_bytes, ip_udp_header_bytes
+from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.traffic_keys import Sizes
 from windtunnel.text_file import read_text
 
 GENOME = dict(zip("abcdefghij", (64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000, 16000), strict=True))
 """RFC 6985's table. Its z is the MTU; its capital letters are the user's own."""
-FRAME_OVERHEAD_BYTES = 14 + 20 + 8 + 4
-"""Ethernet, IPv4 and UDP headers, FCS."""
-IP_FRAME_BYTES = 14 + 4
 MAX_SIZES = 65536
 MAX_FILE_BYTES = 16 << 20
 LINES = "lines of a size in bytes and, if it is not 1, its weight: 86 0.7"
@@ -41,7 +39,7 @@ def plan_sizes(scenario: Scenario, index: int, key: str) -> plans.Sizes | None:
     here: Path = ("workload", index, f"{key}_sizes")
     _check_keys(sizes, here)
     if sizes.distribution == "imix":
-        return _sequence(_genome(sizes, _mtu(scenario), here))
+        return _sequence(_genome(sizes, scenario.client or scenario.server or Client(), here))
     if sizes.distribution == "file":
         return _weighted(*_file(scenario.source.file.parent / str(sizes.file), here))
     assert sizes.least is not None and sizes.most is not None
@@ -70,13 +68,9 @@ def _check_keys(sizes: Sizes, here: Path) -> None:
         )
 
 
-def _mtu(scenario: Scenario) -> int:
-    keys = scenario.client or scenario.server
-    return keys.mtu if keys else 1500
-
-
-def _genome(sizes: Sizes, mtu: int, here: Path) -> list[int]:
-    known = GENOME | {"z": mtu + IP_FRAME_BYTES} | sizes.custom
+def _genome(sizes: Sizes, keys: Client | Server, here: Path) -> list[int]:
+    mtu, around_ip = keys.mtu, around_ip_bytes(keys)
+    known = GENOME | {"z": mtu + around_ip} | sizes.custom
     for letter in sizes.custom:
         if len(letter) != 1 or not "A" <= letter <= "Z":
             raise Refusal((*here, "custom"), f'custom: "{letter}" is not one capital letter', "as in { A = 90 }")
@@ -90,16 +84,15 @@ def _genome(sizes: Sizes, mtu: int, here: Path) -> list[int]:
                 f'genome: letter {place} is "{letter}", which has no size',
                 f"one of {''.join(known)}; `custom` sets the sizes of capital letters",
             )
-        if known[letter] > mtu + IP_FRAME_BYTES:
+        if known[letter] > mtu + around_ip:
             raise Refusal(
                 (*here, "genome"),
                 f'genome: letter {place}, "{letter}", is a frame of {known[letter]} bytes, and an MTU of {mtu} allows '
-                f"{mtu + IP_FRAME_BYTES}",
-                f"an mtu of {known[letter] - IP_FRAME_BYTES}"
-                if known[letter] - IP_FRAME_BYTES <= 9000
-                else "a smaller one",
+                f"{mtu + around_ip}",
+                f"an mtu of {known[letter] - around_ip}" if known[letter] - around_ip <= 9000 else "a smaller one",
             )
-    return [known[letter] - FRAME_OVERHEAD_BYTES for letter in genome]
+    headers = around_ip + ip_udp_header_bytes(keys)
+    return [known[letter] - headers for letter in genome]
 
 
 def _zipf(sizes: Sizes, here: Path) -> tuple[tuple[int, ...], tuple[float, ...]]:

@@ -1,0 +1,25 @@
+"""Bytes of an endpoint's frames around what a message has of them."""
+
+from windtunnel.scenario.keys import Client, Server
+
+ETHERNET_BYTES = 14 + 4
+"""Header and frame check sequence."""
+VLAN_TAG_BYTES = 4
+UDP_HEADER_BYTES = 8
+IPV4_HEADER_BYTES = 20
+SMALLEST_FRAME_BYTES = 60
+"""Without the frame check sequence (IEEE 802.3). A tag comes on top."""
+
+
+def around_ip_bytes(keys: Client | Server) -> int:
+    """Of a frame, FCS included, beside its IP packet."""
+    return ETHERNET_BYTES + tag_bytes(keys)
+
+
+def tag_bytes(keys: Client | Server) -> int:
+    return VLAN_TAG_BYTES if keys.vlan else 0
+
+
+def ip_udp_header_bytes(keys: Client | Server) -> int:
+    """What the MTU holds beside the UDP payload."""
+    return IPV4_HEADER_BYTES + UDP_HEADER_BYTES
