@@ -88,7 +88,7 @@ TEST(vlan, emulation_works_on_frames_with_tags) {
     EXPECT_EQ(r.stats(client, disp_tx).tx_bytes + r.stats(client, nic_tx).tx_bytes, bytes);
 }
 
-TEST(vlan, arp_gets_its_answer_in_the_vlan) {
+TEST(vlan, arp_gets_its_response_in_the_vlan) {
     rig r(plan_in_vlan());
     byte_vector frame(frame_min_bytes);
     arp_request_write(frame.data(), r.p.endpoints[client].mac, r.p.endpoints[client].ip,

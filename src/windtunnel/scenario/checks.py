@@ -89,7 +89,7 @@ def _without_frames(scenario: Scenario) -> None:
 
 def _in_vlan(scenario: Scenario, side: Side, keys: Client | Server) -> None:
     if keys.vlan is None:
-        if "vlan_priority" in keys.model_fields_set:
+        if keys.vlan_priority:
             what = f"{side}.vlan_priority has no effect without {side}.vlan"
             raise Refusal((side, "vlan_priority"), what, f"{side}.vlan = 100, or no vlan_priority")
     elif wires.has(scenario, "unframed"):
