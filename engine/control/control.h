@@ -24,9 +24,10 @@ struct peer_resolver {
 
 struct control_plane {
     enum side side;
-    bool framed = true;  // false: a packet begins at its message header, and all control traffic is hellos
+    framing frames = framing::ipv4;  // none: a packet begins at its message header, and all control traffic is hellos
     local_address us;
     uint32_t peer_ip = 0;                   // client
+    ipv6_address peer_ipv6{};               // client, in place of it
     peer_resolver *resolver = nullptr;      // client
     struct handshake *handshake = nullptr;  // null if the peer is not another host
     uint32_t hello_round = 0;               // client: the round in which the last hello was sent
@@ -38,10 +39,12 @@ struct return_burst {
     uint32_t room, count;
 };
 
-// Takes a control frame: one that frame_parse classified as `control`, or a UDP frame for us without IP
-// options and padding whose payload is a hello, or a hello alone on a wire without frames. Its mbuf is freed,
+// Takes a frame that the parser classified as `control`: ARP, neighbour discovery, ICMP. Its mbuf is freed,
 // dropped by name, or appended to `back` as the reply.
 void control_receive(control_plane &c, rte_mbuf *m, return_burst &back, const stage_call &call);
+
+// Likewise a hello: a message for us, without IP options and padding.
+void control_receive_hello(control_plane &c, rte_mbuf *m, return_burst &back, const stage_call &call);
 
 // Whether main has asked for a frame that this dispatcher has not sent yet. Client only.
 inline bool control_has_to_send(const control_plane &c) {

@@ -17,6 +17,8 @@ namespace wt {
     X(not_ipv4)      /* an ethertype that is not supported */                                   \
     X(bad_ip_header) /* invalid version, header length or total length */                       \
     X(bad_ip_checksum)                                                                          \
+    X(not_ipv6)    /* likewise, on an endpoint with an IPv6 address */                          \
+    X(ip_extension) /* IPv6 with an extension header */                                         \
     X(ip_fragment) /* fragments are not reassembled */                                          \
     X(not_udp)                                                                                  \
     X(not_for_us) /* another MAC or IP address */                                               \
@@ -27,6 +29,9 @@ namespace wt {
     X(arp_not_for_us)                                                                           \
     X(bad_arp)                                                                                  \
     X(arp_unasked)        /* a response or an announcement: addresses are fixed at the start */ \
+    X(bad_neighbour)        /* neighbour discovery, IPv6's ARP */                              \
+    X(neighbour_not_for_us) /* asks for another address */                                     \
+    X(neighbour_unasked)    /* an advertisement that nobody asked for */                       \
     X(bad_icmp)           /* checksum, or a type that needs no response */                      \
     X(bad_message_header) /* version or kind is unknown */                                      \
     X(bad_hello)          /* a malformed hello */                                               \

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/drop.h"
+#include "core/ip_address.h"
 
 namespace wt {
 
@@ -12,6 +13,9 @@ constexpr uint32_t frame_header_bytes = 14 + 20 + 8;  // Ethernet, IPv4 without 
 constexpr uint32_t frame_min_bytes = 60;              // IEEE 802.3's 64 without FCS; shorter ones are padded
 constexpr uint32_t ip_udp_header_bytes = 20 + 8;      // what the MTU holds beside the UDP payload
 constexpr uint8_t frame_time_to_live = 64;            // of every frame that we send
+
+// What stands around a message: nothing, or headers of UDP over IPv4 or IPv6. An endpoint has one of them.
+enum class framing : uint8_t { none, ipv4, ipv6 };
 
 struct mac_address {
     uint8_t bytes[6];
@@ -24,12 +28,14 @@ struct local_address {
     uint16_t first_port;  // of queue 0
     uint16_t queues;      // queue q listens on first_port + q
     uint16_t queue;       // the one that this dispatcher polls
+    ipv6_address ipv6{};  // in place of `ip`, where frames are IPv6's
 };
 
 struct flow {
     mac_address source_mac, destination_mac;
     uint32_t source_ip, destination_ip;
     uint16_t source_port, destination_port;
+    ipv6_address source_ipv6{}, destination_ipv6{};  // in place of the IPv4 ones
 };
 
 // From a frame's first byte; what stands behind the IPv4 header stands there in a header without options.

@@ -23,9 +23,9 @@ constexpr uint16_t frame_time_and_udp = RTE_BE16(frame_time_to_live << 8 | IPPRO
 // Headers of one flow for payloads of one length, which the last frame had: the next one is likely to have it
 // too.
 struct frame_template {
-    uint8_t header[frame_header_bytes];  // the UDP checksum is 0
-    uint32_t payload_bytes;
     uint64_t udp_sum;  // of the pseudo-header and the UDP header
+    uint32_t payload_bytes;
+    uint8_t header[frame_header_bytes + 20];  // the UDP checksum is 0; the last 20 are IPv6's (frame_ipv6.h)
 };
 
 frame_template frame_prepare(const flow &f);
@@ -46,7 +46,7 @@ inline void frame_write_udp_checksum(uint8_t *frame, uint64_t udp_sum, uint32_t 
 template <udp_checksum checksum = udp_checksum::whole>
 inline void frame_write(uint8_t *frame, frame_template &t, uint32_t payload_bytes) {
     if (unlikely(payload_bytes != t.payload_bytes)) frame_resize(t, payload_bytes);
-    std::memcpy(frame, t.header, sizeof t.header);
+    std::memcpy(frame, t.header, frame_header_bytes);
     if constexpr (checksum == udp_checksum::whole) frame_write_udp_checksum(frame, t.udp_sum, payload_bytes);
 }
 

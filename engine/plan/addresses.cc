@@ -21,11 +21,17 @@ mac_address read_mac(const json_value &value) {
     return mac;
 }
 
-uint32_t read_ipv4(const json_value &value) {
-    in_addr address;
-    if (inet_pton(AF_INET, value.text().c_str(), &address) != 1)
-        value.refuse(in_quotes(value.text()) + " is not an IPv4 address");
-    return ntohl(address.s_addr);
+ip_address read_ip(const json_value &value) {
+    const std::string given = value.text();
+    ip_address read;
+    in_addr v4;
+    if (inet_pton(AF_INET, given.c_str(), &v4) == 1)
+        read.v4 = ntohl(v4.s_addr);
+    else if (inet_pton(AF_INET6, given.c_str(), read.v6.data()) == 1)
+        read.is_v6 = true;
+    else
+        value.refuse(in_quotes(given) + " is not an IP address");
+    return read;
 }
 
 }  // namespace wt

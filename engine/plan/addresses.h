@@ -7,6 +7,6 @@
 namespace wt {
 
 mac_address read_mac(const json_value &value);  // 02:00:00:00:00:01, in lower case
-uint32_t read_ipv4(const json_value &value);    // host byte order
+ip_address read_ip(const json_value &value);    // of either family
 
 }  // namespace wt

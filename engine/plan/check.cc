@@ -81,7 +81,7 @@ void check_room(const std::string &path, const endpoint_plan &e, const plan &p) 
                                                         " of a frame at this mtu and its headroom");
     for (size_t i = 0; i < p.workloads.size(); i++)
         for (const uint32_t bytes : {p.workloads[i].request_bytes, p.workloads[i].response_bytes})
-            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_header_bytes).segments;
+            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_bytes(e)).segments;
                 segments > max_segments)
                 refuse_plan(at("workloads", i), std::to_string(bytes) + " bytes are " +
                                                     std::to_string(segments) + " segments at the mtu of " +
@@ -104,6 +104,16 @@ void check_chains(const std::string &path, const endpoint_plan &e, const plan &p
                     e.port.wire + " moves mbufs: the receiver would get the source itself");
 }
 
+// IPv6 carries UDP with checksums, in frames.
+void check_ipv6(const std::string &path, const endpoint_plan &e, const plan &p) {
+    if (!e.port.udp_checksum) refuse_plan(path + ".port.udp_checksum", "is false, and IPv6 needs it");
+    if (std::ranges::count(e.port.traits, trait::unframed))
+        refuse_plan(path + ".ip", "is an IPv6 address, on a wire without frames");
+    if (e.peer_ip && !e.peer_ip->is_v6) refuse_plan(path + ".peer_ip", "is no IPv6 address, but ip is one");
+    for (size_t i = 0; i < p.workloads.size(); i++)
+        if (p.workloads[i].stream) refuse_plan(at("workloads", i) + ".stream", "is given, over IPv6");
+}
+
 void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
     check_udp_ports(path + ".udp_port", e.udp_port, e.port.queues);
     if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, e.port.queues);
@@ -117,6 +127,7 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
     check_applications(path, e, p);
     check_dispatchers(path, e, p);
     check_chains(path, e, p);
+    if (e.ip.is_v6) check_ipv6(path, e, p);
 }
 
 void check_sides(const plan &p) {
@@ -124,6 +135,8 @@ void check_sides(const plan &p) {
     if (two && p.endpoints[0].side == p.endpoints[1].side)
         refuse_plan("endpoints[1].side",
                     std::string("a second ") + side_names[static_cast<int>(p.endpoints[1].side)]);
+    if (two && p.endpoints[0].ip.is_v6 != p.endpoints[1].ip.is_v6)
+        refuse_plan("endpoints[1].ip", "is of another family than that of the other endpoint");
     if (two && p.endpoints[0].mtu != p.endpoints[1].mtu)
         refuse_plan("endpoints[1].mtu", "both ends of a wire need the same");
 }
@@ -140,7 +153,7 @@ double messages_of(const load_phase_plan &p) {
 void check_hello(const plan &p) {
     if (!p.hello_wait_ns) return;
     if (p.endpoints.size() != 1) refuse_plan("hello_wait_ns", "is given, but both sides are in this plan");
-    if (p.endpoints[0].mtu < ip_udp_header_bytes + hello_bytes)
+    if (p.endpoints[0].mtu < ip_udp_bytes(p.endpoints[0]) + hello_bytes)
         refuse_plan("endpoints[0].mtu", "a hello does not fit into " + std::to_string(p.endpoints[0].mtu));
 }
 

@@ -38,7 +38,7 @@ noexcept not not_eq nullptr operator or or_eq private protected public register 
 switch template this throw true try typedef typeid typename union unsigned using virtual void volatile while xor xor_eq
 """
 MOST = {"uint8_t": 2**8 - 1, "uint16_t": 2**16 - 1, "uint32_t": 2**32 - 1, "uint64_t": 2**64 - 1, "int": 2**31 - 1}
-FORMATS = {"ipv4": ("uint32_t", "read_ipv4"), "mac": ("mac_address", "read_mac")}
+FORMATS = {"ip": ("ip_address", "read_ip"), "mac": ("mac_address", "read_mac")}
 """Format of a text -> its C++ type, and the function of addresses.h that reads it."""
 
 

@@ -16,7 +16,7 @@ namespace wt {
 namespace {
 
 segmentation shape_of(uint32_t message_bytes, const endpoint_plan &e) {
-    return segmentation_of(message_bytes, e.mtu - ip_udp_header_bytes);
+    return segmentation_of(message_bytes, e.mtu - ip_udp_bytes(e));
 }
 
 // Body bytes that differ, so that a copy or a scan reads real content.
@@ -56,6 +56,7 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
     s.in_request = e.response_mbuf == response_mbuf::request;
     s.in_place = s.in_request && a.request.segments == 1 && a.response.segments == 1;
     s.requests_vary = w.request_sizes.has_value();
+    s.header_bytes_ahead = e.ip.is_v6 ? ipv6_more_bytes : 0;
     s.sizes = sizes_of(f, w.response_sizes, chance::response_sizes, a);
     s.extra_ticks = w.extra_ticks;
     const uint32_t at_once = std::max(1u, a.batch_rx / a.response.segments);

@@ -40,15 +40,19 @@ void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {
 flow flow_of(const endpoint_plan &e, uint16_t queue, const mac_address &peer) {
     return {e.mac,
             peer,
-            e.ip,
-            *e.peer_ip,
+            e.ip.v4,
+            e.peer_ip->v4,
             static_cast<uint16_t>(e.udp_port + queue),
-            static_cast<uint16_t>(*e.peer_udp_port + queue)};
+            static_cast<uint16_t>(*e.peer_udp_port + queue),
+            e.ip.v6,
+            e.peer_ip->v6};
 }
 
 void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &peer) {
-    d.headers.fill(frame_prepare(flow_of(e, d.nic.queue, peer)));
-    frame_resize(d.headers[0], e.mtu - ip_udp_header_bytes);
+    const flow f = flow_of(e, d.nic.queue, peer);
+    d.headers.fill(e.ip.is_v6 ? frame_ipv6_prepare(f) : frame_prepare(f));
+    const uint32_t full = e.mtu - ip_udp_bytes(e);
+    e.ip.is_v6 ? frame_ipv6_resize(d.headers[0], full) : frame_resize(d.headers[0], full);
 }
 
 // `line`: of the emulated link that all dispatchers of the endpoint share; null where there is none.
@@ -88,6 +92,11 @@ void open_pace(const run_state &f, const endpoint &e, dispatcher &d) {
 
 }  // namespace
 
+framing framing_of(const endpoint &e) {
+    if (has(*e.port->wire, WT_WIRE_UNFRAMED)) return framing::none;
+    return e.plan->ip.is_v6 ? framing::ipv6 : framing::ipv4;
+}
+
 void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
     const endpoint_plan &ep = *e.plan;
     const batch_plan batch = largest_batch(f.plan, ep);
@@ -100,8 +109,8 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.index = static_cast<uint16_t>(i);
         d.nic.port = e.port->id;
         d.nic.queue = plan.queue;
-        d.control.framed = !has(*e.port->wire, WT_WIRE_UNFRAMED);
-        d.nic.untold_bytes = d.control.framed ? 0 : frame_header_bytes;
+        d.control.frames = framing_of(e);
+        d.nic.untold_bytes = d.control.frames == framing::none ? frame_header_bytes : 0;
         if (ep.vlan) d.nic.tag = vlan_tag_of(ep.vlan->id, ep.vlan->priority);
         d.nic.transport = e.port->queue;
         if (d.nic.transport != nullptr) d.nic.channel = e.port->channels[plan.queue];
@@ -112,7 +121,7 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.nic.batch_tx = batch.nic_tx;
         d.nic.early.packets.resize(std::min(most_early, d.nic.batch_rx));
         d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
-        d.control.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
+        d.control.us = {ep.mac, ep.ip.v4, ep.udp_port, ep.port.queues, plan.queue, ep.ip.v6};
         d.plain = plain_match_of(d.control.us);
         d.control.handshake = f.handshake.get();
         d.pool = d.nic.pool = e.pool;
@@ -121,7 +130,8 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.views.resize(d.batch_rx);
         if (ep.side == side::client) {
             d.control.resolver = &e.resolver;
-            d.control.peer_ip = *ep.peer_ip;
+            d.control.peer_ip = ep.peer_ip->v4;
+            d.control.peer_ipv6 = ep.peer_ip->v6;
             if (ep.peer_mac) prepare_headers(d, ep, *ep.peer_mac);
         } else if (const auto use = handler_of_dispatcher(f.plan, endpoint_index, i)) {
             d.packet_handler = open_handler(f, *use, &d.packet_state, &d.steps);

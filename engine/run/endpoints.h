@@ -29,6 +29,9 @@ wt_open about_handler(const run_state &f, const handler_use &use);
 // requests. `steps` stays null where the handler names none. Throws handler_refusal.
 const wt_handler *open_handler(run_state &f, const handler_use &use, void **state, handler_steps **steps);
 
+// What stands around the messages of an endpoint.
+framing framing_of(const endpoint &e);
+
 // How many messages one call of app_tx makes, at most: those of many sizes are as many as a batch of packets
 // holds.
 uint32_t messages_at_once(const application &a, bool sizes_vary);

@@ -45,8 +45,8 @@ tcp_settings settings_of(const run_state &f, const stream &s, const application 
     const uint16_t queue = e.dispatchers[e.applications[a.index].dispatchers[0]].queue;
     const bool client = e.side == side::client;
     const stream_plan &plan = *w.stream;
-    return {.ip = e.ip,
-            .peer_ip = client ? *e.peer_ip : 0,
+    return {.ip = e.ip.v4,
+            .peer_ip = client ? e.peer_ip->v4 : 0,
             .port = static_cast<uint16_t>(e.udp_port + queue),
             .peer_port = static_cast<uint16_t>(client ? *e.peer_udp_port + queue : 0),
             .mtu = static_cast<uint16_t>(e.mtu),

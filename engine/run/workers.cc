@@ -32,15 +32,19 @@ static bool has_stream(const stage_of &place, const endpoint &e) {
 }
 
 static stage_function function_of(const stage_of &place, const endpoint &e) {
-    const bool client = e.plan->side == side::client, framed = !has(*e.port->wire, WT_WIRE_UNFRAMED);
+    const bool client = e.plan->side == side::client;
+    const framing frames = framing_of(e);
     if (has_stream(place, e)) return stream_function(place.stage, client);
     switch (place.stage) {
         case stage_kind::app_tx: return app_tx_of(*e.applications[place.index]);
         case stage_kind::app_rx: return app_rx_of(*e.applications[place.index], client);
         case stage_kind::disp_tx:
-            if (!framed) return disp_tx_unframed;
+            if (frames == framing::none) return disp_tx_unframed;
+            if (frames == framing::ipv6) return client ? disp_tx_client_ipv6 : disp_tx_server_ipv6;
             return client ? disp_tx_client : disp_tx_server;
-        case stage_kind::disp_rx: return framed ? disp_rx : disp_rx_unframed;
+        case stage_kind::disp_rx:
+            if (frames == framing::none) return disp_rx_unframed;
+            return frames == framing::ipv6 ? disp_rx_ipv6 : disp_rx;
         case stage_kind::nic_tx: return e.plan->vlan ? nic_tx_in_vlan : nic_tx;
         case stage_kind::nic_rx:
             if (e.port->paced) return nic_rx_paced;

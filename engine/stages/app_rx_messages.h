@@ -85,11 +85,14 @@ static uint32_t take_mbufs(application &a) {
 static void lay_out_response(const application &a, const ready_request &request, rte_mbuf **own,
                              rte_mbuf **&fresh, rte_mbuf **to) {
     const uint8_t *frame = frame_of(own[0]);
-    const uint32_t reused = reused_by(a, request);
+    const uint32_t reused = reused_by(a, request), ahead = a.responding->header_bytes_ahead;
     for (uint32_t i = 0; i < request.response.segments; i++) {
         const bool is_fresh = i >= reused;
         rte_mbuf *m = is_fresh ? *fresh++ : own[i];
-        if (is_fresh) rte_memcpy(frame_of(m), frame, frame_header_bytes);
+        if (is_fresh) {
+            rte_memcpy(frame_of(m), frame, frame_header_bytes);
+            if (unlikely(ahead > 0)) std::memcpy(frame_of(m) - ahead, frame - ahead, ahead);
+        }
         to[i] = m;
     }
 }

@@ -13,24 +13,37 @@ namespace wt {
 
 namespace {
 
+// The UDP payload's bytes of a frame that claims to be a hello, or 0 where it is no frame for us.
+template <framing frames>
+uint32_t hello_payload_bytes(const dispatcher &d, rte_mbuf *m) {
+    if constexpr (frames == framing::ipv4)
+        return plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes);
+    parsed_frame f;
+    drop why;
+    const parse_result result = frame_ipv6_parse(frame_of(m), m->data_len, d.control.us, &f, &why);
+    return result == parse_result::udp && f.payload_bytes >= hello_stable_bytes ? f.payload_bytes : 0;
+}
+
 // Takes the hellos out of a burst, because a packet handler may do anything with a packet. Returns how many
 // packets are left.
+template <framing frames>
 uint32_t take_hellos(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                      const stage_call &call) {
+    constexpr uint32_t more = frames == framing::ipv6 ? ipv6_more_bytes : 0;
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf *m = packets[i];
-        const bool claims = m->data_len >= frame_header_bytes + hello_stable_bytes &&
-                            is_hello(message_of(m)) && m->nb_segs == 1;
-        const uint32_t payload =
-            unlikely(claims) ? plain_payload_bytes(frame_of(m), m->data_len, d.plain, hello_stable_bytes) : 0;
+        const bool claims = m->data_len >= frame_header_bytes + more + hello_stable_bytes &&
+                            is_hello(message_of(m) + more) && m->nb_segs == 1;
+        const uint32_t payload = unlikely(claims) ? hello_payload_bytes<frames>(d, m) : 0;
         if (likely(payload == 0)) {
             packets[left++] = m;
             continue;
         }
         call.stats->rx_bytes += m->pkt_len;
+        m->data_off = static_cast<uint16_t>(m->data_off + more);
         set_length(m, frame_header_bytes + payload);
-        receive_control(d, m, back, call);
+        receive_control<control_receive_hello>(d, m, back, call);
     }
     return left;
 }
@@ -92,21 +105,36 @@ bool receive_frame(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_c
     return true;
 }
 
+// Likewise of IPv6, in one way for all frames.
+bool receive_ipv6(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
+    if (m->nb_segs != 1) return drop_packet(m, drop::chained, call), false;
+    parsed_frame f;
+    drop why;
+    const parse_result result = frame_ipv6_parse(frame_of(m), m->data_len, d.control.us, &f, &why);
+    if (result == parse_result::control) return receive_control(d, m, back, call), false;
+    if (result == parse_result::dropped) return drop_packet(m, why, call), false;
+    if (f.payload_bytes < message_header_bytes && d.workload_has_messages)
+        return drop_packet(m, drop::bad_message_header, call), false;
+    return narrow_from_ipv6(m, f.payload_bytes), true;
+}
+
 // Parses one packet. Returns the link that it goes to; no_link: it was dropped or was a control frame.
 // Without frames there is no header to check: who may send is a matter of the transport.
-template <bool framed>
+template <framing frames>
 uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
-    const uint8_t *const message = message_of(m);
+    const uint8_t *const message = message_of(m) + (frames == framing::ipv6 ? ipv6_more_bytes : 0);
     drop why{};
-    if constexpr (framed) {
+    if constexpr (frames == framing::ipv4) {
         if (!receive_frame(d, m, back, call)) return no_link;
+    } else if constexpr (frames == framing::ipv6) {
+        if (!receive_ipv6(d, m, back, call)) return no_link;
     } else if (unlikely(m->data_len < body_offset)) {
         return drop_packet(m, drop::bad_message_header, call), no_link;
     }
     const uint32_t link = link_of_message(d, message, &why);
     if (likely(link != no_link)) return link;
     if (d.control.handshake != nullptr && why == drop::bad_message_header && is_hello(message))
-        receive_control(d, m, back, call);
+        receive_control<control_receive_hello>(d, m, back, call);
     else
         drop_packet(m, why, call);
     return no_link;
@@ -120,7 +148,7 @@ void hand_on(dispatcher &d, uint32_t link, uint32_t count) {
 }
 
 // Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
-template <bool framed>
+template <framing frames>
 uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                      const stage_call &call) {
     const uint32_t links = static_cast<uint32_t>(d.links.size());
@@ -132,8 +160,8 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(frame_of(packets[i + 4]));
         rte_mbuf *m = packets[i];
-        bytes += framed ? m->pkt_len : bytes_on_wire(d.nic, m);
-        const uint32_t link = receive<framed>(d, m, back, call);
+        bytes += frames != framing::none ? m->pkt_len : bytes_on_wire(d.nic, m);
+        const uint32_t link = receive<frames>(d, m, back, call);
         if (likely(link == 0))
             of_first[first++] = m;
         else if (link != no_link)
@@ -261,26 +289,26 @@ uint32_t room_ahead(const dispatcher &d, uint32_t most) {
     return most;
 }
 
-template <bool framed>
+template <framing frames>
 void dispatch_burst(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                     const stage_call &call) {
-    if (!framed || d.packet_handler == nullptr) {
-        call.stats->rx_bytes += receive_all<framed>(d, packets, count, back, call);
+    if (frames == framing::none || d.packet_handler == nullptr) {
+        call.stats->rx_bytes += receive_all<frames>(d, packets, count, back, call);
         return;
     }
     const uint32_t left =
-        unlikely(d.control.handshake != nullptr) ? take_hellos(d, packets, count, back, call) : count;
+        unlikely(d.control.handshake != nullptr) ? take_hellos<frames>(d, packets, count, back, call) : count;
     const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
-    if (passed > 0) receive_all<framed>(d, d.passed.data(), passed, back, call);
+    if (passed > 0) receive_all<frames>(d, d.passed.data(), passed, back, call);
 }
 
 // Where one application has no room, packets of the others go on: one by one, up to one for a full ring,
 // which waits. Returns how many were taken.
-template <bool framed>
+template <framing frames>
 __rte_noinline uint32_t dispatch_singly(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                                         const stage_call &call) {
     uint32_t taken = 0;
-    while (taken < count && d.waiting == nullptr) dispatch_burst<framed>(d, packets + taken++, 1, back, call);
+    while (taken < count && d.waiting == nullptr) dispatch_burst<frames>(d, packets + taken++, 1, back, call);
     return taken;
 }
 
@@ -291,7 +319,7 @@ bool hand_on_waiting(dispatcher &d) {
     return true;
 }
 
-template <bool framed>
+template <framing frames>
 call_result dispatch_received(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     const bool waited = unlikely(d.waiting != nullptr);
@@ -305,9 +333,9 @@ call_result dispatch_received(void *role, const stage_call &call) {
     if (unlikely(count == 0)) return waited ? went_on(call) : call_result{0, wanted_by(*d.forwards)};
 
     uint32_t taken = room_ahead(d, count);
-    if (likely(taken > 0)) dispatch_burst<framed>(d, packets, taken, back, call);
+    if (likely(taken > 0)) dispatch_burst<frames>(d, packets, taken, back, call);
     if (unlikely(taken < count) && d.links.size() > 1)
-        taken += dispatch_singly<framed>(d, packets + taken, count - taken, back, call);
+        taken += dispatch_singly<frames>(d, packets + taken, count - taken, back, call);
     if (unlikely(taken == 0)) return waited ? went_on(call) : call_result{0, for_ring};
     if (back.count > 0) handover_put(*d.forwards, back.count);
     handover_consume(*d.nic.received, taken);
@@ -316,10 +344,16 @@ call_result dispatch_received(void *role, const stage_call &call) {
 
 }  // namespace
 
-call_result disp_rx(void *role, const stage_call &call) { return dispatch_received<true>(role, call); }
+call_result disp_rx(void *role, const stage_call &call) {
+    return dispatch_received<framing::ipv4>(role, call);
+}
+
+call_result disp_rx_ipv6(void *role, const stage_call &call) {
+    return dispatch_received<framing::ipv6>(role, call);
+}
 
 call_result disp_rx_unframed(void *role, const stage_call &call) {
-    return dispatch_received<false>(role, call);
+    return dispatch_received<framing::none>(role, call);
 }
 
 }  // namespace wt

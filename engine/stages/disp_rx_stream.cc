@@ -40,7 +40,7 @@ void receive_other(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_c
     frame_cut_options(frame_of(m), f);
     set_length(m, frame_header_bytes + f.payload_bytes);
     if (d.control.handshake != nullptr && f.payload_bytes >= hello_stable_bytes && is_hello(message_of(m)))
-        return receive_control(d, m, back, call);
+        return receive_control<control_receive_hello>(d, m, back, call);
     drop_packet(m, drop::no_message_handler, call);
 }
 

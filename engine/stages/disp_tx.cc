@@ -75,6 +75,27 @@ call_result disp_tx_server(void *role, const stage_call &call) {
                                              : send_responses<udp_checksum::none>(d, call);
 }
 
+call_result disp_tx_client_ipv6(void *role, const stage_call &call) {
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    const uint32_t control = send_control(d, call);
+    auto &[full, other] = d.headers;
+    return dispatch(d, control, call, [&](rte_mbuf *m) {
+        const uint32_t payload = m->pkt_len - frame_header_bytes;
+        widen_to_ipv6(m);
+        frame_ipv6_write(frame_of(m), payload == full.payload_bytes ? full : other, payload);
+        return m->pkt_len;
+    });
+}
+
+call_result disp_tx_server_ipv6(void *role, const stage_call &call) {
+    return dispatch(*static_cast<dispatcher *>(role), 0, call, [](rte_mbuf *m) {
+        const uint32_t payload = m->pkt_len - frame_header_bytes;
+        widen_to_ipv6(m);
+        frame_ipv6_turn(frame_of(m), payload);
+        return m->pkt_len;
+    });
+}
+
 // Who receives it is a matter of the transport.
 call_result disp_tx_unframed(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);

@@ -5,10 +5,11 @@
 
 namespace wt {
 
-// ARP, ICMP, or a hello of the other host.
+// ARP, neighbour discovery, ICMP, or a hello of the other host, by the function of control.h.
+template <auto receive = control_receive>
 inline void receive_control(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
     const uint32_t before = back.count;
-    control_receive(d.control, m, back, call);
+    receive(d.control, m, back, call);
     if (back.count > before) count_tx_bytes(d.nic, bytes_on_wire(d.nic, back.to[before]), call);
 }
 

@@ -26,6 +26,9 @@ call_result disp_tx_server(void *role, const stage_call &call);
 call_result disp_rx(void *role, const stage_call &call);
 call_result disp_tx_stream(void *role, const stage_call &call);
 call_result disp_rx_stream(void *role, const stage_call &call);
+call_result disp_tx_client_ipv6(void *role, const stage_call &call);
+call_result disp_tx_server_ipv6(void *role, const stage_call &call);
+call_result disp_rx_ipv6(void *role, const stage_call &call);
 call_result disp_tx_unframed(void *role, const stage_call &call);  // on a wire without frames
 call_result disp_rx_unframed(void *role, const stage_call &call);  // likewise
 

@@ -8,7 +8,7 @@ them as C++ from `schemas/plan.json` when it is built (engine/plan/generate.py).
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Le
@@ -103,9 +103,9 @@ class PowerOfTwo:
         return value
 
 
-def _is_ipv4(text: str) -> bool:
+def _is_ip(text: str) -> bool:
     try:
-        return str(IPv4Address(text)) == text
+        return str(ip_address(text)) == text
     except ValueError:
         return False
 
@@ -128,7 +128,7 @@ Mac = Annotated[
     _checked(lambda text: MAC.fullmatch(text) is not None, "not a MAC address like 02:00:00:00:00:01, in lower case"),
     Field(json_schema_extra={"format": "mac"}),
 ]
-Ip = Annotated[str, _checked(_is_ipv4, "not an IPv4 address"), Field(json_schema_extra={"format": "ipv4"})]
+Ip = Annotated[str, _checked(_is_ip, "not an IP address"), Field(json_schema_extra={"format": "ip"})]
 
 Stage = Literal["app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"]
 STAGES: tuple[Stage, ...] = get_args(Stage)

@@ -1,10 +1,10 @@
 """Checks across keys that need no host. Impossible scenarios are refused with a reason."""
 
-from windtunnel.engine.plan_values import Side
 from windtunnel.scenario import wires
 from windtunnel.scenario.client_checks import check_client
 from windtunnel.scenario.copies import check_copies
-from windtunnel.scenario.keys import Client, Scenario, Server
+from windtunnel.scenario.frame_checks import check_frames
+from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.stream_checks import all_streams, check_stream, check_stream_workers
@@ -87,19 +87,6 @@ def _without_frames(scenario: Scenario) -> None:
             )
 
 
-def _in_vlan(scenario: Scenario, side: Side, keys: Client | Server) -> None:
-    if keys.vlan is None:
-        if keys.vlan_priority:
-            what = f"{side}.vlan_priority has no effect without {side}.vlan"
-            raise Refusal((side, "vlan_priority"), what, f"{side}.vlan = 100, or no vlan_priority")
-    elif wires.has(scenario, "unframed"):
-        raise Refusal(
-            (side, "vlan"),
-            f'a VLAN is a tag of Ethernet frames, and the wire "{scenario.wire.kind}" carries none',
-            "no vlan, or a wire that carries Ethernet frames",
-        )
-
-
 def _emulates(scenario: Scenario) -> bool:
     """Faults and links work on what an endpoint sends. To a peer that is not ours they suit streams alone."""
     return wires.has(scenario, "emulates") or (wires.has(scenario, "foreign_peer") and all_streams(scenario))
@@ -180,8 +167,8 @@ def _workloads(scenario: Scenario) -> None:
 
 def _endpoint(scenario: Scenario, topology: Topology) -> None:
     check_stream_workers(scenario, topology)
+    check_frames(scenario, topology)
     side, keys, wire = topology.side, topology.keys, wires.wire_of(scenario)
-    _in_vlan(scenario, side, keys)
     for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):
         threshold, descriptors = getattr(keys.thresholds, name), getattr(keys, ring)
         if threshold is not None and threshold > descriptors:

@@ -1,11 +1,11 @@
 """Checks of what the client offers: budgets and batches, a peer that fits, rates, messages that can be cut."""
 
 from windtunnel.engine.plan_values import MAX_SEGMENTS, MESSAGE_HEADER_BYTES
+from windtunnel.scenario.frames import ip_udp_header_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import check_load
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import (
-    IP_UDP_HEADER_BYTES,
     Topology,
     endpoint,
     rates,
@@ -91,11 +91,11 @@ def _messages(scenario: Scenario, client: Client) -> None:
     for index, workload in enumerate(scenario.workload):
         for key, size in (("request", request_bytes(scenario, index)), ("response", response_bytes(scenario, index))):
             key = f"{key}_sizes" if getattr(workload, f"{key}_sizes") else key
-            count = segments(size, client.mtu)
+            count = segments(size, client)
             if count > MAX_SEGMENTS:
                 body = -(-(size - MESSAGE_HEADER_BYTES) // MAX_SEGMENTS)
                 raise Refusal(
                     ("workload", index, key),
                     f"{key} of workload {index} needs {count} segments at an MTU of {client.mtu}, at most {MAX_SEGMENTS} are possible",
-                    f"an mtu of at least {body + MESSAGE_HEADER_BYTES + IP_UDP_HEADER_BYTES}",
+                    f"an mtu of at least {body + MESSAGE_HEADER_BYTES + ip_udp_header_bytes(client)}",
                 )

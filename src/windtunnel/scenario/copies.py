@@ -328,7 +328,7 @@ def _pending(scenario: Scenario, topology: Topology, index: int) -> int:
         return 0
     of_client = topology.side == "client"
     batch = topology.keys.batch.app_tx if of_client else topology.keys.batch.app_rx
-    count = segments((request_bytes if of_client else response_bytes)(scenario, index), topology.keys.mtu)
+    count = segments((request_bytes if of_client else response_bytes)(scenario, index), topology.keys)
     varied = of_client and workload.request_sizes is not None
     burst = max(batch, count) if varied else max(1, batch // count) * count
     entries = burst if of_client else burst * MOST_COPIES_OF_A_RESPONSE

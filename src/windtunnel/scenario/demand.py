@@ -87,14 +87,14 @@ def _budgets(scenario: Scenario, variants: Variants | None) -> list[int]:
 
 def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
     """mbufs of this endpoint that one message in flight can hold."""
-    by_copy, mtu = not wires.has(scenario, "moves_mbufs"), topology.keys.mtu
+    by_copy = not wires.has(scenario, "moves_mbufs")
     costs = []
     for index, workload in enumerate(scenario.workload):
         if workload.stream:  # data one way, as many acknowledgements at the most the other way
-            costs.append(segments_of_write(workload.stream, mtu) * (2 if by_copy else 1))
+            costs.append(segments_of_write(workload.stream, topology.keys.mtu) * (2 if by_copy else 1))
             continue
-        request = segments(request_bytes(scenario, index), mtu)
-        response = segments(response_bytes(scenario, index), mtu)
+        request = segments(request_bytes(scenario, index), topology.keys)
+        response = segments(response_bytes(scenario, index), topology.keys)
         if topology.side == "client":
             costs.append(request * (2 if refers_to_source(scenario, index) else 1) + (response if by_copy else 0))
         else:

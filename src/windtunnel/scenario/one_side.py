@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
+from windtunnel.scenario.frames import ip_udp_header_bytes
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Refusal
-from windtunnel.scenario.topology import IP_UDP_HEADER_BYTES, endpoint, two_processes
+from windtunnel.scenario.topology import endpoint, two_processes
 from windtunnel.scenario.wires import named, needed_option, value
 
 HELLO_BYTES = MESSAGE_HEADER_BYTES + 80
@@ -38,11 +39,11 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
                 f"--side {one_side.side}: the file has no [{side}], and both sides read the same file",
                 f"a table [{side}], or a run without --side where the peer is another program",
             )
-        if keys.mtu < HELLO_BYTES + IP_UDP_HEADER_BYTES:
+        if keys.mtu < HELLO_BYTES + ip_udp_header_bytes(keys):
             raise Refusal(
                 (side, "mtu"),
                 f"--side {one_side.side}: the hello of two hosts does not fit an MTU of {keys.mtu}",
-                f"at least {HELLO_BYTES + IP_UDP_HEADER_BYTES}",
+                f"at least {HELLO_BYTES + ip_udp_header_bytes(keys)}",
             )
     if (shared := needed_option(scenario, "shared_socket")) and value(scenario, shared.name) is None:
         raise Refusal(

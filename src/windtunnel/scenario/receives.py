@@ -25,7 +25,7 @@ def few_receives(scenario: Scenario) -> Iterator[str]:
 def _under_way(scenario: Scenario, end: Topology, asking: list[Topology]) -> int:
     size = request_bytes if end.side == "server" else response_bytes
     return sum(
-        application.inflight * segments(size(scenario, application.workload), end.keys.mtu)
+        application.inflight * segments(size(scenario, application.workload), end.keys)
         for side in asking
         for application in side.applications
     )

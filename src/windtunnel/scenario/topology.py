@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from windtunnel.engine.plan import Application, Dispatcher
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side, Stage
+from windtunnel.scenario.frames import ip_udp_header_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server, Workload
 from windtunnel.scenario.sizes import plan_sizes
 from windtunnel.scenario.stream_sizes import writes_in_flight
 from windtunnel.scenario.wires import has
 
 DEFAULT_RESPONSE_BYTES = 86
-IP_UDP_HEADER_BYTES = 28
 
 SERVER_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
 CLIENT_STAGES: tuple[Stage, ...] = ("nic_rx", "disp_rx", "app_rx", "app_tx", "disp_tx", "nic_tx")
@@ -112,9 +112,9 @@ def response_bytes(scenario: Scenario, index: int) -> int:
     return DEFAULT_RESPONSE_BYTES if workload.handler else request_bytes(scenario, index)
 
 
-def segments(message_bytes: int, mtu: int) -> int:
+def segments(message_bytes: int, keys: Client | Server) -> int:
     """Packets of a message: each repeats the message header, and its IP packet holds at most `mtu` bytes."""
-    room = mtu - IP_UDP_HEADER_BYTES - MESSAGE_HEADER_BYTES
+    room = keys.mtu - ip_udp_header_bytes(keys) - MESSAGE_HEADER_BYTES
     return max(1, -(-(message_bytes - MESSAGE_HEADER_BYTES) // room))
 
 

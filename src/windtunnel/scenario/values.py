@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, WithJsonSchema
@@ -25,9 +25,11 @@ def _text(text: str) -> str:
 
 def _ip(text: str) -> str:
     try:
-        address = IPv4Address(text)
+        address = ip_address(text)
     except ValueError:
-        raise ValueError(f'"{text}" is not an IPv4 address') from None
+        raise ValueError(f'"{text}" is not an IP address') from None
+    if isinstance(address, IPv6Address) and (address.scope_id or address.ipv4_mapped):
+        raise ValueError(f'"{text}" is no IPv6 address that a frame can hold')
     if address.is_multicast or address.is_unspecified or address == IPv4Address("255.255.255.255"):
         raise ValueError(f'"{text}" is not the address of one host')
     return str(address)
@@ -89,7 +91,7 @@ class Wanted:
 
 
 Text = Annotated[str, AfterValidator(_text)]
-Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 address")]
+Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 or IPv6 address")]
 Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
 PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
 PciAddress = Annotated[str, AfterValidator(_pci_address), Wanted('a PCI address, as in "0000:02:00.0"')]

@@ -150,9 +150,9 @@ def test_peer_addresses_of_the_client(tmp_path):
 
 
 def test_packets_of_a_message():
-    assert [segments(size, 1500) for size in (16, 22, 1472, 1473, 100_000)] == [1, 1, 1, 2, 69]
-    assert segments(16 + 2 * 1456, 1500) == 2
-    assert segments(17 + 2 * 1456, 1500) == 3
+    assert [segments(size, Client()) for size in (16, 22, 1472, 1473, 100_000)] == [1, 1, 1, 2, 69]
+    assert segments(16 + 2 * 1456, Client()) == 2
+    assert segments(17 + 2 * 1456, Client()) == 3
 
 
 def test_a_recording_goes_into_the_run_directory(tmp_path):

@@ -15,13 +15,13 @@ void fabric_port::listen(fabric_queue_pair &q) {
     });
     check_fabric(provider_, fi_pep_bind(q.listening.get(), &events_->fid, 0), "binding a passive endpoint");
     check_fabric(provider_, unless_taken(q, fi_listen(q.listening.get())),
-                 "listening at " + dotted(plan_.ip));
+                 "listening at " + dotted(plan_.ip.v4));
 }
 
 // A connected client: one attempt. One that fails is told as an event, and the next step tries again.
 void fabric_port::dial(fabric_queue_pair &q) {
     open_queue(q, q.offer.get());
-    const fabric_address to = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
+    const fabric_address to = fabric_address_of(provider_, plan_.peer_ip->v4, *plan_.peer_udp_port, q.index);
     const int error =
         fi_connect(q.channel.endpoint.get(), to.bytes.data(), introduction_.data(), introduction_.size());
     q.state = error == 0 ? queue_state::connecting : queue_state::idle;
@@ -45,7 +45,7 @@ void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
 
 // Unconnected types. A peer over datagrams need not be there yet: what is sent to it before it is, is lost.
 void fabric_port::find_peer(fabric_queue_pair &q) {
-    const fabric_address peer = fabric_address_of(provider_, *plan_.peer_ip, *plan_.peer_udp_port, q.index);
+    const fabric_address peer = fabric_address_of(provider_, plan_.peer_ip->v4, *plan_.peer_udp_port, q.index);
     if (!can_be_named(provider_, peer)) return;
     const int inserted = fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
     if (inserted == 1) q.state = queue_state::up;

@@ -129,7 +129,7 @@ void fabric_port::open_queue(fabric_queue_pair &q, fi_info *offer) {
     bind(connects() ? &events_->fid : &q.addresses->fid, 0);
     bind(&c.receives->fid, FI_RECV);
     bind(&c.sends->fid, FI_TRANSMIT | selective);
-    fabric_address own = fabric_address_of(provider_, plan_.ip, plan_.udp_port, q.index);
+    fabric_address own = fabric_address_of(provider_, plan_.ip.v4, plan_.udp_port, q.index);
     check_fabric(provider_, name_endpoint(provider_, c.endpoint.get(), own), "naming an endpoint");
     check_fabric(provider_, unless_taken(q, fi_enable(c.endpoint.get())), "enabling an endpoint");
     fabric_post_receives(c);
@@ -157,7 +157,7 @@ void fabric_port::note_depths(port &made) const {
 int64_t fabric_port::unless_taken(const fabric_queue_pair &q, int64_t error) const {
     if (error != -FI_EADDRINUSE) return error;
     throw refusal(
-        "rdma wire: another program has the address " + dotted(plan_.ip) + ", port " +
+        "rdma wire: another program has the address " + dotted(plan_.ip.v4) + ", port " +
             std::to_string(plan_.udp_port + q.index),
         "stop it, or choose another " + std::string(side_names[static_cast<int>(plan_.side)]) + ".port");
 }

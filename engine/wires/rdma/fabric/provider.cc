@@ -109,10 +109,10 @@ claimed_address::claimed_address(const rdma_setup &setup) {
 void claimed_address::claim_names(const endpoint_plan &e) {
     for (uint16_t queue = 0; queue < e.port.queues; queue++) {
         const auto port = static_cast<uint16_t>(e.udp_port + queue);
-        held_.emplace_back(claim_name(name_in_memory(e.ip, port)));
+        held_.emplace_back(claim_name(name_in_memory(e.ip.v4, port)));
         if (held_.back().number < 0)
             throw refusal(
-                "rdma wire: another run has the address " + dotted(e.ip) + ", port " + std::to_string(port),
+                "rdma wire: another run has the address " + dotted(e.ip.v4) + ", port " + std::to_string(port),
                 "wait for its end, or choose another " + std::string(side_names[static_cast<int>(e.side)]) +
                     ".port");
     }
@@ -120,10 +120,10 @@ void claimed_address::claim_names(const endpoint_plan &e) {
 
 void claimed_address::find_address(const endpoint_plan &e) {
     const std::string side = side_names[static_cast<int>(e.side)];
-    const sockaddr_in address = socket_address(e.ip, 0);
+    const sockaddr_in address = socket_address(e.ip.v4, 0);
     const descriptor tried(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (::bind(tried.number, reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0)
-        throw refusal("rdma wire: " + side + ".ip " + dotted(e.ip) + " is no address of this host",
+        throw refusal("rdma wire: " + side + ".ip " + dotted(e.ip.v4) + " is no address of this host",
                       side +
                           ".ip = \"127.0.0.1\" where both sides run on this host, or an address that `ip "
                           "address` shows");
@@ -135,7 +135,7 @@ claimed_address::descriptor::~descriptor() {
 
 fabric_address spare_address(const rdma_setup &setup) {
     static uint32_t names = 0;
-    if (!is_by_name(setup.provider)) return fabric_address_of(setup.provider, setup.end.plan.ip, 0, 0);
+    if (!is_by_name(setup.provider)) return fabric_address_of(setup.provider, setup.end.plan.ip.v4, 0, 0);
     const std::string name = std::string(name_scheme) + "windtunnel-trial-" + std::to_string(::getpid()) +
                              "-" + std::to_string(names++);
     return address_of_name(name);
@@ -157,7 +157,7 @@ fabric_handle<fi_info> fabric_offer(const rdma_setup &setup, uint16_t queue) {
     const endpoint_plan &e = setup.end.plan;
     if (setup.type == rdma_type::rc && e.side == side::client)
         return fabric_offer_at(setup, spare_address(setup));
-    return fabric_offer_at(setup, fabric_address_of(setup.provider, e.ip, e.udp_port, queue));
+    return fabric_offer_at(setup, fabric_address_of(setup.provider, e.ip.v4, e.udp_port, queue));
 }
 
 bool can_be_named(const std::string &provider, const fabric_address &peer) {

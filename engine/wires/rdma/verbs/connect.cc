@@ -77,7 +77,7 @@ rdma_conn_param verbs_port::described(const verbs_queue &q, const verbs_words &w
 
 void verbs_port::listen(verbs_queue &q) {
     device_.check(rdma_listen(q.listening.get(), 1) == 0,
-                  "listening at " + dotted(plan_.ip) + ", port " + std::to_string(plan_.udp_port + q.index));
+                  "listening at " + dotted(plan_.ip.v4) + ", port " + std::to_string(plan_.udp_port + q.index));
 }
 
 // One attempt. One that fails is told as an event, and the next step tries again. A client has any port,
@@ -85,7 +85,7 @@ void verbs_port::listen(verbs_queue &q) {
 void verbs_port::dial(verbs_queue &q) {
     q.id = device_.bind(0, &q);
     q.state = verbs_state::connecting;
-    sockaddr_in to = socket_address(*plan_.peer_ip, static_cast<uint16_t>(*plan_.peer_udp_port + q.index));
+    sockaddr_in to = socket_address(plan_.peer_ip->v4, static_cast<uint16_t>(*plan_.peer_udp_port + q.index));
     if (rdma_resolve_addr(q.id.get(), nullptr, reinterpret_cast<sockaddr *>(&to), resolve_ms) != 0)
         give_up(q);
 }

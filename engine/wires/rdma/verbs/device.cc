@@ -20,7 +20,7 @@ std::string side_of(const endpoint_plan &e) { return side_names[static_cast<int>
 
 [[noreturn]] void refuse_address(const endpoint_plan &e, const std::string &why) {
     throw refusal(
-        "rdma wire: no RDMA device has the address " + dotted(e.ip) + " of " + side_of(e) + ".ip" + why,
+        "rdma wire: no RDMA device has the address " + dotted(e.ip.v4) + " of " + side_of(e) + ".ip" + why,
         "`rdma link` lists devices, each with its interface, and `ip address` the addresses of those; "
         "`modprobe rdma_ucm` loads what connects, and `rdma link add rxe0 type rxe netdev INTERFACE` makes a "
         "device of software, where the kernel has rdma_rxe");
@@ -80,13 +80,13 @@ verbs_handle<rdma_cm_id> verbs_device::bind(uint16_t port, void *context) const 
               0,
           "opening an id");
     verbs_handle<rdma_cm_id> id(made);
-    sockaddr_in own = socket_address(plan_.ip, port);
+    sockaddr_in own = socket_address(plan_.ip.v4, port);
     if (rdma_bind_addr(made, reinterpret_cast<sockaddr *>(&own)) == 0) return id;
     if (errno == EADDRINUSE)
         throw refusal(
-            "rdma wire: another program listens at " + dotted(plan_.ip) + " on port " + std::to_string(port),
+            "rdma wire: another program listens at " + dotted(plan_.ip.v4) + " on port " + std::to_string(port),
             "stop it, or choose another " + side_of(plan_) + ".port");
-    if (errno != ENODEV && errno != EADDRNOTAVAIL) check(false, "binding to " + dotted(plan_.ip));
+    if (errno != ENODEV && errno != EADDRNOTAVAIL) check(false, "binding to " + dotted(plan_.ip.v4));
     refuse_address(plan_, ", or it has no GID for it");
 }
 
