@@ -72,6 +72,7 @@ json ready_line(const run_state &f) {
             {"at_ns", f.lines.now_ns()},
             {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
             {"stamp_ticks", stamp_ticks()},
+            {"timed_call_ticks", timed_call_ticks()},
             {"drivers", drivers},
             {"notes", notes}};
 }

@@ -82,11 +82,22 @@ def ports_of(
     return sorted(found, key=lambda port: port.port)
 
 
+def shown_ports(run: Run) -> list[PortEstimate]:
+    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, or of an endpoint whose scenario names one. What the
+    others would move on one, `windtunnel pcie estimate RUN` tells."""
+    return [port for port in ports_of(run) if not port.would_be or _named(run, port.port)]
+
+
+def _named(run: Run, side: str) -> str | None:
+    """The NIC that the scenario names for this side."""
+    name: str | None = (run.record.scenario.get(side) or {}).get("nic_profile")
+    return name
+
+
 def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
     """The scenario's; where it names none, the one that stands for the driver that ran."""
-    chosen: str | None = (run.record.scenario.get(endpoint.side) or {}).get("nic_profile")
-    if chosen is not None:
-        return chosen
+    if (named := _named(run, endpoint.side)) is not None:
+        return named
     driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
     return for_driver(driver) if "nic" in endpoint.port.traits else GENERIC
 
