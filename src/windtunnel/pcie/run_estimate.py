@@ -16,6 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
 from windtunnel.pcie.link import Link
+from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
@@ -83,9 +84,10 @@ def ports_of(
 
 
 def shown_ports(run: Run) -> list[PortEstimate]:
-    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, or of an endpoint whose scenario names one. What the
-    others would move on one, `windtunnel pcie estimate RUN` tells."""
-    return [port for port in ports_of(run) if not port.would_be or _named(run, port.port)]
+    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all where
+    PCIe counters were read with the run. What others would move on a NIC, `windtunnel pcie estimate RUN` tells."""
+    counted = measured_with_run(run.path) is not None
+    return [port for port in ports_of(run) if counted or not port.would_be or _named(run, port.port)]
 
 
 def _named(run: Run, side: str) -> str | None:

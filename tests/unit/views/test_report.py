@@ -14,7 +14,7 @@ from sample_runs import HOSTILE, RUNS, Page, execute, shown_by
 
 from windtunnel import format as fmt
 from windtunnel.errors import UserError
-from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.runs import Verdict, load
 from windtunnel.runs.summary import summarise
 from windtunnel.views import pages as report
@@ -46,7 +46,7 @@ def test_the_report_is_one_file_without_external_resources(run):
 
 def test_every_plot_has_its_place_and_is_valid_for_plotly(run):
     summary = summarise(run)
-    plots = charts.all_of(run, summary, tightest(ports_of(run)))
+    plots = charts.all_of(run, summary, tightest(shown_ports(run)))
     page = Page(report.write(run.path).read_text())
     assert plots.keys() <= page.ids
     assert json.loads(page.scripts[1]) == json.loads(json.dumps(plots))
