@@ -28,8 +28,7 @@ def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], Non
     stopped: UserError | None = None
     try:
         with hugepages.reserved(given.hugepages):
-            for result in _measured(benches, given):
-                results.append(result)
+            results.extend(_measured(benches, given))
     except UserError as error:
         stopped = error
     if results:
