@@ -157,8 +157,9 @@ def _stage_row(
     timed_objects = _sum(members, "timed_objects")
     busy, idle, stall = (_sum(members, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
     calls_with_work = _sum_or_none(members, "timed_work_calls")
-    known = call_ticks is not None and calls_with_work is not None
-    clock = min(calls_with_work * call_ticks, busy - stall) if known else None
+    clock = None
+    if call_ticks is not None and calls_with_work is not None:
+        clock = min(calls_with_work * call_ticks, busy - stall)
     loops = sum(worker_cycles.get(worker, 0) for worker in {member.worker for member in members})
     interrupted = _sum(members, "interrupted_cycles")
     burst = add(member.burst for member in members)
