@@ -245,6 +245,18 @@ def test_full_disk_ends_the_run(spec, monkeypatch):
     assert exit_code(finished, judge(finished)) == 1
 
 
+def test_a_reader_that_has_left_ends_the_run_in_order(spec, monkeypatch):
+    behave(monkeypatch, "until_stopped")
+
+    def unread():
+        raise BrokenPipeError
+
+    finished = spec.run(make_plan(), at_window=unread)
+    assert judge(finished).reasons == ["stopped before the end: the reader of its progress has left"]
+    assert exit_code(finished, judge(finished)) == 1
+    assert finished.histories[0].result.reason == "stopped"
+
+
 def test_an_exception_of_the_supervisor_ends_the_engine(spec, monkeypatch):
     behave(monkeypatch, "until_stopped")
     pids = []
