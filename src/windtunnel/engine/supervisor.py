@@ -94,7 +94,12 @@ class _Watched:
         if now >= self.end_by:
             self.engine.kill(self.end_words)
         elif now >= self.next_line_by:
-            self.engine.kill(f"no line for {self.silence_s:.1f} s")
+            self.engine.kill(self._silence_words())
+
+    def _silence_words(self) -> str:
+        if self.engine.history.phase == WAITING_FOR_LINK:
+            return f"no link for {self.silence_s:.1f} s (look at the other end of the wire: its role, its log, whether it is there)"
+        return f"no line for {self.silence_s:.1f} s"
 
 
 def _slower(plan: Plan, shares: bool) -> int:

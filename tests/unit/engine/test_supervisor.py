@@ -89,6 +89,13 @@ def test_silence_before_the_run_ends_it_too(spec, monkeypatch):
     assert verdict.reasons == ["engine killed: no line for 0.3 s while starting"]
 
 
+def test_a_link_that_does_not_come_up_ends_the_run_with_a_remedy(spec, monkeypatch):
+    monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
+    behave(monkeypatch, "without_link")
+    [reason] = judge(spec.run(make_plan())).reasons
+    assert reason.startswith("engine killed: no link for 0.3 s (look at the other end of the wire: ")
+
+
 def test_compiling_many_rules_extends_the_timeout():
     def plan(**table):
         tables = {"tables": [table, {"method": "hash", "rules": 10**7}]}
