@@ -339,6 +339,20 @@ def test_packages_that_fail_to_install_are_named(tree: Tree) -> None:
     assert "still not there, or too old: libdpdk-dev" in done.stderr
 
 
+def test_a_distribution_without_a_package_is_told_what_would_do_in_its_place(tree: Tree) -> None:
+    tree.lacks("libdpdk", "libpcap")
+    tree.environment["SUDO"] = "yes"
+    (tree.top / "bin" / "apt-get").write_text("#!/usr/bin/env bash\n[[ $* != *install* ]]\n")
+    knows = tree.top / "bin" / "apt-cache"
+    knows.write_text("#!/usr/bin/env bash\n[[ $2 == libpcap-dev ]]\n")
+    knows.chmod(0o755)
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 2
+    assert "package lists do not have all packages" in done.stderr
+    assert "libdpdk-dev: what counts is the pkg-config libdpdk >= 22.11\n" in done.stderr
+    assert "libpcap-dev:" not in done.stderr
+
+
 def test_files_owned_by_root_are_named_with_their_remedy(tree: Tree) -> None:
     (tree.checkout / "build").mkdir(mode=0o555)
     if os.access(tree.checkout / "build", os.W_OK) and os.geteuid() != 0:
