@@ -148,8 +148,9 @@ streams_possible() {
 # build_engine TARGET: what is out of date of it; progress goes to stderr
 build_engine() {
     fetch_headers
-    # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use
-    if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root $build" "$build/build.ninja"; then
+    # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use. Its own
+    # path is in there with the meson of Debian 12, and "." with newer ones
+    if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root " "$build/build.ninja"; then
         rm -rf -- "$build"
     fi
     if [[ ! -e $build/build.ninja ]]; then

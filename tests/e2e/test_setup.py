@@ -26,7 +26,7 @@ FAKES = {
     "apt-get": 'echo "apt-get $* frontend=${DEBIAN_FRONTEND-}" >>"$LOG"; [[ " $* " != *" install "* ]] || : >"$ABSENT"',
     "sudo": 'echo "sudo $1" >>"$LOG"; [[ $SUDO == yes ]] || exit 1; [[ $1 != -n ]] || shift; "$@"',
     "meson": 'echo "meson $1${6:+ ${*:6}}" >>"$LOG"; echo "Build type: native"; [[ $1 != test ]] || exit "${UNIT_TESTS:-0}"; '
-    'mkdir -p "$2"; echo "command = meson --internal regenerate $3 $2" >"$2/build.ninja"',
+    'mkdir -p "$2"; echo "command = meson --internal regenerate $3 ${BUILD_NAME:-$2}" >"$2/build.ninja"',
     "ninja": 'echo "ninja $3" >>"$LOG"; echo "[1/1] Linking target"',
     "clang": 'echo "$LOG"',
     "python3": """
@@ -202,7 +202,9 @@ def test_help_of_quickstart_sets_nothing_up(tree: Tree, command: list[str]) -> N
     assert tree.log == [] and not (tree.checkout / ".venv").exists()
 
 
-def test_a_second_quickstart_needs_no_network(tree: Tree) -> None:
+@pytest.mark.parametrize("build_name", ["", "."], ids=["meson-1.0", "meson-1.7"])
+def test_a_second_quickstart_needs_no_network(tree: Tree, build_name: str) -> None:
+    tree.environment["BUILD_NAME"] = build_name
     tree.run("./windtunnel", "quickstart")
     assert tree.log
     tree.environment["NETWORK"] = "no"
@@ -231,7 +233,9 @@ def test_a_changed_pyproject_recreates_the_environment(tree: Tree) -> None:
     assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
 
 
-def test_a_moved_checkout_is_set_up_anew(tree: Tree) -> None:
+@pytest.mark.parametrize("build_name", ["", "."], ids=["meson-1.0", "meson-1.7"])
+def test_a_moved_checkout_is_set_up_anew(tree: Tree, build_name: str) -> None:
+    tree.environment["BUILD_NAME"] = build_name
     tree.run("./windtunnel", "quickstart")
     leftover = tree.checkout / "build" / "leftover"
     leftover.touch()
