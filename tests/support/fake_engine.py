@@ -205,6 +205,10 @@ def run(fake: Fake) -> int:
                 fake.phase("waiting for the link")
                 crash()
             fake.behaviour = "until_stopped"
+        case "without_link":
+            fake.hello()
+            fake.phase("waiting for the link")
+            time.sleep(60)
         case "old":
             fake.hello(version=0)
         case "wrong_plan":

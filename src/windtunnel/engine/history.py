@@ -1,4 +1,4 @@
-"""The lines and the end of one engine: the facts for a verdict."""
+"""The lines and the end of one engine, and what a run left of all of its engines: the facts for a verdict."""
 
 from dataclasses import dataclass, field
 
@@ -69,3 +69,20 @@ class History:
     def signal_name(self) -> str | None:
         """Name of the signal that ended the process, or None."""
         return signal_name(self.exit_code)
+
+
+@dataclass
+class SupervisedRun:
+    """What a run left in memory: one history an engine, in the plans' order."""
+
+    histories: list[History]
+    interrupted: bool = False
+    unread: bool = False
+    """The reader of what a listener prints has left."""
+    not_written: str | None = None
+    """Why a listener failed, in words; None if it took all lines."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was asked to end before its time, by the user or because nobody reads."""
+        return self.interrupted or self.unread
