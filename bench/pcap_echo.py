@@ -20,9 +20,7 @@ def measure(session: Session) -> list[Result]:
     write_udp_capture(capture, FRAMES, PAYLOAD_BYTES)
     device = f"net_pcap0,infinite_rx=1,rx_pcap={capture}"
     sets = {"wire.replay": str(capture)}
-    return against_testpmd(
-        session, "echo", "pcap", "pcap-echo.toml", lambda endpoint: device, sets, beside=("5tswap",)
-    )
+    return against_testpmd(session, "echo", "pcap", "pcap-echo.toml", lambda endpoint: device, sets, beside=("5tswap",))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ worker. The workers have a pool in common, and what the CPUs share (caches, memo
 
 from harness.main import main
 from harness.results import Result
+from harness.sample import Sample
 from harness.session import Session, compared
 
 SCENARIO = "l2fwd.toml"
@@ -18,13 +19,13 @@ def measure(session: Session) -> list[Result]:
         session.log("scaling: skipped, it needs two CPUs")
         return []
     names = {count: f"{count} worker{'s' if count > 1 else ''}" for count in range(1, len(cpus) + 1)}
+
+    def forwarded(count: int) -> Sample:
+        sets = {"server.cores": str(cpus[:count]), "workload.0.dispatchers": str(count)}
+        return session.run(SCENARIO, sets).forwarded_by_all()
+
     rounds = session.in_turns(
-        {
-            name: lambda of=_sets(cpus[:count]): session.run(SCENARIO, of).forwarded_by_all()
-            for count, name in names.items()
-        },
-        "Mpps",
-        1e6,
+        {name: lambda count=count: forwarded(count) for count, name in names.items()}, "Mpps", 1e6
     )
     return [
         compared(
@@ -40,10 +41,6 @@ def measure(session: Session) -> list[Result]:
         for count, name in names.items()
         if count > 1
     ]
-
-
-def _sets(cpus: list[int]) -> dict[str, str]:
-    return {"server.cores": str(cpus), "workload.0.dispatchers": str(len(cpus))}
 
 
 if __name__ == "__main__":

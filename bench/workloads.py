@@ -20,18 +20,13 @@ COUNTS = (4, 16)
 def measure(session: Session) -> list[Result]:
     sets = {f"{side}.cores": f"[{session.cpu}]" for side in ("server", "client")}
     one = "1 workload"
+    several = {f"{count} workloads": _scenario(session, count) for count in COUNTS}
     rounds = session.in_turns(
         {one: lambda: session.run(SCENARIO, sets).ticks_per_packet()}
-        | {
-            f"{count} workloads": lambda of=_scenario(session, count): session.run(of, sets).ticks_per_packet()
-            for count in COUNTS
-        },
+        | {name: lambda path=path: session.run(path, sets).ticks_per_packet() for name, path in several.items()},
         "ticks/packet",
     )
-    return [
-        compared(session, f"six stages, {count} workloads", rounds, f"{count} workloads", one, "ticks/packet")
-        for count in COUNTS
-    ]
+    return [compared(session, f"six stages, {name}", rounds, name, one, "ticks/packet") for name in several]
 
 
 def _scenario(session: Session, count: int) -> Path:
