@@ -8,6 +8,7 @@
 #include "core/checksum.h"
 #include "core/frame_write.h"
 #include "core/packet.h"
+#include "core/plain_frame.h"
 
 namespace wt {
 

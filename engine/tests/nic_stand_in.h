@@ -63,7 +63,13 @@ struct nic_server {
         leave_server(json);
         auto &port = json["endpoints"][0]["port"];
         port.update({{"queues", queues}, {"faults", nullptr}, {"link", nullptr}});
+        if (queues == 1) leave_one_queue();
         put_on(json["endpoints"][0], "pci");
+    }
+    void leave_one_queue() {
+        endpoint()["dispatchers"].erase(1);
+        endpoint()["applications"][0]["dispatchers"] = {0};
+        for (auto &stage : json["workers"][0]["stages"]) stage["index"] = 0;
     }
     nlohmann::json &endpoint() { return json["endpoints"][0]; }
 

@@ -64,6 +64,8 @@ TEST(nic, one_that_can_do_neither_would_be_deaf_and_is_refused) {
 
 TEST(nic, a_wire_whose_port_has_no_mac_needs_one) {
     nlohmann::json p = valid_plan();
+    for (auto &e : p["endpoints"]) put_on(e, "ring");
+    p["endpoints"][0]["port"]["options"] = p["endpoints"][1]["port"]["options"] = nlohmann::json::object();
     p["endpoints"][1]["mac"] = nullptr;
     try {
         open_ports(read_plan(p.dump()), {});

@@ -50,6 +50,7 @@ TEST(owners, what_a_server_sends_may_be_freed_fast) {
 TEST(owners, responses_of_several_packets_may_be_freed_fast) {
     nlohmann::json plan = rig_plan();
     plan["workloads"][0]["response_bytes"] = 4000;
+    plan["workloads"][0]["handler"]["name"] = "empty";
     rig r(plan);
     receive(r, {r.request(0, 1), r.request(1, 1)});
     EXPECT_EQ(freed_fast(r, server), 6u);

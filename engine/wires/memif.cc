@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "core/refusal.h"
+#include "plan/addresses.h"
 #include "wires/device.h"
 #include "wires/wire.h"
 
