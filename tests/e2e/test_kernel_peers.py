@@ -222,7 +222,7 @@ def test_checksums_of_the_port_are_right_for_the_kernel(tmp_path, offloads):
                     responses.append(client.recv(65535))
                 return responses
 
-        data = peer.server({"handler": "l_app", "request": 114, "response": 114})
+        data = peer.server({"handler": "l_app", "request": 116, "response": 116})
         data["server"]["offloads"] = offloads.split("|")
         finished = execute(tmp_path, data, beside=talk)
     assert_sound(finished.run)
