@@ -12,9 +12,9 @@
 
 namespace wt {
 
-// Leaves to the port what `flags` say: RTE_MBUF_F_TX_IPV4 and RTE_MBUF_F_TX_UDP_CKSUM, and where it computes that
-// of IPv4, too, RTE_MBUF_F_TX_IP_CKSUM. The frame's headers are ours, without options. In the place of its
-// checksum UDP has the sum of the pseudo-header, and IPv4 has 0: hardware goes on from there.
+// Leaves to the port what `flags` say: RTE_MBUF_F_TX_IPV4 and RTE_MBUF_F_TX_UDP_CKSUM, and where it computes
+// that of IPv4, too, RTE_MBUF_F_TX_IP_CKSUM. The frame's headers are ours, without options. In the place of
+// its checksum UDP has the sum of the pseudo-header, and IPv4 has 0: hardware goes on from there.
 inline void leave_checksums_to_port(rte_mbuf *m, uint64_t flags) {
     constexpr uint64_t lengths = offset::ip | uint64_t{offset::udp - offset::ip} << RTE_MBUF_L2_LEN_BITS;
     uint8_t *const frame = frame_of(m);
@@ -24,7 +24,7 @@ inline void leave_checksums_to_port(rte_mbuf *m, uint64_t flags) {
     if (flags & RTE_MBUF_F_TX_IP_CKSUM) store<uint16_t>(frame + offset::ip_checksum, 0);
     m->tx_offload = lengths;
     m->packet_type = RTE_PTYPE_L4_NONFRAG;  // net_ena reads there that frames are not to be cut, as ours are
-    m->ol_flags |= flags;  // beside those that say what the mbuf is
+    m->ol_flags |= flags;                   // beside those that say what the mbuf is
 }
 
 // Does for the bytes of a frame what the port does for the frame itself.

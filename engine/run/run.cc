@@ -36,12 +36,13 @@ bool resolve_peer(run_control &p, endpoint &e) {
         }
     }
     if (!p.ordered)
-        throw refusal("no ARP reply for the server's address within 3 s",
-                      "check server.ip and the wire, or set client.peer_mac: a server whose packet handler "
-                      "passes nothing on answers no ARP" +
-                          std::string(may_be_deaf(e) ? "; a virtual function may take no frames but to its own "
-                                                       "MAC: client.mac = \"nic\""
-                                                     : ""));
+        throw refusal(
+            "no ARP reply for the server's address within 3 s",
+            "check server.ip and the wire, or set client.peer_mac: a server whose packet handler "
+            "passes nothing on answers no ARP" +
+                std::string(may_be_deaf(e) ? "; a virtual function may take no frames but to its own "
+                                             "MAC: client.mac = \"nic\""
+                                           : ""));
     return true;
 }
 

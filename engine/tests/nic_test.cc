@@ -22,8 +22,8 @@ TEST(nic, an_endpoint_without_a_mac_has_the_nics_own) {
     nic.setting_mac = nic.taking_every_frame = -EPERM;
     EXPECT_EQ(server.open(), "");
     EXPECT_TRUE(is(server.mac, stand_in_mac.addr_bytes));
-    EXPECT_TRUE(server.notes_have(
-        "the server has the MAC of NIC 0000:02:00.0 (net_stand_in): 02:aa:bb:cc:dd:01"));
+    EXPECT_TRUE(
+        server.notes_have("the server has the MAC of NIC 0000:02:00.0 (net_stand_in): 02:aa:bb:cc:dd:01"));
 }
 
 TEST(nic, an_own_mac_that_is_none_is_refused) {
@@ -79,8 +79,9 @@ TEST(nic, a_wire_whose_port_has_no_mac_needs_one) {
 TEST(nic, one_queue_is_said) {
     nic_server server(2);
     nic.info.max_rx_queues = 1;
-    EXPECT_EQ(server.open(), "NIC 0000:02:00.0 (net_stand_in): 2 queues, it has at most 1"
-                             " / use fewer dispatchers: each has one queue");
+    EXPECT_EQ(server.open(),
+              "NIC 0000:02:00.0 (net_stand_in): 2 queues, it has at most 1"
+              " / use fewer dispatchers: each has one queue");
     EXPECT_EQ(nic.queues_set_up, 0);
 }
 
@@ -88,8 +89,9 @@ TEST(nic, without_rss_two_queues_cannot_be_separated) {
     nic_server server(2);
     nic.info.flow_type_rss_offloads = 0;
     const std::string words = server.open();
-    EXPECT_EQ(words, "NIC 0000:02:00.0 (net_stand_in) has no RSS over UDP ports and no rte_flow rules (no rules): 2 "
-                     "queues cannot be separated / use one dispatcher, which is one queue");
+    EXPECT_EQ(words,
+              "NIC 0000:02:00.0 (net_stand_in) has no RSS over UDP ports and no rte_flow rules (no rules): 2 "
+              "queues cannot be separated / use one dispatcher, which is one queue");
     EXPECT_EQ(nic.asked.rxmode.mq_mode, RTE_ETH_MQ_RX_NONE) << "what it has not is not asked for";
 }
 
@@ -108,11 +110,11 @@ TEST(nic, computes_and_checks_checksums_where_it_can) {
     EXPECT_EQ(server.open(), "");
     EXPECT_EQ(nic.asked.rxmode.offloads, rx_sums);
     EXPECT_EQ(nic.asked.txmode.offloads, tx_sums | fast_free);
-    EXPECT_EQ(server.tx_checksums,
-              RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_IP_CKSUM);
+    EXPECT_EQ(server.tx_checksums, RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_IP_CKSUM);
     EXPECT_TRUE(server.checks_received);
-    EXPECT_TRUE(server.notes_have("UDP packets that it sends: the port computes UDP and IPv4 checksums; that it "
-                                  "receives: the port checks UDP and IPv4 checksums"));
+    EXPECT_TRUE(
+        server.notes_have("UDP packets that it sends: the port computes UDP and IPv4 checksums; that it "
+                          "receives: the port checks UDP and IPv4 checksums"));
 }
 
 TEST(nic, without_checksums_ours_are_computed_and_a_note_says_so) {
@@ -122,8 +124,9 @@ TEST(nic, without_checksums_ours_are_computed_and_a_note_says_so) {
     EXPECT_EQ(nic.asked.rxmode.offloads | nic.asked.txmode.offloads, 0u);
     EXPECT_EQ(server.tx_checksums, 0u);
     EXPECT_FALSE(server.checks_received);
-    EXPECT_TRUE(server.notes_have("sends: disp_tx computes UDP and IPv4 checksums; that it receives: disp_rx checks "
-                                  "UDP and IPv4 checksums"));
+    EXPECT_TRUE(
+        server.notes_have("sends: disp_tx computes UDP and IPv4 checksums; that it receives: disp_rx checks "
+                          "UDP and IPv4 checksums"));
     EXPECT_TRUE(server.notes_have("it has no fast_free"));
 }
 
@@ -135,8 +138,9 @@ TEST(nic, one_that_knows_udp_alone_leaves_ipv4_to_us) {
     EXPECT_EQ(nic.asked.rxmode.offloads, RTE_ETH_RX_OFFLOAD_UDP_CKSUM);
     EXPECT_EQ(nic.asked.txmode.offloads, RTE_ETH_TX_OFFLOAD_UDP_CKSUM);
     EXPECT_EQ(server.tx_checksums, RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM);
-    EXPECT_TRUE(server.notes_have("the port computes UDP checksums, disp_tx those of IPv4; that it receives: the port "
-                                  "checks UDP checksums, disp_rx those of IPv4"));
+    EXPECT_TRUE(server.notes_have(
+        "the port computes UDP checksums, disp_tx those of IPv4; that it receives: the port "
+        "checks UDP checksums, disp_rx those of IPv4"));
 }
 
 TEST(nic, one_that_knows_ipv4_alone_is_not_asked) {
@@ -163,7 +167,8 @@ TEST(nic, without_udp_checksums_none_is_computed) {
     EXPECT_EQ(server.open(), "");
     EXPECT_EQ(nic.asked.txmode.offloads, fast_free);
     EXPECT_EQ(server.tx_checksums, 0u);
-    EXPECT_TRUE(server.notes_have("sends: disp_tx computes IPv4 checksums; that it receives: the port checks"));
+    EXPECT_TRUE(
+        server.notes_have("sends: disp_tx computes IPv4 checksums; that it receives: the port checks"));
 }
 
 // Bodies that are sent without a copy are mbufs of another pool, with bytes of the source.

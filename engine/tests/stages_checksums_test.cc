@@ -130,7 +130,8 @@ TEST(checksums, what_the_port_calls_bad_is_dropped_by_our_names) {
                    bad_ip = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
     EXPECT_EQ(c.dropped_for(bad_udp, false, true), (counts{{"bad_udp_checksum", 1}}));
     EXPECT_EQ(c.dropped_for(bad_ip, true, false), (counts{{"bad_ip_checksum", 1}}));
-    EXPECT_EQ(c.dropped_for(bad_udp, true, true), counts{}) << "NICs call a UDP checksum of 0 bad: ours decides";
+    EXPECT_EQ(c.dropped_for(bad_udp, true, true), counts{})
+        << "NICs call a UDP checksum of 0 bad: ours decides";
 }
 
 TEST(checksums, what_the_port_does_not_know_is_checked) {
@@ -168,8 +169,8 @@ TEST(checksums, a_recording_has_what_the_port_adds) {
                 ASSERT_EQ(rte_pktmbuf_chain(m, more), 0);
                 last = more;
             }
-            const auto part = static_cast<uint16_t>(
-                std::min<size_t>(sent.size() - at, rte_pktmbuf_tailroom(last)));
+            const auto part =
+                static_cast<uint16_t>(std::min<size_t>(sent.size() - at, rte_pktmbuf_tailroom(last)));
             std::memcpy(rte_pktmbuf_mtod_offset(last, uint8_t *, last->data_len), sent.data() + at, part);
             last->data_len = static_cast<uint16_t>(last->data_len + part);
             m->pkt_len += part;

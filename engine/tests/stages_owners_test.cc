@@ -1,5 +1,5 @@
-// What fast_free asks of all that a port sends: mbufs of the endpoint's pool, in one piece, with one owner and
-// their own bytes. Starts EAL on ordinary memory.
+// What fast_free asks of all that a port sends: mbufs of the endpoint's pool, in one piece, with one owner
+// and their own bytes. Starts EAL on ordinary memory.
 #include "stages_rig.h"
 
 namespace wt::test {

@@ -60,9 +60,9 @@ void ask_for_offloads(port &made, const endpoint_plan &e, const std::vector<std:
     const std::string who = name_of(made) + ": ";
     const protocols tx = wants("tx_checksum") ? ask_for_tx_checksums(made, e, info, conf) : protocols{},
                     rx = wants("rx_checksum") ? ask_for_rx_checksums(made, info, conf) : protocols{};
-    made.notes.push_back(who + "UDP packets that it sends: " +
-                         shares("computes", tx, {e.port.udp_checksum, true}, "disp_tx") +
-                         "; that it receives: " + shares("checks", rx, {true, true}, "disp_rx"));
+    made.notes.push_back(
+        who + "UDP packets that it sends: " + shares("computes", tx, {e.port.udp_checksum, true}, "disp_tx") +
+        "; that it receives: " + shares("checks", rx, {true, true}, "disp_rx"));
     if (!wants("fast_free")) return;
     if (!may_be_freed_fast(e)) {
         made.notes.push_back(who + "no fast_free: bodies are sent without a copy, from a pool of their own");

@@ -11,8 +11,8 @@
 
 namespace wt {
 
-// Before rte_eth_dev_configure: asks for those of `asked` ("rx_checksum", "tx_checksum", "fast_free") that the
-// driver has, and notes who does what.
+// Before rte_eth_dev_configure: asks for those of `asked` ("rx_checksum", "tx_checksum", "fast_free") that
+// the driver has, and notes who does what.
 void ask_for_offloads(port &made, const endpoint_plan &e, const std::vector<std::string> &asked,
                       const rte_eth_dev_info &info, rte_eth_conf &conf);
 

@@ -32,8 +32,9 @@ constexpr wt_wire_option options[] = {
     {.name = "offloads",
      .fallback = "rx_checksum|tx_checksum|fast_free",
      .choices = "rx_checksum|tx_checksum|fast_free",
-     .help = "requested from the NIC; a note says which it has. Without rx_checksum and tx_checksum disp_rx and "
-             "disp_tx do it",
+     .help =
+         "requested from the NIC; a note says which it has. Without rx_checksum and tx_checksum disp_rx and "
+         "disp_tx do it",
      .type = WT_WIRE_WORDS,
      .scope = WT_WIRE_OF_ENDPOINT},
     {},
@@ -145,8 +146,7 @@ WT_WIRE(pci) = {
               .driver = "the NIC's own",
               .peer = "what the NIC is connected to",
               .copies = "the NIC's DMA",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_NIC |
-                       WT_WIRE_OWN_MAC,
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_NIC | WT_WIRE_OWN_MAC,
               .most_queues = 64,
               .options = options,
               .needs = needs,

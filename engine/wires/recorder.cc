@@ -48,7 +48,8 @@ struct free_ring {
                   "give EAL 20 MiB more, or turn recording off");
 }
 
-// The bytes of a packet, in `whole` where they are not in one piece. What the port adds on the way is in them.
+// The bytes of a packet, in `whole` where they are not in one piece. What the port adds on the way is in
+// them.
 const void *frame_in(const rte_mbuf *m, std::vector<uint8_t> &whole) {
     const void *const frame = rte_pktmbuf_read(m, 0, m->pkt_len, whole.data());
     if (!(m->ol_flags & RTE_MBUF_F_TX_UDP_CKSUM)) return frame;
