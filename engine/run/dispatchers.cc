@@ -36,8 +36,8 @@ void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {
     d.forwards = d.nic.replies.get();
 }
 
-flow flow_of(const endpoint_plan &e, uint16_t queue, const mac_address &peer) {
-    return {e.mac,
+flow flow_of(const endpoint_plan &e, const mac_address &us, uint16_t queue, const mac_address &peer) {
+    return {us,
             peer,
             e.ip,
             *e.peer_ip,
@@ -46,7 +46,7 @@ flow flow_of(const endpoint_plan &e, uint16_t queue, const mac_address &peer) {
 }
 
 void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &peer) {
-    d.headers.fill(frame_prepare(flow_of(e, d.nic.queue, peer)));
+    d.headers.fill(frame_prepare(flow_of(e, d.control.us.mac, d.nic.queue, peer)));
     frame_resize(d.headers[0], e.mtu - ip_udp_header_bytes);
 }
 
@@ -109,8 +109,9 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.nic.batch_rx = batch.nic_rx;
         d.nic.batch_tx = batch.nic_tx;
         d.nic.early.packets.resize(std::min(most_early, d.nic.batch_rx));
+        d.port_checksums = e.port->tx_checksums;
         d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
-        d.control.us = {ep.mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
+        d.control.us = {e.port->mac, ep.ip, ep.udp_port, ep.port.queues, plan.queue};
         d.plain = plain_match_of(d.control.us);
         d.control.handshake = f.handshake.get();
         d.pool = d.nic.pool = e.pool;

@@ -39,8 +39,11 @@ static stage_function function_of(const stage_of &place, const endpoint &e) {
         case stage_kind::app_rx: return app_rx_of(*e.applications[place.index], client);
         case stage_kind::disp_tx:
             if (!framed) return disp_tx_unframed;
+            if (e.port->tx_checksums != 0) return client ? disp_tx_client_by_port : disp_tx_server_by_port;
             return client ? disp_tx_client : disp_tx_server;
-        case stage_kind::disp_rx: return framed ? disp_rx : disp_rx_unframed;
+        case stage_kind::disp_rx:
+            if (!framed) return disp_rx_unframed;
+            return e.port->checks_received ? disp_rx_by_port : disp_rx;
         case stage_kind::nic_tx: return nic_tx;
         case stage_kind::nic_rx: return e.port->paced ? nic_rx_paced : nic_rx;
     }

@@ -102,7 +102,8 @@ WT_WIRE(af_packet) = {
               .driver = "net_af_packet",
               .peer = "the kernel, or what is behind an interface",
               .copies = "one each way, and a system call for each burst that is sent",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC,
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC |
+                       WT_WIRE_OWN_MAC,
               .most_queues = 16,  // RTE_PMD_AF_PACKET_MAX_RINGS, which no header shows
               .options = options,
               .needs = needs,

@@ -173,7 +173,7 @@ WT_WIRE(af_xdp) = {
               .peer = "the kernel, or what is behind an interface",
               .copies = "one each way in the kernel where the interface has no zero-copy",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC |
-                       WT_WIRE_DENSE_POOL,
+                       WT_WIRE_DENSE_POOL | WT_WIRE_OWN_MAC,
               .most_queues = 64,
               .most_mtu = most_mtu,
               .mtu_why = "too much for XDP: its headroom and a frame share an mbuf of 2 KiB",

@@ -9,6 +9,7 @@
 #include "core/refusal.h"
 #include "wires/device.h"
 #include "wires/interface.h"
+#include "wires/offloads.h"
 #include "wires/wire.h"
 
 namespace wt {
@@ -26,6 +27,12 @@ constexpr wt_wire_option options[] = {
      .type = WT_WIRE_INTERFACE,
      .scope = WT_WIRE_OF_ENDPOINT,
      .flags = WT_WIRE_REQUIRED},
+    {.name = "offloads",
+     .fallback = "",
+     .choices = "rx_checksum|tx_checksum",
+     .help = "requested from net_tap, which does them by software",
+     .type = WT_WIRE_WORDS,
+     .scope = WT_WIRE_OF_ENDPOINT},
     {},
 };
 constexpr wt_wire_need needs[] = {
@@ -79,6 +86,11 @@ std::vector<port> open_tap(std::span<const wire_end> ends) {
     return {made};
 }
 
+void configure_tap(port &made, const wire_end &end, const rte_eth_dev_info &info, rte_eth_conf &conf) {
+    if (const auto asked = end.values.words("offloads"); !asked.empty())
+        ask_for_offloads(made, end.plan, asked, info, conf);
+}
+
 }  // namespace
 
 WT_WIRE(tap) = {
@@ -95,6 +107,7 @@ WT_WIRE(tap) = {
               .needs = needs,
               .mbufs = {.rx = 1}},  // one waits in each descriptor
     .open = open_tap,
+    .configure = configure_tap,
 };
 
 }  // namespace wt

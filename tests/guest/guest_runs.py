@@ -54,7 +54,7 @@ def test_shipped_scenario_ends_valid_on_two_e1000e(execute):
         assert drops(run, side) == {}
     notes = run.record.all_notes()
     assert any("link up" in note for note in notes)
-    assert any("offloads given: rx_checksum" in note for note in notes)
+    assert any("the port computes UDP and IPv4 checksums" in note for note in notes)
     assert all(
         port.doorbells == port.tx_bursts for windows in run.windows.values() for w in windows for port in w.ports
     )
@@ -121,3 +121,22 @@ def test_a_frame_that_would_be_scattered(execute):
     """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
     run = execute("e1000e", "client.mtu=9000", "server.mtu=9000")
     assert "(net_e1000_em): at an MTU of 9000 it splits a frame over several mbufs" in refused(run)
+
+
+def test_a_device_that_computes_udp_checksums_alone(execute):
+    run = execute("vmxnet3")
+    assert_sound(run)
+    assert messages(run).responses > 0 and drops(run, "client") == drops(run, "server") == {}
+    assert any("the port computes UDP checksums, disp_tx those of IPv4" in note for note in run.record.all_notes())
+
+
+@pytest.mark.parametrize("model", ["e1000e", "vmxnet3"])
+def test_the_nics_own_macs(execute, model):
+    """The client learns the server's by ARP."""
+    run = execute(model, "client.mac=nic", "server.mac=nic")
+    assert_sound(run)
+    assert messages(run).responses > 0
+    notes = run.record.all_notes()
+    for side, address in zip(("client", "server"), ADDRESSES, strict=True):
+        assert any(f"the {side} has the MAC of NIC {address}" in note for note in notes)
+    assert any("resolving" in phase.name for phase in run.record.engines[0].phases)

@@ -39,6 +39,10 @@ def _mac(text: str) -> str:
     return text.lower()
 
 
+def _own_mac(text: str) -> str:
+    return text if text == "nic" else _mac(text)
+
+
 def _peer_mac(text: str) -> str:
     return text if text in ("auto", "resolve") else _mac(text)
 
@@ -90,7 +94,7 @@ class Wanted:
 
 Text = Annotated[str, AfterValidator(_text)]
 Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 address")]
-Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
+OwnMac = Annotated[str, AfterValidator(_own_mac), Wanted('a MAC address, as in "02:00:00:00:00:01", or "nic"')]
 PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
 PciAddress = Annotated[str, AfterValidator(_pci_address), Wanted('a PCI address, as in "0000:02:00.0"')]
 Option = Annotated[
