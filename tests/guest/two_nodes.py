@@ -30,7 +30,7 @@ def words() -> list[str]:
 def place(number: int, where: Where) -> tuple[list[str], str]:
     """QEMU's words for the port that a NIC needs, and where the NIC is then."""
     if where is None:
-        return [], f"addr={machine.FIRST_SLOT + number}"
+        return [], f"bus=pcie.0,addr={machine.FIRST_SLOT + number}"
     port = f"pcie-root-port,id=port{number},bus=bus{where},chassis={number + 1},addr={number}"
     return ["-device", port], f"bus=port{number},addr=0"
 
