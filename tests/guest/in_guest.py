@@ -1,6 +1,6 @@
 """Runs whose engines are in guests: planned for a machine made up like a guest, watched and judged as those of `windtunnel run`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from two_nodes import NODES
@@ -14,8 +14,9 @@ from windtunnel.runs import Run, RunWriter
 from windtunnel.scenario import HostView, RunSpec
 
 
-def guest(hugepages: int = 0, nics: Mapping[str, int | None] = {}, two_nodes: bool = False) -> HostView:
-    """A guest as the planning must see it; `nics`: addresses of those that it gives to DPDK, and the nodes of their buses."""
+def guest(hugepages: int = 0, nics: Mapping[str, int | None] = {}, two_nodes: bool = False, interfaces: Sequence[str] = ()) -> HostView:
+    """A guest as the planning must see it; `nics`: addresses of those that it gives to DPDK, and the nodes of their buses. `interfaces`: of
+    the kernel."""
     bound = [
         Nic(address=a, device="?", driver="uio_pci_generic", interfaces=[], numa_node=node, iommu=False, addressed=[])
         for a, node in nics.items()
@@ -25,6 +26,7 @@ def guest(hugepages: int = 0, nics: Mapping[str, int | None] = {}, two_nodes: bo
         hugepages_free_bytes=hugepages << 21,
         hugepages_usable=hugepages > 0,
         root=True,
+        interfaces=[*interfaces],
         nics=bound,
         numa=NODES if two_nodes else [],
     )
