@@ -1,5 +1,8 @@
 """Runs on interfaces of the kernel whose NICs QEMU emulates, by the wires that work on interfaces: af_xdp and af_packet."""
 
+import re
+from typing import NamedTuple
+
 import machine
 import pytest
 from guest_runs import ENGINE, SHORT
@@ -41,11 +44,38 @@ def execute(tmp_path, monkeypatch):
     return in_guest
 
 
+class Seen(NamedTuple):
+    """What the guest's kernel says of an interface after the run."""
+
+    node: int
+    received: int
+    sent: int
+
+
+def seen_by_the_kernel(run: Run) -> dict[str, Seen]:
+    said = re.findall(r"guest: (\S+) on node (\S+) received (\d+), sent (\d+)", (run.path / "engine.log").read_text())
+    return {name: Seen(*map(int, numbers)) for name, *numbers in said}
+
+
 @pytest.mark.parametrize("wire", ["af_xdp", "af_packet"])
 @pytest.mark.parametrize("model", MODELS)
 def test_two_interfaces(execute, wire, model):
     run = execute(wire, model)
-    print((run.path / "engine.log").read_text())
-    print(run.record.all_notes(), drops(run, "client"), drops(run, "server"), [ports(run, s) for s in ("client", "server")])
     assert_sound(run)
-    assert messages(run).responses > 0
+    assert messages(run).responses > 0 and messages(run).lost == 0
+    kernel = seen_by_the_kernel(run)
+    for side, interface in zip(("client", "server"), INTERFACES, strict=True):
+        assert drops(run, side).keys() <= {"not_ipv4", "not_for_us"}, "the kernel's own frames"
+        assert kernel[interface].sent >= ports(run, side)["tx_packets"] > 0
+        assert kernel[interface].received >= ports(run, side)["tx_packets"], "each has its response"
+
+
+def test_memory_is_with_the_nic_behind_an_interface(execute):
+    """Without hugepages, too, where EAL looks at no node."""
+    run = execute("af_packet", "igb")
+    assert_sound(run)
+    kernel, notes = seen_by_the_kernel(run), run.record.all_notes()
+    assert {kernel[name].node for name in INTERFACES} == {0, 1}
+    for side, name in zip(("client", "server"), INTERFACES, strict=True):
+        node = kernel[name].node
+        assert f"memory of the {side} by NUMA nodes: mbufs on {node}, rings on {node}" in notes
