@@ -172,8 +172,9 @@ TEST(Steering, RssStandsBehindRulesUnlessTheyAreToDoItAlone) {
     EXPECT_TRUE(contains(steered(wt::steering::flow, {.rules_at_most = 3}, nic(128)),
                          "to its queue; what comes to another queue"));
     EXPECT_TRUE(driver.table.empty());
-    EXPECT_TRUE(contains(steered(wt::steering::automatic, {.rules_at_most = 3, .table_writes = false}, nic(128)),
-                         "to its queue; what comes to another queue"));
+    EXPECT_TRUE(
+        contains(steered(wt::steering::automatic, {.rules_at_most = 3, .table_writes = false}, nic(128)),
+                 "to its queue; what comes to another queue"));
 }
 
 TEST(Steering, RssWhereTheDriverRejectsARule) {

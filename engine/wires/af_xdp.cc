@@ -130,9 +130,9 @@ void check_mbufs(const endpoint_plan &e, const rte_mempool *pool) {
                       "use a lower MTU or a smaller data room");
 }
 
-// libxdp hangs its default program up in native mode alone, and many of the kernel's drivers have none. Named to
-// net_af_xdp, the same program goes where the kernel chooses: native where the driver can, else generic. Debian
-// and Ubuntu have it beside the library, which the driver has loaded.
+// libxdp hangs its default program up in native mode alone, and many of the kernel's drivers have none. Named
+// to net_af_xdp, the same program goes where the kernel chooses: native where the driver can, else generic.
+// Debian and Ubuntu have it beside the library, which the driver has loaded.
 std::string program_for_any_driver() {
     void *const libxdp = dlopen("libxdp.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (libxdp == nullptr) return "";
@@ -180,8 +180,9 @@ void start_af_xdp(port &made, const wire_end &end) {
     check_device(made, rte_eth_dev_adjust_nb_rx_tx_desc(made.id, &rx, &tx), "its descriptors");
     const auto rings = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
     if (rings->unseen())
-        made.notes.push_back("this kernel shows the rings of XDP sockets to their driver alone (before Linux 6.4): mbufs that "
-                             "are not free in the end count as the kernel's");
+        made.notes.push_back(
+            "this kernel shows the rings of XDP sockets to their driver alone (before Linux 6.4): mbufs that "
+            "are not free in the end count as the kernel's");
     made.keeps = rings;
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint32_t largest_ring = 1u << 16;
 constexpr uint32_t drivers_own_rings = 4096 + 2048;  // to be filled, and sent
-constexpr uint32_t most_kept_by_a_nic = 2 * 8192;  // in a queue's rings; no driver in Linux has larger ones
+constexpr uint32_t most_kept_by_a_nic = 2 * 8192;    // in a queue's rings; no driver in Linux has larger ones
 // Frames that the kernel still sends when the sockets are closed come back within the other end's next poll.
 constexpr timespec pause = {0, 1'000'000};
 constexpr uint32_t most_pauses = 100;

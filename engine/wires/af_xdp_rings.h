@@ -4,8 +4,8 @@
 // The driver (22.11) hands mbufs of our pool to the kernel as they are, to be filled or sent, and forgets
 // them when it is closed. The rings are the kernel's own record of them, so they are mapped once more, and
 // read after the sockets are gone. With zero-copy, those that the NIC's own driver has taken from the rings
-// are in no record, and kernels before 6.4 map a ring once only (net/xdp/xsk.c, xsk_mmap): whatever of the pool
-// is not free then is theirs.
+// are in no record, and kernels before 6.4 map a ring once only (net/xdp/xsk.c, xsk_mmap): whatever of the
+// pool is not free then is theirs.
 #pragma once
 
 #include <linux/if_xdp.h>

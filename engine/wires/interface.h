@@ -32,8 +32,8 @@ struct interface_query {
 // command that mends it. Returns its index.
 unsigned check_interface(const packet_socket &socket, const std::string &name, const endpoint_plan &e);
 
-// What is asked of a port on an interface: its link is the interface's carrier, for net_af_packet and net_af_xdp
-// say "up" whatever is at the other end. `port::interface` names it.
+// What is asked of a port on an interface: its link is the interface's carrier, for net_af_packet and
+// net_af_xdp say "up" whatever is at the other end. `port::interface` names it.
 extern const port_operations interface_operations;
 
 // Refuses an interface that has had no carrier for 10 s.

@@ -52,7 +52,9 @@ def judged(run: Run) -> Validity:
 def down_ns(run: Run, side: str) -> list[int]:
     """How long the link of a side was down, in each measured window."""
     [windows] = run.windows.values()
-    return [port.link_down_ns or 0 for w in windows if w.phase == "measure" for port in w.ports if port.endpoint == side]
+    return [
+        port.link_down_ns or 0 for w in windows if w.phase == "measure" for port in w.ports if port.endpoint == side
+    ]
 
 
 @pytest.mark.parametrize("model", ["e1000e", "vmxnet3", "virtio-net-pci"])

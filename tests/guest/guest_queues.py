@@ -4,8 +4,10 @@ import os
 
 import machine
 import pytest
-from guest_runs import execute  # noqa: F401 - a fixture
-from guest_runs import refused
+from guest_runs import (
+    execute,  # noqa: F401 - a fixture
+    refused,
+)
 from real_runs import assert_sound, drops, messages, stages
 
 from windtunnel.runs import Run
@@ -25,7 +27,9 @@ def igb(execute):  # noqa: F811
 
     def in_guest(dispatchers: int, steering: str) -> Run:
         ways = [f"{side}.steering={steering}" for side in ("client", "server")]
-        return execute("igb", f"workload.0.dispatchers={dispatchers}", *ways, nodes=NODES, QUEUES=str(max(2, dispatchers)))
+        return execute(
+            "igb", f"workload.0.dispatchers={dispatchers}", *ways, nodes=NODES, QUEUES=str(max(2, dispatchers))
+        )
 
     return in_guest
 
@@ -56,14 +60,18 @@ def test_rules_of_igb_with_rss_behind_them(igb):
     """The driver takes the rules, QEMU's device does not know them, and RSS does what they would have done."""
     run = igb(2, "auto")
     assert_every_queue_is_used(run, 2)
-    assert any("rte_flow rules bring each UDP port to its queue, and so does RSS" in note for note in run.record.all_notes())
+    assert any(
+        "rte_flow rules bring each UDP port to its queue, and so does RSS" in note for note in run.record.all_notes()
+    )
 
 
 def test_rules_that_a_device_does_not_know(igb):
     """What comes to a wrong queue is counted by its name, and a run that measured no response is invalid."""
     run = igb(3, "flow")
     assert any("rte_flow rules bring each UDP port to its queue; what" in note for note in run.record.all_notes())
-    assert drops(run, "server").keys() == {"misdirected"} and drops(run, "server")["misdirected"] == messages(run).lost > 0
+    assert (
+        drops(run, "server").keys() == {"misdirected"} and drops(run, "server")["misdirected"] == messages(run).lost > 0
+    )
     assert messages(run).missing == 0
     [reason] = run.record.verdict.reasons
     assert reason.startswith("no responses: ")

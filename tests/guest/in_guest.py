@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from two_nodes import NODES
 
@@ -14,7 +15,12 @@ from windtunnel.runs import Run, RunWriter
 from windtunnel.scenario import HostView, RunSpec
 
 
-def guest(hugepages: int = 0, nics: Mapping[str, int | None] = {}, two_nodes: bool = False, interfaces: Sequence[str] = ()) -> HostView:
+def guest(
+    hugepages: int = 0,
+    nics: Mapping[str, int | None] = MappingProxyType({}),
+    two_nodes: bool = False,
+    interfaces: Sequence[str] = (),
+) -> HostView:
     """A guest as the planning must see it; `nics`: addresses of those that it gives to DPDK, and the nodes of their buses. `interfaces`: of
     the kernel."""
     bound = [

@@ -3,6 +3,7 @@
 import socket
 import time
 from pathlib import Path
+from typing import Self
 
 PROMPT = b"(qemu) "
 
@@ -14,7 +15,7 @@ class Monitor:
         self._path = path
         self._socket = socket.socket(socket.AF_UNIX)
 
-    def __enter__(self) -> "Monitor":
+    def __enter__(self) -> Self:
         while not self._path.exists():
             time.sleep(0.05)
         self._socket.settimeout(60)

@@ -23,7 +23,10 @@ def words() -> list[str]:
     for node, bus in enumerate(BUSES):
         said += ["-object", f"memory-backend-ram,id=memory{node},size={machine.MEMORY_MIB // len(BUSES)}M"]
         said += ["-numa", f"node,nodeid={node},cpus={node},memdev=memory{node}"]
-        said += ["-device", f"pxb-pcie,id=bus{node},bus=pcie.0,addr={FIRST_BRIDGE + node:#x},bus_nr={bus},numa_node={node}"]
+        said += [
+            "-device",
+            f"pxb-pcie,id=bus{node},bus=pcie.0,addr={FIRST_BRIDGE + node:#x},bus_nr={bus},numa_node={node}",
+        ]
     return said
 
 
