@@ -173,6 +173,11 @@ TEST(nodes, are_read_from_the_kernel_s_tree) {
     EXPECT_EQ(node_of_cpu(8, root), -1) << "a kernel without NUMA";
     EXPECT_EQ(node_of_cpu(9, root), -1);
     EXPECT_EQ(node_of_interface("far", root), 1);
+    fs::create_directories(root / "devices/0000:00:02.0/virtio0");
+    fs::create_directories(root / "class/net/virtual");
+    fs::create_directory_symlink(root / "devices/0000:00:02.0/virtio0", root / "class/net/virtual/device");
+    std::ofstream(root / "devices/0000:00:02.0/numa_node") << "2\n";
+    EXPECT_EQ(node_of_interface("virtual", root), 2) << "the NIC's";
     EXPECT_EQ(node_of_interface("veth0", root), -1);
     fs::remove_all(root);
 }

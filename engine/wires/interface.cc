@@ -77,9 +77,12 @@ unsigned check_interface(const packet_socket &socket, const std::string &name, c
 }
 
 int node_of_interface(const std::string &name, const std::string &sysfs) {
-    std::ifstream file(sysfs + "/class/net/" + name + "/device/numa_node");
-    int node;
-    return file >> node ? node : -1;
+    // the device of a virtio interface is on a bus of its own, and the NIC on the PCI bus is above it
+    for (const char *of_nic : {"/device/numa_node", "/device/../numa_node"}) {
+        std::ifstream file(sysfs + "/class/net/" + name + of_nic);
+        if (int node; file >> node) return node;
+    }
+    return -1;
 }
 
 void take_all_frames(const packet_socket &socket, const std::string &name, unsigned index) {
