@@ -74,7 +74,7 @@ std::vector<port> open_af_packet(std::span<const wire_end> ends) {
                           " the driver needs mbufs that hold " + std::to_string(needed) +
                           " bytes, the pool's hold " + std::to_string(frame_room(end.pool)),
                       "use a lower MTU or a larger data room");
-    port made{};
+    port made{.interface = name};
     make_vdev(made, "net_af_packet", end.index,
               "iface=" + name + ",qpairs=" + std::to_string(e.port.queues) +
                   ",blocksz=" + std::to_string(r.block) + ",framesz=" + std::to_string(r.frame) +
@@ -110,6 +110,8 @@ WT_WIRE(af_packet) = {
               .mbufs = {.tx = 1}},
     .open = open_af_packet,
     .node = [](const wire_values &values) { return node_of_interface(values.text("interface")); },
+    .await_link = await_carrier,
+    .operations = &interface_operations,
 };
 
 }  // namespace wt

@@ -3,6 +3,7 @@
 //
 // The driver hangs its XDP program on the interface and takes it down when the port is closed. One that is
 // killed leaves it there: the supervisor removes it.
+#include <dlfcn.h>
 #include <linux/ethtool.h>
 #include <linux/if_xdp.h>
 #include <linux/sockios.h>
@@ -13,6 +14,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
@@ -25,6 +27,8 @@
 namespace wt {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr uint32_t xdp_headroom = 256;  // XDP_PACKET_HEADROOM of linux/bpf.h
 // XDP's headroom, an Ethernet header and an IP packet share what an mbuf has behind its own headroom
@@ -126,6 +130,21 @@ void check_mbufs(const endpoint_plan &e, const rte_mempool *pool) {
                       "use a lower MTU or a smaller data room");
 }
 
+// libxdp hangs its default program up in native mode alone, and many of the kernel's drivers have none. Named
+// to net_af_xdp, the same program goes where the kernel chooses: native where the driver can, else generic.
+// Debian and Ubuntu have it beside the library, which the driver has loaded.
+std::string program_for_any_driver() {
+    void *const libxdp = dlopen("libxdp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (libxdp == nullptr) return "";
+    Dl_info found{};
+    const bool is_there = dladdr(dlsym(libxdp, "xsk_socket__create"), &found) != 0;
+    dlclose(libxdp);
+    std::error_code none;
+    const fs::path library = is_there ? fs::canonical(found.dli_fname, none) : fs::path();
+    const fs::path program = library.parent_path() / "bpf/xsk_def_xdp_prog.o";
+    return fs::exists(program, none) ? ",xdp_prog=" + program.string() : "";
+}
+
 std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
     const wire_end &end = ends[0];
     const endpoint_plan &e = end.plan;
@@ -135,14 +154,14 @@ std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
     const auto socket = std::make_shared<packet_socket>();
     if (socket->fd < 0) throw refusal(std::string("af_xdp wire: no packet socket: ") + std::strerror(errno));
     const unsigned kernel_index = check_interface(*socket, name, e);
-    port made{};
+    port made{.interface = name};
     check_queues(*socket, name, e.port.queues, made);
     check_mbufs(e, end.pool);
 
     // libxdp's dispatcher would leave pins in bpffs behind a process that is killed
     ::setenv("LIBXDP_SKIP_DISPATCHER", "1", 1);
     make_vdev(made, "net_af_xdp", end.index,
-              "iface=" + name + ",queue_count=" + std::to_string(e.port.queues));
+              "iface=" + name + ",queue_count=" + std::to_string(e.port.queues) + program_for_any_driver());
     take_all_frames(*socket, name, kernel_index);
     made.keeps = socket;
     made.notes.push_back(
@@ -159,7 +178,12 @@ void start_af_xdp(port &made, const wire_end &end) {
     start_device(made);
     uint16_t rx = end.plan.port.rx_descriptors, tx = end.plan.port.tx_descriptors;
     check_device(made, rte_eth_dev_adjust_nb_rx_tx_desc(made.id, &rx, &tx), "its descriptors");
-    made.keeps = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
+    const auto rings = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
+    if (rings->unseen())
+        made.notes.push_back(
+            "this kernel shows the rings of XDP sockets to their driver alone (before Linux 6.4): mbufs that "
+            "are not free in the end count as the kernel's");
+    made.keeps = rings;
 }
 
 }  // namespace
@@ -183,6 +207,8 @@ WT_WIRE(af_xdp) = {
     .open = open_af_xdp,
     .node = [](const wire_values &values) { return node_of_interface(values.text("interface")); },
     .start = start_af_xdp,
+    .await_link = await_carrier,
+    .operations = &interface_operations,
 };
 
 }  // namespace wt

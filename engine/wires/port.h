@@ -58,8 +58,9 @@ struct port {
     bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
-    std::string address = {};  // of a NIC
-    std::string device = {};   // on the vdev bus; empty where there is none to remove
+    std::string address = {};    // of a NIC
+    std::string interface = {};  // of the kernel, that the port is on
+    std::string device = {};     // on the vdev bus; empty where there is none to remove
     // a memif server's socket: its client's driver cannot start before that is there
     std::string starts_after = {};
     std::shared_ptr<const timed_capture> paced = {};  // pcap at its own times: what nic_rx plays

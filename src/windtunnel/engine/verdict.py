@@ -256,5 +256,8 @@ def _without_response(history: History, result: Result) -> Iterator[str]:
     for messages in result.messages:
         workload = history.plan.workloads[messages.workload]
         mute = workload.handler is None and workload.packet_handler and workload.packet_handler.name in WITHOUT_RESPONSE
-        if messages.responses == 0 and not mute:
-            yield f"no responses: {messages.sent} sent, {messages.lost} lost in workload {workload.name}"
+        all_lost = messages.lost > 0 and history.responses[messages.workload] == 0
+        if mute or not (messages.responses == 0 or all_lost):
+            continue
+        outside = f", {messages.responses} responses, none of them in a measured window" if messages.responses else ""
+        yield f"no responses: {messages.sent} sent, {messages.lost} lost in workload {workload.name}{outside}"

@@ -47,6 +47,10 @@ def test_each_window_of_a_plan_that_holds_its_workers_is_told_to_be_read(spec):
         ("exit_early", "no result: the engine exited with code 0 before its result"),
         ("no_responses", "no responses: 4000 sent, 3000 lost in workload echo"),
         (
+            "stop_responding",
+            "no responses: 4000 sent, 3000 lost in workload echo, 1000 responses, none of them in a measured window",
+        ),
+        (
             "lose_mbufs",
             "ledger open: 3 mbufs missing at the client (pool 8191, free 8000, held by nic_rx descriptors 191)",
         ),
