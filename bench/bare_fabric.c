@@ -1,9 +1,10 @@
 /* What a round trip over libfabric costs at the least: the reference of bench/rdma.py.
  *
  * Both ends on one thread, as the engine has them on one CPU: the client keeps `inflight` messages under way,
- * the server sends each one back. Posted receives, copies at the post up to `inline` bytes, a signal for
- * every `signal`th other send (rc), or READ or WRITE in place of messages: as the engine is asked to do it.
- * No mbufs, stages, headers or counting.
+ * the server sends each one back from where it was received. Messages lie as they do in mbufs: a provider
+ * that copies by pages (shm, from 4 KiB on) pays for each page that a message touches. Posted receives,
+ * copies at the post up to `inline` bytes, a signal for every `signal`th other send (rc), or READ or WRITE in
+ * place of messages: as the engine is asked to do it. No mempool, stages, headers or counting.
  *
  *   bare_fabric PROVIDER BYTES INFLIGHT SECONDS CPU send|read|write PORT
  *
@@ -28,6 +29,12 @@
 
 enum { DEPTH = 256, BURST = 32, INLINE = 128, SIGNAL = 16, KEY = 77, REGION = 64 << 20 };
 
+/* DEPTH are posted, as many can be on their way out. */
+enum { PLACES = 2 * DEPTH };
+
+/* In front of a message in its mbuf: rte_mbuf, headroom, the 42 bytes of a frame's headers. */
+enum { AHEAD = 128 + 128 + 42 };
+
 struct end {
     struct fi_info *info;
     struct fid_fabric *fabric;
@@ -39,13 +46,16 @@ struct end {
     struct fid_ep *endpoint;
     struct fid_mr *known;
     fi_addr_t peer;
-    char *buffers; /* DEPTH receives, then one to send from; or the region */
+    char *buffers; /* PLACES messages; or the region */
     bool selective;
     uint64_t posted, ended, unsignalled;
+    size_t free[PLACES], free_count; /* the last that was freed is used first, as by a mempool's cache */
+    size_t sending[DEPTH];           /* the places of posted sends */
+    size_t owed[PLACES], owed_first, owed_last; /* what a server has received and not sent back */
 };
 
 static const char *provider, *operation;
-static size_t bytes, buffer_bytes;
+static size_t bytes, place_bytes;
 
 static void check(int64_t error, const char *what) {
     if (error >= 0) return;
@@ -85,10 +95,14 @@ static struct fi_info *offer(const char *node, const char *service, uint64_t fla
     return found;
 }
 
+static char *message_at(const struct end *e, size_t place) {
+    return e->buffers + place * place_bytes + AHEAD;
+}
+static size_t take(struct end *e) { return e->free[--e->free_count]; }
+static void give(struct end *e, size_t place) { e->free[e->free_count++] = place; }
+
 static void receive_into(struct end *e, size_t place) {
-    check(fi_recv(e->endpoint, e->buffers + place * buffer_bytes, buffer_bytes, NULL, FI_ADDR_UNSPEC,
-                  (void *)place),
-          "fi_recv");
+    check(fi_recv(e->endpoint, message_at(e, place), bytes, NULL, FI_ADDR_UNSPEC, (void *)place), "fi_recv");
 }
 
 static void open_endpoint(struct end *e, struct fi_info *info) {
@@ -109,7 +123,9 @@ static void open_endpoint(struct end *e, struct fi_info *info) {
         check(fi_ep_bind(e->endpoint, &e->addresses->fid, 0), "bind");
     }
     check(fi_enable(e->endpoint), "fi_enable");
-    for (size_t i = 0; is("send") && i < DEPTH; i++) receive_into(e, i);
+    if (!is("send")) return;
+    for (size_t i = 0; i < PLACES; i++) give(e, i);
+    for (size_t i = 0; i < DEPTH; i++) receive_into(e, take(e));
 }
 
 static void open_events(struct end *e) {
@@ -171,23 +187,24 @@ static void find_each_other(struct end *ends, const char *port) {
     }
 }
 
-/* False: no room. */
-static bool send_one(struct end *e) {
-    char *const from = e->buffers + (size_t)DEPTH * buffer_bytes;
+/* False: no room; the place is still the caller's. */
+static bool send_from(struct end *e, size_t place) {
     int64_t error;
     if (bytes <= INLINE) {
-        error = fi_inject(e->endpoint, from, bytes, e->peer);
+        error = fi_inject(e->endpoint, message_at(e, place), bytes, e->peer);
+        if (error == 0) give(e, place);
     } else {
         if (e->posted - e->ended >= DEPTH) return false;
         const bool last = e->posted - e->ended + 1 == DEPTH;
         const bool signalled = !e->selective || last || e->unsignalled + 1 >= SIGNAL;
-        const struct iovec piece = {from, bytes};
+        const struct iovec piece = {message_at(e, place), bytes};
         const struct fi_msg message = {.msg_iov = &piece,
                                        .iov_count = 1,
                                        .addr = e->peer,
                                        .context = (void *)(uintptr_t)(e->posted + 1)};
         error = fi_sendmsg(e->endpoint, &message, signalled ? FI_COMPLETION : 0);
         if (error == 0) {
+            e->sending[e->posted % DEPTH] = place;
             e->posted++;
             e->unsignalled = signalled ? 0 : e->unsignalled + 1;
         }
@@ -195,6 +212,13 @@ static bool send_one(struct end *e) {
     if (error == -FI_EAGAIN) return false;
     check(error, "sending");
     return true;
+}
+
+static bool send_request(struct end *client) {
+    const size_t place = take(client);
+    if (send_from(client, place)) return true;
+    give(client, place);
+    return false;
 }
 
 static int64_t ended(struct fid_cq *queue, struct fi_cq_msg_entry *done) {
@@ -209,27 +233,44 @@ static void reap(struct end *e) {
     if (e->posted == e->ended) return;
     const int64_t count = ended(e->sends, done);
     if (count == 0) return;
-    e->ended = e->selective ? (uintptr_t)done[count - 1].op_context : e->ended + (uint64_t)count;
+    const uint64_t until = e->selective ? (uintptr_t)done[count - 1].op_context : e->ended + (uint64_t)count;
+    for (; e->ended < until; e->ended++) give(e, e->sending[e->ended % DEPTH]);
 }
 
-/* Messages that came; each place is posted again. */
-static int64_t receive(struct end *e) {
+/* Responses that came; each place is posted again. */
+static int64_t receive_responses(struct end *client) {
     struct fi_cq_msg_entry done[BURST];
-    const int64_t count = ended(e->receives, done);
-    for (int64_t i = 0; i < count; i++) receive_into(e, (uintptr_t)done[i].op_context);
+    const int64_t count = ended(client->receives, done);
+    for (int64_t i = 0; i < count; i++) receive_into(client, (uintptr_t)done[i].op_context);
     return count;
 }
 
+/* Requests that came; each place is sent back, and another one is posted. */
+static void receive_requests(struct end *server) {
+    struct fi_cq_msg_entry done[BURST];
+    const int64_t count = ended(server->receives, done);
+    for (int64_t i = 0; i < count; i++) {
+        server->owed[server->owed_last++ % PLACES] = (uintptr_t)done[i].op_context;
+        receive_into(server, take(server));
+    }
+}
+
+static void send_responses(struct end *server) {
+    while (server->owed_first < server->owed_last &&
+           send_from(server, server->owed[server->owed_first % PLACES]))
+        server->owed_first++;
+}
+
 static uint64_t echo(struct end *client, struct end *server, int64_t inflight, uint64_t until) {
-    static int64_t under_way, owed;
+    static int64_t under_way;
     uint64_t trips = 0;
     for (uint64_t turn = 0; turn % 64 != 0 || now_ns() < until; turn++) {
         reap(client);
-        for (int i = 0; i < BURST && under_way < inflight && send_one(client); i++) under_way++;
-        owed += receive(server);
+        for (int i = 0; i < BURST && under_way < inflight && send_request(client); i++) under_way++;
+        receive_requests(server);
         reap(server);
-        while (owed > 0 && send_one(server)) owed--;
-        const int64_t back = receive(client);
+        send_responses(server);
+        const int64_t back = receive_responses(client);
         under_way -= back;
         trips += (uint64_t)back;
     }
@@ -286,8 +327,8 @@ int main(int argc, char **argv) {
     sched_setaffinity(0, sizeof cpu, &cpu);
 
     static struct end ends[2]; /* client, server */
-    buffer_bytes = (bytes + 63) / 64 * 64;
-    const size_t of_messages = (DEPTH + 1) * buffer_bytes, of_client = (size_t)inflight * bytes;
+    place_bytes = (AHEAD + bytes + 63) / 64 * 64;
+    const size_t of_messages = PLACES * place_bytes, of_client = (size_t)inflight * bytes;
     ends[0].buffers = memory(is("send") ? of_messages : of_client);
     ends[1].buffers = memory(is("send") ? of_messages : REGION);
     connected() ? connect_both(&ends[0], &ends[1], argv[7]) : find_each_other(ends, argv[7]);

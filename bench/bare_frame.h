@@ -55,7 +55,7 @@ static inline uint64_t sum_bytes(uint64_t sum, const uint8_t *at, uint32_t bytes
         at += 16;
     }
     const two_words all = (a + b) + (c + d);
-    sum = sum_add(sum, all[0] + all[1]);
+    sum = sum_add(sum, (all + __builtin_shufflevector(all, all, 1, 0))[0]);
     if (end - at >= 8) {
         sum = sum_add(sum, load64(at));
         at += 8;

@@ -18,7 +18,7 @@ def device(endpoint: Endpoint) -> str:
 
 
 def measure(session: Session) -> list[Result]:
-    return [against_testpmd(session, "l2fwd", "null", "l2fwd.toml", device)]
+    return against_testpmd(session, "l2fwd", "null", "l2fwd.toml", device)
 
 
 if __name__ == "__main__":

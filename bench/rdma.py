@@ -1,7 +1,7 @@
 """How much of what a bare loop on the same libfabric provider moves does the engine move? And what does a round trip alone take?
 
 Both ends on one CPU, accounting `counts`, 32 messages in flight, or 1; READ and WRITE with 8 pieces in flight. The bare loop
-(`bare_fabric.c`) posts, copies and signals as the engine is asked to, and has no mbufs, stages, headers or counting. A single
+(`bare_fabric.c`) posts, copies and signals as the engine is asked to, and has no mempool, stages, headers or counting. A single
 round trip is shown as round trips a second: 1 / 1.05 of them is 1.05 x the latency. `fi_pingpong` (package libfabric-bin) is beside
 single round trips whose ends have a CPU each, as its own have: without a goal, because its ends are processes.
 """
@@ -65,13 +65,15 @@ def cases() -> Iterator[Case]:
             yield Case("tcp", size, 8, operation)
 
 
-def measure(session: Session) -> list[Result]:
+def measure(session: Session) -> Iterator[Result]:
     binary = find_engine().parents[1] / "bench" / "bare_fabric"
     if not binary.is_file():
         raise UserError(
             f"no {binary}", remedy="install libfabric-dev; meson configure build -Dbenches=enabled && ninja -C build"
         )
-    return [_compared(session, str(binary), case) for case in cases()] + _beside_pingpong(session)
+    for case in cases():
+        yield _compared(session, str(binary), case)
+    yield from _beside_pingpong(session)
 
 
 def _compared(session: Session, binary: str, case: Case) -> Result:

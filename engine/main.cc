@@ -21,6 +21,7 @@
 #include "handlers/match_action/live_table.h"
 #include "host/print_ladder.h"
 #include "report/build_id.h"
+#include "run/memory_nodes.h"
 #include "run/run.h"
 #include "run/telemetry.h"
 #include "run/try_handlers.h"
@@ -101,6 +102,7 @@ static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
         f.trace = std::make_unique<tracer>(*p.trace, p.workers, lines.start_tsc(), clock.ns_per_tick);
     open_endpoints(f);
     open_workers(f);
+    note_memory_nodes(f);
     const run_end end = execute_run(f, a.control_descriptor, a.turns);
     write_result(f, end);
     if (end.reason == end_reason::parent_lost) remove_runtime_files();

@@ -58,6 +58,17 @@ missing() {
     done <"$root/setup/packages"
 }
 
+# refuse_unknown PACKAGE...: refuses where this system's package lists lack one, and says what would do in its place
+refuse_unknown() {
+    local package check argument unknown=()
+    while read -r _ package check argument; do
+        [[ " $* " == *" $package "* ]] || continue
+        apt-cache show "$package" >/dev/null 2>&1 || unknown+=("$package: what counts is the $check${argument:+ $argument}")
+    done <"$root/setup/packages"
+    ((${#unknown[@]} == 0)) || refuse "this system's package lists do not have all packages by Debian's names" "${unknown[@]}" \
+        "install these by other means (another repository, from source), and call this again: what is there already is not asked for"
+}
+
 # install_packages build|test
 install_packages() {
     local packages
@@ -88,8 +99,10 @@ install_packages() {
     fi
     as_root+=(env DEBIAN_FRONTEND=noninteractive) # tshark has a question, and nobody may be there to answer
     "${as_root[@]}" apt-get -q update || say "apt-get update failed: going on with the package lists that are there"
-    "${as_root[@]}" apt-get -q install -y --no-install-recommends "${packages[@]}" ||
+    "${as_root[@]}" apt-get -q install -y --no-install-recommends "${packages[@]}" || {
+        refuse_unknown "${packages[@]}"
         refuse "apt-get could not install the packages (see above)" "once that is mended, type: $command"
+    }
 
     mapfile -t packages < <(missing "$1")
     ((${#packages[@]} == 0)) ||
@@ -135,8 +148,9 @@ streams_possible() {
 # build_engine TARGET: what is out of date of it; progress goes to stderr
 build_engine() {
     fetch_headers
-    # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use
-    if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root $build" "$build/build.ninja"; then
+    # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use. Its own
+    # path is in there with the meson of Debian 12, and "." with newer ones
+    if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root " "$build/build.ninja"; then
         rm -rf -- "$build"
     fi
     if [[ ! -e $build/build.ninja ]]; then

@@ -46,6 +46,13 @@ class EngineRun:
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
         return rate(self._sent(), wall_ns, self._preempted_ns(0), self.steal).at(self.where)
 
+    def forwarded_by_all(self) -> Sample:
+        """Likewise of a run on several workers: of the time that they had on average."""
+        wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
+        preempted = [self._preempted_ns(number) for number in range(len(self.plan.workers))]
+        mean = None if None in preempted else sum(ns for ns in preempted if ns is not None) // len(preempted)
+        return rate(self._sent(), wall_ns, mean, self.steal).at(self.where)
+
     def round_trips_per_s(self) -> Sample:
         """Round trips a second."""
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pydantic_core import to_jsonable_python
@@ -16,39 +16,43 @@ from harness.session import Session
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 
-Bench = Callable[[Session], list[Result]]
+Bench = Callable[[Session], Iterable[Result]]
+"""Results that it yields one by one are shown even if it cannot go on."""
 
 
 def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], None] | None = None) -> None:
     """`more` adds options. Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
     given = options(description, more)
     signal.signal(signal.SIGTERM, _end)
+    results: list[Result] = []
+    stopped: UserError | None = None
     try:
         with hugepages.reserved(given.hugepages):
-            results = _measure(benches, given)
+            results.extend(_measured(benches, given))
     except UserError as error:
-        console().print(f"[red]{error.message}[/]" + (f"\n{error.remedy}" if error.remedy else ""), markup=True)
+        stopped = error
+    if results:
+        show(results)
+        console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
+    if stopped:
+        console().print(f"[red]{stopped.message}[/]" + (f"\n{stopped.remedy}" if stopped.remedy else ""), markup=True)
         sys.exit(2)
-    show(results)
-    console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
     sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
 
 
-def _measure(benches: Sequence[Bench], given) -> list[Result]:
-    results: list[Result] = []
+def _measured(benches: Sequence[Bench], given) -> Iterable[Result]:
     for memory in (modes := hugepages.modes(given.memory)):
         if given.against:
             with Session(given, memory) as session:
-                results += against.compare(session, [_name(bench) for bench in benches], given.against.resolve())
+                yield from against.compare(session, [_name(bench) for bench in benches], given.against.resolve())
             continue
         for bench in benches:
             with Session(given, memory) as session:
-                results += bench(session)
+                yield from bench(session)
     if given.memory == "both" and "hugepages" not in modes:
         console().print(
             "no hugepages are free: measured without; `--hugepages 256` reserves some for the time of a bench"
         )
-    return results
 
 
 def _end(number: int, _frame: object) -> None:

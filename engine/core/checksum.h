@@ -56,7 +56,8 @@ inline uint64_t checksum_bytes(uint64_t sum, const uint8_t *at, uint32_t bytes) 
             at += 16;
         }
         const lanes all = (a + b) + (c + d);
-        sum = checksum_add(sum, all[0] + all[1]);
+        // in the vector: GCC takes the upper lane out through memory
+        sum = checksum_add(sum, (all + __builtin_shufflevector(all, all, 1, 0))[0]);
     }
     if (end - at >= 8) {
         sum = checksum_add(sum, load<uint64_t>(at));

@@ -77,13 +77,18 @@ inline inflight_slot *inflight_expected(std::span<inflight_slot> slots, uint64_t
 response_outcome inflight_response(inflight_table &t, const message_header &h, uint32_t response_segments,
                                    inflight_slot **slot);
 
+// Ends the message that is in flight in a slot, of which no segment is kept.
+inline void slot_retire(inflight_slot &slot, uint32_t generation, bool lost) {
+    slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
+    slot.generation.store(generation + 1, std::memory_order_release);
+}
+
 // Ends a message, with a response or lost; the caller gives its slot back with inflight_give_back().
 void inflight_forget_segments(inflight_table &t, uint32_t index);
 inline void inflight_retire(inflight_table &t, uint32_t index, bool lost) {
     inflight_slot &slot = t.slots[index];
     if (unlikely(slot.arrived)) inflight_forget_segments(t, index);
-    slot.lost_history = slot.lost_history << 1 | (lost ? 1 : 0);
-    slot.generation.store(slot.generation.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    slot_retire(slot, slot.generation.load(std::memory_order_relaxed), lost);
 }
 
 // Gives retired slots back to app_tx, a burst at once.

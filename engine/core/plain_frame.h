@@ -49,8 +49,12 @@ inline bytes_as_words plain_difference(const uint8_t *at, const plain_part &part
     return (load<bytes_as_words>(at) ^ load<bytes_as_words>(part.expected)) & load<bytes_as_words>(part.mask);
 }
 
+// Whose checksums are known to hold.
+enum class known_sums : uint8_t { none, udp, both };
+
 // The UDP payload's bytes, at least `least`, or 0 where the frame is not plain or has less. The payload
 // stands at frame_header_bytes. `least` is at least 1.
+template <known_sums known = known_sums::none>
 inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const plain_match &us,
                                     uint32_t least) {
     // words as little-endian loads see them (checksum.h has asserted that they are)
@@ -70,12 +74,13 @@ inline uint32_t plain_payload_bytes(const uint8_t *frame, uint32_t bytes, const 
                  udp_bytes < udp_header_bytes + least))
         return 0;
 
+    if constexpr (known == known_sums::both) return udp_bytes - udp_header_bytes;
     const auto addresses = load<uint64_t>(frame + offset::addresses);
     const uint64_t ip_sum =
         checksum_add(checksum_add(addresses, load<uint32_t>(frame + offset::time_to_live)),
                      load<uint64_t>(frame + offset::ip));
     uint16_t both = checksum_fold(ip_sum);
-    if (likely(load<uint16_t>(frame + offset::udp_checksum) != 0))  // 0: none (RFC 768)
+    if (known == known_sums::none && likely(load<uint16_t>(frame + offset::udp_checksum) != 0))  // 0: none
         both &= checksum_fold(checksum_bytes(checksum_add(addresses, uint64_t{udp_field} + udp_protocol),
                                              frame + offset::udp, udp_bytes));
     return both == 0xffff ? udp_bytes - udp_header_bytes : 0;

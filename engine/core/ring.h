@@ -38,15 +38,17 @@ struct spsc_ring {
         if (!std::has_single_bit(size) || size > RTE_RING_SZ_MASK)
             throw refusal(name + ": a ring of " + std::to_string(size) + " entries is not possible",
                           "use a power of two");
-        // what rte_ring_get_memsize_elem says, which C++ cannot link in DPDK 24.11: no extern "C"
-        const size_t bytes = sizeof(rte_ring) + size_t{size} * sizeof(T);
-        ring.reset(static_cast<rte_ring *>(
-            std::aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_ALIGN_CEIL(bytes, RTE_CACHE_LINE_SIZE))));
+        const size_t whole_lines = RTE_ALIGN_CEIL(bytes_for(size), RTE_CACHE_LINE_SIZE);
+        ring.reset(static_cast<rte_ring *>(std::aligned_alloc(RTE_CACHE_LINE_SIZE, whole_lines)));
         if (!ring) throw std::bad_alloc();
-        if (node >= 0) is_there = place_on_node(ring.get(), static_cast<size_t>(bytes), node);
+        if (node >= 0) is_there = place_on_node(ring.get(), bytes_for(size), node);
         rte_ring_init(ring.get(), name.substr(0, RTE_RING_NAMESIZE - 1).c_str(), size,
                       RING_F_SP_ENQ | RING_F_SC_DEQ);
     }
+
+    // What rte_ring_get_memsize_elem says, which C++ cannot link in DPDK 24.11: no extern "C".
+    static size_t bytes_for(uint32_t size) { return sizeof(rte_ring) + size_t{size} * sizeof(T); }
+    size_t bytes() const { return bytes_for(ring->size); }
 
     // Producer: entries that a put would take now.
     uint32_t room() const { return rte_ring_free_count(ring.get()); }

@@ -97,18 +97,34 @@ void plain_loop(worker &w) {
     for (stage &s : w.stages) run_stage<level>(s, 0);
 }
 
-// Chained stamps: the end of one call is the start of the next.
+// Runs every stage once, with chained stamps: the end of one call is the start of the next. Nothing is booked
+// between two calls: the next one would pay for it. Returns the start of the first.
 template <accounting level>
-void timed_loop(worker &w, worker_stats &stats) {
+uint64_t take_calls(worker &w) {
     const uint64_t start = now();
     uint64_t before = start;
-    for (stage &s : w.stages) {
-        const call_result r = run_timed<level>(s, before);
-        const uint64_t after = now();
-        book<level>(s, after - before, r, w.interrupted_above);
-        before = after;
+    for (size_t i = 0; i < w.stages.size(); i++) {
+        w.timed[i].result = run_timed<level>(w.stages[i], before);
+        before = w.timed[i].end = now();
     }
-    stats.timed_cycles += before - start;
+    return start;
+}
+
+template <accounting level>
+void book_calls(worker &w, uint64_t start) {
+    uint64_t before = start;
+    for (size_t i = 0; i < w.stages.size(); i++) {
+        const timed_call &call = w.timed[i];
+        book<level>(w.stages[i], call.end - before, call.result, w.interrupted_above);
+        before = call.end;
+    }
+}
+
+template <accounting level>
+void timed_loop(worker &w, worker_stats &stats) {
+    const uint64_t start = take_calls<level>(w);
+    book_calls<level>(w, start);
+    stats.timed_cycles += w.timed.back().end - start;
 }
 
 // A timed loop that is traced too: each call that moved objects or stalled, and the loop around
@@ -117,16 +133,17 @@ void timed_loop(worker &w, worker_stats &stats) {
 template <accounting level>
 void traced_loop(worker &w, worker_stats &stats) {
     worker_trace &t = *w.trace;
+    const uint64_t start = take_calls<level>(w), end = w.timed.back().end;
+    if constexpr (level >= accounting::sampled) {
+        book_calls<level>(w, start);
+        stats.timed_cycles += end - start;
+    }
     trace_event *next = t.loop.data();
-    const uint64_t start = now();
     uint64_t before = start;
     uint32_t objects = 0;
     bool stalled = false;
     for (size_t i = 0; i < w.stages.size(); i++) {
-        const call_result r = run_timed<level>(w.stages[i], before);
-        const uint64_t after = now();
-        if constexpr (level >= accounting::sampled)
-            book<level>(w.stages[i], after - before, r, w.interrupted_above);
+        const auto &[after, r] = w.timed[i];
         if (r.objects || r.stalled || r.worked)
             *next++ = {
                 before, after, r.objects, r.stalled != not_stalled, t.worker, static_cast<uint16_t>(i)};
@@ -134,9 +151,8 @@ void traced_loop(worker &w, worker_stats &stats) {
         stalled |= r.stalled != not_stalled;
         before = after;
     }
-    if constexpr (level >= accounting::sampled) stats.timed_cycles += before - start;
     if (next == t.loop.data()) return;
-    *next++ = {start, before, objects, stalled, t.worker, trace_whole_loop};
+    *next++ = {start, end, objects, stalled, t.worker, trace_whole_loop};
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
 
@@ -226,6 +242,7 @@ void loop_at(worker &w) {
 int worker_main(void *argument) {
     worker &w = *static_cast<worker *>(argument);
     w.tid.store(gettid(), std::memory_order_relaxed);
+    w.timed.resize(w.stages.size());
     w.window_start = now();
     const uint64_t before = thread_allocations();
     w.trace ? loop_at<true>(w) : loop_at<false>(w);
@@ -235,51 +252,80 @@ int worker_main(void *argument) {
     return 0;
 }
 
-// The stage under calibration stops its own worker after this number of calls.
+// What accounting costs is measured on empty stages. The last one of them ends the loop after so many calls.
 namespace {
+
 struct countdown {
     run_signals *signals;
     uint32_t calls;
 };
+
 call_result count_down(void *role, const stage_call &) {
     auto &c = *static_cast<countdown *>(role);
     if (--c.calls == 0) c.signals->stop.store(true, std::memory_order_relaxed);
     return {1};
 }
 
-double ticks_per_call(accounting level, uint32_t sample_every) {
-    constexpr uint32_t calls = 200'000;
+call_result do_nothing(void *, const stage_call &) { return {1}; }
+
+struct empty_loops {
+    double ticks;      // of a loop, whatever stands in it
+    double read_call;  // what a timed call of the first stage was booked with; 0 without timed calls
+};
+
+empty_loops run_empty(accounting level, uint32_t sample_every, uint32_t stages) {
+    constexpr uint32_t loops = 100'000;
     run_signals signals;
-    countdown role{&signals, calls};
+    countdown role{&signals, loops};
     worker w;
     w.level = level;
     w.sample_every = sample_every;
     w.interrupted_above = UINT64_MAX;
     w.signals = &signals;
-    stage &s = w.stages.emplace_back();
-    s.run = count_down;
-    s.role = &role;
-    s.stats = std::make_unique<stage_stats[]>(2);
-    for (int i : {0, 1}) {
-        s.stats[i].completion = std::make_unique<batch_histogram>();
-        s.stats[i].stall = std::make_unique<batch_histogram>();
-        s.stats[i].clear();
+    w.timed.resize(stages);
+    for (uint32_t i = 0; i < stages; i++) {
+        stage &s = w.stages.emplace_back();
+        s.run = i + 1 == stages ? count_down : do_nothing;
+        s.role = &role;
+        s.stats = std::make_unique<stage_stats[]>(2);
+        for (int set : {0, 1}) {
+            s.stats[set].completion = std::make_unique<batch_histogram>();
+            s.stats[set].stall = std::make_unique<batch_histogram>();
+            s.stats[set].clear();
+        }
+        s.current = &s.stats[0];
     }
-    s.current = &s.stats[0];
     const uint64_t start = now();
     loop_at<false>(w);
-    return static_cast<double>(now() - start) / calls;
+    const auto ticks = static_cast<double>(now() - start);
+    const stage_stats &first = w.stages.front().stats[0];
+    const uint64_t timed = std::max<uint64_t>(first.timed_calls, 1);
+    return {ticks / loops, static_cast<double>(first.busy_cycles) / static_cast<double>(timed)};
 }
+
+// The least of several trials: interruptions only add time.
+empty_loops least_empty(accounting level, uint32_t sample_every, uint32_t stages) {
+    empty_loops least = {1e9, 1e9};
+    for (int trial = 0; trial < 5; trial++) {
+        const empty_loops one = run_empty(level, sample_every, stages);
+        least.ticks = std::min(least.ticks, one.ticks);
+        least.read_call = std::min(least.read_call, one.read_call);
+    }
+    return least;
+}
+
 }  // namespace
 
 double level_cost_ticks(accounting level, uint32_t sample_every) {
-    // The minimum of several trials: interruptions only add time.
-    double with = 1e9, without = 1e9;
-    for (int trial = 0; trial < 5; trial++) {
-        with = std::min(with, ticks_per_call(level, sample_every));
-        without = std::min(without, ticks_per_call(accounting::off, sample_every));
-    }
-    return std::max(0.0, with - without);
+    const double with = least_empty(level, sample_every, 1).ticks;
+    return std::max(0.0, with - least_empty(accounting::off, sample_every, 1).ticks);
+}
+
+double timed_call_ticks() {
+    constexpr uint32_t more = 8;
+    const double one = least_empty(accounting::counts, 1, 1).ticks;
+    const double untimed = (least_empty(accounting::counts, 1, 1 + more).ticks - one) / more;
+    return std::max(0.0, least_empty(accounting::cycles, 1, 1 + more).read_call - untimed);
 }
 
 }  // namespace wt

@@ -33,11 +33,18 @@ struct worker_stats {
     uint64_t timed_cycles;  // of timed loops
 };
 
+// A call of a stage in a timed loop, until it is booked.
+struct timed_call {
+    uint64_t end;  // TSC
+    call_result result;
+};
+
 struct worker {
     uint32_t index = 0;  // position among the workers
     unsigned lcore;
     int cpu;
     std::vector<stage> stages;
+    std::vector<timed_call> timed;  // one a stage: the loop's calls
     accounting level;
     uint32_t sample_every;
     uint64_t interrupted_above;  // ticks
@@ -62,5 +69,9 @@ int worker_main(void *argument);
 // Ticks that the worker's accounting level adds to one stage call, measured on an empty stage against level
 // `off`.
 double level_cost_ticks(accounting level, uint32_t sample_every);
+
+// Ticks that reading the clock adds to what a timed call is booked with: what a timed call of an empty stage
+// reads, less what such a call takes in a loop that is not timed.
+double timed_call_ticks();
 
 }  // namespace wt

@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 
+#include <cstdio>
+
 namespace wt {
 
 static int hexadecimal(char c) {
@@ -19,6 +21,13 @@ mac_address read_mac(const json_value &value) {
     }
     if (!good) value.refuse(in_quotes(given) + " is not a MAC address like 02:00:00:00:00:01, in lower case");
     return mac;
+}
+
+std::string text_of(const mac_address &mac) {
+    char text[18];
+    const uint8_t *b = mac.bytes;
+    std::snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
+    return text;
 }
 
 ip_address read_ip(const json_value &value) {

@@ -37,8 +37,8 @@ void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {
     d.forwards = d.nic.replies.get();
 }
 
-flow flow_of(const endpoint_plan &e, uint16_t queue, const mac_address &peer) {
-    return {e.mac,
+flow flow_of(const endpoint_plan &e, const mac_address &us, uint16_t queue, const mac_address &peer) {
+    return {us,
             peer,
             e.ip.v4,
             e.peer_ip->v4,
@@ -49,7 +49,7 @@ flow flow_of(const endpoint_plan &e, uint16_t queue, const mac_address &peer) {
 }
 
 void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &peer) {
-    const flow f = flow_of(e, d.nic.queue, peer);
+    const flow f = flow_of(e, d.control.us.mac, d.nic.queue, peer);
     d.headers.fill(e.ip.is_v6 ? frame_ipv6_prepare(f) : frame_prepare(f));
     const uint32_t full = e.mtu - ip_udp_bytes(e);
     e.ip.is_v6 ? frame_ipv6_resize(d.headers[0], full) : frame_resize(d.headers[0], full);
@@ -120,8 +120,9 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.nic.batch_rx = batch.nic_rx;
         d.nic.batch_tx = batch.nic_tx;
         d.nic.early.packets.resize(std::min(most_early, d.nic.batch_rx));
+        d.port_checksums = e.port->tx_checksums;
         d.checksum = ep.port.udp_checksum ? udp_checksum::whole : udp_checksum::none;
-        d.control.us = {ep.mac, ep.ip.v4, ep.udp_port, ep.port.queues, plan.queue, ep.ip.v6};
+        d.control.us = {e.port->mac, ep.ip.v4, ep.udp_port, ep.port.queues, plan.queue, ep.ip.v6};
         d.plain = plain_match_of(d.control.us);
         d.control.handshake = f.handshake.get();
         d.pool = d.nic.pool = e.pool;

@@ -1,8 +1,10 @@
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
 
+#include "core/node_memory.h"
 #include "core/refusal.h"
 #include "run/run.h"
 #include "stages/copying.h"
@@ -43,12 +45,24 @@ rte_mempool *pool_on(int node, const endpoint_plan &e, const std::string &name) 
                                           name_of(e.pool.ops));
 }
 
+// Without hugepages EAL's memory is one piece, on whatever node, and its allocator looks at no node.
+void move_to_node(rte_mempool *pool, int node) {
+    rte_mempool_mem_iter(
+        pool,
+        [](rte_mempool *, void *to, rte_mempool_memhdr *chunk, unsigned) {
+            place_on_node(chunk->addr, chunk->len, *static_cast<int *>(to));
+        },
+        &node);
+}
+
 // On the endpoint's node; where EAL has no memory there, elsewhere, with a note. Null: nowhere.
 rte_mempool *pool_of(run_state &f, size_t endpoint, const std::string &name) {
     const endpoint_plan &e = f.plan.endpoints[endpoint];
     const int node = home_node(f.plan, endpoint, f.nodes);
     rte_mempool *pool = pool_on(node, e, name);
-    if (pool != nullptr || node < 0 || f.nodes.count < 2) return pool;
+    if (node < 0 || f.nodes.count < 2) return pool;
+    if (pool != nullptr && !rte_eal_has_hugepages()) move_to_node(pool, node);
+    if (pool != nullptr) return pool;
     pool = pool_on(SOCKET_ID_ANY, e, name);
     if (pool != nullptr)
         f.notes.push_back("the mbufs of the " + std::string(side_names[static_cast<int>(e.side)]) +

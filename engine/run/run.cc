@@ -15,6 +15,9 @@ namespace {
 
 constexpr uint64_t arp_patience_ns = 3'000 * ms, arp_again_ns = 100 * ms;
 
+// Whether the NIC may drop what is sent to the endpoint's MAC, because that is not the NIC's.
+bool may_be_deaf(const endpoint &e) { return has(*e.port->wire, WT_WIRE_OWN_MAC) && e.plan->mac; }
+
 // Returns whether the peer had to be looked for.
 bool resolve_peer(run_control &p, endpoint &e) {
     if (e.plan->side != side::client || e.plan->peer_mac) return false;
@@ -33,8 +36,13 @@ bool resolve_peer(run_control &p, endpoint &e) {
         }
     }
     if (!p.ordered)
-        throw refusal("no ARP reply for the server's address within 3 s",
-                      "check server.ip and the wire, or set client.peer_mac");
+        throw refusal(
+            "no ARP reply for the server's address within 3 s",
+            "check server.ip and the wire, or set client.peer_mac: a server whose packet handler "
+            "passes nothing on answers no ARP" +
+                std::string(may_be_deaf(e) ? "; a virtual function may take no frames but to its own "
+                                             "MAC: client.mac = \"nic\""
+                                           : ""));
     return true;
 }
 
@@ -72,6 +80,7 @@ json ready_line(const run_state &f) {
             {"at_ns", f.lines.now_ns()},
             {"level_cost_ticks", level_cost_ticks(f.plan.accounting.level, f.plan.accounting.sample_every)},
             {"stamp_ticks", stamp_ticks()},
+            {"timed_call_ticks", timed_call_ticks()},
             {"drivers", drivers},
             {"notes", notes}};
 }

@@ -146,7 +146,6 @@ void open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
                       "use addresses of hosts, ports from 1 to 65535, and buffers of 1 GiB at most");
     s.signals = &f.signals;
     s.tick_mult = static_cast<uint64_t>(f.clock.ns_per_tick * 0x1p32);
-    s.us = e.mac;
     s.pool = a.pool;
     s.of = &a;
     s.tx_steps.names = {{"send buffer to packet", false}};
@@ -163,6 +162,7 @@ void link_streams(run_state &f, endpoint &e, uint32_t endpoint_index) {
                           "use as many dispatchers as applications");
         check_workers(f, e, endpoint_index, *a, d);
         d.tcp = a->tcp.get();
+        d.tcp->us = e.port->mac;
         d.tcp->spare.resize(std::max(d.batch_tx, d.batch_rx) + 1);
         if (e.plan->peer_mac) d.tcp->peer = *e.plan->peer_mac;
     }

@@ -41,10 +41,12 @@ static stage_function function_of(const stage_of &place, const endpoint &e) {
         case stage_kind::disp_tx:
             if (frames == framing::none) return disp_tx_unframed;
             if (frames == framing::ipv6) return client ? disp_tx_client_ipv6 : disp_tx_server_ipv6;
+            if (e.port->tx_checksums != 0) return client ? disp_tx_client_by_port : disp_tx_server_by_port;
             return client ? disp_tx_client : disp_tx_server;
         case stage_kind::disp_rx:
             if (frames == framing::none) return disp_rx_unframed;
-            return frames == framing::ipv6 ? disp_rx_ipv6 : disp_rx;
+            if (frames == framing::ipv6) return disp_rx_ipv6;
+            return e.port->checks_received ? disp_rx_by_port : disp_rx;
         case stage_kind::nic_tx: return e.plan->vlan ? nic_tx_in_vlan : nic_tx;
         case stage_kind::nic_rx:
             if (e.port->paced) return nic_rx_paced;

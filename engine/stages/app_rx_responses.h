@@ -20,25 +20,27 @@ struct tally {
     uint32_t responses = 0;
 };
 
-static void complete(application &a, inflight_slot &slot, tally &t, uint64_t now, const stage_call &call) {
-    client_receiving &r = *a.receiving;
-    if (slot.intended != t.times.intended || slot.sent != t.times.sent) {
+// Books the response to a message; whoever calls it retires the slot.
+static inline void complete(client_receiving &r, const inflight_slot &slot, uint32_t index, tally &t,
+                            uint64_t now, const stage_call &call) {
+    if (unlikely(slot.intended != t.times.intended || slot.sent != t.times.sent)) {
         if (t.times.count > 0) record(r, t.times, now, call);
         t.times = {slot.intended, slot.sent, 0};
     }
     t.times.count++;
-    const auto index = static_cast<uint32_t>(&slot - a.inflight->slots.data());
-    inflight_retire(*a.inflight, index, false);
     r.retired[t.responses++] = index;
 }
 
-// Takes a packet that is not a complete, expected response. Returns the slot of the message that it
-// completes, else null.
-static inflight_slot *take_rare(application &a, const uint8_t *message, const stage_call &call) {
+// Takes a packet that is not a complete, expected response of one segment.
+__rte_noinline static void take_rare(application &a, const uint8_t *message, tally &t, uint64_t now,
+                                     const stage_call &call) {
     const message_header h = message_header_read(message);
     inflight_slot *slot;
     switch (inflight_response(*a.inflight, h, a.response.segments, &slot)) {
-        case response_outcome::complete: return slot;
+        case response_outcome::complete:
+            complete(*a.receiving, *slot, h.slot, t, now, call);
+            inflight_retire(*a.inflight, h.slot, false);
+            break;
         case response_outcome::partial: break;
         case response_outcome::late:
             call.stats->late += h.segment == 0;
@@ -52,7 +54,6 @@ static inflight_slot *take_rare(application &a, const uint8_t *message, const st
         case response_outcome::bad_slot: count_drop(call, drop::bad_slot); break;
         case response_outcome::bad_segment: count_drop(call, drop::bad_segment_count); break;
     }
-    return nullptr;
 }
 
 // Looks at some slots for messages that have timed out: every few hundred calls, or at every call while no
@@ -87,11 +88,15 @@ static call_result take_responses(void *role, const stage_call &call) {
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
         const uint8_t *message = rte_pktmbuf_mtod_offset(packets[i], const uint8_t *, message_offset);
-        inflight_slot *slot = message_is_one_segment(message)
-                                  ? inflight_expected(slots, message_slot_and_generation(message))
-                                  : nullptr;
-        if (unlikely(slot == nullptr)) slot = take_rare(a, message, call);
-        if (likely(slot != nullptr)) complete(a, *slot, t, now, call);
+        const uint64_t name = message_slot_and_generation(message);
+        inflight_slot *const slot =
+            likely(message_is_one_segment(message)) ? inflight_expected(slots, name) : nullptr;
+        if (unlikely(slot == nullptr)) {
+            take_rare(a, message, t, now, call);
+            continue;
+        }
+        complete(r, *slot, static_cast<uint32_t>(name >> 32), t, now, call);
+        slot_retire(*slot, static_cast<uint32_t>(name), false);
     }
     rte_pktmbuf_free_bulk(r.packets.data(), count);
     if (t.times.count > 0) record(r, t.times, now, call);

@@ -5,6 +5,7 @@
 
 #include "core/packet.h"
 #include "core/plain_frame.h"
+#include "core/port_checksums.h"
 #include "core/vlan.h"
 #include "stages/dispatcher_control.h"
 #include "stages/stages.h"
@@ -95,11 +96,22 @@ bool receive_rare(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_ca
     return normalise(m, f), true;
 }
 
+// The payload's bytes of a plain frame, else 0; what the port has checked is not checked again.
+template <bool by_port>
+uint32_t payload_of(const dispatcher &d, rte_mbuf *m) {
+    const uint8_t *const frame = frame_of(m);
+    const known_sums known = by_port ? checked_by_port(m) : known_sums::none;
+    if (known == known_sums::both)
+        return plain_payload_bytes<known_sums::both>(frame, m->pkt_len, d.plain, message_header_bytes);
+    if (known == known_sums::udp)
+        return plain_payload_bytes<known_sums::udp>(frame, m->pkt_len, d.plain, message_header_bytes);
+    return plain_payload_bytes(frame, m->pkt_len, d.plain, message_header_bytes);
+}
+
 // Parses a frame. False: it was dropped or was a control frame.
+template <bool by_port>
 bool receive_frame(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
-    const uint32_t payload = likely(m->nb_segs == 1)
-                                 ? plain_payload_bytes(frame_of(m), m->pkt_len, d.plain, message_header_bytes)
-                                 : 0;
+    const uint32_t payload = likely(m->nb_segs == 1) ? payload_of<by_port>(d, m) : 0;
     if (unlikely(payload == 0)) return receive_rare(d, m, back, call);
     set_length(m, frame_header_bytes + payload);  // without padding
     return true;
@@ -120,12 +132,12 @@ bool receive_ipv6(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_ca
 
 // Parses one packet. Returns the link that it goes to; no_link: it was dropped or was a control frame.
 // Without frames there is no header to check: who may send is a matter of the transport.
-template <framing frames>
+template <framing frames, bool by_port>
 uint32_t receive(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
     const uint8_t *const message = message_of(m) + (frames == framing::ipv6 ? ipv6_more_bytes : 0);
     drop why{};
     if constexpr (frames == framing::ipv4) {
-        if (!receive_frame(d, m, back, call)) return no_link;
+        if (!receive_frame<by_port>(d, m, back, call)) return no_link;
     } else if constexpr (frames == framing::ipv6) {
         if (!receive_ipv6(d, m, back, call)) return no_link;
     } else if (unlikely(m->data_len < body_offset)) {
@@ -148,7 +160,7 @@ void hand_on(dispatcher &d, uint32_t link, uint32_t count) {
 }
 
 // Parses a burst and hands its messages to the applications. Returns the bytes of the burst.
-template <framing frames>
+template <framing frames, bool by_port>
 uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                      const stage_call &call) {
     const uint32_t links = static_cast<uint32_t>(d.links.size());
@@ -161,7 +173,7 @@ uint64_t receive_all(dispatcher &d, rte_mbuf **packets, uint32_t count, return_b
         if (i + 4 < count) rte_prefetch0(frame_of(packets[i + 4]));
         rte_mbuf *m = packets[i];
         bytes += frames != framing::none ? m->pkt_len : bytes_on_wire(d.nic, m);
-        const uint32_t link = receive<frames>(d, m, back, call);
+        const uint32_t link = receive<frames, by_port>(d, m, back, call);
         if (likely(link == 0))
             of_first[first++] = m;
         else if (link != no_link)
@@ -289,26 +301,27 @@ uint32_t room_ahead(const dispatcher &d, uint32_t most) {
     return most;
 }
 
-template <framing frames>
+template <framing frames, bool by_port>
 void dispatch_burst(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                     const stage_call &call) {
     if (frames == framing::none || d.packet_handler == nullptr) {
-        call.stats->rx_bytes += receive_all<frames>(d, packets, count, back, call);
+        call.stats->rx_bytes += receive_all<frames, by_port>(d, packets, count, back, call);
         return;
     }
     const uint32_t left =
         unlikely(d.control.handshake != nullptr) ? take_hellos<frames>(d, packets, count, back, call) : count;
     const uint32_t passed = likely(left > 0) ? handle_packets(d, packets, left, back, call) : 0;
-    if (passed > 0) receive_all<frames>(d, d.passed.data(), passed, back, call);
+    if (passed > 0) receive_all<frames, by_port>(d, d.passed.data(), passed, back, call);
 }
 
 // Where one application has no room, packets of the others go on: one by one, up to one for a full ring,
 // which waits. Returns how many were taken.
-template <framing frames>
+template <framing frames, bool by_port>
 __rte_noinline uint32_t dispatch_singly(dispatcher &d, rte_mbuf **packets, uint32_t count, return_burst &back,
                                         const stage_call &call) {
     uint32_t taken = 0;
-    while (taken < count && d.waiting == nullptr) dispatch_burst<frames>(d, packets + taken++, 1, back, call);
+    while (taken < count && d.waiting == nullptr)
+        dispatch_burst<frames, by_port>(d, packets + taken++, 1, back, call);
     return taken;
 }
 
@@ -319,7 +332,7 @@ bool hand_on_waiting(dispatcher &d) {
     return true;
 }
 
-template <framing frames>
+template <framing frames, bool by_port = false>
 call_result dispatch_received(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     const bool waited = unlikely(d.waiting != nullptr);
@@ -333,9 +346,9 @@ call_result dispatch_received(void *role, const stage_call &call) {
     if (unlikely(count == 0)) return waited ? went_on(call) : call_result{0, wanted_by(*d.forwards)};
 
     uint32_t taken = room_ahead(d, count);
-    if (likely(taken > 0)) dispatch_burst<frames>(d, packets, taken, back, call);
+    if (likely(taken > 0)) dispatch_burst<frames, by_port>(d, packets, taken, back, call);
     if (unlikely(taken < count) && d.links.size() > 1)
-        taken += dispatch_singly<frames>(d, packets + taken, count - taken, back, call);
+        taken += dispatch_singly<frames, by_port>(d, packets + taken, count - taken, back, call);
     if (unlikely(taken == 0)) return waited ? went_on(call) : call_result{0, for_ring};
     if (back.count > 0) handover_put(*d.forwards, back.count);
     handover_consume(*d.nic.received, taken);
@@ -350,6 +363,10 @@ call_result disp_rx(void *role, const stage_call &call) {
 
 call_result disp_rx_ipv6(void *role, const stage_call &call) {
     return dispatch_received<framing::ipv6>(role, call);
+}
+
+call_result disp_rx_by_port(void *role, const stage_call &call) {
+    return dispatch_received<framing::ipv4, true>(role, call);
 }
 
 call_result disp_rx_unframed(void *role, const stage_call &call) {

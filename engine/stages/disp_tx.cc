@@ -2,6 +2,7 @@
 #include <rte_prefetch.h>
 
 #include "core/packet.h"
+#include "core/port_checksums.h"
 #include "stages/dispatcher_control.h"
 #include "stages/stages.h"
 
@@ -41,13 +42,14 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     return {count + already};
 }
 
-template <udp_checksum checksum>
+template <udp_checksum checksum, bool by_port = false>
 static call_result send_requests(dispatcher &d, const stage_call &call) {
     const uint32_t control = send_control(d, call);
     auto &[full, other] = d.headers;
     return dispatch(d, control, call, [&](rte_mbuf *m) {
         const uint32_t payload = m->pkt_len - frame_header_bytes;
         frame_write<checksum>(frame_of(m), payload == full.payload_bytes ? full : other, payload);
+        if constexpr (by_port) leave_checksums_to_port(m, d.port_checksums);
         pad_frame(m);
         return m->pkt_len;
     });
@@ -59,11 +61,16 @@ call_result disp_tx_client(void *role, const stage_call &call) {
                                              : send_requests<udp_checksum::none>(d, call);
 }
 
+call_result disp_tx_client_by_port(void *role, const stage_call &call) {
+    return send_requests<udp_checksum::none, true>(*static_cast<dispatcher *>(role), call);
+}
+
 // A response carries the headers of its request, turned around.
-template <udp_checksum checksum>
+template <udp_checksum checksum, bool by_port = false>
 static call_result send_responses(dispatcher &d, const stage_call &call) {
-    return dispatch(d, 0, call, [](rte_mbuf *m) {
+    return dispatch(d, 0, call, [&](rte_mbuf *m) {
         frame_turn<checksum>(frame_of(m), m->pkt_len - frame_header_bytes);
+        if constexpr (by_port) leave_checksums_to_port(m, d.port_checksums);
         pad_frame(m);
         return m->pkt_len;
     });
@@ -73,6 +80,10 @@ call_result disp_tx_server(void *role, const stage_call &call) {
     dispatcher &d = *static_cast<dispatcher *>(role);
     return d.checksum == udp_checksum::whole ? send_responses<udp_checksum::whole>(d, call)
                                              : send_responses<udp_checksum::none>(d, call);
+}
+
+call_result disp_tx_server_by_port(void *role, const stage_call &call) {
+    return send_responses<udp_checksum::none, true>(*static_cast<dispatcher *>(role), call);
 }
 
 call_result disp_tx_client_ipv6(void *role, const stage_call &call) {

@@ -60,6 +60,7 @@ struct dispatcher {
 
     // disp_tx, which writes to what follows while disp_rx reads what stands above
     alignas(RTE_CACHE_LINE_SIZE) udp_checksum checksum;
+    uint64_t port_checksums = 0;  // RTE_MBUF_F_TX_*: those that the port computes; 0: none
     uint32_t next_link = 0;
     // On a client: the headers of its one flow, for full segments and for all other lengths.
     alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;

@@ -24,6 +24,9 @@ call_result app_rx_stream(void *role, const stage_call &call);        // server 
 call_result disp_tx_client(void *role, const stage_call &call);
 call_result disp_tx_server(void *role, const stage_call &call);
 call_result disp_rx(void *role, const stage_call &call);
+call_result disp_tx_client_by_port(void *role, const stage_call &call);  // the port computes checksums
+call_result disp_tx_server_by_port(void *role, const stage_call &call);  // likewise
+call_result disp_rx_by_port(void *role, const stage_call &call);         // the port has checked them
 call_result disp_tx_stream(void *role, const stage_call &call);
 call_result disp_rx_stream(void *role, const stage_call &call);
 call_result disp_tx_client_ipv6(void *role, const stage_call &call);

@@ -325,6 +325,24 @@ TEST(FrameParse, UdpChecksum) {
     EXPECT_EQ(dropped_for(frame), "bad_udp_checksum");
 }
 
+TEST(PlainFrame, KnownSumsAreNotChecked) {
+    const auto bytes_with = []<known_sums known>(byte_vector frame) {
+        return plain_payload_bytes<known>(frame.data(), static_cast<uint32_t>(frame.size()),
+                                          plain_match_of(example_us), 1);
+    };
+    byte_vector bad_udp = example_frame(counted(22)), bad_ip = bad_udp, bad_length = bad_udp;
+    bad_udp.back() ^= 1;
+    bad_ip[25] ^= 1;
+    bad_length[39] ^= 1;
+    EXPECT_EQ(bytes_with.operator()<known_sums::none>(bad_udp), 0u);
+    EXPECT_EQ(bytes_with.operator()<known_sums::udp>(bad_udp), 22u);
+    EXPECT_EQ(bytes_with.operator()<known_sums::both>(bad_udp), 22u);
+    EXPECT_EQ(bytes_with.operator()<known_sums::none>(bad_ip), 0u);
+    EXPECT_EQ(bytes_with.operator()<known_sums::udp>(bad_ip), 0u);
+    EXPECT_EQ(bytes_with.operator()<known_sums::both>(bad_ip), 22u);
+    EXPECT_EQ(bytes_with.operator()<known_sums::both>(bad_length), 0u) << "what is no sum is looked at";
+}
+
 TEST(FrameParse, Ports) {
     const auto to_port = [](uint16_t port) {
         flow f = example_flow;

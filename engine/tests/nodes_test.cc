@@ -1,10 +1,10 @@
 // Where memory belongs on machines of several NUMA nodes, which are made up here. Starts EAL on ordinary
 // memory.
 #include <gtest/gtest.h>
-#include <linux/mempolicy.h>
 #include <rte_malloc.h>
 #include <rte_memory.h>
-#include <sys/syscall.h>
+#include <rte_memzone.h>
+#include <sys/mman.h>
 
 #include <cerrno>
 #include <cstring>
@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "host/cpu_node.h"
+#include "run/memory_nodes.h"
 #include "stages_rig.h"
 #include "wires/interface.h"
 
@@ -118,14 +119,47 @@ TEST(nodes, without_memory_there_mbufs_are_elsewhere_and_a_note_says_so) {
 // The kernel's own word for where the pages of a ring are.
 TEST(nodes, a_ring_is_on_the_node_that_it_asked_for) {
     const spsc_ring<uint64_t> ring("here", 4096, 0);
-    void *page = reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(ring.ring.get()) & -uintptr_t{4096});
-    int status = -1;
-    if (syscall(SYS_move_pages, 0, 1UL, &page, nullptr, &status, 0) != 0)
-        GTEST_SKIP() << "the kernel does not say where pages are: " << std::strerror(errno);
+    const std::set<int> nodes = nodes_of_memory(ring.ring.get(), ring.bytes());
+    if (nodes.empty()) GTEST_SKIP() << "the kernel does not say where pages are: " << std::strerror(errno);
     EXPECT_TRUE(ring.is_there);
-    EXPECT_EQ(status, 0);
+    EXPECT_EQ(nodes, std::set<int>{0});
     const spsc_ring<uint64_t> nowhere("nowhere", 4096, 63);
     EXPECT_FALSE(nowhere.is_there);
+}
+
+TEST(nodes, memory_that_nobody_has_written_to_is_on_none) {
+    constexpr size_t bytes = 3 << 20;
+    void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_TRUE(nodes_of_memory(memory, bytes).empty());
+    static_cast<char *>(memory)[bytes - 1] = 1;
+    const std::set<int> nodes = nodes_of_memory(memory, bytes);
+    munmap(memory, bytes);
+    if (nodes.empty()) GTEST_SKIP() << "the kernel does not say where pages are: " << std::strerror(errno);
+    EXPECT_EQ(nodes, std::set<int>{0}) << "the last page";
+}
+
+TEST(nodes, a_note_says_where_the_kernel_has_put_each_endpoint_s_memory) {
+    opened_run r;
+    run_state &f = r.f;
+    f.nodes = {2, [](int) { return 0; }, no_device};
+    open_pools(f);
+    if (nodes_of_memory(f.pools[0], 1).empty())
+        GTEST_SKIP() << "the kernel does not say where pages are: " << std::strerror(errno);
+    f.ports = open_ports(r.p, f.pools);
+    open_endpoints(f);
+    const rte_memzone *zone = rte_memzone_reserve(
+        ("eth_p" + std::to_string(f.ports[server].id) + "_q0_rx_ring").c_str(), 4096, SOCKET_ID_ANY, 0);
+    ASSERT_NE(zone, nullptr);
+    static_cast<char *>(zone->addr)[0] = 1;
+    note_memory_nodes(f);
+    rte_memzone_free(zone);
+    EXPECT_EQ(f.notes, (std::vector<std::string>{
+                           "memory of the client by NUMA nodes: mbufs on 0, rings on 0",
+                           "memory of the server by NUMA nodes: mbufs on 0, descriptors on 0, rings on 0"}));
+    f.notes.clear();
+    f.nodes.count = 1;
+    note_memory_nodes(f);
+    EXPECT_TRUE(f.notes.empty()) << "there is no other node";
 }
 
 TEST(nodes, are_read_from_the_kernel_s_tree) {
@@ -139,6 +173,11 @@ TEST(nodes, are_read_from_the_kernel_s_tree) {
     EXPECT_EQ(node_of_cpu(8, root), -1) << "a kernel without NUMA";
     EXPECT_EQ(node_of_cpu(9, root), -1);
     EXPECT_EQ(node_of_interface("far", root), 1);
+    fs::create_directories(root / "devices/0000:00:02.0/virtio0");
+    fs::create_directories(root / "class/net/virtual");
+    fs::create_directory_symlink(root / "devices/0000:00:02.0/virtio0", root / "class/net/virtual/device");
+    std::ofstream(root / "devices/0000:00:02.0/numa_node") << "2\n";
+    EXPECT_EQ(node_of_interface("virtual", root), 2) << "the NIC's";
     EXPECT_EQ(node_of_interface("veth0", root), -1);
     fs::remove_all(root);
 }

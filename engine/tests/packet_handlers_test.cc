@@ -62,6 +62,42 @@ TEST(echo, sends_datagrams_back) {
     }
 }
 
+// The same of IPv6.
+bytes ipv6_datagram(uint8_t payload = 18) {
+    bytes frame = {0x02, 1, 2, 3, 4, 5, 0x06, 7, 8, 9, 10, 11, 0x86, 0xdd,  // MACs, IPv6
+                   0x60, 0, 0, 0, 0, static_cast<uint8_t>(8 + payload), 17, 64};
+    for (uint8_t i = 0; i < 32; ++i) frame.push_back(static_cast<uint8_t>(0xa0 + i));
+    const bytes udp = {0x30, 0x39, 0x1f, 0x90, 0, static_cast<uint8_t>(8 + payload), 0xab, 0xcd};
+    frame.insert(frame.end(), udp.begin(), udp.end());
+    for (uint8_t i = 0; i < payload; ++i) frame.push_back(i);
+    return frame;
+}
+
+TEST(echo, sends_datagrams_of_ipv6_back) {
+    for (const uint8_t payload : {0, 1, 18, 200}) {
+        const bytes frame = ipv6_datagram(payload);
+        bytes expected = frame;
+        for (size_t i = 0; i < 6; ++i) std::swap(expected[i], expected[6 + i]);
+        for (size_t i = 0; i < 16; ++i) std::swap(expected[22 + i], expected[38 + i]);
+        for (size_t i = 0; i < 2; ++i) std::swap(expected[54 + i], expected[56 + i]);
+        const auto [verdict, back] = handle("echo", frame);
+        EXPECT_EQ(verdict, WT_FORWARD);
+        EXPECT_EQ(back, expected);
+    }
+}
+
+TEST(echo, passes_what_is_no_datagram_of_ipv6) {
+    const std::vector<std::pair<size_t, uint8_t>> changes = {
+        {0, 0x33}, {12, 0x08}, {14, 0x40}, {19, 7}, {19, 27}, {20, 0}, {20, 44}, {20, 58}};
+    for (const auto &[at, value] : changes) {
+        bytes frame = ipv6_datagram();
+        frame[at] = value;
+        const auto [verdict, back] = handle("echo", frame);
+        EXPECT_EQ(verdict, WT_PASS) << "byte " << at << " is " << +value;
+        EXPECT_EQ(back, frame);
+    }
+}
+
 TEST(echo, finds_the_ports_behind_ip_options) {
     for (uint8_t options = 1; options <= 10; ++options) {
         const bytes frame = datagram(options);

@@ -11,8 +11,8 @@ using counts = std::map<std::string, uint64_t>;
 
 byte_vector arp_request(const rig &r) {
     byte_vector frame(frame_min_bytes);
-    arp_request_write(frame.data(), r.p.endpoints[client].mac, r.p.endpoints[client].ip,
-                      r.p.endpoints[server].ip);
+    arp_request_write(frame.data(), *r.p.endpoints[client].mac, r.p.endpoints[client].ip.v4,
+                      r.p.endpoints[server].ip.v4);
     return frame;
 }
 
@@ -82,7 +82,7 @@ TEST(control, replies_have_our_address_and_valid_checksums) {
     ASSERT_EQ(replies.size(), 1u);
     EXPECT_EQ(replies[0][34], 0);
     EXPECT_EQ(slow_ip_sum(replies[0]), 0xffffu);
-    EXPECT_TRUE(std::equal(replies[0].begin(), replies[0].begin() + 6, r.p.endpoints[client].mac.bytes));
+    EXPECT_TRUE(std::equal(replies[0].begin(), replies[0].begin() + 6, r.p.endpoints[client].mac->bytes));
 }
 
 TEST(control, a_short_reply_is_padded_to_the_ethernet_minimum) {
@@ -220,7 +220,7 @@ TEST(control, only_an_arp_reply_sets_the_clients_peer) {
     r.loops(2);
     const uint64_t known = resolver.response;
     EXPECT_EQ(known >> 63, 1u);
-    EXPECT_EQ(std::memcmp(&known, r.p.endpoints[server].mac.bytes, 6), 0);
+    EXPECT_EQ(std::memcmp(&known, r.p.endpoints[server].mac->bytes, 6), 0);
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
 }
 

@@ -9,7 +9,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -96,10 +98,13 @@ struct rig {
     run_state f{p, lines, clock};
     std::vector<rte_mbuf *> hoarded;
 
-    explicit rig(const nlohmann::json &plan) : p(read_plan(plan.dump())) {
+    // `change`: what the ports say of themselves, before anybody looks.
+    explicit rig(const nlohmann::json &plan, const std::function<void(port &)> &change = {})
+        : p(read_plan(plan.dump())) {
         lines.set_clock(clock);
         open_pools(f);
         f.ports = open_ports(p, f.pools);
+        if (change) std::ranges::for_each(f.ports, change);
         open_endpoints(f);
         open_workers(f);
         f.signals.sending = true;
@@ -183,7 +188,7 @@ struct rig {
         const endpoint_plan &us = p.endpoints[to], &from = p.endpoints[1 - to];
         byte_vector bytes(frame_header_bytes + message_header_bytes + body, 0x5a);
         message_header_write(bytes.data() + frame_header_bytes, h);
-        frame_template t = frame_prepare({from.mac, us.mac, from.ip, us.ip, from.udp_port, us.udp_port});
+        frame_template t = frame_prepare({*from.mac, *us.mac, from.ip.v4, us.ip.v4, from.udp_port, us.udp_port});
         frame_write(bytes.data(), t, message_header_bytes + body);
         return bytes;
     }

@@ -3,6 +3,7 @@
 #include "wires/steering.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <rte_flow.h>
 #include <rte_thash.h>
 
@@ -15,6 +16,7 @@ namespace {
 // A driver that takes so many rules, and may write its table.
 struct stand_in {
     size_t rules_at_most = 0;
+    bool wants_protocol = false;  // in the IPv4 of a rule
     bool table_writes = true;
     std::map<uint16_t, uint16_t> rules = {};  // UDP port -> queue
     std::vector<uint16_t> table = {};
@@ -29,6 +31,11 @@ rte_flow *rte_flow_create(uint16_t, const rte_flow_attr *attributes, const rte_f
                           const rte_flow_action actions[], rte_flow_error *error) {
     static char something;
     if (driver.rules.size() == driver.rules_at_most) return error->message = "no more", nullptr;
+    if (driver.wants_protocol && pattern[1].spec == nullptr) return error->message = "no protocol", nullptr;
+    if (pattern[1].spec != nullptr) {
+        EXPECT_EQ(static_cast<const rte_flow_item_ipv4 *>(pattern[1].spec)->hdr.next_proto_id, IPPROTO_UDP);
+        EXPECT_EQ(static_cast<const rte_flow_item_ipv4 *>(pattern[1].mask)->hdr.next_proto_id, 0xff);
+    }
     EXPECT_EQ(attributes->ingress, 1u);
     EXPECT_EQ(pattern[0].type, RTE_FLOW_ITEM_TYPE_ETH);
     EXPECT_EQ(pattern[1].type, RTE_FLOW_ITEM_TYPE_IPV4);
@@ -148,8 +155,26 @@ TEST(Steering, RulesWhereTheDriverTakesThem) {
         EXPECT_TRUE(contains(steered(way, {.rules_at_most = 3}, nic(128)), "rte_flow rules bring"))
             << static_cast<int>(way);
         EXPECT_EQ(driver.rules, three_rules);
-        EXPECT_TRUE(driver.table.empty());
     }
+}
+
+TEST(Steering, RulesOfADriverThatWantsTheProtocol) {
+    const stand_in igb{.rules_at_most = 3, .wants_protocol = true};
+    EXPECT_TRUE(contains(steered(wt::steering::flow, igb, nic(128)), "rte_flow rules bring"));
+    EXPECT_EQ(driver.rules, three_rules);
+}
+
+// A driver takes rules that its device does not know: QEMU's igb.
+TEST(Steering, RssStandsBehindRulesUnlessTheyAreToDoItAlone) {
+    EXPECT_TRUE(contains(steered(wt::steering::automatic, {.rules_at_most = 3}, nic(128)),
+                         "to its queue, and so does RSS, where they do not; what comes to another queue"));
+    EXPECT_EQ(driver.table, wt::rss_for_ports(nic(128), 4000, 3).queue_of_entry);
+    EXPECT_TRUE(contains(steered(wt::steering::flow, {.rules_at_most = 3}, nic(128)),
+                         "to its queue; what comes to another queue"));
+    EXPECT_TRUE(driver.table.empty());
+    EXPECT_TRUE(
+        contains(steered(wt::steering::automatic, {.rules_at_most = 3, .table_writes = false}, nic(128)),
+                 "to its queue; what comes to another queue"));
 }
 
 TEST(Steering, RssWhereTheDriverRejectsARule) {

@@ -134,7 +134,7 @@ TEST(streams_edges, a_stranger_gets_a_reply_and_becomes_no_peer) {
     stream_rig r(stream_plan({{"checksums", false}}));
     r.connect();
     const mac_address known = r.of(server).peer;
-    EXPECT_EQ(std::memcmp(known.bytes, r.p.endpoints[client].mac.bytes, 6), 0) << "learnt in the handshake";
+    EXPECT_EQ(std::memcmp(known.bytes, r.p.endpoints[client].mac->bytes, 6), 0) << "learnt in the handshake";
     for (const size_t to : {client, server}) {
         const mac_address peer = r.of(to).peer;
         byte_vector strange = segment(r, to);
@@ -157,8 +157,8 @@ TEST(streams_edges, arp_and_icmp_get_replies_beside_a_stream) {
     stream_rig r;
     r.loops(20);
     byte_vector arp(frame_min_bytes), echo = r.request(0, 1);
-    arp_request_write(arp.data(), r.p.endpoints[client].mac, r.p.endpoints[client].ip,
-                      r.p.endpoints[server].ip);
+    arp_request_write(arp.data(), *r.p.endpoints[client].mac, r.p.endpoints[client].ip.v4,
+                      r.p.endpoints[server].ip.v4);
     echo[23] = 1;
     mend_ip_checksum(echo);
     const uint8_t icmp[] = {8, 0, 0, 0, 0x12, 0x34, 0, 7};

@@ -39,7 +39,7 @@ TEST(vlan, everything_that_is_sent_has_the_tag) {
         EXPECT_EQ(big16(frame, 14), 5u << 13 | 100);
         EXPECT_EQ(big16(frame, 16), 0x0800u);
         EXPECT_EQ(frame.size(), frame_header_bytes + 86 + vlan_tag_bytes);
-        EXPECT_TRUE(std::equal(frame.begin(), frame.begin() + 6, r.p.endpoints[server].mac.bytes));
+        EXPECT_TRUE(std::equal(frame.begin(), frame.begin() + 6, r.p.endpoints[server].mac->bytes));
     }
     EXPECT_EQ(r.stats(client, disp_tx).tx_bytes + r.stats(client, nic_tx).tx_bytes,
               frames.size() * frames[0].size());
@@ -91,8 +91,8 @@ TEST(vlan, emulation_works_on_frames_with_tags) {
 TEST(vlan, arp_gets_its_response_in_the_vlan) {
     rig r(plan_in_vlan());
     byte_vector frame(frame_min_bytes);
-    arp_request_write(frame.data(), r.p.endpoints[client].mac, r.p.endpoints[client].ip,
-                      r.p.endpoints[server].ip);
+    arp_request_write(frame.data(), *r.p.endpoints[client].mac, r.p.endpoints[client].ip.v4,
+                      r.p.endpoints[server].ip.v4);
     r.deliver(server, {with_tag(frame, type_8021q, 100)});
     r.loop(server);
     const auto replies = r.taken_off(client);

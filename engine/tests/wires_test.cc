@@ -19,6 +19,7 @@
 #include "eal_main.h"
 #include "valid_plan.h"
 #include "wires/faults.h"
+#include "wires/interface.h"
 #include "wires/port.h"
 #include "wires/recorder.h"
 #include "wires/timed_capture.h"
@@ -252,6 +253,26 @@ TEST_F(Ports, XdpAndTapRefuseWhatTheKernelDoesNotSupport) {
 TEST_F(Ports, AfPacketRefusesAMissingInterface) {
     const std::string words = refusal_of("af_packet", {{"interface", "absent0"}});
     EXPECT_TRUE(contains(words, geteuid() == 0 ? "does not exist" : "CAP_NET_RAW")) << words;
+}
+
+TEST(Interface, ItsCarrierIsTheLink) {
+    const auto state = [](const char *name) {
+        wt::port p{};
+        p.interface = name;
+        return wt::interface_operations.link(p);
+    };
+    EXPECT_EQ(state("lo"), wt::link_state::up);
+    EXPECT_EQ(state("absent0"), wt::link_state::down) << "taken away in the run";
+    wt::port cut{};
+    cut.interface = "absent0";
+    EXPECT_EQ(wt::interface_operations.words(cut), "interface absent0: link down");
+    wt::await_carrier(cut, 999);
+    try {
+        wt::await_carrier(cut, 1000);
+        FAIL() << "it waits for ever";
+    } catch (const wt::refusal &why) {
+        EXPECT_STREQ(why.what(), "interface absent0: its link is still down after 10 s");
+    }
 }
 
 TEST_F(Ports, MemifServerListensAndReportsAMissingClient) {

@@ -304,6 +304,42 @@ INSTANTIATE_TEST_SUITE_P(worker, worker_levels,
                          testing::Values(accounting::off, accounting::counts, accounting::sampled,
                                          accounting::cycles, accounting::histograms));
 
+// A stage that looks how many calls of the stage before it have been booked when it runs.
+struct watching_role {
+    const busy_role &before;
+    const stage_stats &booked_before;
+    uint64_t calls = 0, booked_early = 0;
+};
+
+call_result watch(void *role, const stage_call &) {
+    auto &r = *static_cast<watching_role *>(role);
+    const stage_stats &s = r.booked_before;
+    r.booked_early += s.timed_calls != r.before.calls - 1;
+    r.calls++;
+    return {1};
+}
+
+// Booking a call takes tens of ticks: between two stamps, the next stage would seem to be so much slower.
+TEST(worker, no_stage_pays_for_the_booking_of_another) {
+    bench_of_two b(accounting::cycles);
+    watching_role watching{b.roles[0], b.stats(0, 0)};
+    b.w.stages[1].run = watch;
+    b.w.stages[1].role = &watching;
+    std::thread thread(worker_main, &b.w);
+    while (b.w.tid.load() == 0) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    b.signals.stop.store(true);
+    thread.join();
+    EXPECT_GT(watching.calls, 0u);
+    EXPECT_EQ(watching.booked_early, 0u);
+    uint64_t in_stages = 0;
+    for (size_t stage : {0, 1}) {
+        const stage_stats &s = b.stats(0, stage);
+        in_stages += s.busy_cycles + s.idle_cycles + s.interrupted_cycles;
+    }
+    EXPECT_EQ(in_stages, b.w.stats[0].timed_cycles);
+}
+
 TEST(worker, interrupted_calls_are_counted_separately) {
     bench_of_two b(accounting::cycles, 0);  // every call is "interrupted"
     std::thread thread(worker_main, &b.w);
@@ -344,6 +380,12 @@ TEST(worker, stop_before_start_leaves_at_once) {
     b.signals.stop.store(true);
     worker_main(&b.w);
     EXPECT_EQ(b.roles[0].calls, 0u);
+}
+
+TEST(worker, reading_the_clock_adds_to_a_timed_call) {
+    const double added = timed_call_ticks();
+    EXPECT_GE(added, 0);
+    EXPECT_LT(added, 1e6);
 }
 
 TEST(worker, cost_of_a_level_is_finite) {

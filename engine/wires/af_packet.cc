@@ -12,6 +12,7 @@
 #include <numeric>
 
 #include "core/refusal.h"
+#include "core/vlan.h"
 #include "wires/device.h"
 #include "wires/interface.h"
 #include "wires/wire.h"
@@ -43,8 +44,8 @@ struct mapped_ring {
 };
 
 mapped_ring ring_for(const endpoint_plan &e, uint32_t page) {
-    // TPACKET_V2 puts the Ethernet header 66 bytes into its frame
-    constexpr uint32_t before_mtu = 66 + 14, step = 128;
+    // TPACKET_V2 puts the Ethernet header 66 bytes into its frame; there may be a tag behind it
+    constexpr uint32_t before_mtu = 66 + 14 + vlan_tag_bytes, step = 128;
     mapped_ring r;
     r.frame = (e.mtu + before_mtu + step - 1) / step * step;
     r.block =
@@ -74,7 +75,7 @@ std::vector<port> open_af_packet(std::span<const wire_end> ends) {
                           " the driver needs mbufs that hold " + std::to_string(needed) +
                           " bytes, the pool's hold " + std::to_string(frame_room(end.pool)),
                       "use a lower MTU or a larger data room");
-    port made{};
+    port made{.interface = name};
     make_vdev(made, "net_af_packet", end.index,
               "iface=" + name + ",qpairs=" + std::to_string(e.port.queues) +
                   ",blocksz=" + std::to_string(r.block) + ",framesz=" + std::to_string(r.frame) +
@@ -102,13 +103,16 @@ WT_WIRE(af_packet) = {
               .driver = "net_af_packet",
               .peer = "the kernel, or what is behind an interface",
               .copies = "one each way, and a system call for each burst that is sent",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC,
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC |
+                       WT_WIRE_OWN_MAC,
               .most_queues = 16,  // RTE_PMD_AF_PACKET_MAX_RINGS, which no header shows
               .options = options,
               .needs = needs,
               .mbufs = {.tx = 1}},
     .open = open_af_packet,
     .node = [](const wire_values &values) { return node_of_interface(values.text("interface")); },
+    .await_link = await_carrier,
+    .operations = &interface_operations,
 };
 
 }  // namespace wt

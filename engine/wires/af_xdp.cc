@@ -3,6 +3,7 @@
 //
 // The driver hangs its XDP program on the interface and takes it down when the port is closed. One that is
 // killed leaves it there: the supervisor removes it.
+#include <dlfcn.h>
 #include <linux/ethtool.h>
 #include <linux/if_xdp.h>
 #include <linux/sockios.h>
@@ -13,10 +14,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 
 #include "core/refusal.h"
+#include "core/vlan.h"
 #include "wires/af_xdp_rings.h"
 #include "wires/device.h"
 #include "wires/interface.h"
@@ -25,6 +28,8 @@
 namespace wt {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr uint32_t xdp_headroom = 256;  // XDP_PACKET_HEADROOM of linux/bpf.h
 // XDP's headroom, an Ethernet header and an IP packet share what an mbuf has behind its own headroom
@@ -113,7 +118,7 @@ void check_queues(const packet_socket &socket, const std::string &name, uint16_t
 
 void check_mbufs(const endpoint_plan &e, const rte_mempool *pool) {
     const uint32_t room = rte_pktmbuf_data_room_size(const_cast<rte_mempool *>(pool));
-    const uint32_t needed = RTE_PKTMBUF_HEADROOM + xdp_headroom + uint32_t{sizeof(rte_ether_hdr)} + e.mtu;
+    const uint32_t needed = RTE_PKTMBUF_HEADROOM + xdp_headroom + uint32_t{sizeof(rte_ether_hdr)} + (e.vlan ? vlan_tag_bytes : 0) + e.mtu;
     if (needed > room)
         throw refusal("af_xdp wire: at an MTU of " + std::to_string(e.mtu) + " an mbuf needs " +
                           std::to_string(needed) + " bytes with XDP's headroom, the pool's have " +
@@ -126,6 +131,21 @@ void check_mbufs(const endpoint_plan &e, const rte_mempool *pool) {
                       "use a lower MTU or a smaller data room");
 }
 
+// libxdp hangs its default program up in native mode alone, and many of the kernel's drivers have none. Named
+// to net_af_xdp, the same program goes where the kernel chooses: native where the driver can, else generic.
+// Debian and Ubuntu have it beside the library, which the driver has loaded.
+std::string program_for_any_driver() {
+    void *const libxdp = dlopen("libxdp.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (libxdp == nullptr) return "";
+    Dl_info found{};
+    const bool is_there = dladdr(dlsym(libxdp, "xsk_socket__create"), &found) != 0;
+    dlclose(libxdp);
+    std::error_code none;
+    const fs::path library = is_there ? fs::canonical(found.dli_fname, none) : fs::path();
+    const fs::path program = library.parent_path() / "bpf/xsk_def_xdp_prog.o";
+    return fs::exists(program, none) ? ",xdp_prog=" + program.string() : "";
+}
+
 std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
     const wire_end &end = ends[0];
     const endpoint_plan &e = end.plan;
@@ -135,14 +155,14 @@ std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
     const auto socket = std::make_shared<packet_socket>();
     if (socket->fd < 0) throw refusal(std::string("af_xdp wire: no packet socket: ") + std::strerror(errno));
     const unsigned kernel_index = check_interface(*socket, name, e);
-    port made{};
+    port made{.interface = name};
     check_queues(*socket, name, e.port.queues, made);
     check_mbufs(e, end.pool);
 
     // libxdp's dispatcher would leave pins in bpffs behind a process that is killed
     ::setenv("LIBXDP_SKIP_DISPATCHER", "1", 1);
     make_vdev(made, "net_af_xdp", end.index,
-              "iface=" + name + ",queue_count=" + std::to_string(e.port.queues));
+              "iface=" + name + ",queue_count=" + std::to_string(e.port.queues) + program_for_any_driver());
     take_all_frames(*socket, name, kernel_index);
     made.keeps = socket;
     made.notes.push_back(
@@ -159,7 +179,12 @@ void start_af_xdp(port &made, const wire_end &end) {
     start_device(made);
     uint16_t rx = end.plan.port.rx_descriptors, tx = end.plan.port.tx_descriptors;
     check_device(made, rte_eth_dev_adjust_nb_rx_tx_desc(made.id, &rx, &tx), "its descriptors");
-    made.keeps = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
+    const auto rings = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
+    if (rings->unseen())
+        made.notes.push_back(
+            "this kernel shows the rings of XDP sockets to their driver alone (before Linux 6.4): mbufs that "
+            "are not free in the end count as the kernel's");
+    made.keeps = rings;
 }
 
 }  // namespace
@@ -173,7 +198,7 @@ WT_WIRE(af_xdp) = {
               .peer = "the kernel, or what is behind an interface",
               .copies = "one each way in the kernel where the interface has no zero-copy",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC |
-                       WT_WIRE_DENSE_POOL,
+                       WT_WIRE_DENSE_POOL | WT_WIRE_OWN_MAC,
               .most_queues = 64,
               .most_mtu = most_mtu,
               .mtu_why = "too much for XDP: its headroom and a frame share an mbuf of 2 KiB",
@@ -183,6 +208,8 @@ WT_WIRE(af_xdp) = {
     .open = open_af_xdp,
     .node = [](const wire_values &values) { return node_of_interface(values.text("interface")); },
     .start = start_af_xdp,
+    .await_link = await_carrier,
+    .operations = &interface_operations,
 };
 
 }  // namespace wt

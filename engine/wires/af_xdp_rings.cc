@@ -23,7 +23,8 @@ namespace wt {
 namespace {
 
 constexpr uint32_t largest_ring = 1u << 16;
-constexpr uint32_t most_kept_by_a_nic = 2 * 8192;  // in a queue's rings; no driver in Linux has larger ones
+constexpr uint32_t drivers_own_rings = 4096 + 2048;  // to be filled, and sent
+constexpr uint32_t most_kept_by_a_nic = 2 * 8192;    // in a queue's rings; no driver in Linux has larger ones
 // Frames that the kernel still sends when the sockets are closed come back within the other end's next poll.
 constexpr timespec pause = {0, 1'000'000};
 constexpr uint32_t most_pauses = 100;
@@ -120,12 +121,14 @@ void watched_rings::map_socket(int fd) {
                   (chosen.flags & XDP_OPTIONS_ZEROCOPY) != 0;
 }
 
-// The driver's own rings (4096 and 2048 entries) fill their pages: theirs is the size that the kernel maps.
+// The driver's own rings (drivers_own_rings) fill their pages: theirs is the size that the kernel maps.
 void watched_rings::map_ring(int fd, const xdp_ring_offset &at, uint64_t page_offset, uint32_t entry_bytes,
                              uint32_t known_size) {
     for (uint32_t most = largest_ring; most > 0; most /= 2) {
         const size_t bytes = at.desc + size_t{most} * entry_bytes;
         void *mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(page_offset));
+        if (mapped == MAP_FAILED && errno == EBUSY) unseen_ = true;
+        if (unseen_) return;
         if (mapped == MAP_FAILED) continue;
         const uint32_t size = ring_size(most, known_size, static_cast<uint32_t>(at.desc), entry_bytes,
                                         static_cast<uint32_t>(sysconf(_SC_PAGESIZE)));
@@ -143,6 +146,11 @@ void watched_rings::map_ring(int fd, const xdp_ring_offset &at, uint64_t page_of
         return;
     }
     throw refusal(std::string("af_xdp wire: a ring cannot be mapped: ") + std::strerror(errno));
+}
+
+// Of one queue: by the NIC, and in the rings where they are not seen.
+uint32_t watched_rings::most_kept() const {
+    return (zero_copy_ ? most_kept_by_a_nic : 0) + (unseen_ ? drivers_own_rings + 2 * descriptors_ : 0);
 }
 
 uint32_t watched_rings::held() const {
@@ -169,7 +177,7 @@ watched_rings::~watched_rings() {
         give_back(r);
         munmap(r.mapped, r.bytes);
     }
-    if (zero_copy_) free_the_rest(pool_, most_kept_by_a_nic * static_cast<uint32_t>(sockets_.size()));
+    if (zero_copy_ || unseen_) free_the_rest(pool_, most_kept() * static_cast<uint32_t>(sockets_.size()));
     for (const int fd : sockets_) watched.erase(fd);
 }
 

@@ -4,7 +4,8 @@
 // The driver (22.11) hands mbufs of our pool to the kernel as they are, to be filled or sent, and forgets
 // them when it is closed. The rings are the kernel's own record of them, so they are mapped once more, and
 // read after the sockets are gone. With zero-copy, those that the NIC's own driver has taken from the rings
-// are in no record: whatever of the pool is not free then is theirs.
+// are in no record, and kernels before 6.4 map a ring once only (net/xdp/xsk.c, xsk_mmap): whatever of the
+// pool is not free then is theirs.
 #pragma once
 
 #include <linux/if_xdp.h>
@@ -25,6 +26,8 @@ class watched_rings {
     watched_rings(std::shared_ptr<void> before, rte_mempool *pool, uint32_t descriptors);
     // The sockets are closed: gives the mbufs in the rings back to the pool.
     ~watched_rings();
+    // Whether the kernel maps no ring once more.
+    bool unseen() const { return unseen_; }
     watched_rings(const watched_rings &) = delete;
     watched_rings &operator=(const watched_rings &) = delete;
 
@@ -41,6 +44,7 @@ class watched_rings {
     void map_ring(int fd, const xdp_ring_offset &at, uint64_t page_offset, uint32_t entry_bytes,
                   uint32_t known_size);
     uint32_t held() const;
+    uint32_t most_kept() const;
     void give_back(const ring &r) const;
 
     std::shared_ptr<void> before_;
@@ -48,7 +52,7 @@ class watched_rings {
     std::vector<int> sockets_;
     std::vector<ring> rings_;
     uint32_t descriptors_;
-    bool zero_copy_ = false;
+    bool zero_copy_ = false, unseen_ = false;
 };
 
 // The size of a ring: what is known of it, else the largest power of two that the kernel maps. It maps whole

@@ -18,6 +18,10 @@ void check_device(const port &made, int error, const std::string &what);
 void configure_device(port &made, const wire_end &end);
 void start_device(port &made);
 
+// The MAC of the endpoint on the port: the plan's, which the driver is told, or the port's own where the plan
+// has none. Throws refusal where the port would be deaf to it.
+void agree_on_mac(port &made, const endpoint_plan &e);
+
 // The operations of an ethdev.
 link_state link_of_device(const port &p);
 std::string words_of_device(const port &p);

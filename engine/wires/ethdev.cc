@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 
 #include "core/refusal.h"
 #include "wires/device.h"
@@ -69,19 +68,6 @@ void set_up_queues(port &made, const port_plan &asked, rte_mempool *pool, const 
                      "transmit " + queue + std::to_string(d.tx) + " descriptors" + of_tx + " (it takes " +
                          limits_of(info.tx_desc_lim) + ")");
     }
-}
-
-// Our MAC, where the driver lets; else every frame is taken.
-void set_mac(const port &made, const mac_address &mac) {
-    if (has(*made.wire, WT_WIRE_LEAVES_MAC)) return;
-    rte_ether_addr address;
-    std::memcpy(address.addr_bytes, mac.bytes, sizeof mac.bytes);
-    const int set = rte_eth_dev_default_mac_addr_set(made.id, &address);
-    if (set == 0) return;
-    if (set != -ENOTSUP) check_device(made, set, "setting the MAC");
-    // a driver that has neither filters nothing
-    if (const int all = rte_eth_promiscuous_enable(made.id); all != -ENOTSUP)
-        check_device(made, all, "taking every frame");
 }
 
 // Packets whose bodies are parts of a source are chains of two mbufs.
@@ -157,7 +143,7 @@ void configure_device(port &made, const wire_end &end) {
     check_device(made, rte_eth_dev_configure(made.id, made.queues, made.queues, &conf),
                  "configuring " + std::to_string(made.queues) + " queues");
     set_up_queues(made, e.port, end.pool, info, conf);
-    set_mac(made, e.mac);
+    agree_on_mac(made, e);
 }
 
 }  // namespace wt

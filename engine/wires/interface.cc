@@ -12,8 +12,39 @@
 #include <fstream>
 
 #include "core/refusal.h"
+#include "wires/device.h"
 
 namespace wt {
+
+namespace {
+
+constexpr uint32_t looks_for_a_carrier = 1000;  // 10 s: autonegotiation takes seconds
+
+link_state carrier_of(const port &p) {
+    const packet_socket socket;
+    interface_query flags(socket.fd, p.interface);
+    if (!flags.ask(SIOCGIFFLAGS)) return errno == ENODEV ? link_state::down : link_state::unknown;
+    return flags.request.ifr_flags & IFF_RUNNING ? link_state::up : link_state::down;
+}
+
+std::string words_on_carrier(const port &p) {
+    return "interface " + p.interface + (carrier_of(p) == link_state::up ? ": link up" : ": link down");
+}
+
+}  // namespace
+
+const port_operations interface_operations = {
+    .link = carrier_of,
+    .words = words_on_carrier,
+    .missed = missed_by_device,
+    .close = close_device,
+};
+
+void await_carrier(const port &made, uint32_t looks) {
+    if (looks == looks_for_a_carrier)
+        throw refusal("interface " + made.interface + ": its link is still down after 10 s",
+                      "connect a cable, or set the other end up: ip link set dev <its name> up");
+}
 
 packet_socket::packet_socket() : fd(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {}
 
@@ -46,9 +77,12 @@ unsigned check_interface(const packet_socket &socket, const std::string &name, c
 }
 
 int node_of_interface(const std::string &name, const std::string &sysfs) {
-    std::ifstream file(sysfs + "/class/net/" + name + "/device/numa_node");
-    int node;
-    return file >> node ? node : -1;
+    // the device of a virtio interface is on a bus of its own, and the NIC on the PCI bus is above it
+    for (const char *of_nic : {"/device/numa_node", "/device/../numa_node"}) {
+        std::ifstream file(sysfs + "/class/net/" + name + of_nic);
+        if (int node; file >> node) return node;
+    }
+    return -1;
 }
 
 void take_all_frames(const packet_socket &socket, const std::string &name, unsigned index) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "plan/plan.h"
+#include "wires/port.h"
 
 namespace wt {
 
@@ -30,6 +31,13 @@ struct interface_query {
 // Refuses an interface that is not there, is down, or has a smaller MTU than the endpoint, with the `ip`
 // command that mends it. Returns its index.
 unsigned check_interface(const packet_socket &socket, const std::string &name, const endpoint_plan &e);
+
+// What is asked of a port on an interface: its link is the interface's carrier, for net_af_packet and
+// net_af_xdp say "up" whatever is at the other end. `port::interface` names it.
+extern const port_operations interface_operations;
+
+// Refuses an interface that has had no carrier for 10 s.
+void await_carrier(const port &made, uint32_t looks);
 
 // The NUMA node of the NIC behind an interface, -1 where there is none. `sysfs`: where the kernel's tree is
 // mounted.

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "core/refusal.h"
+#include "plan/addresses.h"
 #include "wires/device.h"
 #include "wires/wire.h"
 
@@ -74,13 +75,6 @@ void check_socket(const std::string &path, side role) {
     ::unlink(path.c_str());  // left behind by a server that was killed
 }
 
-std::string as_text(const mac_address &mac) {
-    char text[18];
-    const uint8_t *b = mac.bytes;
-    std::snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", b[0], b[1], b[2], b[3], b[4], b[5]);
-    return text;
-}
-
 side role_of(const wire_end &end) {
     const std::string &role = end.values.text("role");
     return role == "server" ? side::server : role == "client" ? side::client : end.plan.side;
@@ -103,7 +97,7 @@ std::vector<port> open_memif(std::span<const wire_end> ends) {
     make_vdev(made, "net_memif", end.index,
               "role=" + std::string(name_of(role)) + ",id=0,socket=" + path +
                   ",socket-abstract=no,zero-copy=no,bsize=" + std::to_string(buffer) +
-                  ",rsize=" + std::to_string(bits) + ",mac=" + as_text(e.mac));
+                  ",rsize=" + std::to_string(bits) + ",mac=" + text_of(*e.mac));
     if (role == side::client) made.starts_after = path;
     made.notes.push_back("net_memif copies every packet twice, once in each process");
     if (1u << bits != e.port.rx_descriptors || 1u << bits != e.port.tx_descriptors)

@@ -1,11 +1,11 @@
 // A NIC by its PCI address: EAL has probed it, because the plan's EAL arguments name it and no other.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "core/refusal.h"
 #include "wires/device.h"
+#include "wires/offloads.h"
 #include "wires/steering.h"
 #include "wires/wire.h"
 
@@ -30,9 +30,11 @@ constexpr wt_wire_option options[] = {
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_ENDPOINT},
     {.name = "offloads",
-     .fallback = "rx_checksum|fast_free",
-     .choices = "rx_checksum|fast_free",
-     .help = "requested from the NIC; a note says which it has",
+     .fallback = "rx_checksum|tx_checksum|fast_free",
+     .choices = "rx_checksum|tx_checksum|fast_free",
+     .help =
+         "requested from the NIC; a note says which it has. Without rx_checksum and tx_checksum disp_rx and "
+         "disp_tx do it",
      .type = WT_WIRE_WORDS,
      .scope = WT_WIRE_OF_ENDPOINT},
     {},
@@ -42,24 +44,6 @@ constexpr wt_wire_need needs[] = {
     {.kind = WT_NEEDS_NIC, .option = "pci"},
     {},
 };
-
-struct offload_bits {
-    const char *name;
-    uint64_t rx, tx;
-};
-
-// An mbuf that is sent comes from its endpoint's only pool and has no second owner: all that
-// fast_free asks.
-constexpr offload_bits bits_of[] = {
-    {"rx_checksum", RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM, 0},
-    {"fast_free", 0, RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE},
-};
-
-std::string joined(const std::vector<std::string> &names) {
-    std::string text;
-    for (const std::string &name : names) text += (text.empty() ? "" : ", ") + name;
-    return text.empty() ? "none" : text;
-}
 
 std::vector<port> open_pci(std::span<const wire_end> ends) {
     const std::string &address = ends[0].values.text("pci");
@@ -77,24 +61,6 @@ int node_of_pci(const wire_values &values) {
     uint16_t id;
     return rte_eth_dev_get_port_by_name(values.text("pci").c_str(), &id) == 0 ? rte_eth_dev_socket_id(id)
                                                                               : SOCKET_ID_ANY;
-}
-
-void ask_for_offloads(port &made, const std::vector<std::string> &asked, const rte_eth_dev_info &info,
-                      rte_eth_conf &conf) {
-    std::vector<std::string> given, denied;
-    for (const offload_bits &bits : bits_of) {
-        if (std::ranges::find(asked, bits.name) == asked.end()) continue;
-        const bool has =
-            (info.rx_offload_capa & bits.rx) == bits.rx && (info.tx_offload_capa & bits.tx) == bits.tx;
-        (has ? given : denied).push_back(bits.name);
-        if (!has) continue;
-        conf.rxmode.offloads |= bits.rx;
-        conf.txmode.offloads |= bits.tx;
-    }
-    made.notes.push_back(name_of(made) + ": offloads given: " + joined(given) +
-                         (denied.empty() ? "" : "; asked for, but not there: " + joined(denied)));
-    if (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM)
-        made.notes.push_back("rx_checksum: the NIC checks, and disp_rx checks all the same");
 }
 
 void ask_for_mtu(const port &made, uint16_t mtu, const rte_eth_dev_info &info, rte_eth_conf &conf) {
@@ -126,7 +92,7 @@ enum steering way_of(const wire_end &end) {
 // What is asked for before the start steers after it.
 void configure_pci(port &made, const wire_end &end, const rte_eth_dev_info &info, rte_eth_conf &conf) {
     made.has_doorbells = rings_once_a_burst(made.driver);
-    ask_for_offloads(made, end.values.words("offloads"), info, conf);
+    ask_for_offloads(made, end.plan, end.values.words("offloads"), info, conf);
     ask_for_mtu(made, end.plan.mtu, info, conf);
     const auto rss = std::make_shared<rss_setup>(rss_for_ports(info, end.plan.udp_port, made.queues));
     if (made.queues > 1) ask_for_rss(conf, info, *rss);
@@ -180,7 +146,7 @@ WT_WIRE(pci) = {
               .driver = "the NIC's own",
               .peer = "what the NIC is connected to",
               .copies = "the NIC's DMA",
-              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_NIC,
+              .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_NIC | WT_WIRE_OWN_MAC,
               .most_queues = 64,
               .options = options,
               .needs = needs,

@@ -24,6 +24,8 @@ void check_port(const std::string &path, const endpoint_plan &e) {
     if (!has(*kind, e.side == side::client ? WT_WIRE_CLIENT : WT_WIRE_SERVER))
         refuse_plan(path + ".wire", std::string("no ") + side_names[static_cast<int>(e.side)] +
                                         " may be on the wire " + e.port.wire);
+    if (!e.mac && !has(*kind, WT_WIRE_OWN_MAC))
+        refuse_plan(path + ".wire", "the endpoint has no MAC, nor has a port on the wire " + e.port.wire);
 }
 
 // Both ends of a wire that is opened as one.

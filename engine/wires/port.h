@@ -47,16 +47,20 @@ struct port {
     const port_operations *operations = &ethdev_operations;  // its wire's
     uint16_t id = 0;                                         // of an ethdev
     uint16_t queues = 0;
+    mac_address mac{};                    // of its endpoint where the port is an ethdev
     const queue_ops *queue = nullptr;     // of a transport that is no ethdev; null: an ethdev
     std::vector<void *> channels = {};    // of such a transport: one for each queue
     std::string driver = {};              // as the ethdev or the transport says
     bool one_sided = false;               // requests are responded to by no packet of the server's
     bool may_lose = false;                // what is sent and does not arrive is lost in the fabric
+    uint64_t tx_checksums = 0;            // RTE_MBUF_F_TX_*: those that it computes; 0: none
+    bool checks_received = false;         // it says of checksums of received frames whether they hold
     bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
-    std::string address = {};  // of a NIC
-    std::string device = {};   // on the vdev bus; empty where there is none to remove
+    std::string address = {};    // of a NIC
+    std::string interface = {};  // of the kernel, that the port is on
+    std::string device = {};     // on the vdev bus; empty where there is none to remove
     // a memif server's socket: its client's driver cannot start before that is there
     std::string starts_after = {};
     std::shared_ptr<const timed_capture> paced = {};  // pcap at its own times: what nic_rx plays

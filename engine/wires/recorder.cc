@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/port_checksums.h"
 #include "core/refusal.h"
 #include "wires/capture_file.h"
 
@@ -45,6 +46,16 @@ struct free_ring {
     throw refusal("recording: no memory for " + std::to_string(copies) +
                       " frames between worker and file: " + rte_strerror(rte_errno),
                   "give EAL 20 MiB more, or turn recording off");
+}
+
+// The bytes of a packet, in `whole` where they are not in one piece. What the port adds on the way is in
+// them.
+const void *frame_in(const rte_mbuf *m, std::vector<uint8_t> &whole) {
+    const void *const frame = rte_pktmbuf_read(m, 0, m->pkt_len, whole.data());
+    if (!(m->ol_flags & RTE_MBUF_F_TX_UDP_CKSUM)) return frame;
+    if (frame != whole.data()) std::memcpy(whole.data(), frame, m->pkt_len);
+    complete_checksums(whole.data(), m->ol_flags);
+    return whole.data();
 }
 
 }  // namespace
@@ -109,8 +120,7 @@ void recorder_drain(recorder *r) {
                 static_cast<double>(static_cast<int64_t>(about.tsc - r->opened_tsc)) * r->ns_per_tick);
             const uint32_t bytes = rte_pktmbuf_pkt_len(burst[i]);
             r->whole.resize(bytes);
-            r->file_of(about.way).append(r->opened_wall_ns + since,
-                                         rte_pktmbuf_read(burst[i], 0, bytes, r->whole.data()), bytes);
+            r->file_of(about.way).append(r->opened_wall_ns + since, frame_in(burst[i], r->whole), bytes);
         }
         rte_pktmbuf_free_bulk(burst, count);
         r->drained += count;

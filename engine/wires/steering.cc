@@ -1,5 +1,6 @@
 #include "wires/steering.h"
 
+#include <netinet/in.h>
 #include <rte_flow.h>
 
 #include <bit>
@@ -14,6 +15,7 @@ namespace {
 constexpr size_t usual_key_bytes = 40;  // what a driver means that gives no size
 constexpr uint32_t hashed_bits = 96;    // of IPv4 and UDP: two addresses, two ports, the destination's last
 constexpr uint32_t hash_bits = 32;
+constexpr const char *misdirected = "; what comes to another queue is dropped as misdirected";
 
 // The table's entry for a port: Toeplitz's bits come out in reverse.
 uint32_t entry_of(uint16_t udp_port, uint32_t index_bits) {
@@ -22,16 +24,24 @@ uint32_t entry_of(uint16_t udp_port, uint32_t index_bits) {
     return entry;
 }
 
+// Whether a rule says UDP twice: as the protocol of its IPv4, too. igb takes no rule without it (igb_flow.c,
+// "Invalid ntuple mask"), and others may take none with it.
+enum class protocol : uint8_t { follows, is_said };
+
 // "IPv4 UDP to this port goes to this queue." Returns the driver's words where it does not take the rule.
-std::string add_rule(const port &made, uint16_t udp_port, uint16_t queue) {
+std::string add_rule(const port &made, uint16_t udp_port, uint16_t queue, protocol of_ipv4) {
     rte_flow_attr attributes{};
     attributes.ingress = 1;
+    rte_flow_item_ipv4 udp{}, whole{};
+    udp.hdr.next_proto_id = IPPROTO_UDP;
+    whole.hdr.next_proto_id = 0xff;
     rte_flow_item_udp to{}, mask{};
     to.hdr.dst_port = rte_cpu_to_be_16(udp_port);
     mask.hdr.dst_port = 0xffff;
     rte_flow_item pattern[4]{};
     pattern[0].type = RTE_FLOW_ITEM_TYPE_ETH;
     pattern[1].type = RTE_FLOW_ITEM_TYPE_IPV4;
+    if (of_ipv4 == protocol::is_said) pattern[1].spec = &udp, pattern[1].mask = &whole;
     pattern[2] = {.type = RTE_FLOW_ITEM_TYPE_UDP, .spec = &to, .last = nullptr, .mask = &mask};
     pattern[3].type = RTE_FLOW_ITEM_TYPE_END;
     const rte_flow_action_queue chosen = {.index = queue};
@@ -43,9 +53,9 @@ std::string add_rule(const port &made, uint16_t udp_port, uint16_t queue) {
 }
 
 // All rules or none.
-std::string add_rules(const port &made, uint16_t first_port) {
+std::string add_rules(const port &made, uint16_t first_port, protocol of_ipv4) {
     for (uint16_t q = 0; q < made.queues; q++) {
-        const std::string why = add_rule(made, static_cast<uint16_t>(first_port + q), q);
+        const std::string why = add_rule(made, static_cast<uint16_t>(first_port + q), q, of_ipv4);
         if (why.empty()) continue;
         rte_flow_error ignored{};
         if (q > 0) rte_flow_flush(made.id, &ignored);
@@ -103,9 +113,13 @@ void steer(port &made, uint16_t first_port, enum steering way, const rte_eth_dev
     if (made.queues == 1) return;
     std::string why = "not asked for";
     if (way != steering::rss) {
-        why = add_rules(made, first_port);
+        why = add_rules(made, first_port, protocol::follows);
+        if (!why.empty() && add_rules(made, first_port, protocol::is_said).empty()) why.clear();
         if (why.empty()) {
-            made.notes.push_back(name_of(made) + ": rte_flow rules bring each UDP port to its queue");
+            // a driver may take rules that its device does not know
+            const bool both = way == steering::automatic && write_table(made, setup);
+            made.notes.push_back(name_of(made) + ": rte_flow rules bring each UDP port to its queue" +
+                                 (both ? ", and so does RSS, where they do not" : "") + misdirected);
             return;
         }
         if (way == steering::flow)
@@ -120,7 +134,7 @@ void steer(port &made, uint16_t first_port, enum steering way, const rte_eth_dev
                          (write_table(made, setup)
                               ? ": RSS, with a key that looks at the UDP port alone, brings each to its queue"
                               : ": RSS spreads flows as its own hash has it") +
-                         "; what comes to another queue is dropped as misdirected");
+                         misdirected);
 }
 
 }  // namespace wt

@@ -7,8 +7,10 @@
 #include <cstring>
 
 #include "core/refusal.h"
+#include "core/vlan.h"
 #include "wires/device.h"
 #include "wires/interface.h"
+#include "wires/offloads.h"
 #include "wires/wire.h"
 
 namespace wt {
@@ -26,6 +28,12 @@ constexpr wt_wire_option options[] = {
      .type = WT_WIRE_INTERFACE,
      .scope = WT_WIRE_OF_ENDPOINT,
      .flags = WT_WIRE_REQUIRED},
+    {.name = "offloads",
+     .fallback = "",
+     .choices = "rx_checksum|tx_checksum",
+     .help = "requested from net_tap, which does them by software",
+     .type = WT_WIRE_WORDS,
+     .scope = WT_WIRE_OF_ENDPOINT},
     {},
 };
 constexpr wt_wire_need needs[] = {
@@ -61,7 +69,7 @@ std::vector<port> open_tap(std::span<const wire_end> ends) {
     if (if_nametoindex(name.c_str()) != 0)
         throw refusal("interface \"" + name + "\" exists: a tap wire creates its own",
                       "use another name, or \"ip link delete " + name + "\" if nothing uses it");
-    const uint32_t frame = e.mtu + uint32_t{sizeof(rte_ether_hdr)};
+    const uint32_t frame = e.mtu + uint32_t{sizeof(rte_ether_hdr)} + (e.vlan ? vlan_tag_bytes : 0);
     if (frame > frame_room(end.pool))
         throw refusal("tap wire: frames of " + std::to_string(frame) + " bytes, but the pool's mbufs hold " +
                           std::to_string(frame_room(end.pool)),
@@ -77,6 +85,11 @@ std::vector<port> open_tap(std::span<const wire_end> ends) {
             "the kernel chooses the queue of a flow by its hash: what it brings to another"
             " queue than its UDP port's is dropped as misdirected");
     return {made};
+}
+
+void configure_tap(port &made, const wire_end &end, const rte_eth_dev_info &info, rte_eth_conf &conf) {
+    if (const auto asked = end.values.words("offloads"); !asked.empty())
+        ask_for_offloads(made, end.plan, asked, info, conf);
 }
 
 }  // namespace
@@ -95,6 +108,7 @@ WT_WIRE(tap) = {
               .needs = needs,
               .mbufs = {.rx = 1}},  // one waits in each descriptor
     .open = open_tap,
+    .configure = configure_tap,
 };
 
 }  // namespace wt

@@ -43,6 +43,7 @@ enum wt_wire_flags {
     WT_WIRE_DENSE_POOL = 1u << 13, /* "dense_pool": its driver needs contiguous mbufs */
     WT_WIRE_UNFRAMED =
         1u << 14, /* "unframed": a packet travels from its message header on, without Ethernet, IP and UDP */
+    WT_WIRE_OWN_MAC = 1u << 15, /* "own_mac": its port has a MAC that an endpoint may use: mac = "nic" */
 };
 
 enum wt_wire_type {

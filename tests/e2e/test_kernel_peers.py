@@ -6,6 +6,7 @@ import random
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 import pytest
 from kernel_peer import (
@@ -202,3 +203,52 @@ def test_a_handwritten_message_gets_the_handlers_response(tmp_path, peer, size):
     assert_sound(finished.run)
     body_of_response = fills(scanned(body), len(body))
     assert finished.beside == [bytes([RESPONSE]) + message[1 : HEADER.size] + body_of_response for message in asked]
+
+
+@pytest.mark.parametrize("offloads", ["rx_checksum", "tx_checksum", "rx_checksum|tx_checksum"])
+def test_checksums_of_the_port_are_right_for_the_kernel(tmp_path, offloads):
+    """net_tap computes and checks them by software. The kernel gives a socket no datagram whose checksum is wrong."""
+    body = bytes(range(100))
+    asked = [HEADER.pack(REQUEST, 0, 7, slot, 2 * slot + 1, 0, 1) + body for slot in range(20)]
+    with over_tap() as peer:
+
+        def talk():
+            peer.meet()
+            with peer.udp() as client:
+                client.connect((peer.engine_ip, PORT))
+                responses = []
+                for message in asked:
+                    client.send(message)
+                    responses.append(client.recv(65535))
+                return responses
+
+        data = peer.server({"handler": "l_app", "request": 116, "response": 116})
+        data["server"]["offloads"] = offloads.split("|")
+        finished = execute(tmp_path, data, beside=talk)
+    assert_sound(finished.run)
+    assert len(finished.beside) == len(asked) and {response[0] for response in finished.beside} == {RESPONSE}
+    assert "bad_udp_checksum" not in drops(finished.run, "server")
+    [note] = [note for note in finished.run.record.all_notes() if "UDP packets that it sends" in note]
+    sends, receives = note.split("; ")
+    assert ("the port computes UDP and IPv4 checksums" in sends) == ("tx_checksum" in offloads)
+    assert ("the port checks UDP and IPv4 checksums" in receives) == ("rx_checksum" in offloads)
+
+
+def test_a_server_with_the_mac_of_its_interface(tmp_path):
+    with over_veth() as peer:
+
+        def talk():
+            with peer.udp() as client:
+                client.connect((peer.engine_ip, PORT))
+                client.send(b"to the interface's own address")
+                return client.recv(65535), peer.command("ip", "neigh", "show", peer.engine_ip)
+
+        data = peer.server({"packet_handler": "echo"})
+        data["server"]["mac"] = "nic"
+        own = Path(f"/sys/class/net/{peer.interface}/address").read_text().strip()
+        finished = execute(tmp_path, data, beside=talk)
+    echo, neighbour = finished.beside
+    assert echo == b"to the interface's own address"
+    assert own in neighbour and own != SERVER_MAC
+    assert_sound(finished.run)
+    assert f"the server has the MAC of net_af_packet: {own}" in finished.run.record.all_notes()

@@ -5,10 +5,11 @@ import os
 import secrets
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
-from kernel_peer import execute, over_tap, over_xdp
+from kernel_peer import execute, over_tap, over_veth, over_xdp
 from namespace import run
 from real_runs import assert_sound
 
@@ -75,6 +76,26 @@ def test_unusable_interfaces_are_refused_with_a_message(tmp_path):
         assert "finds 1 queue(s) in it, the plan needs 2" in reasons()
         with pytest.raises(UserError, match=f'an interface "{peer.interface}" exists'):
             execute(tmp_path, data | {"wire": {"kind": "tap"}})
+
+
+@pytest.mark.parametrize("over", [over_veth, over_xdp])
+def test_a_carrier_that_is_lost_is_booked(tmp_path, over):
+    """The drivers say "up" all the time; the kernel knows better."""
+    with over() as peer:
+        other_end = peer.interface.replace("wte", "wtk")
+
+        def pull_and_put_back():
+            peer.command("ip", "link", "set", other_end, "down")
+            time.sleep(0.5)
+            peer.command("ip", "link", "set", other_end, "up")
+
+        data = peer.server({"packet_handler": "echo"}) | {"duration": "4s"}
+        seen = execute(tmp_path, data, beside=pull_and_put_back)
+        assert_sound(seen.run)
+        phases = [phase.name for phase in seen.run.record.engines[0].phases]
+        assert "running, though the link of the server is down" in phases
+        assert "running, and the link of the server is up again" in phases
+        assert sum(port.link_down_ns or 0 for w in seen.run.windows["windtunnel"] for port in w.ports) > 0
 
 
 def test_tap_shares_its_flows_among_queues(tmp_path):

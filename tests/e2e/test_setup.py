@@ -26,7 +26,7 @@ FAKES = {
     "apt-get": 'echo "apt-get $* frontend=${DEBIAN_FRONTEND-}" >>"$LOG"; [[ " $* " != *" install "* ]] || : >"$ABSENT"',
     "sudo": 'echo "sudo $1" >>"$LOG"; [[ $SUDO == yes ]] || exit 1; [[ $1 != -n ]] || shift; "$@"',
     "meson": 'echo "meson $1${6:+ ${*:6}}" >>"$LOG"; echo "Build type: native"; [[ $1 != test ]] || exit "${UNIT_TESTS:-0}"; '
-    'mkdir -p "$2"; echo "command = meson --internal regenerate $3 $2" >"$2/build.ninja"',
+    'mkdir -p "$2"; echo "command = meson --internal regenerate $3 ${BUILD_NAME:-$2}" >"$2/build.ninja"',
     "ninja": 'echo "ninja $3" >>"$LOG"; echo "[1/1] Linking target"',
     "clang": 'echo "$LOG"',
     "python3": """
@@ -202,7 +202,9 @@ def test_help_of_quickstart_sets_nothing_up(tree: Tree, command: list[str]) -> N
     assert tree.log == [] and not (tree.checkout / ".venv").exists()
 
 
-def test_a_second_quickstart_needs_no_network(tree: Tree) -> None:
+@pytest.mark.parametrize("build_name", ["", "."], ids=["meson-1.0", "meson-1.7"])
+def test_a_second_quickstart_needs_no_network(tree: Tree, build_name: str) -> None:
+    tree.environment["BUILD_NAME"] = build_name
     tree.run("./windtunnel", "quickstart")
     assert tree.log
     tree.environment["NETWORK"] = "no"
@@ -231,7 +233,9 @@ def test_a_changed_pyproject_recreates_the_environment(tree: Tree) -> None:
     assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
 
 
-def test_a_moved_checkout_is_set_up_anew(tree: Tree) -> None:
+@pytest.mark.parametrize("build_name", ["", "."], ids=["meson-1.0", "meson-1.7"])
+def test_a_moved_checkout_is_set_up_anew(tree: Tree, build_name: str) -> None:
+    tree.environment["BUILD_NAME"] = build_name
     tree.run("./windtunnel", "quickstart")
     leftover = tree.checkout / "build" / "leftover"
     leftover.touch()
@@ -337,6 +341,20 @@ def test_packages_that_fail_to_install_are_named(tree: Tree) -> None:
     done = tree.run("./windtunnel", "quickstart")
     assert done.returncode == 2
     assert "still not there, or too old: libdpdk-dev" in done.stderr
+
+
+def test_a_distribution_without_a_package_is_told_what_would_do_in_its_place(tree: Tree) -> None:
+    tree.lacks("libdpdk", "libpcap")
+    tree.environment["SUDO"] = "yes"
+    (tree.top / "bin" / "apt-get").write_text("#!/usr/bin/env bash\n[[ $* != *install* ]]\n")
+    knows = tree.top / "bin" / "apt-cache"
+    knows.write_text("#!/usr/bin/env bash\n[[ $2 == libpcap-dev ]]\n")
+    knows.chmod(0o755)
+    done = tree.run("./windtunnel", "quickstart")
+    assert done.returncode == 2
+    assert "package lists do not have all packages" in done.stderr
+    assert "libdpdk-dev: what counts is the pkg-config libdpdk >= 22.11\n" in done.stderr
+    assert "libpcap-dev:" not in done.stderr
 
 
 def test_files_owned_by_root_are_named_with_their_remedy(tree: Tree) -> None:

@@ -4,13 +4,17 @@ Everything but the engine runs here.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+import two_nodes
 from in_guest import guest, supervised
 from real_runs import assert_sound, drops, messages, ports, stages
 from scenario_tools import SHIPPED
+from two_nodes import Where
 
+from windtunnel.engine.supervisor import Listener
 from windtunnel.runs import Run
 from windtunnel.scenario import load, resolve
 
@@ -19,19 +23,27 @@ NIC = SHIPPED / "nic.toml"
 ADDRESSES = ("0000:00:02.0", "0000:00:03.0")
 DRIVERS = {"e1000e": "e1000_em", "vmxnet3": "vmxnet3"}
 SHORT = ("duration=1s", "warmup=200ms", "window=500ms", "client.inflight=64", "client.batch.app_tx=16")
-PLACED = (f"client.pci={ADDRESSES[0]}", f"server.pci={ADDRESSES[1]}")
 
 
 @pytest.fixture
 def execute(tmp_path, monkeypatch):
-    """Runs nic.toml in a guest with two NICs of a model on one hub."""
+    """Runs nic.toml in a guest with two NICs of a model on one hub. `nodes`: of their buses, on a machine of two NUMA nodes."""
 
-    def in_guest(model: str, *sets: str, **environment: str) -> Run:
-        monkeypatch.setenv("WT_GUEST_NICS", f"{model} {model}")
-        for name, value in environment.items():
+    def in_guest(
+        model: str,
+        *sets: str,
+        nodes: tuple[Where, Where] | None = None,
+        listeners: Sequence[Listener] = (),
+        **environment: str,
+    ) -> Run:
+        if nodes:
+            environment["NODES"] = " ".join(str(node).lower() for node in nodes)
+        for name, value in ({"NICS": f"{model} {model}"} | environment).items():
             monkeypatch.setenv(f"WT_GUEST_{name}", value)
-        spec = resolve(load(NIC, [*SHORT, *PLACED, *sets]), guest(hugepages=144, nics=ADDRESSES))
-        return supervised(ENGINE, spec, tmp_path / "run")
+        at = two_nodes.addresses(nodes or (None, None))
+        view = guest(hugepages=144, nics=dict(zip(at, nodes or (None, None), strict=True)), two_nodes=nodes is not None)
+        places = (f"client.pci={at[0]}", f"server.pci={at[1]}")
+        return supervised(ENGINE, resolve(load(NIC, [*SHORT, *places, *sets]), view), tmp_path / "run", *listeners)
 
     return in_guest
 
@@ -54,7 +66,7 @@ def test_shipped_scenario_ends_valid_on_two_e1000e(execute):
         assert drops(run, side) == {}
     notes = run.record.all_notes()
     assert any("link up" in note for note in notes)
-    assert any("offloads given: rx_checksum" in note for note in notes)
+    assert any("the port computes UDP and IPv4 checksums" in note for note in notes)
     assert all(
         port.doorbells == port.tx_bursts for windows in run.windows.values() for w in windows for port in w.ports
     )
@@ -121,3 +133,22 @@ def test_a_frame_that_would_be_scattered(execute):
     """DPDK's e1000 takes receive buffers of powers of two: an mbuf for 9000 bytes is one of 8192 to it."""
     run = execute("e1000e", "client.mtu=9000", "server.mtu=9000")
     assert "(net_e1000_em): at an MTU of 9000 it splits a frame over several mbufs" in refused(run)
+
+
+def test_a_device_that_computes_udp_checksums_alone(execute):
+    run = execute("vmxnet3")
+    assert_sound(run)
+    assert messages(run).responses > 0 and drops(run, "client") == drops(run, "server") == {}
+    assert any("the port computes UDP checksums, disp_tx those of IPv4" in note for note in run.record.all_notes())
+
+
+@pytest.mark.parametrize("model", ["e1000e", "vmxnet3"])
+def test_the_nics_own_macs(execute, model):
+    """The client learns the server's by ARP."""
+    run = execute(model, "client.mac=nic", "server.mac=nic")
+    assert_sound(run)
+    assert messages(run).responses > 0
+    notes = run.record.all_notes()
+    for side, address in zip(("client", "server"), ADDRESSES, strict=True):
+        assert any(f"the {side} has the MAC of NIC {address}" in note for note in notes)
+    assert any("resolving" in phase.name for phase in run.record.engines[0].phases)

@@ -1,7 +1,10 @@
 """Runs whose engines are in guests: planned for a machine made up like a guest, watched and judged as those of `windtunnel run`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+
+from two_nodes import NODES
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener, Supervisor
@@ -12,14 +15,26 @@ from windtunnel.runs import Run, RunWriter
 from windtunnel.scenario import HostView, RunSpec
 
 
-def guest(hugepages: int = 0, nics: Sequence[str] = ()) -> HostView:
-    """A guest as the planning must see it; `nics`: addresses of those that it gives to DPDK."""
+def guest(
+    hugepages: int = 0,
+    nics: Mapping[str, int | None] = MappingProxyType({}),
+    two_nodes: bool = False,
+    interfaces: Sequence[str] = (),
+) -> HostView:
+    """A guest as the planning must see it; `nics`: addresses of those that it gives to DPDK, and the nodes of their buses. `interfaces`: of
+    the kernel."""
     bound = [
-        Nic(address=a, device="?", driver="uio_pci_generic", interfaces=[], numa_node=None, iommu=False, addressed=[])
-        for a in nics
+        Nic(address=a, device="?", driver="uio_pci_generic", interfaces=[], numa_node=node, iommu=False, addressed=[])
+        for a, node in nics.items()
     ]
     return HostView(
-        cpus=[0, 1], hugepages_free_bytes=hugepages << 21, hugepages_usable=hugepages > 0, root=True, nics=bound
+        cpus=[0, 1],
+        hugepages_free_bytes=hugepages << 21,
+        hugepages_usable=hugepages > 0,
+        root=True,
+        interfaces=[*interfaces],
+        nics=bound,
+        numa=NODES if two_nodes else [],
     )
 
 

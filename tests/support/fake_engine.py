@@ -59,6 +59,7 @@ class Fake:
         self.changes: dict = {}
         self.commands: list[str] = []  # heard and not yet taken
         self.windows = self.reads = 0
+        self.answered_in_warmup_only = False
 
     def at(self) -> int:
         return time.monotonic_ns() - self.start
@@ -99,7 +100,11 @@ class Fake:
         )
 
     def window(self, index: int, phase: str) -> None:
-        self.write(**fake_numbers.window(self.plan, self.sides, index, phase))
+        line = fake_numbers.window(self.plan, self.sides, index, phase)
+        for workload in line["workloads"]:
+            if phase == "measure" and self.answered_in_warmup_only:
+                workload["responses"] = 0
+        self.write(**line)
         self.windows += 1
 
     def result(self, reason: str, windows: int) -> None:
@@ -205,6 +210,10 @@ def run(fake: Fake) -> int:
                 fake.phase("waiting for the link")
                 crash()
             fake.behaviour = "until_stopped"
+        case "without_link":
+            fake.hello()
+            fake.phase("waiting for the link")
+            time.sleep(60)
         case "old":
             fake.hello(version=0)
         case "wrong_plan":
@@ -267,6 +276,10 @@ def run(fake: Fake) -> int:
             fake.run()
         case "no_responses":
             fake.changes = {"messages": {"responses": 0, "lost": 3000}}
+            fake.run()
+        case "stop_responding":
+            fake.changes = {"messages": {"responses": 1000, "lost": 3000}}
+            fake.answered_in_warmup_only = True
             fake.run()
         case "lose_mbufs":
             fake.changes = {"mbufs": {"missing": 3}}

@@ -3,8 +3,9 @@
 import threading
 from pathlib import Path
 
+from windtunnel.engine.history import SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.supervisor import SupervisedRun, Supervisor
+from windtunnel.engine.supervisor import Supervisor
 
 FAKE = Path(__file__).with_name("fake_engine.py")
 CLIENT, SERVER = ("client",), ("server",)

@@ -15,10 +15,9 @@ from scenario_tools import engine
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
-from windtunnel.engine.history import History
+from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINE
-from windtunnel.engine.supervisor import SupervisedRun
 from windtunnel.errors import UserError
 from windtunnel.measure import execute as spec
 from windtunnel.measure.study import record

@@ -1,8 +1,9 @@
 /* `echo`: sends UDP datagrams back where they came from: MAC and IP addresses and ports change places.
  *
  * A swap changes no checksum, so none is looked at: a wrong one goes back as wrong as it came. Everything
- * else is passed on: ARP and ICMP still get their responses from the responder, fragments, multicast and
- * frames shorter than they say are dropped by name in the parser. */
+ * else is passed on: ARP, neighbour discovery and ICMP still get their responses from the responder,
+ * fragments, IPv6 with extension headers, multicast and frames shorter than they say are dropped by name in
+ * the parser. */
 #include "handlers/applications/opening.h"
 #include "handlers/applications/swap.h"
 
@@ -13,6 +14,11 @@ enum {
     IP_LENGTH = 16,
     SOURCE_IP = 26,
     SHORTEST = 42, /* Ethernet, IPv4 without options, UDP */
+    IPV6_HEADER = 40,
+    IPV6_LENGTH = 18, /* of what is behind its header */
+    IPV6_NEXT = 20,
+    IPV6_SOURCE = 22,
+    IPV6_UDP = ETHERNET_HEADER + IPV6_HEADER,
 };
 
 /* From the Ethernet type on, 16 bytes: IPv4, UDP, unfragmented. The third byte's low half says how long the
@@ -42,12 +48,37 @@ static int swap_behind_options(uint8_t *frame, uint32_t length) {
     return 1;
 }
 
+/* A complete datagram of IPv6 to one receiver, without extension headers. */
+static int is_ipv6_datagram(const uint8_t *frame, uint32_t length) {
+    return length >= IPV6_UDP + UDP_HEADER && load16(frame + TYPE) == 0x86dd && (frame[0] & 1) == 0 &&
+           frame[ETHERNET_HEADER] >> 4 == 6 && frame[IPV6_NEXT] == 17 &&
+           load16(frame + IPV6_LENGTH) >= UDP_HEADER && IPV6_UDP + (uint32_t)load16(frame + IPV6_LENGTH) <= length;
+}
+
+/* Out of the way of IPv4, which does not pay for it. */
+WT_SWAPS __attribute__((noinline)) static void echo_ipv6(struct wt_packet *p) {
+    uint8_t *frame = p->data;
+    if (!is_ipv6_datagram(frame, p->length)) return;
+    sixteen_bytes source, destination;
+    memcpy(&source, frame + IPV6_SOURCE, sizeof source);
+    memcpy(&destination, frame + IPV6_SOURCE + sizeof source, sizeof destination);
+    memcpy(frame + IPV6_SOURCE, &destination, sizeof destination);
+    memcpy(frame + IPV6_SOURCE + sizeof source, &source, sizeof source);
+    swap_bytes(frame + IPV6_UDP, frame + IPV6_UDP + 2, 2);
+    swap_macs(frame);
+    p->verdict = WT_FORWARD;
+}
+
 WT_SWAPS static void echo_packet(void *state, struct wt_packet *burst, uint32_t count) {
     (void)state;
     for (uint32_t i = 0; i < count; ++i) {
         struct wt_packet *p = &burst[i];
         uint8_t *frame = p->data;
-        if (p->length < SHORTEST || !is_datagram(frame, p->length)) continue;
+        if (p->length < SHORTEST) continue;
+        if (__builtin_expect(!is_datagram(frame, p->length), 0)) {
+            echo_ipv6(p);
+            continue;
+        }
         if (__builtin_expect(frame[ETHERNET_HEADER] == 0x45, 1))
             swap_flow(frame + SOURCE_IP);
         else if (!swap_behind_options(frame, p->length))

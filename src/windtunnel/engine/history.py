@@ -1,5 +1,6 @@
-"""The lines and the end of one engine: the facts for a verdict."""
+"""The lines and the end of one engine, and what a run left of all of its engines: the facts for a verdict."""
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 from windtunnel.engine.lines import AnyLine, Error, Handler, Hello, Phase, Ready, Result, Window
@@ -17,6 +18,8 @@ class History:
     ready: bool = False
     measured: int = 0
     """Windows of the phase `measure`."""
+    responses: Counter[int] = field(default_factory=Counter)
+    """By workload: those in windows of the phase `measure`."""
     handlers: list[Handler] = field(default_factory=list)
     """Those that were opened and tried, where nothing runs."""
     result: Result | None = None
@@ -49,7 +52,9 @@ class History:
                 self.ready, self.phase = True, "running"
             case Window():
                 self.phase = f"running, after window {line.index}"
-                self.measured += line.phase == "measure"
+                if line.phase == "measure":
+                    self.measured += 1
+                    self.responses.update({seen.workload: seen.responses for seen in line.workloads})
             case Handler():
                 self.handlers.append(line)
             case Result():
@@ -69,3 +74,20 @@ class History:
     def signal_name(self) -> str | None:
         """Name of the signal that ended the process, or None."""
         return signal_name(self.exit_code)
+
+
+@dataclass
+class SupervisedRun:
+    """What a run left in memory: one history an engine, in the plans' order."""
+
+    histories: list[History]
+    interrupted: bool = False
+    unread: bool = False
+    """The reader of what a listener prints has left."""
+    not_written: str | None = None
+    """Why a listener failed, in words; None if it took all lines."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was asked to end before its time, by the user or because nobody reads."""
+        return self.interrupted or self.unread

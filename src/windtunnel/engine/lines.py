@@ -83,6 +83,10 @@ class Ready(Line):
         description="what the accounting level adds to one stage call, measured on an empty stage"
     )
     stamp_ticks: float = Field(description="what reading the clock once costs")
+    timed_call_ticks: float | None = Field(
+        None,
+        description="what reading the clock adds to the cycles of a timed call, measured on empty stages; null: written before 0.6",
+    )
     drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
     notes: list[str] = Field(
         description="what a reader of the numbers must know: no copy on net_ring, emulated loss, ..."

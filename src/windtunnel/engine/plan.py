@@ -190,7 +190,7 @@ class Vlan(Part):
 class Endpoint(Part):
     side: Annotated[Side, cpp("side")]
     ip: Ip
-    mac: Mac
+    mac: Mac | None = Field(description="null: the port's own")
     peer_ip: Ip | None = Field(
         description="client: where requests go; server: where the client is, on a wire without frames; else null"
     )

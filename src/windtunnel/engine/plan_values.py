@@ -154,6 +154,7 @@ Trait = Literal[
     "leaves_mac",
     "dense_pool",
     "unframed",
+    "own_mac",
     "timed",
     "lossy",
 ]

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from windtunnel.engine.ask import ask
 from windtunnel.engine.find import NAME
 from windtunnel.engine.lines import CopierKind
-from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.plan_values import Trait
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
@@ -245,9 +244,10 @@ def read_wires(text: str) -> list[Wire]:
     return _WIRES.validate_json(text)
 
 
-def table_needs(engine: Path, pipeline: Pipeline) -> list[int]:
-    """Bytes that each table of a pipeline will want from DPDK's heap at most. Raises UserError with the engine's own words."""
-    text = _ask(engine, ["--tables-need", pipeline.model_dump_json()])
+def table_needs(engine: Path, pipeline: str) -> list[int]:
+    """Bytes that each table of a pipeline (`Pipeline` as JSON) will want from DPDK's heap at most. Raises UserError with the engine's
+    own words."""
+    text = _ask(engine, ["--tables-need", pipeline])
     try:
         return TypeAdapter(list[int]).validate_json(text)
     except ValidationError as error:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from windtunnel.engine import leftovers
-from windtunnel.engine.history import History
+from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
@@ -39,7 +39,8 @@ PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
 Listener = Callable[[str, AnyLine, str], None]
-"""Gets the engine's name, the line and its text. May raise UserError or OSError (a full disk): the run then ends."""
+"""Gets the engine's name, the line and its text. May raise UserError or OSError (a full disk): the run then ends at once. After a
+BrokenPipeError (nobody reads what it prints) the run ends in order."""
 
 
 class Extending(Protocol):
@@ -50,16 +51,6 @@ class Extending(Protocol):
 
     def more(self, name: str) -> int:
         """After each window of an engine: by how many windows all engines measure longer."""
-
-
-@dataclass
-class SupervisedRun:
-    """What a run left in memory: one history an engine, in the plans' order."""
-
-    histories: list[History]
-    interrupted: bool = False
-    not_written: str | None = None
-    """Why a listener failed, in words; None if it took all lines."""
 
 
 @dataclass(eq=False)
@@ -103,7 +94,12 @@ class _Watched:
         if now >= self.end_by:
             self.engine.kill(self.end_words)
         elif now >= self.next_line_by:
-            self.engine.kill(f"no line for {self.silence_s:.1f} s")
+            self.engine.kill(self._silence_words())
+
+    def _silence_words(self) -> str:
+        if self.engine.history.phase == WAITING_FOR_LINK:
+            return f"no link for {self.silence_s:.1f} s (look at the other end of the wire: its role, its log, whether it is there)"
+        return f"no line for {self.silence_s:.1f} s"
 
 
 def _slower(plan: Plan, shares: bool) -> int:
@@ -203,17 +199,22 @@ class Supervisor:
             watched.must_end(time.monotonic() + OVERDUE_S, "it closed its output and did not exit")
 
     def _hand_on(self, name: str, line: AnyLine, raw: str) -> None:
-        try:
-            for listener in self._listeners:
+        for listener in tuple(self._listeners):
+            try:
                 listener(name, line, raw)
-        except (UserError, OSError) as error:
-            self._listeners.clear()
-            self._run.not_written = error.message if isinstance(error, UserError) else str(error)
-            for watched in self._running():
-                watched.engine.kill("its lines could not be written")
+            except BrokenPipeError:
+                self._listeners.remove(listener)
+                self._run.unread = True
+                self._ask_all_to_stop()
+            except (UserError, OSError) as error:
+                self._listeners.clear()
+                self._run.not_written = error.message if isinstance(error, UserError) else str(error)
+                for watched in self._running():
+                    watched.engine.kill("its lines could not be written")
+                return
 
     def _window_read(self, engine: EngineProcess, window: Window) -> None:
-        if window.phase == "measure" and not self._run.interrupted:
+        if window.phase == "measure" and not self._run.stopped:
             self._extend(engine.history.name)
         if engine.history.plan.phases.hold_windows:
             engine.tell_window_read()
@@ -245,7 +246,7 @@ class Supervisor:
         of its turns are gone."""
         reached = history.phase == WAITING_FOR_LINK and "process_each" in history.plan.endpoints[0].port.traits
         died = history.signal_name is not None and history.killed_because is None
-        return reached and died and history.starts < MOST_STARTS and not (self._run.interrupted or self._place)
+        return reached and died and history.starts < MOST_STARTS and not (self._run.stopped or self._place)
 
     def _start_again(self, watched: _Watched) -> None:
         before = watched.engine.history
@@ -282,12 +283,16 @@ class Supervisor:
         if count == self._seen_interrupts:
             return
         self._run.interrupted = True
-        for watched in self._running():
-            if count > 1:
+        if count == 1:
+            self._ask_all_to_stop()
+        else:
+            for watched in self._running():
                 watched.engine.kill("interrupted twice")
-                continue
+        self._seen_interrupts = count
+
+    def _ask_all_to_stop(self) -> None:
+        for watched in self._running():
             phases = watched.engine.history.plan.phases
             watched.engine.ask_to_stop()
             by = time.monotonic() + (phases.window_ns + phases.drain_ns) / 1e9 * watched.slower + OVERDUE_S
             watched.must_end(by, "it did not stop when asked to")
-        self._seen_interrupts = count

@@ -10,9 +10,8 @@ import signal
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from windtunnel.engine.history import History
+from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.lines import Result, StreamLedger
-from windtunnel.engine.supervisor import SupervisedRun
 
 VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -21,6 +20,11 @@ WITHOUT_RESPONSE = {"drop", "empty"}
 
 WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
 """As a port counts them (engine/wires/rdma/places.cc)."""
+
+
+INTERRUPTED_BY_USER = "stopped before the end: interrupted by the user"
+READER_LEFT = "stopped before the end: the reader of its progress has left"
+"""As head -1 does, behind a pipe."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,9 @@ def judge(finished: SupervisedRun) -> Verdict:
     """Valid only if every engine ended well with closed ledgers, and the run was not stopped early."""
     reasons = [f"run directory: {finished.not_written}"] if finished.not_written else []
     if finished.interrupted:
-        reasons.append("stopped before the end: interrupted by the user")
+        reasons.append(INTERRUPTED_BY_USER)
+    if finished.unread:
+        reasons.append(READER_LEFT)
     one_side = len(finished.histories) == 1
     for history in sorted(finished.histories, key=lambda h: h.ended_at or 0.0):
         others = [other for other in finished.histories if other is not history]
@@ -76,7 +82,7 @@ def _died(history: History, others: list[History], finished: SupervisedRun) -> I
     if history.killed_because and history.exit_code == -signal.SIGKILL:
         if history.peer_gone:
             yield f"peer lost: {history.killed_because}"
-        elif not finished.interrupted and not finished.not_written:
+        elif not finished.stopped and not finished.not_written:
             yield f"engine killed: {history.killed_because} while {history.phase}"
     elif _lost_peer_before(history, others):
         yield f"engine died: {_end(history)} after peer loss"
@@ -121,10 +127,10 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
         yield "stopped before the end: the other side was stopped"
     elif result.reason == "parent lost":
         yield "stopped before the end: the control pipe was closed"
-    elif result.reason == "stopped" and history.peer_gone and not finished.interrupted:
+    elif result.reason == "stopped" and history.peer_gone and not finished.stopped:
         # The supervisor's word can reach it before it looks at its link.
         yield "peer lost: it was stopped because the other side was gone"
-    elif result.reason == "stopped" and not (history.peer_done or finished.interrupted):
+    elif result.reason == "stopped" and not (history.peer_done or finished.stopped):
         yield "stopped before the end: the engine was asked to stop"
     yield from _open_ledgers(history, result)
     yield from _unsound_copies(history, result)
@@ -140,7 +146,7 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
                 yield f"region wrong: {counted[what]} {what}, as the {side} found"
     if result.worker_allocations:
         yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
-    if lost or finished.interrupted:
+    if lost or finished.stopped:
         return
     if history.measured == 0:
         yield "nothing measured: no window of the phase measure"
@@ -223,7 +229,7 @@ def _lost_connections(history: History, result: Result, finished: SupervisedRun)
         if stream.workload in given_up:
             continue
         if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
-            if finished.interrupted:
+            if finished.stopped:
                 continue
             yield f"no connection: no response to {who} from {_peer(history, stream)}"
         elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
@@ -250,5 +256,8 @@ def _without_response(history: History, result: Result) -> Iterator[str]:
     for messages in result.messages:
         workload = history.plan.workloads[messages.workload]
         mute = workload.handler is None and workload.packet_handler and workload.packet_handler.name in WITHOUT_RESPONSE
-        if messages.responses == 0 and not mute:
-            yield f"no responses: {messages.sent} sent, {messages.lost} lost in workload {workload.name}"
+        all_lost = messages.lost > 0 and history.responses[messages.workload] == 0
+        if mute or not (messages.responses == 0 or all_lost):
+            continue
+        outside = f", {messages.responses} responses, none of them in a measured window" if messages.responses else ""
+        yield f"no responses: {messages.sent} sent, {messages.lost} lost in workload {workload.name}{outside}"

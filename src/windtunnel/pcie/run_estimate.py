@@ -16,6 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
 from windtunnel.pcie.link import Link
+from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
@@ -82,11 +83,23 @@ def ports_of(
     return sorted(found, key=lambda port: port.port)
 
 
+def shown_ports(run: Run) -> list[PortEstimate]:
+    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all where
+    PCIe counters were read with the run. What others would move on a NIC, `windtunnel pcie estimate RUN` tells."""
+    counted = measured_with_run(run.path) is not None
+    return [port for port in ports_of(run) if counted or not port.would_be or _named(run, port.port)]
+
+
+def _named(run: Run, side: str) -> str | None:
+    """The NIC that the scenario names for this side."""
+    name: str | None = (run.record.scenario.get(side) or {}).get("nic_profile")
+    return name
+
+
 def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
     """The scenario's; where it names none, the one that stands for the driver that ran."""
-    chosen: str | None = (run.record.scenario.get(endpoint.side) or {}).get("nic_profile")
-    if chosen is not None:
-        return chosen
+    if (named := _named(run, endpoint.side)) is not None:
+        return named
     driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
     return for_driver(driver) if "nic" in endpoint.port.traits else GENERIC
 

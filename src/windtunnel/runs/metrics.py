@@ -37,10 +37,13 @@ def seconds(windows: Iterable[Window]) -> float:
     return sum(window.end_ns - window.start_ns for window in windows) / _NS
 
 
-def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] = MEASURED) -> list[StageRow]:
+def stage_rows(
+    windows: Iterable[Window], hello: Hello, phases: Collection[str] = MEASURED, *, call_ticks: float | None = None
+) -> list[StageRow]:
     """The stages of one engine over its windows of these phases, client first, in the order in which a packet travels.
 
-    A stage without a call was not counted (accounting `off`): it has no row, rather than one of zeros.
+    A stage without a call was not counted (accounting `off`): it has no row, rather than one of zeros. `call_ticks` is what
+    reading the clock adds to a timed call (`ready.timed_call_ticks`); None: rows do not tell it apart.
     """
     chosen = measured(windows, phases)
     groups = _by("endpoint stage", (window.stages for window in chosen))
@@ -48,7 +51,7 @@ def stage_rows(windows: Iterable[Window], hello: Hello, phases: Collection[str] 
     duration = seconds(chosen)
     counted = {key: members for key, members in groups.items() if _sum(members, "calls")}
     ordered = sorted(counted.items(), key=lambda group: (group[0][0], TRAVEL[group[0][0]].index(group[0][1])))
-    return [_stage_row(members, worker_cycles, duration, hello.tsc_hz) for _, members in ordered]
+    return [_stage_row(members, worker_cycles, duration, hello.tsc_hz, call_ticks) for _, members in ordered]
 
 
 def worker_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) -> list[WorkerRow]:
@@ -143,10 +146,20 @@ def _worker_cycles(windows: Iterable[Window]) -> dict[int, int]:
     return cycles
 
 
-def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], duration_s: float, tsc_hz: int) -> StageRow:
+def _stage_row(
+    members: list[StageWindow],
+    worker_cycles: dict[int, int],
+    duration_s: float,
+    tsc_hz: int,
+    call_ticks: float | None,
+) -> StageRow:
     objects, calls, empty = (_sum(members, name) for name in ("objects", "calls", "empty_calls"))
     timed_objects = _sum(members, "timed_objects")
     busy, idle, stall = (_sum(members, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
+    calls_with_work = _sum_or_none(members, "timed_work_calls")
+    clock = None
+    if call_ticks is not None and calls_with_work is not None:
+        clock = min(calls_with_work * call_ticks, busy - stall)
     loops = sum(worker_cycles.get(worker, 0) for worker in {member.worker for member in members})
     interrupted = _sum(members, "interrupted_cycles")
     burst = add(member.burst for member in members)
@@ -158,6 +171,7 @@ def _stage_row(members: list[StageWindow], worker_cycles: dict[int, int], durati
         objects=objects,
         mpps=ratio(objects / _MILLION, duration_s),
         work_ns=ratio((busy - stall) * tick_ns, timed_objects),
+        net_work_ns=None if clock is None else ratio((busy - stall - clock) * tick_ns, timed_objects),
         stall_ns=ratio(stall * tick_ns, timed_objects),
         mean_burst=ratio(objects, sum(n for size, n in burst.items() if size)),
         busy_share=ratio(busy, loops),

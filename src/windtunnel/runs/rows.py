@@ -45,6 +45,8 @@ class StageRow:
     burst: dict[int, int] | None
     completion: Spread | None
     stall: Spread | None
+    net_work_ns: float | None = None
+    """`work_ns` without what reading the clock added to it; None: not known."""
     counters: dict[str, int | None] | None = None
     """The sum of every counter of its lines by name; null: not counted, or not by the release that wrote the run."""
 

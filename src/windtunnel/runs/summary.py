@@ -69,7 +69,11 @@ def summarise(run: Run) -> Summary:
     def rows(of_engine: Callable[[EngineRecord, Hello, list[Window]], Iterable[Row]]) -> list[Row]:
         return list(chain.from_iterable(of_engine(*each) for each in engines))
 
-    stages = rows(lambda _, hello, windows: metrics.stage_rows(windows, hello))
+    stages = rows(
+        lambda e, hello, windows: metrics.stage_rows(
+            windows, hello, call_ticks=e.ready.timed_call_ticks if e.ready else None
+        )
+    )
     return Summary(
         measured_s=max((metrics.seconds(metrics.measured(windows)) for _, _, windows in engines), default=0.0),
         stages=sorted(stages, key=lambda row: row.endpoint),

@@ -20,6 +20,7 @@ def check(scenario: Scenario) -> None:
     _phases(scenario)
     _wire(scenario)
     _sides(scenario)
+    _macs(scenario)
     _workloads(scenario)
     for topology in topologies(scenario):
         _endpoint(scenario, topology)
@@ -132,6 +133,17 @@ def _sides(scenario: Scenario) -> None:
     for side in SIDES:
         if (keys := getattr(scenario, side)) is not None:
             _required(scenario, side, keys)
+
+
+def _macs(scenario: Scenario) -> None:
+    for side in SIDES:
+        keys = getattr(scenario, side)
+        if keys is not None and keys.mac == "nic" and not wires.has(scenario, "own_mac"):
+            raise Refusal(
+                (side, "mac"),
+                f'a port on the wire "{scenario.wire.kind}" has no MAC that could be the {side}\'s',
+                f"a MAC address, or wire.kind = {wires.named('own_mac')}",
+            )
 
 
 def _workloads(scenario: Scenario) -> None:

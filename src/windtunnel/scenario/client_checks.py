@@ -62,7 +62,7 @@ def _peers(scenario: Scenario, topology: Topology, client: Client, server: Serve
         what = f"client.vlan is {client.vlan or 'none'}, server.vlan {server.vlan or 'none'}"
         raise Refusal(("client", "vlan"), what, "the same on both sides of a wire without a switch")
     for key in ("ip", "mac"):
-        if getattr(client, key) != getattr(server, key):
+        if getattr(client, key) != getattr(server, key) or getattr(client, key) == "nic":
             continue
         queues = len(topology.dispatchers)
         if key == "ip" and has(scenario, "unframed") and abs(client.port - server.port) >= queues:

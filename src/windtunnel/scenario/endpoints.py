@@ -24,7 +24,7 @@ def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket
     return plans.Endpoint(
         side=topology.side,
         ip=keys.ip,
-        mac=keys.mac,
+        mac=None if keys.mac == "nic" else keys.mac,
         peer_ip=peer_ip,
         peer_mac=_peer_mac(scenario, client) if client else None,
         udp_port=keys.port,
@@ -56,11 +56,14 @@ def _peer(scenario: Scenario, client: Client | None) -> tuple[str | None, int | 
 
 
 def _peer_mac(scenario: Scenario, client: Client) -> str | None:
-    """None: the MAC of a foreign peer is asked for, where there can be one."""
+    """None: the MAC is asked for: of a foreign peer, where there can be one, or of a server that has its NIC's."""
     ours = endpoint(scenario, "server")
     if client.peer_mac != "auto":
         return None if client.peer_mac == "resolve" else client.peer_mac
-    return None if ours is None and wires.has(scenario, "foreign_peer") else (ours or Server()).mac
+    if ours is None and wires.has(scenario, "foreign_peer"):
+        return None
+    mac = (ours or Server()).mac
+    return None if mac == "nic" else mac
 
 
 def _port(scenario: Scenario, topology: Topology, socket: str | None) -> plans.Port:

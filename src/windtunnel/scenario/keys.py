@@ -44,10 +44,10 @@ from windtunnel.scenario.values import (
     Applications,
     Cores,
     Ip,
-    Mac,
     Message,
     NicProfile,
     Options,
+    OwnMac,
     PeerMac,
     PoolSize,
     StageName,
@@ -186,7 +186,7 @@ class Client(Endpoint):
     """The side that sends requests and matches responses."""
 
     ip: Ip = Field("10.77.0.1", description="IPv4 address")
-    mac: Mac = Field("02:77:74:00:00:01", description="MAC address")
+    mac: OwnMac = Field("02:77:74:00:00:01", description="MAC address; nic: the NIC's own")
     inflight: Inflight = Field(1024, description="in-flight budget, divided among the workloads and their applications")
     rate: Rate | None = Field(None, description="open loop: messages a second, divided likewise; default: closed loop")
     arrivals: Arrivals = Field("constant", description="open loop: spacing of the messages")
@@ -201,7 +201,7 @@ class Server(Endpoint):
     """The side that sends responses."""
 
     ip: Ip = Field("10.77.0.2", description="IPv4 address")
-    mac: Mac = Field("02:77:74:00:00:02", description="MAC address")
+    mac: OwnMac = Field("02:77:74:00:00:02", description="MAC address; nic: the NIC's own")
     response_mbuf: ResponseMbuf = Field(
         "request", description="mbuf of the response: the mbuf of the request, or a new one"
     )

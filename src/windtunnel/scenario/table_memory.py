@@ -1,5 +1,8 @@
 """Memory of tables: the engine computes it, because it depends on its DPDK."""
 
+from functools import cache
+from pathlib import Path
+
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.query import table_needs
@@ -54,4 +57,10 @@ def _asked(pipeline: Pipeline) -> list[int]:
         engine = find_engine()
     except UserError:
         return [0] * len(pipeline.tables)
+    return _needs(engine, pipeline.model_dump_json())
+
+
+@cache
+def _needs(engine: Path, pipeline: str) -> list[int]:
+    """Asked once a pipeline, because it takes a process: many points of a study have the same tables."""
     return table_needs(engine, pipeline)

@@ -41,6 +41,10 @@ def _mac(text: str) -> str:
     return text.lower()
 
 
+def _own_mac(text: str) -> str:
+    return text if text == "nic" else _mac(text)
+
+
 def _peer_mac(text: str) -> str:
     return text if text in ("auto", "resolve") else _mac(text)
 
@@ -92,7 +96,7 @@ class Wanted:
 
 Text = Annotated[str, AfterValidator(_text)]
 Ip = Annotated[str, AfterValidator(_ip), Wanted("an IPv4 or IPv6 address")]
-Mac = Annotated[str, AfterValidator(_mac), Wanted('a MAC address, as in "02:00:00:00:00:01"')]
+OwnMac = Annotated[str, AfterValidator(_own_mac), Wanted('a MAC address, as in "02:00:00:00:00:01", or "nic"')]
 PeerMac = Annotated[str, AfterValidator(_peer_mac), Wanted('a MAC address, "resolve" or "auto"')]
 PciAddress = Annotated[str, AfterValidator(_pci_address), Wanted('a PCI address, as in "0000:02:00.0"')]
 Option = Annotated[

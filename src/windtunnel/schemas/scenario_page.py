@@ -1,6 +1,7 @@
 """The page of keys, docs/reference/scenario.md, as Markdown."""
 
 from collections.abc import Iterator
+from inspect import cleandoc
 
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import Key, keys_of
@@ -32,7 +33,7 @@ def page() -> str:
 
 def tables(root: type[Table]) -> str:
     """The same of any file whose keys are models."""
-    return "".join(_table("", root, root.__doc__ or "", False, {}))
+    return "".join(_table("", root, cleandoc(root.__doc__ or ""), False, {}))
 
 
 def _table(path: str, table: type[Table], about: str, many: bool, shown: dict[type[Table], str]) -> Iterator[str]:
@@ -48,7 +49,7 @@ def _table(path: str, table: type[Table], about: str, many: bool, shown: dict[ty
     for key in keys:
         if key.table:
             inner = f"{path}.{key.name}" if path else key.name
-            yield from _table(inner, key.table, key.table.__doc__ or key.help, key.many, shown)
+            yield from _table(inner, key.table, cleandoc(key.table.__doc__ or key.help), key.many, shown)
 
 
 def _takes(path: str, key: Key) -> str:

@@ -29,6 +29,7 @@ TRAITS = {
     "emulates": "faults and a link can be emulated",
     "nic": "a real NIC, with counters of its own",
     "leaves_mac": "its MAC is left as it is",
+    "own_mac": "an endpoint may use the port's own MAC",
 }
 """Those that a user meets; the others are the engine's."""
 

@@ -16,7 +16,7 @@ from windtunnel import __version__
 
 pytestmark = pytest.mark.slow
 
-HEAVY = ("pydantic", "numpy", "plotly", "jinja2", "hdrh", "tree_sitter", "windtunnel.engine.lines", "windtunnel.runs")
+HEAVY = ("pydantic", "numpy", "jinja2", "hdrh", "tree_sitter", "windtunnel.engine.lines", "windtunnel.runs")
 
 
 def only_run(directory: Path) -> Path:

@@ -47,6 +47,10 @@ def test_each_window_of_a_plan_that_holds_its_workers_is_told_to_be_read(spec):
         ("exit_early", "no result: the engine exited with code 0 before its result"),
         ("no_responses", "no responses: 4000 sent, 3000 lost in workload echo"),
         (
+            "stop_responding",
+            "no responses: 4000 sent, 3000 lost in workload echo, 1000 responses, none of them in a measured window",
+        ),
+        (
             "lose_mbufs",
             "ledger open: 3 mbufs missing at the client (pool 8191, free 8000, held by nic_rx descriptors 191)",
         ),
@@ -87,6 +91,13 @@ def test_silence_before_the_run_ends_it_too(spec, monkeypatch):
     monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "sleep 60")))
     assert verdict.reasons == ["engine killed: no line for 0.3 s while starting"]
+
+
+def test_a_link_that_does_not_come_up_ends_the_run_with_a_remedy(spec, monkeypatch):
+    monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
+    behave(monkeypatch, "without_link")
+    [reason] = judge(spec.run(make_plan())).reasons
+    assert reason.startswith("engine killed: no link for 0.3 s (look at the other end of the wire: ")
 
 
 def test_compiling_many_rules_extends_the_timeout():
@@ -243,6 +254,18 @@ def test_full_disk_ends_the_run(spec, monkeypatch):
     finished = spec.run(make_plan(), at_window=full)
     assert judge(finished).reasons == ["run directory: windows.jsonl: cannot be written: No space left on device"]
     assert exit_code(finished, judge(finished)) == 1
+
+
+def test_a_reader_that_has_left_ends_the_run_in_order(spec, monkeypatch):
+    behave(monkeypatch, "until_stopped")
+
+    def unread():
+        raise BrokenPipeError
+
+    finished = spec.run(make_plan(), at_window=unread)
+    assert judge(finished).reasons == ["stopped before the end: the reader of its progress has left"]
+    assert exit_code(finished, judge(finished)) == 1
+    assert finished.histories[0].result.reason == "stopped"
 
 
 def test_an_exception_of_the_supervisor_ends_the_engine(spec, monkeypatch):

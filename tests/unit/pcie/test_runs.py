@@ -60,6 +60,9 @@ def execute(directory, plans=None, names=("windtunnel",), verdict=None, resolved
     return writer.finish(verdict or Verdict(True))
 
 
+ON_GENERIC = {side: {"nic_profile": "generic"} for side in ("client", "server")}
+
+
 def text(run) -> str:
     console = Console(width=220, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(run_view(run))
@@ -99,7 +102,10 @@ def test_queues_stand_apart_and_add_up(tmp_path):
             {"endpoint": number, "stage": stage, "index": 1} for stage in ("nic_rx", "nic_tx")
         ]
     run = execute(
-        tmp_path / "run", [type(plan).model_validate(document)], bursts={"nic_rx": {4: 200}, "nic_tx": {4: 200}}
+        tmp_path / "run",
+        [type(plan).model_validate(document)],
+        resolved=ON_GENERIC,
+        bursts={"nic_rx": {4: 200}, "nic_tx": {4: 200}},
     )
     for port in ports_of(run):
         assert [queue.number for queue in port.queues] == [0, 1]
@@ -137,7 +143,7 @@ def test_thresholds_of_the_plan_are_taken_and_held_against_its_rings(tmp_path):
     document = plan.model_dump()
     document["endpoints"][0]["port"] |= {"rx_free_thresh": 64, "tx_rs_thresh": 8}
     document["endpoints"][1]["port"] |= {"tx_descriptors": 16}
-    client, server = ports_of(execute(tmp_path / "run", [type(plan).model_validate(document)]))
+    client, server = ports_of(execute(tmp_path / "run", [type(plan).model_validate(document)], resolved=ON_GENERIC))
     settings = client.queues[0].estimate.settings
     assert (settings.rx_free, settings.tx_rs) == (64, 8)
     assert not server.queues and "tx_rs is 32, and the ring has 16 descriptors" in server.why_not
@@ -145,7 +151,7 @@ def test_thresholds_of_the_plan_are_taken_and_held_against_its_rings(tmp_path):
 
 
 def test_show_has_the_estimate_and_says_what_it_is(tmp_path):
-    run = execute(tmp_path / "run")
+    run = execute(tmp_path / "run", resolved=ON_GENERIC)
     shown = text(run)
     assert (
         "client, server: estimate: would be, on generic (Gen3 x8" in shown and "PCIe by counters: not measured" in shown
@@ -153,6 +159,12 @@ def test_show_has_the_estimate_and_says_what_it_is(tmp_path):
     made = document(run)["pcie"]
     assert [port["would_be"] for port in made["ports"]] == [True, True] and made["measured"] is None
     assert made["ports"][0]["queues"][0]["ceiling_mpps"] > 0
+
+
+def test_a_wire_without_a_pcie_has_no_estimate_unasked(tmp_path):
+    run = execute(tmp_path / "run")
+    assert "PCIe" not in text(run) and "PCIe" not in page.render(run)
+    assert document(run)["pcie"]["ports"] and "would be, on generic" in said("estimate", tmp_path / "run")
 
 
 def test_an_invalid_run_has_an_estimate_only_where_it_is_asked_for(tmp_path):
@@ -165,7 +177,7 @@ def test_an_invalid_run_has_an_estimate_only_where_it_is_asked_for(tmp_path):
 
 
 def test_the_report_has_the_table_and_the_ceiling(tmp_path):
-    run = execute(tmp_path / "run")
+    run = execute(tmp_path / "run", resolved=ON_GENERIC)
     html = page.render(run)
     assert "PCIe traffic: an estimate" in html and "estimate: would be, on generic" in html and "not measured" in html
     link = tightest(ports_of(run))

@@ -5,7 +5,7 @@ import sample_lines as sample
 from rich.console import Console
 from sample_windows import HELLO, window, worker
 
-from windtunnel.engine.history import History
+from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.lines import (
     CopyLedger,
     CopyWindow,
@@ -17,7 +17,6 @@ from windtunnel.engine.lines import (
     WrongByte,
 )
 from windtunnel.engine.plan import Copies, Plan, Source
-from windtunnel.engine.supervisor import SupervisedRun
 from windtunnel.engine.verdict import judge
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.identity import identity

@@ -40,6 +40,17 @@ def test_a_stage_follows_the_formulas():
     assert row.drops == {"no_room": 3}
 
 
+def test_net_work_is_without_the_clock():
+    counted = stage(calls=10, timed_calls=10, timed_work_calls=4, timed_objects=40, busy_cycles=4_000, stall_cycles=400)
+    (row,) = metrics.stage_rows([window([counted])], HELLO, call_ticks=30.0)
+    assert row.work_ns == pytest.approx(3_600 * 0.5 / 40)
+    assert row.net_work_ns == pytest.approx((3_600 - 4 * 30) * 0.5 / 40)
+    (short,) = metrics.stage_rows([window([counted])], HELLO, call_ticks=1e6)
+    assert short.net_work_ns == 0
+    (unknown,) = metrics.stage_rows([window([counted])], HELLO)
+    assert unknown.net_work_ns is None
+
+
 def test_windows_are_added_before_they_are_divided():
     fast = stage(calls=1, objects=1000, burst={1000: 1}, timed_objects=1000, busy_cycles=2_000)
     slow = stage(calls=1, objects=10, burst={10: 1}, timed_objects=10, busy_cycles=2_000)

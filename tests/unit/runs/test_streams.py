@@ -8,9 +8,8 @@ from rich.console import Console
 from sample_runs import Page, execute
 from sample_streams import CLIENT, SERVER, WRITE, stream_plan
 
-from windtunnel.engine.history import History
+from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.lines import CopyLedger, StreamChecks, StreamLedger
-from windtunnel.engine.supervisor import SupervisedRun
 from windtunnel.engine.verdict import judge
 from windtunnel.measure.study.columns import metric_of, rows_of
 from windtunnel.runs.streams import STREAM_OBJECTS, stream_rows

@@ -134,6 +134,8 @@ def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):
         ),
         ({"client": {"ip": "10.77.0.2"}}, "ip", "the same ip"),
         ({"client": {"mac": "02:77:74:00:00:02"}}, "mac", "the same mac"),
+        ({"client": {"mac": "nic"}}, "mac", 'a port on the wire "ring" has no MAC that could be the client\'s'),
+        ({"wire": {"kind": "tap"}, "server": {"interface": "x", "mac": "nic"}}, "mac", "has no MAC that could be"),
         ({"workload": [{"packet_handler": "echo", "response": 22}]}, "response", "returns the bytes of the request"),
         ({"workload": [{"handler": "a", "packet_options": {"x": 1}}]}, "packet_options", "need a message handler"),
         ({"workload": [{"handler": "a", "name": "x"}, {"handler": "b", "name": "x"}]}, "name", 'are called "x"'),

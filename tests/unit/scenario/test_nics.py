@@ -76,12 +76,20 @@ def test_both_sides_run_in_one_process_on_their_nics(tmp_path, sysfs):
     [plan] = spec.plans
     nics = {e.side: e.port.options for e in plan.endpoints}
     assert (nics["client"]["pci"], nics["server"]["pci"]) == (NEAR, SHARED), "a short address is one of domain 0000"
-    assert nics["client"]["steering"] == "auto" and nics["client"]["offloads"] == "rx_checksum|fast_free"
+    assert nics["client"]["steering"] == "auto" and nics["client"]["offloads"] == "rx_checksum|tx_checksum|fast_free"
     args = plan.eal.args
     assert [args[i + 1] for i, word in enumerate(args) if word == "-a"] == [SHARED, NEAR]
     assert not {"--no-pci", "--no-huge", "--iova-mode=va"} & set(args)
     assert plan.eal.memory == "hugepages"
     assert spec.notes == []
+
+
+def test_a_client_asks_for_the_mac_of_a_server_that_has_its_nics(tmp_path, sysfs):
+    data = pci(NEAR, FAR)
+    data["server"]["mac"] = "nic"
+    data["client"]["mac"] = "nic"
+    [plan] = finished(tmp_path, data, host=host(sysfs)).plans
+    assert [(e.mac, e.peer_mac) for e in plan.endpoints] == [(None, None), (None, None)]
 
 
 def test_one_side_runs_alone(tmp_path, sysfs):

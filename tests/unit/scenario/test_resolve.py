@@ -13,6 +13,7 @@ from scenario_tools import ECHO, SHIPPED, engine, finished, loaded, machine, mac
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
 from windtunnel.scenario import load, resolve
+from windtunnel.scenario.one_side import OneSide
 from windtunnel.scenario.topology import segments
 
 
@@ -147,6 +148,16 @@ def test_peer_addresses_of_the_client(tmp_path):
     assert client({}, "client.peer_mac=02:00:00:00:00:07").peer_mac == "02:00:00:00:00:07"
     stranger = {"wire": {"kind": "af_packet"}, "client": {"interface": "wt0", "peer_ip": "10.0.0.7"}}
     assert (client(stranger).peer_mac, client(stranger).peer_ip) == (None, "10.0.0.7")
+
+
+def test_a_nics_own_mac_is_not_in_the_plan(tmp_path):
+    data = {"wire": {"kind": "af_packet"}, "client": {"interface": "wt0"}} | ECHO
+    alone = finished(tmp_path, data, "client.mac=nic").plans[0].endpoints[0]
+    assert alone.mac is None
+    [plan] = resolve(
+        loaded(tmp_path, data | {"server": {"interface": "wt1", "mac": "nic"}}), machine(), OneSide("client")
+    ).plans
+    assert plan.endpoints[0].peer_mac is None, "the other side's is asked for"
 
 
 def test_packets_of_a_message():

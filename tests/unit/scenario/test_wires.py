@@ -151,7 +151,10 @@ def test_defaults_are_those_of_the_descriptor(tmp_path):
 def test_the_resolved_scenario_can_be_run_again(tmp_path):
     data = {"wire": {"kind": "pci"}, "server": {"pci": "01:00.0"}} | ECHO
     resolved = finished(tmp_path, data, host=machine(hugepages_mib=1024)).resolved
-    assert resolved["server"]["offloads"] == ["rx_checksum", "fast_free"] and resolved["server"]["steering"] == "auto"
+    assert (
+        resolved["server"]["offloads"] == ["rx_checksum", "tx_checksum", "fast_free"]
+        and resolved["server"]["steering"] == "auto"
+    )
     json.dumps(resolved)
 
 

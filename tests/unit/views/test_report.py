@@ -1,7 +1,9 @@
 """The report and the tables: right for every kind of run, deaf to hostile text; metrics of an invalid run are marked as rejected."""
 
+import gzip
 import json
 import re
+from base64 import b64decode
 from dataclasses import asdict
 
 import plotly.graph_objects as go
@@ -12,7 +14,7 @@ from sample_runs import HOSTILE, RUNS, Page, execute, shown_by
 
 from windtunnel import format as fmt
 from windtunnel.errors import UserError
-from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.runs import Verdict, load
 from windtunnel.runs.summary import summarise
 from windtunnel.views import pages as report
@@ -44,12 +46,19 @@ def test_the_report_is_one_file_without_external_resources(run):
 
 def test_every_plot_has_its_place_and_is_valid_for_plotly(run):
     summary = summarise(run)
-    plots = charts.all_of(run, summary, tightest(ports_of(run)))
+    plots = charts.all_of(run, summary, tightest(shown_ports(run)))
     page = Page(report.write(run.path).read_text())
     assert plots.keys() <= page.ids
     assert json.loads(page.scripts[1]) == json.loads(json.dumps(plots))
     for drawn in plots.values():
         go.Figure(json.loads(re.sub(r"var\(--[a-z0-9-]+\)", "#123456", json.dumps(drawn))))
+
+
+def test_the_page_brings_plotly_in_a_third_of_its_size(tmp_path):
+    page = report.write(execute(tmp_path / "run", *RUNS["both sides"]).path).read_text()
+    assert len(page) < 1_500_000
+    script = gzip.decompress(b64decode(Page(page).scripts[0])).decode()
+    assert "plotly.js (cartesian - minified) v" in script[:200]
 
 
 def test_every_colour_of_a_plot_is_defined(run):

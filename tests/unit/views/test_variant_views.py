@@ -90,8 +90,10 @@ def test_run_json_and_json_have_the_rows(run):
     assert load(run.path).record.variants == run.record.variants
 
 
-def test_the_report_is_made(run):
-    assert "batch" in render(run)
+def test_the_report_has_a_row_for_each(run, tmp_path):
+    table = render(run).partition("<h2>Variants</h2>")[2].partition("</table>")[0]
+    assert table.count("<tr>") == 1 + 2 and "as it is" in table and "batch 1" in table
+    assert "<h2>Variants</h2>" not in render(execute(tmp_path / "plain", [sample.plan()], ["windtunnel"]))
 
 
 def test_an_export_keeps_the_variants(run, tmp_path):

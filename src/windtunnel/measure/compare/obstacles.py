@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from windtunnel.engine.verdict import INTERRUPTED_BY_USER, READER_LEFT
 from windtunnel.measure.compare.points import Point
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.record import DID_NOT_FINISH
@@ -88,7 +89,7 @@ def _one_sided(a: Sequence[Reading], b: Sequence[Reading]) -> str | None:
 
 def _cut_short(reason: str) -> bool:
     """Whether the user or the supervisor ended the run: that does not count against the other runs."""
-    return reason == DID_NOT_FINISH or reason.startswith("stopped before the end: interrupted")
+    return reason == DID_NOT_FINISH or reason.startswith((INTERRUPTED_BY_USER, READER_LEFT))
 
 
 def _accounting(reading: Reading) -> str:

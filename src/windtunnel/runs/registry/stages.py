@@ -34,6 +34,19 @@ STAGES = (
     ),
     Metric(
         noun="stage",
+        name="net_work_ns",
+        unit="ns/packet",
+        formula="(busy − stall − timed calls with work × `ready.timed_call_ticks`) / timed objects",
+        error="work without what reading the clock adds to a timed call. That is measured on empty stages: in a stage that does something, "
+        "more or less of it may overlap with the work. Never below zero",
+        form="number",
+        better="lower",
+        terminal=Shown("net", spare=7),
+        report="Net work",
+        column="net_work_ns",
+    ),
+    Metric(
+        noun="stage",
         name="stall_ns",
         unit="ns/packet",
         formula="stall / timed objects",

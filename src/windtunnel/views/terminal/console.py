@@ -1,5 +1,9 @@
 """Where output goes: results to stdout, progress to stderr."""
 
+import errno
+import os
+import sys
+
 from rich.console import Console
 
 UNLIMITED = 10_000
@@ -12,6 +16,16 @@ def results() -> Console:
     return console if console.is_terminal else Console(highlight=False, width=UNLIMITED)
 
 
+class _Progress(Console):
+    """Raises BrokenPipeError once its reader has left. rich would exit, out of the middle of a run that has engines."""
+
+    def on_broken_pipe(self) -> None:
+        nobody = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nobody, sys.stderr.fileno())  # what is still in its buffer has to go somewhere
+        os.close(nobody)
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def progress() -> Console:
     """For progress."""
-    return Console(stderr=True, highlight=False)
+    return _Progress(stderr=True, highlight=False)

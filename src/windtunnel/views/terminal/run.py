@@ -12,7 +12,7 @@ from windtunnel import format as fmt
 from windtunnel.engine.verdict import Verdict
 from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
-from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.pcie.run_estimate import shown_ports
 from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import Crossing, Joined
 from windtunnel.runs.reader import Run
@@ -88,7 +88,7 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [phase_table(summary.phases), Text()] if summary.phases else []
     parts += [variant_table(summary.variants), Text()] if summary.variants else []
     parts += [port_table(summary.ports), Text()] if summary.ports else []
-    parts += [pcie_view(ports_of(run), measured_with_run(run.path)), Text()] if run.record.engines else []
+    parts += [pcie_view(links, measured_with_run(run.path)), Text()] if (links := shown_ports(run)) else []
     parts += [event_table(events), Text()] if (events := event_rows(run)) else []
     parts += [value_table(imported.values), Text()] if imported else []
     return Group(*parts)
