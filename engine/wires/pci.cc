@@ -86,6 +86,8 @@ void check_one_mbuf_a_frame(const port &made, uint16_t mtu) {
 
 enum steering way_of(const wire_end &end) {
     const std::string &asked = end.values.text("steering");
+    // A rule for IPv4 behind Ethernet leaves it to the driver whether a tag may stand between: RSS looks past it.
+    if (asked == "auto" && end.plan.vlan) return steering::rss;
     return asked == "flow" ? steering::flow : asked == "rss" ? steering::rss : steering::automatic;
 }
 
@@ -94,6 +96,10 @@ void configure_pci(port &made, const wire_end &end, const rte_eth_dev_info &info
     made.has_doorbells = rings_once_a_burst(made.driver);
     ask_for_offloads(made, end.plan, end.values.words("offloads"), info, conf);
     ask_for_mtu(made, end.plan.mtu, info, conf);
+    if (made.queues > 1 && end.plan.ip.is_v6)
+        throw refusal(name_of(made) + ": what brings a UDP port to its queue is set up for IPv4: over IPv6 " +
+                          std::to_string(made.queues) + " queues cannot be separated",
+                      "use one dispatcher, which is one queue");
     const auto rss = std::make_shared<rss_setup>(rss_for_ports(info, end.plan.udp_port, made.queues));
     if (made.queues > 1) ask_for_rss(conf, info, *rss);
     made.keeps = rss;

@@ -49,6 +49,29 @@ def test_tshark_finds_nothing_wrong(tmp_path, change):
         assert int(ip_length) == 20 + int(udp_length)
 
 
+TAGGED = ("client.vlan=100", "server.vlan=100", "client.vlan_priority=5")
+OVER_IPV6 = ("client.ip=fd00::1", "server.ip=fd00::2")
+
+
+@pytest.mark.parametrize("size", ["workload.0.request=86B", "workload.0.request=17B", "workload.0.request=4000B"])
+@pytest.mark.parametrize("around", [TAGGED, OVER_IPV6, TAGGED + OVER_IPV6])
+def test_tshark_finds_nothing_wrong_with_tags_and_ipv6(tmp_path, around, size):
+    short = ("duration=300ms", "warmup=100ms", "window=100ms")
+    run = run_well(tmp_path, SHIPPED / "record.toml", *short, *around, size)
+    fields = ("_ws.malformed", "udp.checksum.status", "udp.length", "vlan.id", "vlan.priority", "ip.len", "ipv6.plen")
+    frames = decoded(run.path / "run.pcap", *fields)
+    assert len(frames) == run.record.engines[0].result.recorded > 1000
+    priorities = set()
+    for malformed, udp_sum, udp_length, vlan, priority, ip_length, ipv6_payload in frames:
+        assert (malformed, udp_sum, vlan) == ("", GOOD, "100" if around[0] in TAGGED else "")
+        if OVER_IPV6[0] in around:
+            assert (ip_length, ipv6_payload) == ("", udp_length)
+        else:
+            assert (int(ip_length), ipv6_payload) == (20 + int(udp_length), "")
+        priorities.add(priority)
+    assert priorities == ({"0", "5"} if around[0] in TAGGED else {""})
+
+
 def test_tshark_sees_that_there_is_no_udp_checksum(tmp_path):
     short = ("duration=300ms", "warmup=100ms", "window=100ms")
     run = run_well(tmp_path, SHIPPED / "record.toml", "wire.udp_checksum=false", *short)

@@ -30,16 +30,28 @@ class Namespace:
         return subprocess.run(inside, check=True, capture_output=True, text=True, timeout=60).stdout
 
     def udp(self, ip: str = "", port: int = 0) -> socket.socket:
-        """A UDP socket that lives inside, with two seconds of patience."""
+        """A UDP socket that lives inside, of the family of `ip`, with two seconds of patience."""
 
         def make() -> socket.socket:
             _enter(self.name)
-            made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            made = socket.socket(socket.AF_INET6 if ":" in ip else socket.AF_INET, socket.SOCK_DGRAM)
             made.bind((ip, port))
             made.settimeout(2)
             return made
 
         return _in_thread_of_its_own(make)
+
+    def end(self) -> str:
+        """The end of the veth that is inside."""
+        [end] = [name for name in self.command("ls", "/sys/class/net").split() if name.startswith("wtk")]
+        return end
+
+    def vlan(self, number: int, address: str) -> None:
+        """Gives the kernel inside an address in a VLAN."""
+        name = f"vlan{number}"
+        self.command("ip", "link", "add", "link", self.end(), "name", name, "type", "vlan", "id", str(number))
+        self.command("ip", "address", "add", address, "dev", name)
+        self.command("ip", "link", "set", name, "up")
 
     def listening(self, port: int) -> socket.socket:
         """A TCP socket that waits for connections inside, with twenty seconds of patience."""

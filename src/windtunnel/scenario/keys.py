@@ -185,7 +185,7 @@ class Endpoint(OptionTable):
 class Client(Endpoint):
     """The side that sends requests and matches responses."""
 
-    ip: Ip = Field("10.77.0.1", description="IPv4 address")
+    ip: Ip = Field("10.77.0.1", description="IP address; IPv6 where both sides have one")
     mac: OwnMac = Field("02:77:74:00:00:01", description="MAC address; nic: the NIC's own")
     inflight: Inflight = Field(1024, description="in-flight budget, divided among the workloads and their applications")
     rate: Rate | None = Field(None, description="open loop: messages a second, divided likewise; default: closed loop")
@@ -193,14 +193,14 @@ class Client(Endpoint):
     peer_ip: Ip | None = Field(None, description="destination of requests; default: the server's address")
     peer_port: UdpPort | None = Field(None, description="UDP port of the peer's queue 0; default: the server's")
     peer_mac: PeerMac = Field(
-        "auto", description="the peer's MAC, \"resolve\" to ask by ARP; auto: the server's where it is ours"
+        "auto", description="the peer's MAC, \"resolve\" to ask by ARP, or by neighbour discovery over IPv6; auto: the server's where it is ours"
     )
 
 
 class Server(Endpoint):
     """The side that sends responses."""
 
-    ip: Ip = Field("10.77.0.2", description="IPv4 address")
+    ip: Ip = Field("10.77.0.2", description="IP address; IPv6 where both sides have one")
     mac: OwnMac = Field("02:77:74:00:00:02", description="MAC address; nic: the NIC's own")
     response_mbuf: ResponseMbuf = Field(
         "request", description="mbuf of the response: the mbuf of the request, or a new one"
