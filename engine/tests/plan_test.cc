@@ -68,7 +68,7 @@ TEST(Plan, ReadsEveryKey) {
     EXPECT_EQ(client.side, wt::side::client);
     EXPECT_EQ(p.endpoints[1].side, wt::side::server);
     EXPECT_EQ(client.ip.v4, 0x0a000001u);
-    EXPECT_EQ(client.peer_ip, 0x0a000002u);
+    EXPECT_EQ(client.peer_ip->v4, 0x0a000002u);
     EXPECT_EQ(client.mac->bytes[0], 0x02);
     EXPECT_EQ(client.peer_mac->bytes[5], 0x02);
     EXPECT_EQ(client.udp_port, 4000);

@@ -20,8 +20,11 @@ uint64_t stamp_ns(const pcap_pkthdr &header) {
 
 uint16_t big_endian(const u_char *at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
 
-// The UDP port that a frame is sent to; 0 where it is no whole IPv4 UDP packet.
+// The UDP port that a frame is sent to, behind one tag of a VLAN or none; 0 where it is no whole UDP packet, or
+// one of IPv6 with extension headers.
 uint16_t udp_port_of(const u_char *frame, uint32_t bytes) {
+    if (bytes > 18 && big_endian(frame + 12) == 0x8100) frame += 4, bytes -= 4;
+    if (bytes >= 62 && big_endian(frame + 12) == 0x86dd && frame[20] == 17) return big_endian(frame + 56);
     if (bytes < 42 || big_endian(frame + 12) != 0x0800 || frame[14] >> 4 != 4 || frame[23] != 17) return 0;
     const uint32_t udp = 14 + (frame[14] & 15u) * 4;
     const bool fragment = (big_endian(frame + 20) & 0x3fff) != 0;

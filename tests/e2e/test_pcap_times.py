@@ -74,12 +74,29 @@ def test_what_a_lone_server_receives_is_recorded_apart_from_what_it_sends(tmp_pa
     assert f"{len(sent):,} frames sent, run-received.pcap: {len(received):,} frames received" in note
 
 
-def test_each_frame_enters_on_the_queue_of_its_port(tmp_path):
+def over_ipv6(content: bytes) -> bytes:
+    """The same datagram, behind an IPv6 header."""
+    addresses = bytes.fromhex("fd" + "00" * 14 + "01" + "fd" + "00" * 14 + "02")
+    udp = content[34:]
+    return content[:12] + struct.pack(">HIHBB", 0x86DD, 6 << 28, len(udp), 17, 64) + addresses + udp
+
+
+@pytest.mark.parametrize(
+    ("change", "server"),
+    [
+        (bytes, {}),
+        (lambda content: content[:12] + struct.pack(">HH", 0x8100, 100) + content[12:], {"vlan": 100}),
+        (over_ipv6, {"ip": "fd00::2"}),
+    ],
+    ids=["ipv4", "in a vlan", "ipv6"],
+)
+def test_each_frame_enters_on_the_queue_of_its_port(tmp_path, change, server):
     frames = [bytearray(frame(number, 100)) for number in range(10)]
     for number, content in enumerate(frames):
         content[PORT_AT : PORT_AT + 2] = struct.pack(">H", 9000 + number % 3)
-    capture(tmp_path / "timed.pcap", times(), [bytes(content) for content in frames])
+    capture(tmp_path / "timed.pcap", times(), [change(bytes(content)) for content in frames])
     data = at_its_times()
+    data["server"] |= server
     data["workload"][0] |= {"packet_handler": "echo", "dispatchers": 2}
     run = execute(tmp_path, data).run
     assert_sound(run)
