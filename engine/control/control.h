@@ -24,7 +24,8 @@ struct peer_resolver {
 
 struct control_plane {
     enum side side;
-    framing frames = framing::ipv4;  // none: a packet begins at its message header, and all control traffic is hellos
+    framing frames =
+        framing::ipv4;  // none: a packet begins at its message header, and all control traffic is hellos
     local_address us;
     uint32_t peer_ip = 0;                   // client
     ipv6_address peer_ipv6{};               // client, in place of it

@@ -23,9 +23,9 @@ struct ready_request {
 };
 
 struct alignas(RTE_CACHE_LINE_SIZE) server_responding {
-    bool in_request;     // the response is written into the request's mbufs
-    bool in_place;       // and both are one segment: app_rx_in_place.cc
-    bool requests_vary;  // in size
+    bool in_request;                  // the response is written into the request's mbufs
+    bool in_place;                    // and both are one segment: app_rx_in_place.cc
+    bool requests_vary;               // in size
     uint32_t header_bytes_ahead = 0;  // of a frame, ahead of where IPv4's headers begin
     uint64_t extra_ticks;
     std::optional<size_cursor> sizes;  // of responses, if they vary

@@ -17,13 +17,13 @@ constexpr local_address us = {
     .mac = server_mac, .ip = 0, .first_port = 20020, .queues = 4, .queue = 1, .ipv6 = server_ip};
 byte_vector datagram(uint32_t bytes, uint16_t port = 20021) {
     const flow f{.source_mac = client_mac,
-           .destination_mac = server_mac,
-           .source_ip = 0,
-           .destination_ip = 0,
-           .source_port = 10010,
-           .destination_port = port,
-           .source_ipv6 = client_ip,
-           .destination_ipv6 = server_ip};
+                 .destination_mac = server_mac,
+                 .source_ip = 0,
+                 .destination_ip = 0,
+                 .source_port = 10010,
+                 .destination_port = port,
+                 .source_ipv6 = client_ip,
+                 .destination_ipv6 = server_ip};
     frame_template t = frame_ipv6_prepare(f);
     byte_vector frame(frame_ipv6_header_bytes), payload = counted(bytes);
     frame.insert(frame.end(), payload.begin(), payload.end());
@@ -66,7 +66,8 @@ TEST(frame_ipv6, what_is_written_has_its_lengths_and_checksum) {
 }
 
 TEST(frame_ipv6, a_turned_frame_goes_back_with_another_length) {
-    byte_vector frame = changed(changed(datagram(40), 15, 0x12), 21, 3);  // flow label and hop limit of theirs
+    byte_vector frame =
+        changed(changed(datagram(40), 15, 0x12), 21, 3);  // flow label and hop limit of theirs
     frame.resize(frame_ipv6_header_bytes + 101, 0xee);
     frame_ipv6_turn(frame.data(), 101);
     EXPECT_TRUE(std::equal(client_mac.bytes, client_mac.bytes + 6, frame.begin()));
@@ -105,7 +106,8 @@ TEST(frame_ipv6, each_extension_header_and_fragments_have_their_names) {
 TEST(frame_ipv6, what_is_wrong_has_a_name) {
     const byte_vector good = datagram(40);
     const auto cut = [&](size_t bytes) { return byte_vector(good.begin(), good.begin() + bytes); };
-    for (const size_t bytes : {0u, 13u, 14u, 53u, 54u, 61u, 101u}) EXPECT_EQ(why(cut(bytes)), "runt") << bytes;
+    for (const size_t bytes : {0u, 13u, 14u, 53u, 54u, 61u, 101u})
+        EXPECT_EQ(why(cut(bytes)), "runt") << bytes;
     EXPECT_EQ(why(changed(changed(good, 12, 8), 13, 0)), "not_ipv6");
     EXPECT_EQ(why(changed(changed(good, 12, 0x81), 13, 0)), "tagged");
     EXPECT_EQ(why(changed(good, 0, 0x12)), "not_for_us");
@@ -131,7 +133,8 @@ TEST(frame_ipv6, a_datagram_to_the_group_is_not_for_us) {
 
 byte_vector solicitation(const ipv6_address &asked = server_ip) {
     byte_vector frame(neighbour_frame_bytes);
-    const local_address asker{.mac = client_mac, .ip = 0, .first_port = 1, .queues = 1, .queue = 0, .ipv6 = client_ip};
+    const local_address asker{
+        .mac = client_mac, .ip = 0, .first_port = 1, .queues = 1, .queue = 0, .ipv6 = client_ip};
     solicitation_write(frame.data(), asker, asked);
     return frame;
 }

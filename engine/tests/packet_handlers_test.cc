@@ -64,8 +64,11 @@ TEST(echo, sends_datagrams_back) {
 
 // The same of IPv6.
 bytes ipv6_datagram(uint8_t payload = 18) {
-    bytes frame = {0x02, 1, 2, 3, 4, 5, 0x06, 7, 8, 9, 10, 11, 0x86, 0xdd,  // MACs, IPv6
-                   0x60, 0, 0, 0, 0, static_cast<uint8_t>(8 + payload), 17, 64};
+    bytes frame = {0x02, 1,    2, 3, 4,  5,
+                   0x06, 7,    8, 9, 10, 11,
+                   0x86, 0xdd,  // MACs, IPv6
+                   0x60, 0,    0, 0, 0,  static_cast<uint8_t>(8 + payload),
+                   17,   64};
     for (uint8_t i = 0; i < 32; ++i) frame.push_back(static_cast<uint8_t>(0xa0 + i));
     const bytes udp = {0x30, 0x39, 0x1f, 0x90, 0, static_cast<uint8_t>(8 + payload), 0xab, 0xcd};
     frame.insert(frame.end(), udp.begin(), udp.end());
@@ -87,8 +90,8 @@ TEST(echo, sends_datagrams_of_ipv6_back) {
 }
 
 TEST(echo, passes_what_is_no_datagram_of_ipv6) {
-    const std::vector<std::pair<size_t, uint8_t>> changes = {
-        {0, 0x33}, {12, 0x08}, {14, 0x40}, {19, 7}, {19, 27}, {20, 0}, {20, 44}, {20, 58}};
+    const std::vector<std::pair<size_t, uint8_t>> changes = {{0, 0x33}, {12, 0x08}, {14, 0x40}, {19, 7},
+                                                             {19, 27},  {20, 0},    {20, 44},   {20, 58}};
     for (const auto &[at, value] : changes) {
         bytes frame = ipv6_datagram();
         frame[at] = value;

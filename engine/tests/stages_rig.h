@@ -188,7 +188,8 @@ struct rig {
         const endpoint_plan &us = p.endpoints[to], &from = p.endpoints[1 - to];
         byte_vector bytes(frame_header_bytes + message_header_bytes + body, 0x5a);
         message_header_write(bytes.data() + frame_header_bytes, h);
-        frame_template t = frame_prepare({*from.mac, *us.mac, from.ip.v4, us.ip.v4, from.udp_port, us.udp_port});
+        frame_template t =
+            frame_prepare({*from.mac, *us.mac, from.ip.v4, us.ip.v4, from.udp_port, us.udp_port});
         frame_write(bytes.data(), t, message_header_bytes + body);
         return bytes;
     }

@@ -118,7 +118,8 @@ void check_queues(const packet_socket &socket, const std::string &name, uint16_t
 
 void check_mbufs(const endpoint_plan &e, const rte_mempool *pool) {
     const uint32_t room = rte_pktmbuf_data_room_size(const_cast<rte_mempool *>(pool));
-    const uint32_t needed = RTE_PKTMBUF_HEADROOM + xdp_headroom + uint32_t{sizeof(rte_ether_hdr)} + (e.vlan ? vlan_tag_bytes : 0) + e.mtu;
+    const uint32_t needed = RTE_PKTMBUF_HEADROOM + xdp_headroom + uint32_t{sizeof(rte_ether_hdr)} +
+                            (e.vlan ? vlan_tag_bytes : 0) + e.mtu;
     if (needed > room)
         throw refusal("af_xdp wire: at an MTU of " + std::to_string(e.mtu) + " an mbuf needs " +
                           std::to_string(needed) + " bytes with XDP's headroom, the pool's have " +

@@ -63,7 +63,8 @@ void ask_for_offloads(port &made, const endpoint_plan &e, const std::vector<std:
     const auto wants = [&](const char *name) { return std::ranges::find(asked, name) != asked.end(); };
     const std::string who = name_of(made) + ": ";
     const bool plain = has_plain_headers(e), v4 = !e.ip.is_v6;
-    const protocols tx = plain && wants("tx_checksum") ? ask_for_tx_checksums(made, e, info, conf) : protocols{},
+    const protocols tx = plain && wants("tx_checksum") ? ask_for_tx_checksums(made, e, info, conf)
+                                                       : protocols{},
                     rx = plain && wants("rx_checksum") ? ask_for_rx_checksums(made, info, conf) : protocols{};
     made.notes.push_back(
         who + "UDP packets that it sends: " + shares("computes", tx, {e.port.udp_checksum, v4}, "disp_tx") +

@@ -86,7 +86,8 @@ void check_one_mbuf_a_frame(const port &made, uint16_t mtu) {
 
 enum steering way_of(const wire_end &end) {
     const std::string &asked = end.values.text("steering");
-    // A rule for IPv4 behind Ethernet leaves it to the driver whether a tag may stand between: RSS looks past it.
+    // A rule for IPv4 behind Ethernet leaves it to the driver whether a tag may stand between: RSS looks past
+    // it.
     if (asked == "auto" && end.plan.vlan) return steering::rss;
     return asked == "flow" ? steering::flow : asked == "rss" ? steering::rss : steering::automatic;
 }

@@ -20,8 +20,8 @@ uint64_t stamp_ns(const pcap_pkthdr &header) {
 
 uint16_t big_endian(const u_char *at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
 
-// The UDP port that a frame is sent to, behind one tag of a VLAN or none; 0 where it is no whole UDP packet, or
-// one of IPv6 with extension headers.
+// The UDP port that a frame is sent to, behind one tag of a VLAN or none; 0 where it is no whole UDP packet,
+// or one of IPv6 with extension headers.
 uint16_t udp_port_of(const u_char *frame, uint32_t bytes) {
     if (bytes > 18 && big_endian(frame + 12) == 0x8100) frame += 4, bytes -= 4;
     if (bytes >= 62 && big_endian(frame + 12) == 0x86dd && frame[20] == 17) return big_endian(frame + 56);

@@ -52,7 +52,8 @@ static int swap_behind_options(uint8_t *frame, uint32_t length) {
 static int is_ipv6_datagram(const uint8_t *frame, uint32_t length) {
     return length >= IPV6_UDP + UDP_HEADER && load16(frame + TYPE) == 0x86dd && (frame[0] & 1) == 0 &&
            frame[ETHERNET_HEADER] >> 4 == 6 && frame[IPV6_NEXT] == 17 &&
-           load16(frame + IPV6_LENGTH) >= UDP_HEADER && IPV6_UDP + (uint32_t)load16(frame + IPV6_LENGTH) <= length;
+           load16(frame + IPV6_LENGTH) >= UDP_HEADER &&
+           IPV6_UDP + (uint32_t)load16(frame + IPV6_LENGTH) <= length;
 }
 
 /* Out of the way of IPv4, which does not pay for it. */

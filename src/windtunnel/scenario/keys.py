@@ -193,7 +193,8 @@ class Client(Endpoint):
     peer_ip: Ip | None = Field(None, description="destination of requests; default: the server's address")
     peer_port: UdpPort | None = Field(None, description="UDP port of the peer's queue 0; default: the server's")
     peer_mac: PeerMac = Field(
-        "auto", description="the peer's MAC, \"resolve\" to ask by ARP, or by neighbour discovery over IPv6; auto: the server's where it is ours"
+        "auto",
+        description="the peer's MAC, \"resolve\" to ask by ARP, or by neighbour discovery over IPv6; auto: the server's where it is ours",
     )
 
 

@@ -39,9 +39,7 @@ def test_a_vlan_of_one_side_is_refused(tmp_path):
 
 
 def test_a_priority_needs_a_vlan(tmp_path):
-    assert "server.vlan_priority has no effect without server.vlan" in refused(
-        tmp_path, IPV6, "server.vlan_priority=3"
-    )
+    assert "server.vlan_priority has no effect without server.vlan" in refused(tmp_path, IPV6, "server.vlan_priority=3")
 
 
 def test_both_sides_are_over_ipv6(tmp_path):

@@ -13,6 +13,7 @@ from scenario_tools import ECHO, SHIPPED, engine, finished, loaded, machine, mac
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
 from windtunnel.scenario import load, resolve
+from windtunnel.scenario.keys import Client
 from windtunnel.scenario.one_side import OneSide
 from windtunnel.scenario.topology import segments
 

@@ -45,7 +45,8 @@ void fabric_port::accept(const fi_eq_cm_entry &entry, const std::string &said) {
 
 // Unconnected types. A peer over datagrams need not be there yet: what is sent to it before it is, is lost.
 void fabric_port::find_peer(fabric_queue_pair &q) {
-    const fabric_address peer = fabric_address_of(provider_, plan_.peer_ip->v4, *plan_.peer_udp_port, q.index);
+    const fabric_address peer =
+        fabric_address_of(provider_, plan_.peer_ip->v4, *plan_.peer_udp_port, q.index);
     if (!can_be_named(provider_, peer)) return;
     const int inserted = fi_av_insert(q.addresses.get(), peer.bytes.data(), 1, &q.channel.peer, 0, nullptr);
     if (inserted == 1) q.state = queue_state::up;

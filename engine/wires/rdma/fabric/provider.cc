@@ -111,10 +111,10 @@ void claimed_address::claim_names(const endpoint_plan &e) {
         const auto port = static_cast<uint16_t>(e.udp_port + queue);
         held_.emplace_back(claim_name(name_in_memory(e.ip.v4, port)));
         if (held_.back().number < 0)
-            throw refusal(
-                "rdma wire: another run has the address " + dotted(e.ip.v4) + ", port " + std::to_string(port),
-                "wait for its end, or choose another " + std::string(side_names[static_cast<int>(e.side)]) +
-                    ".port");
+            throw refusal("rdma wire: another run has the address " + dotted(e.ip.v4) + ", port " +
+                              std::to_string(port),
+                          "wait for its end, or choose another " +
+                              std::string(side_names[static_cast<int>(e.side)]) + ".port");
     }
 }
 

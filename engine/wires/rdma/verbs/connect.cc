@@ -76,8 +76,8 @@ rdma_conn_param verbs_port::described(const verbs_queue &q, const verbs_words &w
 }
 
 void verbs_port::listen(verbs_queue &q) {
-    device_.check(rdma_listen(q.listening.get(), 1) == 0,
-                  "listening at " + dotted(plan_.ip.v4) + ", port " + std::to_string(plan_.udp_port + q.index));
+    device_.check(rdma_listen(q.listening.get(), 1) == 0, "listening at " + dotted(plan_.ip.v4) + ", port " +
+                                                              std::to_string(plan_.udp_port + q.index));
 }
 
 // One attempt. One that fails is told as an event, and the next step tries again. A client has any port,

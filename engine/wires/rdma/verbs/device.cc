@@ -83,9 +83,9 @@ verbs_handle<rdma_cm_id> verbs_device::bind(uint16_t port, void *context) const 
     sockaddr_in own = socket_address(plan_.ip.v4, port);
     if (rdma_bind_addr(made, reinterpret_cast<sockaddr *>(&own)) == 0) return id;
     if (errno == EADDRINUSE)
-        throw refusal(
-            "rdma wire: another program listens at " + dotted(plan_.ip.v4) + " on port " + std::to_string(port),
-            "stop it, or choose another " + side_of(plan_) + ".port");
+        throw refusal("rdma wire: another program listens at " + dotted(plan_.ip.v4) + " on port " +
+                          std::to_string(port),
+                      "stop it, or choose another " + side_of(plan_) + ".port");
     if (errno != ENODEV && errno != EADDRNOTAVAIL) check(false, "binding to " + dotted(plan_.ip.v4));
     refuse_address(plan_, ", or it has no GID for it");
 }
