@@ -46,6 +46,8 @@ HANDLERS = [
 
 
 class Fake:
+    responses_in_warmup_only = False
+
     def __init__(self, arguments: argparse.Namespace):
         with open(arguments.plan) as file:
             self.plan = json.load(file)
@@ -59,7 +61,6 @@ class Fake:
         self.changes: dict = {}
         self.commands: list[str] = []  # heard and not yet taken
         self.windows = self.reads = 0
-        self.responses_in_warmup_only = False
 
     def at(self) -> int:
         return time.monotonic_ns() - self.start
