@@ -31,9 +31,10 @@ def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], Non
             results.extend(_measured(benches, given))
     except UserError as error:
         stopped = error
-    if results:
-        show(results)
-        console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
+    finally:  # after Ctrl-C, too
+        if results:
+            show(results)
+            console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
     if stopped:
         console().print(f"[red]{stopped.message}[/]" + (f"\n{stopped.remedy}" if stopped.remedy else ""), markup=True)
         sys.exit(2)

@@ -111,20 +111,19 @@ uint64_t take_calls(worker &w) {
 }
 
 template <accounting level>
-void book_calls(worker &w, uint64_t start) {
+void book_calls(worker &w, worker_stats &stats, uint64_t start) {
     uint64_t before = start;
     for (size_t i = 0; i < w.stages.size(); i++) {
         const timed_call &call = w.timed[i];
         book<level>(w.stages[i], call.end - before, call.result, w.interrupted_above);
         before = call.end;
     }
+    stats.timed_cycles += before - start;
 }
 
 template <accounting level>
 void timed_loop(worker &w, worker_stats &stats) {
-    const uint64_t start = take_calls<level>(w);
-    book_calls<level>(w, start);
-    stats.timed_cycles += w.timed.back().end - start;
+    book_calls<level>(w, stats, take_calls<level>(w));
 }
 
 // A timed loop that is traced too: each call that moved objects or stalled, and the loop around
@@ -133,11 +132,8 @@ void timed_loop(worker &w, worker_stats &stats) {
 template <accounting level>
 void traced_loop(worker &w, worker_stats &stats) {
     worker_trace &t = *w.trace;
-    const uint64_t start = take_calls<level>(w), end = w.timed.back().end;
-    if constexpr (level >= accounting::sampled) {
-        book_calls<level>(w, start);
-        stats.timed_cycles += end - start;
-    }
+    const uint64_t start = take_calls<level>(w);
+    if constexpr (level >= accounting::sampled) book_calls<level>(w, stats, start);
     trace_event *next = t.loop.data();
     uint64_t before = start;
     uint32_t objects = 0;
@@ -152,7 +148,7 @@ void traced_loop(worker &w, worker_stats &stats) {
         before = after;
     }
     if (next == t.loop.data()) return;
-    *next++ = {start, end, objects, stalled, t.worker, trace_whole_loop};
+    *next++ = {start, before, objects, stalled, t.worker, trace_whole_loop};
     trace_hand_over(t, static_cast<uint32_t>(next - t.loop.data()));
 }
 
@@ -274,7 +270,7 @@ struct empty_loops {
 };
 
 empty_loops run_empty(accounting level, uint32_t sample_every, uint32_t stages) {
-    constexpr uint32_t loops = 100'000;
+    constexpr uint32_t loops = 20'000;  // a few milliseconds of every start
     run_signals signals;
     countdown role{&signals, loops};
     worker w;

@@ -4,6 +4,7 @@ import os
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from children import children
@@ -13,6 +14,7 @@ from sides import met, start, waits
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
+from windtunnel.runs import EngineRecord
 from windtunnel.runs.joined import join
 
 TYPES = ("rc", "ud", "rdm")
@@ -56,12 +58,32 @@ def test_messages_of_several_packets_arrive_whole(tmp_path, kind):
     assert ledger.responses > 0 and ledger.duplicates == 0
 
 
+def full_socket_buffers() -> int:
+    """Datagrams that this host's kernel has dropped because a socket had no room."""
+    names, values = (
+        line.split() for line in Path("/proc/net/snmp").read_text().splitlines() if line.startswith("Udp:")
+    )
+    return int(values[names.index("RcvbufErrors")])
+
+
 def test_what_a_full_receive_queue_loses_is_lost_in_the_fabric(tmp_path):
-    """The kernel's socket buffer overflows while the server's one worker handles its messages."""
+    """The kernel's socket buffer overflows while the server's one worker handles its messages. The ledger calls lost what it lacks, so
+    the kernel must have dropped as many, beside those of the provider's trial at opening: a run that loses nothing has them, too."""
     data = rdma("ud", {"handler": "l_app", "request": 1400, "response": 64, "extra_ticks": 100_000, "timeout": "20ms"})
-    data["client"] = {"ip": "127.0.0.2", "rate": "200kpps", "inflight": 16384}
-    run = execute(tmp_path, data, "server.rx_descriptors=64").run
-    [engine] = run.record.engines
+
+    def lost(client: dict) -> tuple[EngineRecord, int, int]:
+        """By the ledger, and by the kernel."""
+        before = full_socket_buffers()
+        directory = tmp_path / "-".join(client)
+        directory.mkdir()
+        data["client"] = {"ip": "127.0.0.2"} | client
+        [engine] = execute(directory, data, "server.rx_descriptors=64").run.record.engines
+        by_ledger = sum(ledger.dropped.get("in_fabric", 0) for ledger in engine.result.packets)
+        return engine, by_ledger, full_socket_buffers() - before
+
+    _, nothing, in_trial = lost({"inflight": 32})
+    engine, by_ledger, by_kernel = lost({"rate": "200kpps", "inflight": 16384})
+    assert nothing == 0 and by_ledger == by_kernel - in_trial
     towards_server = next(ledger for ledger in engine.result.packets if ledger.source == "client")
     assert towards_server.dropped["in_fabric"] > 0
     assert towards_server.sent == towards_server.received + towards_server.in_wire + sum(

@@ -201,8 +201,8 @@ def test_a_reader_that_closes_the_pipe_after_a_line(tmp_path):
     spec.stderr.close()
     spec.stderr = None
     code, said = ended(spec)
-    assert code == 1 and said == ""
-    assert reasons(tmp_path / "run") == ["did not finish"]
+    assert code == 1 and "stopped before the end" in said
+    assert reasons(tmp_path / "run") == ["stopped before the end: the reader of its progress has left"]
 
 
 def test_an_output_that_is_full(tmp_path):

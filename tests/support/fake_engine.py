@@ -46,6 +46,8 @@ HANDLERS = [
 
 
 class Fake:
+    responses_in_warmup_only = False
+
     def __init__(self, arguments: argparse.Namespace):
         with open(arguments.plan) as file:
             self.plan = json.load(file)
@@ -59,7 +61,6 @@ class Fake:
         self.changes: dict = {}
         self.commands: list[str] = []  # heard and not yet taken
         self.windows = self.reads = 0
-        self.answered_in_warmup_only = False
 
     def at(self) -> int:
         return time.monotonic_ns() - self.start
@@ -102,7 +103,7 @@ class Fake:
     def window(self, index: int, phase: str) -> None:
         line = fake_numbers.window(self.plan, self.sides, index, phase)
         for workload in line["workloads"]:
-            if phase == "measure" and self.answered_in_warmup_only:
+            if phase == "measure" and self.responses_in_warmup_only:
                 workload["responses"] = 0
         self.write(**line)
         self.windows += 1
@@ -279,7 +280,7 @@ def run(fake: Fake) -> int:
             fake.run()
         case "stop_responding":
             fake.changes = {"messages": {"responses": 1000, "lost": 3000}}
-            fake.answered_in_warmup_only = True
+            fake.responses_in_warmup_only = True
             fake.run()
         case "lose_mbufs":
             fake.changes = {"mbufs": {"missing": 3}}

@@ -22,8 +22,9 @@ struct introduction {
 }  // namespace
 
 std::string introduction_of(const std::string &plan_hash) {
-    const std::string mark = "wt1 ", plan = " " + plan_hash.substr(0, digits);
-    return mark + std::string(WT_VERSION).substr(0, longest_introduction - mark.size() - plan.size()) + plan;
+    const std::string mark = "wt1 ", plan = plan_hash.substr(0, digits);
+    const size_t room = longest_introduction - mark.size() - plan.size() - 1;
+    return mark + std::string(WT_VERSION).substr(0, room) + ' ' + plan;
 }
 
 std::string objection_to(const std::string &client, const std::string &server) {

@@ -41,7 +41,7 @@ STAGES = (
         "more or less of it may overlap with the work. Never below zero",
         form="number",
         better="lower",
-        terminal=Shown("net", spare=7),
+        terminal=Shown("net ns", spare=7),
         report="Net work",
         column="net_work_ns",
     ),

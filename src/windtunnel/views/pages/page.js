@@ -25,7 +25,7 @@ function draw() {
   }
 }
 
-// Plotly lies in the page as gzip in base64. Chromium 80, Firefox 113 and Safari 16.4 can unpack it.
+// Plotly lies in the page as gzip in base64. Browsers can unpack it since Chromium 80, Firefox 113 and Safari 16.4.
 async function unpacked(id) {
   const packed = Uint8Array.from(atob(document.getElementById(id).textContent), (c) => c.charCodeAt(0));
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
