@@ -33,6 +33,12 @@ def accelerators():
     ]
 
 
+def listens(path):
+    """Whether the socket takes connections: its file is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        return connection.connect_ex(str(path)) == 0
+
+
 @contextmanager
 def guest(directory, accelerator, number):
     if QEMU is None:
@@ -54,7 +60,7 @@ def guest(directory, accelerator, number):
     words += ["-vga", "none", "-qmp", f"unix:{monitor},server=on,wait=off", "-drive", f"format=raw,file={sector}"]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            until(lambda: monitor.exists() or process.poll() is not None)
+            until(lambda: listens(monitor) or process.poll() is not None)
             if process.poll() is not None:
                 pytest.skip(f"no guest with {accelerator}: {process.stderr.read().decode()}")
             yield process.pid, monitor
