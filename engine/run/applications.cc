@@ -1,6 +1,7 @@
 // From the plan's applications to what app_tx and app_rx work with.
 #include <algorithm>
 
+#include "core/frame_ipv6.h"
 #include "core/inflight.h"
 #include "run/copies.h"
 #include "run/endpoints.h"

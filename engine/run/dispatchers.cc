@@ -1,6 +1,7 @@
 // From the plan's dispatchers to what disp_* and nic_* work with.
 #include <algorithm>
 
+#include "core/frame_ipv6.h"
 #include "core/vlan.h"
 #include "run/endpoints.h"
 #include "run/seed.h"

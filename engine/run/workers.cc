@@ -2,6 +2,7 @@
 #include <set>
 
 #include "run/copies.h"
+#include "run/endpoints.h"
 #include "run/run.h"
 #include "run/streams.h"
 #include "stages/client_state.h"
