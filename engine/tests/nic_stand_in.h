@@ -61,6 +61,7 @@ struct nic_server {
     explicit nic_server(uint16_t queues = 1) {
         nic = {.info = able_nic()};
         leave_server(json);
+        endpoint()["vlan"] = nullptr;
         auto &port = json["endpoints"][0]["port"];
         port.update({{"queues", queues}, {"faults", nullptr}, {"link", nullptr}});
         if (queues == 1) leave_one_queue();

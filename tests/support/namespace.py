@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import kernel_vlan
+
 KERNEL_IP, ENGINE_IP = "10.77.0.1", "10.77.0.2"
 ETH_P_ALL = 3
 CLONE_NEWNET = 0x40000000
@@ -46,12 +48,14 @@ class Namespace:
         [end] = [name for name in self.command("ls", "/sys/class/net").split() if name.startswith("wtk")]
         return end
 
-    def vlan(self, number: int, address: str) -> None:
-        """Gives the kernel inside an address in a VLAN."""
-        name = f"vlan{number}"
-        self.command("ip", "link", "add", "link", self.end(), "name", name, "type", "vlan", "id", str(number))
-        self.command("ip", "address", "add", address, "dev", name)
-        self.command("ip", "link", "set", name, "up")
+    def join_vlan(self, number: int) -> None:
+        """Whatever the kernel inside sends has this tag from now on, and it receives nothing else."""
+
+        def join() -> None:
+            _enter(self.name)
+            kernel_vlan.join(self.end(), number)
+
+        _in_thread_of_its_own(join)
 
     def listening(self, port: int) -> socket.socket:
         """A TCP socket that waits for connections inside, with twenty seconds of patience."""

@@ -11,7 +11,7 @@ from sample_plan import make_plan
 from windtunnel.engine.plan import Plan
 
 SCHEMA = Plan.model_json_schema()
-TEXTS = {"mac": "02:00:00:00:00:09", "ipv4": "10.0.0.9"}
+TEXTS = {"mac": "02:00:00:00:00:09", "ip": "10.0.0.9"}
 LEFT_ALONE = {"hello_wait_ns", "model", "nic", "variants"}
 """Keys that would contradict others: both sides are in this plan, one NIC cannot be both, copies are modelled where no copier has a
 thread, and the first variant changes nothing."""

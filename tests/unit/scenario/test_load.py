@@ -64,7 +64,7 @@ def test_the_default_title_is_the_file_name(tmp_path):
         ("client.apps = 2", "client.apps = 0", 17, "workload.1.client.apps is 0", "from 1 to 64"),
         ("client.apps = 2", 'name = "a b"', 17, "workload.1.name", "text"),
         ("[server]", '[wire]\nkind = "fabric"\n[server]', 5, 'the wire "fabric" is not in this version', '"ring"'),
-        ("[server]", '[server]\nip = "224.0.0.1"', 5, "not the address of one host", "an IPv4 address"),
+        ("[server]", '[server]\nip = "224.0.0.1"', 5, "not the address of one host", "an IPv4 or IPv6 address"),
         ("[server]", '[server]\nmac = "01:00:5e:00:00:01"', 5, "not the MAC address of one station", "a MAC address"),
         ("[server]", "[server]\ncores = [1, 1]", 5, "names a CPU twice", '"auto" or a list'),
         ("[server]", '[server]\nresponse_mbuf = "old"', 5, 'server.response_mbuf is "old"', '"request" | "new"'),
