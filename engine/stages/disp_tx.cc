@@ -45,7 +45,7 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
 template <udp_checksum checksum, bool by_port = false>
 static call_result send_requests(dispatcher &d, const stage_call &call) {
     const uint32_t control = send_control(d, call);
-    auto &[full, other] = d.headers;
+    frame_template &full = d.headers[0], &other = d.headers[1];
     return dispatch(d, control, call, [&](rte_mbuf *m) {
         const uint32_t payload = m->pkt_len - frame_header_bytes;
         frame_write<checksum>(frame_of(m), payload == full.payload_bytes ? full : other, payload);
