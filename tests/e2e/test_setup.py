@@ -32,7 +32,7 @@ FAKES = {
     "clang": 'echo "$LOG"',
     "python3": """
         if [[ $1 == -c ]]; then exit 0; fi
-        if [[ $1 == */find_rust.py ]]; then exit 1; fi
+        if [[ $1 == *find_rust.py ]]; then echo "no cargo"; exit 1; fi
         echo "venv" >>"$LOG"; rm -rf "$4"; mkdir -p "$4/bin"
         cat >"$4/bin/python" <<'PYTHON'
 #!/usr/bin/env bash
