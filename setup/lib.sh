@@ -145,9 +145,21 @@ streams_possible() {
     python3 "$root/engine/stream/find_rust.py" cargo "$root/engine/stream/tcp/Cargo.toml" 2>/dev/null
 }
 
+# to_build_with: what an engine has more of where it is there, and can be there now
+to_build_with() {
+    local library
+    for library in libfabric libibverbs librdmacm libisal; do
+        printf '%s %s\n' "$library" "$(pkg-config --modversion "$library" 2>/dev/null)"
+    done
+    printf '%s\n' "$root"/.dpdk/*/*.h
+    ! streams_possible || printf 'streams\n'
+}
+
 # build_engine TARGET: what is out of date of it; progress goes to stderr
 build_engine() {
     fetch_headers
+    local now
+    now=$(to_build_with)
     # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use. Its own
     # path is in there with the meson of Debian 12, and "." with newer ones
     if [[ -e $build/build.ninja ]] && ! grep -qF -- "--internal regenerate $root " "$build/build.ninja"; then
@@ -158,9 +170,10 @@ build_engine() {
         local pch=true
         ! command -v ccache >/dev/null || pch=false
         meson setup "$build" "$root" -Db_pch=$pch >&2
-    elif [[ $root/.dpdk -nt $build/build.ninja ]] || { without_streams && streams_possible; }; then
+    elif [[ $now != "$(cat -- "$build/.built-with" 2>/dev/null)" ]]; then
         meson setup --reconfigure "$build" "$root" >&2
     fi
+    printf '%s\n' "$now" >"$build/.built-with"
     ninja -C "$build" "$1" >&2
 }
 

@@ -22,15 +22,17 @@ REAL_TOOLS = (
 
 # Each fake writes its call to $LOG. What $ABSENT lists is not there yet; `apt-get install` takes it off that list.
 FAKES = {
-    "pkg-config": '[[ $1 == --exists ]] && ! grep -qxF -- "${2%% *}" "$ABSENT"',
+    "pkg-config": '! grep -qxF -- "${2%% *}" "$ABSENT" || exit 1; [[ $1 == --exists ]] || echo 1.0',
     "apt-get": 'echo "apt-get $* frontend=${DEBIAN_FRONTEND-}" >>"$LOG"; [[ " $* " != *" install "* ]] || : >"$ABSENT"',
     "sudo": 'echo "sudo $1" >>"$LOG"; [[ $SUDO == yes ]] || exit 1; [[ $1 != -n ]] || shift; "$@"',
     "meson": 'echo "meson $1${6:+ ${*:6}}" >>"$LOG"; echo "Build type: native"; [[ $1 != test ]] || exit "${UNIT_TESTS:-0}"; '
+    "[[ $2 != --reconfigure ]] || shift; "
     'mkdir -p "$2"; echo "command = meson --internal regenerate $3 ${BUILD_NAME:-$2}" >"$2/build.ninja"',
     "ninja": 'echo "ninja $3" >>"$LOG"; echo "[1/1] Linking target"',
     "clang": 'echo "$LOG"',
     "python3": """
         if [[ $1 == -c ]]; then exit 0; fi
+        if [[ $1 == *find_rust.py ]]; then echo "no cargo"; exit 1; fi
         echo "venv" >>"$LOG"; rm -rf "$4"; mkdir -p "$4/bin"
         cat >"$4/bin/python" <<'PYTHON'
 #!/usr/bin/env bash
@@ -61,6 +63,7 @@ for present in (
     "memcached",
     "nginx",
     "redis-server",
+    "xz",
 ):
     FAKES[present] = ":"
 
@@ -246,6 +249,17 @@ def test_a_moved_checkout_is_set_up_anew(tree: Tree, build_name: str) -> None:
     assert done.returncode == 0, done.stderr
     assert tree.log == ["venv", f"pip {moved}[sharing]", "meson setup", "ninja engine/windtunnel-engine"]
     assert not (moved / "build" / "leftover").exists()
+
+
+def test_a_library_that_came_later_is_built_with(tree: Tree) -> None:
+    tree.lacks("libfabric")
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log
+    tree.lacks()
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log == ["meson setup", "ninja engine/windtunnel-engine"]
+    tree.run("./windtunnel", "quickstart")
+    assert tree.log == ["ninja engine/windtunnel-engine"]
 
 
 def test_the_test_environment_extends_the_runtime_environment(tree: Tree) -> None:
