@@ -16,7 +16,7 @@ void set_lengths(application &a, wt_exchange &x, wt_segment &request, wt_segment
     if (s.sizes) x.response.length = response.length = size_next(*s.sizes) - message_header_bytes;
 }
 
-// Builds the handler's views of a burst; returns how many requests are valid. Only the data pointers change
+// Builds the handler's views of a burst, whose headers become those of responses; returns how many requests are valid. Only the data pointers change
 // from burst to burst (prepare_in_place). An exchange is copied, because the handler may write to it.
 template <bool sizes_vary>
 uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
@@ -35,6 +35,7 @@ uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
             drop_packet(m, single_segment_fault(message), call);
             continue;
         }
+        *message = static_cast<uint8_t>(message_kind::response);  // while its line is at hand
         requests[valid].data = responses[valid].data = message + message_header_bytes;
         exchanges[valid] = initial[valid];
         if constexpr (sizes_vary) set_lengths(a, exchanges[valid], requests[valid], responses[valid], m);
@@ -43,7 +44,7 @@ uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
     return valid;
 }
 
-// Turns the requests into responses: another kind, another length. Returns how many there are.
+// Gives the responses their lengths. Returns how many there are.
 uint32_t finish_responses(application &a, uint32_t count, const stage_call &call) {
     rte_mbuf **const packets = a.out.packets.data();
     const wt_exchange *const exchanges = a.responding->exchanges.data();
@@ -56,7 +57,6 @@ uint32_t finish_responses(application &a, uint32_t count, const stage_call &call
             drop_packet(m, drop::without_response, call);
             continue;
         }
-        *rte_pktmbuf_mtod_offset(m, message_kind *, message_offset) = message_kind::response;
         set_length(m, body_offset + std::min(x.response.length, most));
         packets[responses++] = m;
     }
@@ -72,9 +72,7 @@ call_result respond_in_place(application &a, const stage_call &call) {
     const uint32_t valid =
         unlikely(sizes_vary) ? build_views<true>(a, count, call) : build_views<false>(a, count, call);
     if (valid > 0) run_handler(a, valid);
-    a.out.head = 0;
-    a.out.count = finish_responses(a, valid, call);
-    if (a.out.count > 0) outbox_flush(a.out, UINT32_MAX);
+    outbox_send(a.out, finish_responses(a, valid, call), UINT32_MAX);
     return {count};
 }
 

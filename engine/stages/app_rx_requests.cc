@@ -22,8 +22,7 @@ bool respond_to_ready(application &a, const stage_call &call) {
     for (uint32_t i = 0; i < count; i++)
         used += finish_response(a, i, packets + size_t{i} * a.response.segments, packets + used, call);
     s.ready_head += count;
-    a.out.head = 0;
-    a.out.count = used;
+    outbox_send(a.out, used, UINT32_MAX);
     return true;
 }
 
@@ -46,7 +45,6 @@ call_result app_rx_requests(void *role, const stage_call &call) {
     while (s.ready_head < s.ready.size()) {
         if (!respond_to_ready(a, call)) break;
         moved = true;
-        outbox_flush(a.out, UINT32_MAX);
         if (a.out.count > 0) break;
     }
     if (likely(taken > 0)) return {taken};

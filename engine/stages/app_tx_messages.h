@@ -78,38 +78,40 @@ static void call_handler(application &a, rte_mbuf **packets, uint32_t messages) 
     a.handler->request(a.handler_state, s.views.data(), messages);
 }
 
-// Fills the empty outbox with new messages. False: there are some to send, but no mbufs.
+// Fills the empty outbox with new messages; returns the number of packets. *wanted: there were some to send.
 template <bool remembers>
-static bool make_messages(application &a, uint64_t now, const stage_call &call) {
+static uint32_t make_messages(application &a, uint64_t now, bool *wanted, const stage_call &call) {
     client_sending &s = *a.sending;
-    bool wanted;
-    const uint32_t count = take_wanted(a, now, &wanted, call);
-    if (count == 0) return !wanted;
+    const uint32_t count = take_wanted(a, now, wanted, call);
+    if (count == 0) return 0;
     a.inflight->free.take(s.slots.data(), count);
 
-    a.out.count = count * a.request.segments;
+    uint32_t packets = count * a.request.segments;
     if (likely(!s.sizes))
         write_messages(a, count, now);
     else
-        a.out.count = write_varied(a, a.out.packets.data(), count, now);
+        packets = write_varied(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) call_handler(a, a.out.packets.data(), count);
     if constexpr (remembers) remember_requests(a, count);
     if (s.open_loop) record_pacing(s, count, now, call);
     call.stats->sent += count;
-    a.out.head = 0;
     a.out.towards = a.links[take_link(a)];
-    return true;
+    return packets;
 }
 
 template <bool remembers>
 static call_result send_messages(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
-    if (a.out.count == 0) {
+    uint32_t moved;
+    if (unlikely(a.out.count > 0)) {
+        moved = outbox_flush(a.out, a.batch_tx);
+    } else {
         if (!may_send(a)) return {0};
-        const bool mbufs_short = !make_messages<remembers>(a, stage_now(call), call);
-        if (a.out.count == 0) return {0, mbufs_short ? for_mbufs : not_stalled};
+        bool wanted;
+        const uint32_t packets = make_messages<remembers>(a, stage_now(call), &wanted, call);
+        if (packets == 0) return {0, wanted ? for_mbufs : not_stalled};
+        moved = outbox_send(a.out, packets, a.batch_tx);
     }
-    const uint32_t moved = outbox_flush(a.out, a.batch_tx);
     if (unlikely(moved == 0)) return {0, for_ring};
     return {moved};
 }

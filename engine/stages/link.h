@@ -27,13 +27,25 @@ struct outbox {
     link *towards = nullptr;
 };
 
-// Moves up to `most` packets of the outbox into its ring; returns how many.
-inline uint32_t outbox_flush(outbox &out, uint32_t most) {
-    const uint32_t moved =
-        out.towards->to_dispatcher->put(out.packets.data() + out.head, std::min(most, out.count));
-    out.head += moved;
-    out.count -= moved;
+// Moves up to `most` of `count` packets, the first at `head`, into the ring; returns how many. The others wait.
+//
+// Both numbers are arguments because the compiler reads them from the outbox as one word: right after they
+// have been written as two, that load waits until every store before it has left the CPU's store buffer.
+inline uint32_t outbox_move(outbox &out, uint32_t head, uint32_t count, uint32_t most) {
+    const uint32_t moved = out.towards->to_dispatcher->put(out.packets.data() + head, std::min(most, count));
+    out.head = head + moved;
+    out.count = count - moved;
     return moved;
+}
+
+// Sends the `count` packets with which the empty outbox has been filled.
+inline uint32_t outbox_send(outbox &out, uint32_t count, uint32_t most) {
+    return outbox_move(out, 0, count, most);
+}
+
+// Sends packets that wait.
+inline uint32_t outbox_flush(outbox &out, uint32_t most) {
+    return outbox_move(out, out.head, out.count, most);
 }
 
 }  // namespace wt

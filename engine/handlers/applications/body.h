@@ -123,20 +123,20 @@ static inline uint64_t body_scan(const struct wt_message *m) {
 /* Writes `length` bytes with `word`, over and over, its first byte first. */
 static inline void body_fill_piece(uint8_t *at, uint32_t length, uint64_t word) {
     const body_words two = {word, word};
-    uint8_t *const end = at + length;
     if (length < sizeof word) {
         memcpy(at, &word, length);
         return;
     }
-    for (; end - at >= (ptrdiff_t)sizeof two; at += sizeof two) memcpy(at, &two, sizeof two);
-    if (end - at >= (ptrdiff_t)sizeof word) {
+    for (; length >= sizeof two; at += sizeof two, length -= sizeof two) memcpy(at, &two, sizeof two);
+    if (length >= sizeof word) {
         memcpy(at, &word, sizeof word);
         at += sizeof word;
+        length -= sizeof word;
     }
-    if (at == end) return;
+    if (length == 0) return;
     /* the 8 bytes that end with the last one: for the reason that body_xor gives */
-    word = body_rotate(word, 64 - (uint32_t)(end - at) * 8);
-    memcpy(end - sizeof word, &word, sizeof word);
+    word = body_rotate(word, 64 - length * 8);
+    memcpy(at + length - sizeof word, &word, sizeof word);
 }
 
 /* Writes every byte from `from` on with `word`, over and over. */
