@@ -30,7 +30,8 @@ struct plain_match {
 constexpr uint32_t ip_part = 8, flow_part = 24;
 
 inline plain_match plain_match_of(const local_address &us) {
-    constexpr uint16_t no_fragment = 0, fragment_bits = RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
+    constexpr uint16_t no_fragment = 0,
+                       fragment_bits = RTE_BE16(RTE_IPV4_HDR_MF_FLAG | RTE_IPV4_HDR_OFFSET_MASK);
     plain_match m{};
     const auto expect = [](plain_part &part, uint32_t at, auto value, decltype(value) bits) {
         std::memcpy(reinterpret_cast<uint8_t *>(&part.expected) + at, &value, sizeof value);

@@ -42,7 +42,12 @@ def untagging(number: int) -> bytes:
 class Hook(ctypes.Structure):
     """struct bpf_tc_hook of <bpf/libbpf.h>."""
 
-    _fields_ = [("size", ctypes.c_size_t), ("interface", ctypes.c_int), ("way", ctypes.c_int), ("parent", ctypes.c_uint32)]
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("interface", ctypes.c_int),
+        ("way", ctypes.c_int),
+        ("parent", ctypes.c_uint32),
+    ]
 
 
 class Options(ctypes.Structure):
