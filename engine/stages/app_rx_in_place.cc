@@ -16,8 +16,9 @@ void set_lengths(application &a, wt_exchange &x, wt_segment &request, wt_segment
     if (s.sizes) x.response.length = response.length = size_next(*s.sizes) - message_header_bytes;
 }
 
-// Builds the handler's views of a burst, whose headers become those of responses; returns how many requests are valid. Only the data pointers change
-// from burst to burst (prepare_in_place). An exchange is copied, because the handler may write to it.
+// Builds the handler's views of a burst, whose headers become those of responses; returns how many requests
+// are valid. Only the data pointers change from burst to burst (prepare_in_place). Exchanges are copied,
+// because the handler may write to them.
 template <bool sizes_vary>
 uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
     server_responding &s = *a.responding;
@@ -27,6 +28,7 @@ uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
     const wt_exchange *const initial = s.initial_exchanges.data();
     const body_range allowed = single_segment_range(a);
     uint32_t valid = 0;
+    std::copy_n(initial, count, exchanges);  // all at once: widest moves
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) prefetch_message(packets[i + 4]);
         rte_mbuf *m = packets[i];
@@ -37,7 +39,6 @@ uint32_t build_views(application &a, uint32_t count, const stage_call &call) {
         }
         *message = static_cast<uint8_t>(message_kind::response);  // while its line is at hand
         requests[valid].data = responses[valid].data = message + message_header_bytes;
-        exchanges[valid] = initial[valid];
         if constexpr (sizes_vary) set_lengths(a, exchanges[valid], requests[valid], responses[valid], m);
         kept[valid++] = m;
     }

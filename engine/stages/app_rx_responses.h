@@ -14,33 +14,16 @@
 
 namespace wt {
 
-// The responses of the burst so far.
-struct tally {
-    same_times times;
-    uint32_t responses = 0;
-};
-
-// Books the response to a message; whoever calls it retires the slot.
-static inline void complete(client_receiving &r, const inflight_slot &slot, uint32_t index, tally &t,
-                            uint64_t now, const stage_call &call) {
-    if (unlikely(slot.intended != t.times.intended || slot.sent != t.times.sent)) {
-        if (t.times.count > 0) record(r, t.times, now, call);
-        t.times = {slot.intended, slot.sent, 0};
-    }
-    t.times.count++;
-    r.retired[t.responses++] = index;
-}
-
-// Takes a packet that is not a complete, expected response of one segment.
-__rte_noinline static void take_rare(application &a, const uint8_t *message, tally &t, uint64_t now,
-                                     const stage_call &call) {
+// Takes a packet that is not a complete, expected response of one segment. Returns the slot of the message
+// that has its whole response now; null: none has.
+__rte_noinline static inflight_slot *take_rare(application &a, const uint8_t *message,
+                                               const stage_call &call) {
     const message_header h = message_header_read(message);
     inflight_slot *slot;
     switch (inflight_response(*a.inflight, h, a.response.segments, &slot)) {
         case response_outcome::complete:
-            complete(*a.receiving, *slot, h.slot, t, now, call);
-            inflight_retire(*a.inflight, h.slot, false);
-            break;
+            if (slot->arrived != 0) inflight_forget_segments(*a.inflight, h.slot);
+            return slot;
         case response_outcome::partial: break;
         case response_outcome::late:
             call.stats->late += h.segment == 0;
@@ -54,6 +37,7 @@ __rte_noinline static void take_rare(application &a, const uint8_t *message, tal
         case response_outcome::bad_slot: count_drop(call, drop::bad_slot); break;
         case response_outcome::bad_segment: count_drop(call, drop::bad_segment_count); break;
     }
+    return nullptr;
 }
 
 // Looks at some slots for messages that have timed out: every few hundred calls, or at every call while no
@@ -84,25 +68,31 @@ static call_result take_responses(void *role, const stage_call &call) {
     const uint64_t now = stage_now(call);
     rte_mbuf **const packets = r.packets.data();
     const std::span slots = a.inflight->slots;
-    tally t;
+    same_times times;
+    uint32_t responses = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (i + 4 < count) rte_prefetch0(rte_pktmbuf_mtod(packets[i + 4], void *));
         const uint8_t *message = rte_pktmbuf_mtod_offset(packets[i], const uint8_t *, message_offset);
         const uint64_t name = message_slot_and_generation(message);
-        inflight_slot *const slot =
+        inflight_slot *slot =
             likely(message_is_one_segment(message)) ? inflight_expected(slots, name) : nullptr;
         if (unlikely(slot == nullptr)) {
-            take_rare(a, message, t, now, call);
-            continue;
+            slot = take_rare(a, message, call);
+            if (slot == nullptr) continue;
         }
-        complete(r, *slot, static_cast<uint32_t>(name >> 32), t, now, call);
+        if (unlikely(slot->intended != times.intended || slot->sent != times.sent)) {
+            if (times.count > 0) record(r, times, now, call);
+            times = {slot->intended, slot->sent, 0};
+        }
+        times.count++;
+        r.retired[responses++] = static_cast<uint32_t>(name >> 32);
         slot_retire(*slot, static_cast<uint32_t>(name), false);
     }
     rte_pktmbuf_free_bulk(r.packets.data(), count);
-    if (t.times.count > 0) record(r, t.times, now, call);
-    if (t.responses > 0) inflight_give_back(*a.inflight, r.retired.data(), t.responses);
-    call.stats->responses += t.responses;
-    r.responses.store(r.responses.load(std::memory_order_relaxed) + t.responses, std::memory_order_relaxed);
+    if (times.count > 0) record(r, times, now, call);
+    if (responses > 0) inflight_give_back(*a.inflight, r.retired.data(), responses);
+    call.stats->responses += responses;
+    r.responses.store(r.responses.load(std::memory_order_relaxed) + responses, std::memory_order_relaxed);
     return {count};
 }
 
