@@ -94,7 +94,7 @@ void open_delay(run_state &f, stage &s) {
     if (!f.plan.variants) return;
     const auto delays = [&](const variant_plan &v) { return delay_ns(v, f.plan, s.place) > 0; };
     if (std::ranges::none_of(f.plan.variants->variants, delays)) return;
-    s.role = &f.delays.emplace_back(s.run, s.role, static_cast<int64_t>(stamp_ticks()));
+    s.role = &f.delays.emplace_back(delay{s.run, s.role, static_cast<int64_t>(stamp_ticks())});
     s.run = delayed;
 }
 
