@@ -156,7 +156,7 @@ void counted_pipeline::add_drops() {
         {"no such port", &ends.no_port},
         {"stuck", &ends.stuck}};
     for (const auto &[name, counter] : drops)
-        add("", {{name, "packets", WT_COUNTER_TOTAL}}, [counter](uint64_t *values) {
+        add("", {{name, "packets", WT_COUNTER_TOTAL}}, [counter = counter](uint64_t *values) {
             *values++ = now_in(*counter);
             return values;
         });
