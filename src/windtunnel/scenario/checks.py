@@ -140,7 +140,7 @@ def _roles(scenario: Scenario) -> None:
     if not both_sides(scenario):
         return
     for option in (option for option in wires.wire_of(scenario).options if option.role):
-        said = {side: wires.value(scenario, option.name, side) for side in SIDES}
+        said = {side: wires.value(scenario, option.name, side) or "side" for side in SIDES}
         roles = {side: side if role == "side" else role for side, role in said.items()}
         if roles["server"] != roles["client"]:
             continue

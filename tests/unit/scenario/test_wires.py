@@ -141,8 +141,10 @@ def test_two_ends_of_different_roles_are_not(tmp_path, server, client):
     loaded(tmp_path, ECHO | {"wire": {"kind": "memif"}, "server": {"role": server}, "client": {"role": client}})
 
 
-def test_the_role_of_an_only_end_is_free(tmp_path):
-    loaded(tmp_path, ECHO | {"wire": {"kind": "memif", "socket": "x"}, "server": {"role": "client"}})
+def test_ends_that_are_not_named_have_the_roles_of_their_sides(tmp_path):
+    loaded(tmp_path, ECHO | {"wire": {"kind": "memif"}})
+    error = refused(tmp_path, ECHO | {"wire": {"kind": "memif"}, "client": {"role": "server"}})
+    assert 'client.role is "server"' in error.message
 
 
 def test_a_value_is_kept_as_it_is_written_back(tmp_path):
