@@ -203,9 +203,8 @@ void open_request_copies(run_state &f, application &a, const workload_plan &w) {
                       "use another handler, or no source");
     const auto burst = static_cast<uint32_t>(a.out.packets.size());
     const body_copying &c = make_copying(f, a, *w.copies, burst);
-    // the braces: clang 14 makes no aggregate by parentheses
     a.source = std::make_unique<request_source>(
-        request_source{layout_of(f, a, w), source_of(f, a, w, a.request.body_bytes), {}});
+        request_source{layout_of(f, a, w), source_of(f, a, w, a.request.body_bytes)});
     a.source->bodies.resize(c.way == copy_way::zero ? burst : 0);
     measure_copies(f, a, w);
 }
@@ -213,8 +212,8 @@ void open_request_copies(run_state &f, application &a, const workload_plan &w) {
 void open_stream_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
                         uint32_t burst) {
     make_copying(f, a, *w.copies, burst);
-    a.source = std::make_unique<request_source>(
-        request_source{layout, source_of(f, a, w, w.stream->write_bytes), {}});
+    a.source =
+        std::make_unique<request_source>(request_source{layout, source_of(f, a, w, w.stream->write_bytes)});
     measure_copies(f, a, w);
 }
 
@@ -231,7 +230,7 @@ void open_response_copies(run_state &f, application &a, const workload_plan &w) 
 
 void open_request_checks(run_state &f, application &a, const workload_plan &w) {
     a.checking_requests =
-        std::make_unique<request_checking>(request_checking{layout_of(f, a, w), a.request.segment_body, {}});
+        std::make_unique<request_checking>(request_checking{layout_of(f, a, w), a.request.segment_body});
 }
 
 void open_response_checks(application &a, const workload_plan &w) {

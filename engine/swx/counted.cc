@@ -156,8 +156,8 @@ void counted_pipeline::add_drops() {
         {"no such port", &ends.no_port},
         {"stuck", &ends.stuck}};
     for (const auto &[name, counter] : drops)
-        add("", {{name, "packets", WT_COUNTER_TOTAL}}, [at = counter](uint64_t *values) {
-            *values++ = now_in(*at);
+        add("", {{name, "packets", WT_COUNTER_TOTAL}}, [counter = counter](uint64_t *values) {
+            *values++ = now_in(*counter);
             return values;
         });
 }

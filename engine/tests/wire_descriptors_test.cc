@@ -239,6 +239,7 @@ TEST(BrokenWire, IsRefusedForItsOptions) {
     EXPECT_TRUE(contains(with([](auto &o) { o.packets = "64"; }), "is about packets, but not a choice"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].example = nullptr; }), "nor an example"));
     EXPECT_TRUE(contains(said_of([](broken &b) { b.options[1].flags |= WT_WIRE_FRAME; }), "but not a size"));
+    EXPECT_TRUE(contains(with([](auto &o) { o.flags = WT_WIRE_ROLE; }), "is a role, but not an endpoint's"));
     EXPECT_EQ(said_of([](broken &b) { b.options.insert(b.options.begin(), b.options[0]); }),
               "it has two options size");
 }

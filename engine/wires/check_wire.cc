@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <string_view>
 
 #include "core/refusal.h"
 #include "wires/describe.h"
@@ -81,12 +82,16 @@ struct checking {
         require(wire_type_word(o.type), its + " has an unknown type: " + std::to_string(o.type));
         require(o.scope == WT_WIRE_OF_WIRE || o.scope == WT_WIRE_OF_ENDPOINT,
                 its + " has an unknown scope: " + std::to_string(o.scope));
-        require((o.flags & ~uint32_t{WT_WIRE_REQUIRED | WT_WIRE_FRAME}) == 0, its + " has an unknown flag");
+        require((o.flags & ~uint32_t{WT_WIRE_REQUIRED | WT_WIRE_FRAME | WT_WIRE_ROLE}) == 0,
+                its + " has an unknown flag");
         require(choice == (o.choices != nullptr),
                 its + (choice ? " is a choice without choices" : " has choices, but is not a choice"));
         require(!number || (o.least <= o.most && o.most > 0), its + " has no range");
         require(!(o.flags & WT_WIRE_FRAME) || o.type == WT_WIRE_BYTES,
                 its + " is a frame's length, but not a size");
+        require(!(o.flags & WT_WIRE_ROLE) || (o.scope == WT_WIRE_OF_ENDPOINT && o.choices &&
+                                              o.choices == std::string_view("side|server|client")),
+                its + " is a role, but not an endpoint's choice of side|server|client");
         require(!(o.flags & WT_WIRE_REQUIRED) || !o.fallback, its + " is required, but has a fallback");
         require(o.fallback || (o.flags & WT_WIRE_REQUIRED), its + " is neither required nor has a fallback");
         require(o.fallback || (o.example && *o.example), its + " has neither a fallback nor an example");

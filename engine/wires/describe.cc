@@ -77,6 +77,7 @@ json option_json(const wt_wire_option &o) {
             {"lossy", text_or_null(o.lossy)},
             {"packets", text_or_null(o.packets)},
             {"frame", (o.flags & WT_WIRE_FRAME) != 0},
+            {"role", (o.flags & WT_WIRE_ROLE) != 0},
             {"example", text_or_null(o.example)},
             {"help", o.help}};
 }

@@ -36,7 +36,8 @@ constexpr wt_wire_option options[] = {
      .choices = "side|server|client",
      .help = "server creates the socket, client waits for it; side: as the endpoint",
      .type = WT_WIRE_CHOICE,
-     .scope = WT_WIRE_OF_ENDPOINT},
+     .scope = WT_WIRE_OF_ENDPOINT,
+     .flags = WT_WIRE_ROLE},
     {},
 };
 constexpr wt_wire_need needs[] = {{.kind = WT_NEEDS_SHARED_SOCKET, .option = "socket"}, {}};

@@ -68,6 +68,8 @@ enum wt_wire_scope {
 enum wt_wire_option_flags {
     WT_WIRE_REQUIRED = 1u << 0, /* the scenario must name it, or the plan's maker must find one */
     WT_WIRE_FRAME = 1u << 1,    /* WT_WIRE_BYTES: how long the wire's own frames are */
+    WT_WIRE_ROLE = 1u << 2, /* WT_WIRE_CHOICE of an endpoint, "side", "server" or "client": which end it is
+                               to the driver ("side": as the endpoint). Two ends are not the same one */
 };
 
 struct wt_wire_option {

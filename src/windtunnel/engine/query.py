@@ -81,6 +81,7 @@ class WireOption(Described):
     lossy: str | None
     packets: str | None
     frame: bool
+    role: bool
     example: str | None
     help: str
 

@@ -20,6 +20,7 @@ def check(scenario: Scenario) -> None:
     _phases(scenario)
     _wire(scenario)
     _sides(scenario)
+    _roles(scenario)
     _macs(scenario)
     _workloads(scenario)
     for topology in topologies(scenario):
@@ -133,6 +134,23 @@ def _sides(scenario: Scenario) -> None:
     for side in SIDES:
         if (keys := getattr(scenario, side)) is not None:
             _required(scenario, side, keys)
+
+
+def _roles(scenario: Scenario) -> None:
+    """Two ends that are the same to their driver wait for each other in vain."""
+    if not both_sides(scenario):
+        return
+    for option in (option for option in wires.wire_of(scenario).options if option.role):
+        said = {side: wires.value(scenario, option.name, side) or "side" for side in SIDES}
+        roles = {side: side if role == "side" else role for side, role in said.items()}
+        if roles["server"] != roles["client"]:
+            continue
+        side = next(side for side in reversed(SIDES) if said[side] != "side")
+        raise Refusal(
+            (side, option.name),
+            f'{side}.{option.name} is "{said[side]}", and so is the other end of the wire "{scenario.wire.kind}"',
+            f'{option.name} = "side" at both ends, or "client" for the server and "server" for the client',
+        )
 
 
 def _macs(scenario: Scenario) -> None:

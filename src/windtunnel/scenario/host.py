@@ -30,6 +30,8 @@ class HostView:
     numa: "list[NumaNode]" = field(default_factory=list)
     xdp_program: Callable[[str], str | None] = lambda interface: None
     """The XDP program on an interface, in words; read only if XDP is needed."""
+    engines_cpus: Callable[[], set[int]] = set
+    """CPUs to which workers of running engines are bound; read only where one side runs alone."""
 
 
 def here(root: Path = Path("/")) -> HostView:
@@ -39,6 +41,7 @@ def here(root: Path = Path("/")) -> HostView:
 
     from windtunnel.engine import xdp
     from windtunnel.host.dpdk import read_nics, read_others
+    from windtunnel.host.engines import workers_cpus
     from windtunnel.host.facts import allowed_cpus, hugepages
     from windtunnel.host.memory import numa
 
@@ -54,4 +57,5 @@ def here(root: Path = Path("/")) -> HostView:
         other_devices=read_others(root),
         numa=numa(root),
         xdp_program=xdp.program,
+        engines_cpus=workers_cpus,
     )

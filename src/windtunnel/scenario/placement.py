@@ -5,7 +5,7 @@ group with its dispatcher; a split one is a group of its own, and so is its disp
 CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares where there are too few.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -88,10 +88,10 @@ def least_cpus(topologies: Sequence[Topology]) -> int:
 
 
 def divide(
-    topologies: Sequence[Topology], allowed: Sequence[int], reserved: Sequence[int] = ()
+    topologies: Sequence[Topology], allowed: Sequence[int], reserved: Collection[int] = ()
 ) -> dict[Side, list[int]]:
     """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few. `reserved`: CPUs that
-    are left to other threads, as long as one other is there.
+    are left to other threads, or have workers of another engine, as long as one other is there.
 
     Raises Refusal where the scenario names a CPU that is not among the allowed ones.
     """

@@ -21,6 +21,8 @@ from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, replayed, shared_socket
 from windtunnel.scenario.nics import devices, far_nics
 from windtunnel.scenario.one_side import OneSide, check_one_side
+from windtunnel.scenario.other_engines import engines_cpus, shared_with_engines
+from windtunnel.scenario.phases import short_phases, window_ns
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.receives import few_receives
@@ -61,6 +63,8 @@ class _Decided:
     variants: Variants | None
     copier_cpus: list[int]
     """For threads of software copiers."""
+    engines_cpus: set[int]
+    """Those that workers of other engines have."""
 
 
 def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, variants: Variants | None) -> RunSpec:
@@ -72,7 +76,8 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     # Such ends are on one host: each keeps off the other's CPUs although it runs alone.
     here = [topology for topology in sides if not one_side or process_each or topology.side == one_side.side]
     kept = reserved_cpus(scenario, here, host.cpus)
-    cpus = divide(here, host.cpus, kept)
+    taken = engines_cpus(scenario, host, one_side)
+    cpus = divide(here, host.cpus, {*kept, *taken})
     sides = [topology for topology in sides if not one_side or topology.side == one_side.side]
     placed = place(sides, cpus)
     check_workers(scenario, sorted({stage.cpu for stage in placed}))
@@ -103,6 +108,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
         variants=variants,
         copier_cpus=kept,
+        engines_cpus=taken,
     )
     names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or one_side else ["windtunnel"]
     return RunSpec(
@@ -163,7 +169,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         phases=plans.Phases(
             warmup_ns=scenario.warmup,
             duration_ns=scenario.duration,
-            window_ns=_window_ns(scenario),
+            window_ns=window_ns(scenario),
             messages=scenario.messages,
             drain_ns=scenario.drain,
             hold_windows=_hold_windows(decided, lcores),
@@ -198,11 +204,6 @@ def _hold_windows(decided: _Decided, workers: Collection[int]) -> bool:
     """Whether engine and supervisor would take a CPU from a worker to write and to read a window, some milliseconds each time, and the
     run can do without: nothing on its wire has a time of its own. `workers`: their CPUs."""
     return wires.has(decided.scenario, "twice") and set(decided.host.cpus) <= set(workers)
-
-
-def _window_ns(scenario: Scenario) -> int:
-    """A run shorter than a window is one window: the user shortened the run on the command line."""
-    return min(scenario.window, scenario.duration)
 
 
 def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> plans.Worker:
@@ -253,21 +254,11 @@ def _modelled(scenario: Scenario) -> list[str]:
 
 
 def _notes(decided: _Decided) -> list[str]:
-    notes = []
-    window, finished = decided.scenario.window, _window_ns(decided.scenario)
-    if finished < window:
-        notes.append(
-            f"the window of {write('duration', window)} was shortened to {write('duration', finished)}, the length of the run"
-        )
-    validity = decided.scenario.validity
-    if "settle" in validity.model_fields_set and 0 < validity.settle < decided.scenario.duration:
-        settle, duration = write("duration", validity.settle), write("duration", decided.scenario.duration)
-        notes.append(
-            f"validity.settle of {settle} is below the duration of {duration}: the run does not go on to settle"
-        )
+    notes = short_phases(decided.scenario)
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
     if server & client:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
+    notes += shared_with_engines(decided.placed, decided.engines_cpus)
     notes += _changes(decided)
     notes += _copiers(decided)
     notes += _modelled(decided.scenario)
@@ -290,7 +281,7 @@ def _resolved(decided: _Decided, sides: list[Topology], cpus: dict[Side, list[in
     scenario = decided.scenario
     resolved = _dump(scenario) | {
         "memory": decided.mode,
-        "window": write("duration", _window_ns(decided.scenario)),
+        "window": write("duration", window_ns(scenario)),
     }
     resolved["accounting"]["interrupted_above"] = write("duration", _interrupted_above(scenario))
     resolved["wire"] |= wires.dumped(scenario, scenario.wire)

@@ -70,6 +70,30 @@ def test_the_ends_of_a_memif_keep_off_each_others_cpus(tmp_path):
     assert len({plan.eal.file_prefix for plan in plans}) == 2
 
 
+def test_a_side_keeps_off_the_cpus_of_an_engine_that_runs(tmp_path):
+    data = TWO_HOSTS | {"client": {"interface": "wt0"}, "server": {"interface": "eth7"}}
+
+    def planned(side, taken, **change):
+        host = machine(2, interfaces=("wt0", "eth7"), engines_cpus=lambda: taken)
+        spec = resolve(loaded(tmp_path, data | change), host, OneSide(side))
+        notes = [note for note in spec.notes if "another engine" in note]
+        return {worker.cpu for worker in spec.plans[0].workers}, notes
+
+    assert planned("server", set()) == ({1}, [])
+    assert planned("client", {1}) == ({0}, [])
+    [note] = planned("client", {0, 1})[1]
+    assert note == "CPU 1 has a worker of another engine: both will be preempted"
+    by_hand = planned("client", {1}, client={"interface": "wt0", "cores": [1]})
+    assert by_hand == ({1}, [note]), "CPUs that the scenario names are kept"
+
+
+def test_a_run_of_both_sides_does_not_look_for_engines(tmp_path):
+    data = {"workload": [{"handler": "l_app"}]}
+    spec = resolve(loaded(tmp_path, data), machine(2, engines_cpus=lambda: {1}))
+    assert {worker.cpu for worker in spec.plans[0].workers} == {0, 1}
+    assert not any("another engine" in note for note in spec.notes)
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

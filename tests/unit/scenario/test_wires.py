@@ -120,6 +120,33 @@ def test_options_of_endpoints(tmp_path):
     assert 'unknown key "interfac" in [server]' in refused(tmp_path, data).message
 
 
+@pytest.mark.parametrize(
+    ("server", "client", "wrong"),
+    [
+        ("side", "server", "client"),
+        ("client", "side", "server"),
+        ("server", "server", "client"),
+        ("client", "client", "client"),
+    ],
+)
+def test_two_ends_of_one_role_are_refused(tmp_path, server, client, wrong):
+    error = refused(
+        tmp_path, ECHO | {"wire": {"kind": "memif"}, "server": {"role": server}, "client": {"role": client}}
+    )
+    assert f'{wrong}.role is "' in error.message and 'role = "side" at both ends' in error.remedy
+
+
+@pytest.mark.parametrize(("server", "client"), [("side", "side"), ("server", "client"), ("client", "server")])
+def test_two_ends_of_different_roles_are_not(tmp_path, server, client):
+    loaded(tmp_path, ECHO | {"wire": {"kind": "memif"}, "server": {"role": server}, "client": {"role": client}})
+
+
+def test_ends_that_are_not_named_have_the_roles_of_their_sides(tmp_path):
+    loaded(tmp_path, ECHO | {"wire": {"kind": "memif"}})
+    error = refused(tmp_path, ECHO | {"wire": {"kind": "memif"}, "client": {"role": "server"}})
+    assert 'client.role is "server"' in error.message
+
+
 def test_a_value_is_kept_as_it_is_written_back(tmp_path):
     for packet in (128, "128B", "0.128KB"):
         scenario = loaded(tmp_path, ECHO | {"server": {}, "wire": {"kind": "null", "packet": packet}})
