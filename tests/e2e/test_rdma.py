@@ -207,7 +207,8 @@ def test_a_stranger_at_the_servers_port_is_no_client(tmp_path):
 
 def test_strange_datagrams_are_dropped_by_name(tmp_path):
     data = rdma("ud", {"handler": "l_app"}) | {"duration": "600ms"}
-    data["client"] = data.get("client", {}) | {"inflight": 32}  # with many, the kernel's full buffer drops the strange ones
+    # with many requests in flight the kernel's full buffer drops the strange ones
+    data["client"] = data.get("client", {}) | {"inflight": 32}
 
     def throw():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
