@@ -8,7 +8,7 @@ namespace wt {
 
 namespace {
 
-constexpr uint32_t ipv4_header_bytes = 20, udp_header_bytes = 8;
+constexpr uint32_t ipv4_header_bytes = 20, ipv6_header_bytes = 40, udp_header_bytes = 8;
 constexpr uint32_t body_key_bytes = 16;  // of a key in equal segments
 constexpr uint32_t hit_bytes = 4;        // what a packet says of its key
 
@@ -24,12 +24,12 @@ void check_key(const std::string &path, const key_plan &key) {
 }
 
 // Where fields and what packets say of them may lie; `room` of the body.
-void check_places(const std::string &path, const table_plan &t, uint32_t room, bool says) {
+void check_places(const std::string &path, const table_plan &t, uint32_t room, bool says, bool ipv6) {
     if (says && t.expected + hit_bytes > room) refuse_plan(path + ".expected", "the body has no room for it");
     for (size_t f = 0; f < t.key.fields.size(); f++) {
         const key_field_plan &field = t.key.fields[f];
         const uint32_t most = field.place == key_place::body ? room
-                              : field.place == key_place::l3 ? ipv4_header_bytes
+                              : field.place == key_place::l3 ? (ipv6 ? ipv6_header_bytes : ipv4_header_bytes)
                                                              : udp_header_bytes;
         if (uint32_t{field.offset} + field.bytes > most)
             refuse_plan(
@@ -50,14 +50,14 @@ void check_table(const std::string &path, const table_plan &t) {
 }  // namespace
 
 void check_pipeline(const std::string &path, const pipeline_plan &p) {
-    const uint32_t headers = p.inner ? inner_headers_bytes : 0;
+    const uint32_t headers = !p.inner ? 0 : p.ipv6 ? inner_ipv6_headers_bytes : inner_headers_bytes;
     const uint32_t room = p.body_bytes - std::min<uint32_t>(p.body_bytes, headers);
     bool egress = false;
     for (size_t i = 0; i < p.tables.size(); i++) {
         const table_plan &t = p.tables[i];
         const std::string here = path + ".tables[" + std::to_string(i) + "]";
         check_table(here, t);
-        check_places(here, t, room, p.traffic != traffic::none);
+        check_places(here, t, room, p.traffic != traffic::none, p.ipv6);
         if (egress && t.where == table_where::ingress)
             refuse_plan(here + ".where", "an ingress table stands behind one of egress");
         egress = t.where == table_where::egress;

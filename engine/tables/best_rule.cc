@@ -17,7 +17,7 @@ std::string mask_of(const wt_rules &rules, uint64_t i) {
     std::string mask(rules.key_bytes, '\xff');
     if (rule.mask) std::memcpy(mask.data(), rule.mask, mask.size());
     if (rules.kind == WT_LPM)
-        for (uint32_t bit = rule.length; bit < 32; ++bit)
+        for (uint32_t bit = rule.length; bit < 8 * rules.key_bytes; ++bit)
             mask[bit / 8] = static_cast<char>(mask[bit / 8] & ~(0x80 >> bit % 8));
     return mask;
 }

@@ -140,6 +140,7 @@ const struct wt_method wt_fib_method = {
     .kind = WT_LPM,
     .name = "fib",
     .most_value = FIB_MISS - 1,
+    .address_bytes = 4,
     .bulk = fib_bulk,
     .single = fib_single,
     .need = fib_need,

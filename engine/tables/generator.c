@@ -23,7 +23,8 @@ static int open_exact(struct wt_generator *g, const struct wt_words *words) {
 }
 
 static int open_prefixes(struct wt_generator *g, const struct wt_words *words) {
-    if (g->key_bytes != 4) return wt_say(words, "prefixes are of 4 bytes, not %u", g->key_bytes);
+    if (g->key_bytes != 4 && g->key_bytes != 16)
+        return wt_say(words, "prefixes are of 4 or 16 bytes, not %u", g->key_bytes);
     if (g->prefixes > WT_PREFIXES_MIXED) return wt_say(words, "prefixes = %u is none", g->prefixes);
     wt_scatter_init(&g->scatter, 1 << 24);
     g->most = wt_prefixes_most(g);

@@ -26,6 +26,11 @@ uint64_t wt_prefixes_most(const struct wt_generator *generator);
 struct wt_rule wt_generated_prefix(const struct wt_generator *generator, uint64_t i, uint8_t *key);
 void wt_generated_address(const struct wt_generator *generator, uint64_t i, uint64_t *random, uint8_t *key);
 
+/* A key of IPv6 from one of IPv4, in place: 24 bits that all have stand before it, zeros behind it. */
+void wt_widen(uint8_t *key);
+/* Every bit behind those that a key of IPv4 fills. */
+void wt_draw_rest(uint64_t *random, uint8_t *key);
+
 int wt_ternary_open(struct wt_generator *generator, const struct wt_words *words);
 struct wt_rule wt_generated_ternary(const struct wt_generator *generator, uint64_t i, uint8_t *key,
                                     uint8_t *mask);

@@ -45,7 +45,24 @@ static uint32_t inner_bits(int c) {
     return (UINT32_MAX >> classes[c].outer) & ~(UINT32_MAX >> classes[c].inner);
 }
 
-struct wt_rule wt_generated_prefix(const struct wt_generator *g, uint64_t i, uint8_t *key) {
+/* Prefixes of IPv6 are those of IPv4 behind the first 24 bits of a registry's block: so those of 24 bits are
+ * of 48, as sites have them. */
+static const uint8_t registry[] = {0x20, 0x01, 0x0d};
+enum { WIDE = 16, MOVED = sizeof registry, BEHIND = MOVED + 4 };
+
+void wt_widen(uint8_t *key) {
+    memmove(key + MOVED, key, 4);
+    memcpy(key, registry, MOVED);
+    memset(key + BEHIND, 0, WIDE - BEHIND);
+}
+
+void wt_draw_rest(uint64_t *random, uint8_t *key) {
+    const uint64_t low = random_next(random), high = random_next(random);
+    memcpy(key + BEHIND, &high, sizeof high);
+    memcpy(key + WIDE - sizeof low, &low, sizeof low);
+}
+
+static struct wt_rule prefix_of_ipv4(const struct wt_generator *g, uint64_t i, uint8_t *key) {
     struct wt_rule rule = {.key = key, .length = 24, .value = (uint32_t)i};
     if (g->prefixes == WT_PREFIXES_24) {
         wt_store32(key, (uint32_t)(wt_scattered(&g->scatter, i) ^ (mix64(g->seed) & 0xffffff)) << 8);
@@ -58,8 +75,16 @@ struct wt_rule wt_generated_prefix(const struct wt_generator *g, uint64_t i, uin
     return rule;
 }
 
+struct wt_rule wt_generated_prefix(const struct wt_generator *g, uint64_t i, uint8_t *key) {
+    struct wt_rule rule = prefix_of_ipv4(g, i, key);
+    if (g->key_bytes != WIDE) return rule;
+    wt_widen(key);
+    rule.length += 8 * MOVED;
+    return rule;
+}
+
 void wt_generated_address(const struct wt_generator *g, uint64_t i, uint64_t *random, uint8_t *key) {
-    const struct wt_rule rule = wt_generated_prefix(g, i, key);
+    const struct wt_rule rule = prefix_of_ipv4(g, i, key);
     uint32_t host = (uint32_t)random_next(random) & (uint32_t)(UINT64_C(0xffffffff) >> rule.length);
     if (g->prefixes == WT_PREFIXES_MIXED && i % 2 == 0) {
         const uint32_t inner = inner_bits(class_of(wt_pair(i)));
@@ -68,4 +93,7 @@ void wt_generated_address(const struct wt_generator *g, uint64_t i, uint64_t *ra
     uint32_t address;
     memcpy(&address, key, sizeof address);
     wt_store32(key, __builtin_bswap32(address) | host);
+    if (g->key_bytes != WIDE) return;
+    wt_widen(key);
+    wt_draw_rest(random, key);
 }

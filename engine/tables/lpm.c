@@ -69,6 +69,7 @@ const struct wt_method wt_lpm_method = {
     .name = "lpm",
     .most_value = 0xffffff,
     .shortest_prefix = 1,
+    .address_bytes = 4,
     .bulk = lpm_bulk,
     .single = lpm_single,
     .need = lpm_need,

@@ -45,6 +45,7 @@ struct wt_method {
     const char *name;
     uint32_t most_value;
     uint32_t shortest_prefix; /* WT_LPM */
+    uint32_t address_bytes;   /* WT_LPM: of a key: 4 of IPv4, 16 of IPv6 */
     wt_lookup_fn *bulk;
     wt_lookup_fn *single; /* follows the pointer to an entry, where there are entries */
     uint64_t (*need)(const struct wt_table_plan *plan); /* bytes of one structure at capacity, at most */
@@ -60,11 +61,11 @@ struct wt_method {
     uint64_t (*tuples)(const void *structure); /* optional */
 };
 
-extern const struct wt_method wt_hash_method, wt_fib_method, wt_lpm_method, wt_acl_method, wt_linear_method,
-    wt_tss_method;
+extern const struct wt_method wt_hash_method, wt_fib_method, wt_lpm_method, wt_lpm6_method, wt_acl_method,
+    wt_linear_method, wt_tss_method;
 
-/* NULL where there is no such method. */
-const struct wt_method *wt_method_of(uint32_t id);
+/* NULL where there is no such method. For addresses of IPv6 one may be made otherwise than for IPv4's. */
+const struct wt_method *wt_method_of(uint32_t id, uint32_t key_bytes);
 
 /* Places of a hash table for `capacity` rules at a load of at most `load`: a power of two, 8 or more. */
 static inline uint64_t wt_places(uint64_t capacity, double load) {

@@ -1,6 +1,8 @@
 // Lists of rules: their memory, their checks, and filling one from a generator.
 #include "tables/rules.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -18,22 +20,26 @@ bool only_inside(const uint8_t *key, const uint8_t *mask, uint32_t bytes) {
     return true;
 }
 
-int check_prefix(const wt_rule *rule, const wt_words *words) {
-    if (rule->length > 32) return wt_say(words, "a prefix of %u bits: there are 0 to 32", rule->length);
-    uint32_t address;
-    std::memcpy(&address, rule->key, sizeof address);
-    address = __builtin_bswap32(address);
-    if (rule->length < 32 && address & UINT32_MAX >> rule->length)
-        return wt_say(words, "%u.%u.%u.%u/%u has bits behind its prefix: write them as 0", rule->key[0],
-                      rule->key[1], rule->key[2], rule->key[3], rule->length);
-    return 0;
+bool only_in_prefix(const wt_rule *rule, uint32_t bytes) {
+    uint32_t at = rule->length / 8;
+    if (rule->length % 8 && rule->key[at++] & 0xff >> rule->length % 8) return false;
+    return std::all_of(rule->key + at, rule->key + bytes, [](uint8_t byte) { return byte == 0; });
+}
+
+int check_prefix(const wt_rule *rule, uint32_t bytes, const wt_words *words) {
+    if (rule->length > 8 * bytes)
+        return wt_say(words, "a prefix of %u bits: there are 0 to %u", rule->length, 8 * bytes);
+    if (only_in_prefix(rule, bytes)) return 0;
+    char address[INET6_ADDRSTRLEN];
+    inet_ntop(bytes == 4 ? AF_INET : AF_INET6, rule->key, address, sizeof address);
+    return wt_say(words, "%s/%u has bits behind its prefix: write them as 0", address, rule->length);
 }
 
 }  // namespace
 
 int wt_rule_check(uint32_t kind, uint32_t key_bytes, const wt_rule *rule, char *error, size_t error_size) {
     const wt_words words{error, error_size};
-    if (kind == WT_LPM) return check_prefix(rule, &words);
+    if (kind == WT_LPM) return check_prefix(rule, key_bytes, &words);
     if (kind != WT_TERNARY) return 0;
     if (rule->priority < 1 || rule->priority >= 1u << 29)
         return wt_say(&words, "priority %u is not between 1 and 2^29 - 1", rule->priority);

@@ -59,7 +59,7 @@ int wt_rule_check(uint32_t kind, uint32_t key_bytes, const struct wt_rule *rule,
  * hexadecimal, two digits a byte, VALUE is decimal:
  *
  *     exact    KEY,VALUE             0a000001c0a80001,7
- *     LPM      a.b.c.d/LENGTH,VALUE  10.0.0.0/8,7
+ *     LPM      a.b.c.d/LENGTH,VALUE  10.0.0.0/8,7        2001:db8::/32,7 where keys have 16 bytes
  *     ternary  KEY/MASK,VALUE        0a000000/ff000000,7   the first line has the highest priority
  *
  * A text that was made of another begins with the line `from FILE`, and each rule ends with `,LINE`: what is
@@ -73,8 +73,8 @@ int wt_rules_read(const char *path, uint32_t kind, uint32_t key_bytes, struct wt
 enum { WT_MASKS_MOST = 256 };
 
 enum wt_prefixes {
-    WT_PREFIXES_24 = 0,    /* all of 24 bits, none in another */
-    WT_PREFIXES_MIXED = 1, /* 16 to 28 bits, every second inside the one before it */
+    WT_PREFIXES_24 = 0,    /* all of 24 bits, of IPv6 48, none in another */
+    WT_PREFIXES_MIXED = 1, /* 16 to 28 bits, of IPv6 40 to 52, every second inside the one before it */
 };
 
 struct wt_generator {

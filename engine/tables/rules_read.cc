@@ -1,4 +1,6 @@
 // Reading rules from a text, a rule a line. What is wrong is said with its line.
+#include <arpa/inet.h>
+
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -91,6 +93,20 @@ uint8_t length_of(std::string_view text) {
     return static_cast<uint8_t>(mask ? 32 - __builtin_popcount(open) : 0);
 }
 
+void append_prefix(std::string_view address, std::string_view length, list *all) {
+    uint8_t bytes[16];
+    if (all->key_bytes == sizeof bytes) {
+        if (inet_pton(AF_INET6, std::string(address).c_str(), bytes) != 1)
+            throw refusal(quoted(address) + " is not an IPv6 address, as in 2001:db8::");
+        all->lengths.push_back(static_cast<uint8_t>(number_of(length, "prefix length", 128)));
+    } else {
+        const uint32_t four = __builtin_bswap32(address_of(address));
+        std::memcpy(bytes, &four, sizeof four);
+        all->lengths.push_back(length_of(length));
+    }
+    all->keys.insert(all->keys.end(), bytes, bytes + all->key_bytes);
+}
+
 void append_key(std::string_view text, list *all) {
     std::string_view key;
     if (all->kind == WT_EXACT) return append_hex(text, all->key_bytes, "key", &all->keys);
@@ -101,10 +117,7 @@ void append_key(std::string_view text, list *all) {
         append_hex(key, all->key_bytes, "key", &all->keys);
         return append_hex(text, all->key_bytes, "mask", &all->masks);
     }
-    const uint32_t address = __builtin_bswap32(address_of(key));
-    const auto *bytes = reinterpret_cast<const uint8_t *>(&address);
-    all->keys.insert(all->keys.end(), bytes, bytes + sizeof address);
-    all->lengths.push_back(length_of(text));
+    append_prefix(key, text, all);
 }
 
 // Checks the rule that was appended last.
@@ -170,8 +183,8 @@ void check_clash(const list &all, const wt_rules &rules) {
 }
 
 void read_rules(const char *path, uint32_t kind, uint32_t key_bytes, wt_rules *rules) {
-    if (kind == WT_LPM && key_bytes != 4)
-        throw refusal("prefixes have 4 bytes, not " + std::to_string(key_bytes));
+    if (kind == WT_LPM && key_bytes != 4 && key_bytes != 16)
+        throw refusal("prefixes have 4 or 16 bytes, not " + std::to_string(key_bytes));
     const list all = read_list(path, kind, key_bytes);
     char text[256];
     if (wt_rules_open(rules, kind, key_bytes, all.values.size(), text, sizeof text) != 0)

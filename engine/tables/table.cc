@@ -13,7 +13,7 @@ namespace {
 
 using namespace wt;
 
-constexpr const wt_method *methods[] = {&wt_hash_method, &wt_fib_method,    &wt_lpm_method,
+constexpr const wt_method *methods[] = {&wt_hash_method, &wt_fib_method,    &wt_lpm_method, &wt_lpm6_method,
                                         &wt_acl_method,  &wt_linear_method, &wt_tss_method};
 
 std::string text_of(uint64_t number) { return std::to_string(number); }
@@ -27,9 +27,10 @@ void check_plan(const wt_table_plan &plan, const wt_method *method) {
     if (!method) throw refusal("unknown method " + text_of(plan.method));
     if (method->kind != plan.kind)
         throw refusal(std::string("method ") + method->name + " is for another kind of table");
-    const uint32_t widest = plan.kind == WT_LPM       ? 4
-                            : plan.kind == WT_TERNARY ? WT_TERNARY_KEY_MOST
-                                                      : WT_KEY_MOST;
+    if (plan.kind == WT_LPM && plan.key_bytes != method->address_bytes)
+        throw refusal("a key of " + text_of(plan.key_bytes) + " bytes: method " + method->name + " takes " +
+                      (plan.method == WT_LPM_LIST ? "addresses of 4 and of 16" : "addresses of 4"));
+    const uint32_t widest = plan.kind == WT_TERNARY ? WT_TERNARY_KEY_MOST : WT_KEY_MOST;
     if (plan.key_bytes < 4 || plan.key_bytes > widest || plan.key_bytes % 4 != 0)
         throw refusal("a key of " + text_of(plan.key_bytes) + " bytes: there are 4 to " + text_of(widest) +
                       ", in steps of 4");
@@ -55,12 +56,14 @@ void check_rules(const wt_table_plan &plan, const wt_rules &rules) {
                       " have the same key and mask");
 }
 
-// Blocks of 24 bits that a longer prefix makes, with a quarter to spare for changes.
+// Blocks of 24 bits, of IPv6 also of 32, 40 and so on, that a longer prefix makes, with a quarter to spare
+// for changes.
 uint32_t deep_blocks(const wt_table_plan &plan, const wt_rules &rules) {
     if (plan.kind != WT_LPM) return 0;
-    std::unordered_set<uint32_t> blocks;
+    std::unordered_set<std::string> blocks;
     for (uint64_t i = 0; i < rules.count; ++i)
-        if (rules.lengths[i] > 24) blocks.insert(wt_address(wt_rules_at(&rules, i).key) >> 8);
+        for (uint32_t bytes = 3; 8 * bytes < rules.lengths[i]; ++bytes)
+            blocks.emplace(reinterpret_cast<const char *>(wt_rules_at(&rules, i).key), bytes);
     const uint64_t wanted = std::max<uint64_t>(plan.deep_blocks, blocks.size() + blocks.size() / 4 + 256);
     return static_cast<uint32_t>(std::min<uint64_t>(wanted, 1u << 24));
 }
@@ -114,7 +117,7 @@ std::unique_ptr<wt_table> open_table(const wt_table_plan &plan, const wt_rules &
     auto table = std::make_unique<wt_table>();
     table->plan = plan;
     table->plan.name = nullptr;
-    table->method = wt_method_of(plan.method);
+    table->method = wt_method_of(plan.method, plan.key_bytes);
     check_plan(plan, table->method);
     check_rules(plan, rules);
     const uint64_t before = heap_bytes();
@@ -136,19 +139,24 @@ std::unique_ptr<wt_table> open_table(const wt_table_plan &plan, const wt_rules &
 
 void wt::rte_freed::operator()(void *memory) const { rte_free(memory); }
 
-const wt_method *wt_method_of(uint32_t id) {
-    for (const wt_method *method : methods)
-        if (method->id == id) return method;
-    return nullptr;
+// The first of its id that takes such keys, else the first of its id: check_plan says which keys it takes.
+const wt_method *wt_method_of(uint32_t id, uint32_t key_bytes) {
+    const wt_method *found = nullptr;
+    for (const wt_method *method : methods) {
+        if (method->id != id) continue;
+        if (method->kind != WT_LPM || method->address_bytes == key_bytes) return method;
+        if (!found) found = method;
+    }
+    return found;
 }
 
-uint32_t wt_table_most_value(uint32_t method) {
-    const wt_method *found = wt_method_of(method);
+uint32_t wt_table_most_value(uint32_t method, uint32_t key_bytes) {
+    const wt_method *found = wt_method_of(method, key_bytes);
     return found ? found->most_value : 0;
 }
 
 uint64_t wt_table_need(const wt_table_plan *plan) {
-    const wt_method *method = wt_method_of(plan->method);
+    const wt_method *method = wt_method_of(plan->method, plan->key_bytes);
     if (!method) return 0;
     const uint64_t entries = plan->entries == WT_POINTED ? plan->capacity * sizeof(wt_entry) : 0;
     return (plan->access == WT_RCU ? 2 : 1) * (method->need(plan) + entries) + (256 << 10);

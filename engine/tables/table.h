@@ -33,7 +33,8 @@ enum wt_table_kind { WT_EXACT = 1, WT_LPM = 2, WT_TERNARY = 3 };
 enum wt_table_method_id {
     WT_HASH = 1, /* exact: rte_hash, cuckoo with overflow buckets */
     WT_FIB,      /* LPM: rte_fib, DIR-24-8; the key is an IPv4 address */
-    WT_LPM_LIST, /* LPM: rte_lpm; adding a prefix costs time in proportion to those that are there */
+    WT_LPM_LIST, /* LPM: rte_lpm; adding a prefix costs time in proportion to those that are there. Keys of 16
+                    bytes are IPv6 addresses: rte_lpm6 */
     WT_ACL,      /* ternary: rte_acl, multi-bit tries */
     WT_LINEAR,   /* ternary: from the highest priority down until one matches */
     WT_TSS,      /* ternary: tuple-space search, one hash lookup for each mask that may still win */
@@ -64,8 +65,9 @@ struct wt_table_plan {
     uint32_t access;      /* enum wt_table_access */
     uint32_t entries;     /* enum wt_table_entries */
     int32_t numa_socket;  /* -1: any */
-    uint32_t deep_blocks; /* WT_LPM: room for so many blocks of 24 bits that have longer prefixes inside, 1
-                             KiB each; at least those of the rules at open and a quarter more */
+    uint32_t deep_blocks; /* WT_LPM: room for so many blocks of 24 bits, of IPv6 also of 32, 40 and so on,
+                             that have longer prefixes inside, 1 KiB each; at least those of the rules at
+                             open and a quarter more */
     uint64_t capacity;    /* most rules at once, 1 to 2^24 */
     double load;   /* hash tables: share of places used at `capacity`, above 0 and up to 1; places are a power
                       of   two, so what results is at most this */
@@ -76,10 +78,10 @@ struct wt_table_plan {
 struct wt_rule {
     const uint8_t *key;  /* key_bytes; bits outside the mask or prefix are 0 */
     const uint8_t *mask; /* WT_TERNARY: key_bytes; else NULL */
-    uint32_t length;     /* WT_LPM: bits of the prefix, 0 to 32 */
+    uint32_t length;     /* WT_LPM: bits of the prefix, 0 to 32, of IPv6 to 128 */
     uint32_t priority; /* WT_TERNARY: 1 to 2^29 - 1; the highest that matches wins; where two match that have
                           the same, either */
-    uint32_t value;    /* 0 to wt_table_most_value(method) */
+    uint32_t value;    /* 0 to wt_table_most_value() */
 };
 
 enum wt_change_kind {
@@ -108,8 +110,9 @@ struct wt_table_state {
 struct wt_rules;
 struct wt_table;
 
-/* The largest value that a method can hold: 2^31 - 2, of rte_lpm 2^24 - 1. */
-uint32_t wt_table_most_value(uint32_t method);
+/* The largest value that a method can hold with such keys: 2^31 - 2, of rte_lpm 2^24 - 1, of rte_lpm6
+ * 2^21 - 1. */
+uint32_t wt_table_most_value(uint32_t method, uint32_t key_bytes);
 
 /* Bytes of EAL's heap that the table will want at most, entries and both copies of a live one included: what
  * `-m` must have room for. Needs no EAL. For WT_ACL it is known only after the build; this is an estimate

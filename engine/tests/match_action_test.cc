@@ -81,7 +81,7 @@ TEST(match_action, passes_other_frames_unchanged) {
     ASSERT_GE(live, 1u);
     EXPECT_EQ(r.p->live[live - 1], 5u);
     for (size_t i = 0; i < 5; ++i) EXPECT_EQ(r.burst[i].verdict, WT_PASS);
-    EXPECT_EQ(r.p->not_ipv4, r.burst.size() - live);
+    EXPECT_EQ(r.p->passed_on, r.burst.size() - live);
 }
 
 TEST(match_action, reads_no_byte_past_a_truncation) {
@@ -260,6 +260,117 @@ TEST(match_action, writes_frames_that_it_can_parse) {
     wt_keys_close(&source.keys);
 }
 
+bytes ipv6_frame_of(uint8_t next_header = 17, uint32_t payload = 60) {
+    bytes frame(62 + payload);
+    for (size_t i = 0; i < frame.size(); ++i) frame[i] = static_cast<uint8_t>(i * 7 + 1);
+    frame[12] = 0x86, frame[13] = 0xdd;
+    frame[14] = 0x65;  // a traffic class, where IPv4 has a length
+    frame[20] = next_header;
+    frame[21] = 64;
+    return frame;
+}
+
+rig rig_of_ipv6(const std::vector<bytes> &frames) {
+    rig r(frames);
+    r.p->ipv6 = 1;
+    return r;
+}
+
+TEST(match_action_ipv6, goes_back_with_a_hop_less) {
+    const bytes before = ipv6_frame_of();
+    rig r = rig_of_ipv6({before});
+    ASSERT_EQ(r.parse(), 1u);
+    EXPECT_EQ(r.p->packets[0].at[MA_L3], r.burst[0].data + 14);
+    EXPECT_EQ(r.p->packets[0].at[MA_L4], r.burst[0].data + 54);
+    EXPECT_EQ(r.p->packets[0].at[MA_BODY], r.burst[0].data + 62);
+    ASSERT_EQ(ma_verify(r.p.get(), r.burst.data(), 1), 1u);
+    const uint32_t data[] = {0x0a0b0c0d};
+    ma_actions actions{};
+    actions.kind = MA_REWRITE;
+    actions.data = data;
+    EXPECT_EQ(ma_act(&actions, 0, r.burst[0].data, r.burst[0].data + 14, 122, 0, &r.p->rewritten[0]), 1);
+    ma_compute(r.p.get(), r.burst.data(), 1);
+    ma_deparse(r.p.get(), r.burst.data(), 1);
+    bytes expected = before;
+    std::copy_n(before.begin(), 6, expected.begin() + 6);
+    const bytes mac = {0x02, 0, 0x0a, 0x0b, 0x0c, 0x0d};
+    std::ranges::copy(before.begin() + 6, before.begin() + 12, expected.begin());
+    std::copy_n(mac.begin(), 6, expected.begin() + 6);
+    expected[21] = 63;
+    std::swap_ranges(expected.begin() + 22, expected.begin() + 38, expected.begin() + 38);
+    std::swap_ranges(expected.begin() + 54, expected.begin() + 56, expected.begin() + 56);
+    EXPECT_EQ(r.frame(0), expected);
+    r.burst[0].data[21] = 1;
+    EXPECT_EQ(ma_act(&actions, 0, r.burst[0].data, r.burst[0].data + 14, 122, 0, &r.p->rewritten[0]), 0);
+}
+
+// ICMP has neighbour discovery in it, and behind an extension header is no port.
+TEST(match_action_ipv6, passes_on_what_is_not_tcp_or_udp) {
+    std::vector<bytes> frames;
+    for (const uint8_t next : {0, 43, 44, 58, 60, 17, 6}) frames.push_back(ipv6_frame_of(next));
+    rig r = rig_of_ipv6(frames);
+    EXPECT_EQ(r.parse(), 2u);
+    EXPECT_EQ(r.p->live[0], 5);
+    EXPECT_EQ(r.p->passed_on, 5u);
+}
+
+TEST(match_action_ipv6, versions_are_told_apart) {
+    const std::vector<bytes> both = {frame_of(), ipv6_frame_of()};
+    for (const auto &[ipv6, any, live] : {std::tuple{0u, 0u, 1u}, {1u, 0u, 1u}, {0u, 1u, 2u}, {1u, 1u, 2u}}) {
+        rig r(both);
+        r.p->ipv6 = ipv6;
+        r.p->any_ip = any;
+        ASSERT_EQ(r.parse(), live);
+        EXPECT_EQ(r.p->live[0], live == 1 && ipv6 ? 1 : 0);
+        EXPECT_EQ(ma_verify(r.p.get(), r.burst.data(), live), live);
+    }
+}
+
+TEST(match_action_ipv6, reads_no_byte_past_a_truncation) {
+    const bytes whole = ipv6_frame_of(17, 20);
+    for (size_t length = 0; length <= whole.size(); ++length) {
+        rig r = rig_of_ipv6({bytes(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(length))});
+        r.p->body_bytes = 12;
+        const uint32_t live = r.parse();
+        EXPECT_EQ(live, length >= 62 + 12 ? 1u : 0u) << length;
+        if (ma_verify(r.p.get(), r.burst.data(), live)) ma_deparse(r.p.get(), r.burst.data(), live);
+    }
+}
+
+// In frames and in requests' bodies, for every length, odd ones too: the checksum is one that DPDK takes.
+TEST(match_action_ipv6, writes_headers_with_their_checksum) {
+    ma_source source{};
+    source.key.field_count = 1;
+    source.key.fields[0] = {MA_L3, 16, 24};
+    source.key.bytes = 16;
+    source.steered = 1;
+    char words[256];
+    wt_generator generator;
+    ASSERT_EQ(wt_generator_open(&generator, WT_LPM, 16, 50, WT_PREFIXES_24, 1, 3, words, sizeof words), 0);
+    ASSERT_EQ(wt_keys_of_generator(&source.keys, &generator, 0.5, WT_UNIFORM, 1, words, sizeof words), 0);
+    for (size_t length = 66; length < 110; ++length) {
+        rig r = rig_of_ipv6({bytes(length, 0xa5)});
+        r.p->table_count = 1;
+        r.p->sources = &source;
+        r.p->body_bytes = 4;
+        ma_write_frames(r.p.get(), r.burst.data(), 1);
+        ASSERT_EQ(r.parse(), 1u);
+        const auto *ip = reinterpret_cast<const rte_ipv6_hdr *>(r.burst[0].data + 14);
+        EXPECT_EQ(rte_ipv6_udptcp_cksum_verify(ip, r.burst[0].data + 54), 0) << length;
+        EXPECT_EQ(rte_be_to_cpu_16(ip->payload_len), length - 54);
+
+        bytes body(52, 0xa5);
+        r.p->inner = 1;
+        r.p->body_bytes = 52;
+        wt_segment segment{.data = body.data(), .length = 52};
+        const wt_message request{.segments = &segment, .segment_count = 1};
+        ma_write_requests(r.p.get(), &request, 1);
+        ip = reinterpret_cast<const rte_ipv6_hdr *>(body.data());
+        EXPECT_EQ(rte_ipv6_udptcp_cksum_verify(ip, body.data() + 40), 0);
+    }
+    wt_keys_close(&source.keys);
+}
+
 TEST(pipeline_plan, refuses_unknown_values) {
     const auto refusal_of = [](const char *text) {
         try {
@@ -272,7 +383,7 @@ TEST(pipeline_plan, refuses_unknown_values) {
     EXPECT_NE(refusal_of("{"), "no refusal");
     EXPECT_NE(refusal_of("{}").find("missing"), std::string::npos) << refusal_of("{}");
     const char *none =
-        R"({"traffic": "none", "body_offset": 0, "body_bytes": 0, "inner": false, "change_cpu": null, "tables": []})";
+        R"({"traffic": "none", "body_offset": 0, "body_bytes": 0, "inner": false, "ipv6": false, "change_cpu": null, "tables": []})";
     EXPECT_NE(refusal_of(none), "no refusal");
 }
 

@@ -431,8 +431,8 @@ TEST(Plan, RefusesMalformedWordsAndAddresses) {
     for (const char *mac : {"", "02:00:00:00:00:0", "02:00:00:00:00:0G", "02:00:00:00:00:0A",
                             "02-00-00-00-00-01", "02:00:00:00:00:01:"})
         EXPECT_TRUE(contains(refusal_with("/endpoints/0/mac", mac), "MAC address")) << mac;
-    for (const char *ip : {"", "10.0.0", "10.0.0.256", "::1", "localhost"})
-        EXPECT_TRUE(contains(refusal_with("/endpoints/0/ip", ip), "IPv4 address")) << ip;
+    for (const char *ip : {"", "10.0.0", "10.0.0.256", "fd00::1::2", "fd00::12345", "localhost"})
+        EXPECT_TRUE(contains(refusal_with("/endpoints/0/ip", ip), "is not an IP address")) << ip;
     EXPECT_TRUE(contains(refusal_with("/record", std::string("/tmp/a\0b", 8)), "NUL"));
 }
 

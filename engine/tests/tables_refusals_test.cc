@@ -129,6 +129,30 @@ TEST(tables_refusals, more_masks_than_tss_takes) {
     EXPECT_TRUE(opened(plan, rules));
 }
 
+// IPv6: what rte_lpm6 can hold, the default route, which it has not, and fib, which looks IPv4 up.
+TEST(tables_refusals, of_ipv6) {
+    wt_table_plan plan = plan_of(WT_LPM_LIST);
+    plan.key_bytes = 16;
+    own_rule whole, all;
+    whole.key.assign(16, 0xff);
+    whole.length = 128;
+    whole.value = wt_table_most_value(WT_LPM_LIST, 16);
+    all.key.assign(16, 0);
+    all.value = 7;
+    const table_ptr table = opened(plan, {whole, all});
+    wt_table_reader reader;
+    ASSERT_EQ(wt_table_reader_open(table.get(), &reader), 0);
+    EXPECT_EQ(looked_up(reader, {whole.key, std::vector<uint8_t>(16, 1)}),
+              (std::vector<uint32_t>{(1u << 21) - 1, 7}));
+    wt_table_reader_close(table.get(), &reader);
+    ++whole.value;
+    EXPECT_TRUE(says(refused(plan, {whole}), "can hold"));
+    all.length = 129;
+    EXPECT_TRUE(says(refused(plan, {all}), "there are 0 to 128"));
+    plan.method = WT_FIB;
+    EXPECT_TRUE(says(refused(plan, {}), "method fib takes addresses of 4"));
+}
+
 TEST(tables_refusals, the_largest_values_are_stored) {
     for (const uint32_t method : all_methods)
         for (const uint32_t entries : {WT_INLINE, WT_POINTED}) {
@@ -136,7 +160,7 @@ TEST(tables_refusals, the_largest_values_are_stored) {
             plan.entries = entries;
             own_rule rule = plan.kind == WT_LPM ? prefix(1u << 31, 32, 0) : flow(9, 0);
             if (plan.kind == WT_TERNARY) rule.mask.assign(16, 0xff), rule.priority = (1u << 29) - 1;
-            for (const uint32_t value : {0u, wt_table_most_value(method)}) {
+            for (const uint32_t value : {0u, wt_table_most_value(method, plan.key_bytes)}) {
                 rule.value = value;
                 const table_ptr table = opened(plan, {rule});
                 wt_table_reader reader;

@@ -65,7 +65,23 @@ TEST_F(rules_file, prefixes) {
     for (const char *wrong : {"10.0.0.0/33,1", "10.0.0/8,1", "10.0.0.0.0/8,1", "10.0.0.256/32,1",
                               "10.0.0.0,1", "/8,1", "10.0.0.0/,1", "10..0.0/8,1", "10.0.0.0/-1,1"})
         EXPECT_EQ(read(wrong, WT_LPM).substr(0, 4), ":1: ") << wrong;
-    EXPECT_EQ(read("", WT_LPM, 8), "prefixes have 4 bytes, not 8");
+    EXPECT_EQ(read("", WT_LPM, 8), "prefixes have 4 or 16 bytes, not 8");
+}
+
+TEST_F(rules_file, prefixes_of_ipv6) {
+    ASSERT_EQ(read("2001:db8::/32,1\n::/0,2\n::ffff:10.0.0.1/128,3\n", WT_LPM, 16), "");
+    EXPECT_EQ(rules.count, 3u);
+    EXPECT_EQ(rules.lengths[0], 32);
+    EXPECT_EQ(rules.lengths[2], 128);
+    EXPECT_EQ(std::memcmp(rules.keys, "\x20\x01\x0d\xb8\0", 5), 0);
+    EXPECT_EQ(std::memcmp(rules.keys + 42, "\xff\xff\x0a\0\0\x01", 6), 0);
+    EXPECT_EQ(read("2001:db8::1/32,1", WT_LPM, 16),
+              ":1: 2001:db8::1/32 has bits behind its prefix: write them as 0");
+    EXPECT_EQ(read("2001:db8::/28,1", WT_LPM, 16),
+              ":1: 2001:db8::/28 has bits behind its prefix: write them as 0");
+    for (const char *wrong : {"::/129,1", "10.0.0.0/8,1", "fd00::1::/64,1", "fd00::,1", "/8,1", "fd00::/,1",
+                              "fd00::/-1,1", "fd00::/ffff::,1"})
+        EXPECT_EQ(read(wrong, WT_LPM, 16).substr(0, 4), ":1: ") << wrong;
 }
 
 TEST_F(rules_file, ternary) {
@@ -195,6 +211,8 @@ INSTANTIATE_TEST_SUITE_P(all, generated,
                                          made{WT_EXACT, 20, 1, 0, 0}, made{WT_EXACT, 64, 100, 0, 0},
                                          made{WT_LPM, 4, 3000, WT_PREFIXES_24, 0},
                                          made{WT_LPM, 4, 20001, WT_PREFIXES_MIXED, 0},
+                                         made{WT_LPM, 16, 3000, WT_PREFIXES_24, 0},
+                                         made{WT_LPM, 16, 20001, WT_PREFIXES_MIXED, 0},
                                          made{WT_TERNARY, 16, 5001, 0, 64}, made{WT_TERNARY, 16, 3000, 0, 1},
                                          made{WT_TERNARY, 4, 1000, 0, 2}, made{WT_TERNARY, 8, 3000, 0, 8},
                                          made{WT_TERNARY, 48, 3000, 0, 200}));

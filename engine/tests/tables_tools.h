@@ -71,12 +71,12 @@ inline own_rule any_rule(uint32_t kind, uint32_t bytes, uint32_t shortest, uint3
                          uint64_t *random) {
     own_rule rule;
     rule.key = any_key(bytes, random);
-    rule.value = static_cast<uint32_t>(random_below(random, 1u << 24));
+    rule.value = static_cast<uint32_t>(random_below(random, 1u << 21));
     if (kind == WT_LPM) {
         // a short prefix is written over much of the 64 MiB of DIR-24-8: one in ten
         const uint32_t from = random_below(random, 10) ? 12 : shortest;
-        rule.length = from + static_cast<uint32_t>(random_below(random, 33 - from));
-        for (uint32_t bit = rule.length; bit < 32; ++bit)
+        rule.length = from + static_cast<uint32_t>(random_below(random, 8 * bytes + 1 - from));
+        for (uint32_t bit = rule.length; bit < 8 * bytes; ++bit)
             rule.key[bit / 8] = static_cast<uint8_t>(rule.key[bit / 8] & ~(0x80 >> bit % 8));
     }
     if (kind == WT_TERNARY) {
@@ -94,7 +94,8 @@ inline std::vector<own_rule> any_rules(const wt_table_plan &plan, uint32_t count
     std::vector<own_rule> rules;
     std::set<std::tuple<std::vector<uint8_t>, std::vector<uint8_t>, uint32_t>> seen;
     for (uint32_t i = 0; i < count; ++i) {
-        own_rule rule = any_rule(plan.kind, plan.key_bytes, plan.method == WT_LPM_LIST, i + 1, random);
+        own_rule rule = any_rule(plan.kind, plan.key_bytes, plan.method == WT_LPM_LIST && plan.key_bytes == 4,
+                                 i + 1, random);
         if (seen.insert(rule.place()).second) rules.push_back(std::move(rule));
     }
     for (size_t i = rules.size(); i > 1; --i) std::swap(rules[i - 1], rules[random_below(random, i)]);

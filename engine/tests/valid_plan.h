@@ -87,8 +87,8 @@ inline nlohmann::json valid_pipeline() {
                     {"changes_per_s", 0},
                     {"expected", 8}});
     metered["meter"] = {{"committed_bytes_per_s", 10}, {"peak_bytes_per_s", 20}, {"burst_bytes", 300}};
-    return {{"traffic", "requests"}, {"body_offset", 16}, {"body_bytes", 40},
-            {"inner", true},         {"change_cpu", 3},   {"tables", {table, metered}}};
+    return {{"traffic", "requests"}, {"body_offset", 16}, {"body_bytes", 40},          {"inner", true},
+            {"ipv6", false},         {"change_cpu", 3},   {"tables", {table, metered}}};
 }
 
 // The plan as it is, and with a delay, other batches and another in-flight budget.

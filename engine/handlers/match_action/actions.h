@@ -26,8 +26,10 @@ struct ma_actions {
     uint64_t colours[RTE_COLORS];
 };
 
-/* IPv4 offsets */
-enum { MA_IP_TTL = 8, MA_IP_CHECKSUM = 10 };
+/* Offsets of IPv4, and of IPv6 */
+enum { MA_IP_TTL = 8, MA_IP_CHECKSUM = 10, MA_IPV6_HOP_LIMIT = 7 };
+
+static inline int ma_is_ipv6(const uint8_t *ip) { return ip[0] >> 4 == 6; }
 
 /* Where the action will look for a rule's data; NULL where it needs none. */
 static inline const void *ma_action_data(const struct ma_actions *a, uint64_t rule) {
@@ -43,8 +45,9 @@ static inline const void *ma_action_data(const struct ma_actions *a, uint64_t ru
  * MAC is written where the destination's is: the deparser turns the two round. */
 static inline int ma_rewrite(const struct ma_actions *a, uint64_t rule, uint8_t *ethernet, uint8_t *ip) {
     const uint32_t last = __builtin_bswap32(a->data[rule]);
-    if (ip[MA_IP_TTL] <= 1) return 0;
-    ip[MA_IP_TTL]--;
+    uint8_t *hops = ip + (__builtin_expect(ma_is_ipv6(ip), 0) ? MA_IPV6_HOP_LIMIT : MA_IP_TTL);
+    if (*hops <= 1) return 0;
+    --*hops;
     ethernet[0] = 0x02; /* a locally administered station */
     ethernet[1] = 0;
     memcpy(ethernet + 2, &last, sizeof last);

@@ -16,7 +16,9 @@ constexpr uint32_t in_library(table_method m) { return from(WT_HASH, m); }
 constexpr uint32_t in_library(table_lookup l) { return from(WT_BULK, l); }
 constexpr uint32_t in_library(table_access a) { return from(WT_POINTER, a); }
 constexpr uint32_t in_library(table_entry e) { return from(WT_INLINE, e); }
-constexpr uint32_t in_library(table_prefixes p) { return from(WT_PREFIXES_24, p); }
+constexpr uint32_t in_library(table_prefixes p) {
+    return p == table_prefixes::mixed ? WT_PREFIXES_MIXED : WT_PREFIXES_24;
+}
 constexpr uint32_t in_library(popularity p) { return from(WT_UNIFORM, p); }
 constexpr uint32_t in_library(table_action a) { return from(MA_FORWARD, a); }
 
@@ -25,9 +27,7 @@ static_assert(in_library(table_method::fib) == WT_FIB && in_library(table_method
               in_library(table_method::acl) == WT_ACL && in_library(table_method::linear) == WT_LINEAR &&
               in_library(table_method::tss) == WT_TSS);
 static_assert(in_library(table_lookup::single) == WT_SINGLE && in_library(table_access::rcu) == WT_RCU &&
-              in_library(table_entry::pointed) == WT_POINTED &&
-              in_library(table_prefixes::mixed) == WT_PREFIXES_MIXED &&
-              in_library(popularity::zipf) == WT_ZIPF);
+              in_library(table_entry::pointed) == WT_POINTED && in_library(popularity::zipf) == WT_ZIPF);
 static_assert(in_library(table_action::rewrite) == MA_REWRITE &&
               in_library(table_action::count) == MA_COUNT && in_library(table_action::meter) == MA_METER &&
               in_library(table_action::drop) == MA_DROP);

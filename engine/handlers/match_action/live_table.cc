@@ -17,6 +17,7 @@ namespace {
 
 constexpr uint64_t most_spare = 1024, most_batch = 64;
 constexpr size_t words_bytes = 512;
+constexpr uint32_t ipv4_address_bytes = 4;
 
 // Rule i stands in the table as 2i or 2i + 1: a change swaps the two, and either is right for its key.
 uint32_t value_of(uint64_t rule, uint8_t version) { return static_cast<uint32_t>(rule << 1 | version); }
@@ -57,6 +58,9 @@ uint64_t table_need(const table_plan &plan) {
     // quarter more
     if (plan.prefixes == table_prefixes::mixed)
         wanted.deep_blocks = static_cast<uint32_t>(wanted.capacity / 64 * 5 / 4);
+    // IPv6: from experience one block a rule, as in a list of sites; generated ones share more
+    if (plan.kind == table_kind::lpm && wanted.key_bytes != ipv4_address_bytes)
+        wanted.deep_blocks = static_cast<uint32_t>(wanted.capacity * 5 / 4);
     return wt_table_need(&wanted);
 }
 
@@ -79,12 +83,11 @@ live_table::live_table(const table_plan &plan, std::optional<int> change_cpu, in
     load_rules(plan_, list_, generator_);
     data_.assign(list_.values, list_.values + list_.count);
     rules_ = list_.count;
-    if (list_.count > wt_table_most_value(in_library(plan_.method)) / 2)
-        refuse(plan_, "more rules than values that its method can hold");
+    const uint32_t most = wt_table_most_value(in_library(plan_.method), plan_.key.bytes) / 2;
+    if (list_.count > most) refuse(plan_, "more rules than values that its method can hold");
     for (uint64_t i = 0; i < list_.count; i++) list_.values[i] = value_of(i, 0);
     if (plan_.changes_per_s > 0 && generator_.kind != 0)
-        spare_ = std::min({most_spare, generator_.most - generator_.count,
-                           wt_table_most_value(in_library(plan_.method)) / 2 - list_.count});
+        spare_ = std::min({most_spare, generator_.most - generator_.count, most - list_.count});
     for (uint64_t i = 0; i < spare_; i++) data_.push_back(static_cast<uint32_t>(rules_ + i));
 
     char words[words_bytes] = "";

@@ -20,11 +20,13 @@ extern "C" {
 
 enum {
     MA_TABLES_MOST = PLAN_MAX_TABLES,
-    MA_FIELDS_MOST = PLAN_MAX_KEY_FIELDS,          /* of a key */
-    MA_BURST_MOST = PLAN_MAX_BATCH,                /* packets of a call */
-    MA_HEADERS = 42,                               /* Ethernet, IPv4 without options, UDP */
-    MA_INNER_HEADERS = PLAN_INNER_HEADERS_BYTES,   /* IPv4 without options, UDP: in a request's body */
-    MA_MESSAGE_HEADER = PLAN_MESSAGE_HEADER_BYTES, /* of a request, before its body */
+    MA_FIELDS_MOST = PLAN_MAX_KEY_FIELDS,        /* of a key */
+    MA_BURST_MOST = PLAN_MAX_BATCH,              /* packets of a call */
+    MA_HEADERS = 42,                             /* Ethernet, IPv4 without options, UDP */
+    MA_HEADERS_IPV6 = 62,                        /* Ethernet, IPv6 without extensions, UDP */
+    MA_INNER_HEADERS = PLAN_INNER_HEADERS_BYTES, /* IPv4 without options, UDP: in a request's body */
+    MA_INNER_HEADERS_IPV6 = PLAN_INNER_IPV6_HEADERS_BYTES, /* IPv6 without extensions, UDP */
+    MA_MESSAGE_HEADER = PLAN_MESSAGE_HEADER_BYTES,         /* of a request, before its body */
 };
 
 /* What a packet carries for each table beside the key: which rule the key hits. */
@@ -85,10 +87,12 @@ struct ma_pipeline {
     /* a table meters and needs the ticks for which the run was parked; else NULL */
     const uint64_t *held_ticks;
     uint32_t checks;       /* 1: some table's packets say what they hit */
-    uint32_t inner;        /* 1: fields are of the IPv4 and UDP header in the body */
+    uint32_t inner;        /* 1: fields are of the IP and UDP header in the body */
+    uint32_t ipv6;         /* 1: fields, and headers that are made, are of IPv6 */
+    uint32_t any_ip;       /* 1: no field is of the frame's own headers */
     uint32_t makes_frames; /* 1: the wire brings empty frames */
     uint64_t random;
-    uint64_t not_ipv4, bad_checksum;
+    uint64_t passed_on, bad_checksum;
     struct ma_table tables[MA_TABLES_MOST];
     struct ma_source *sources; /* of table_count; NULL where no keys are drawn here */
 

@@ -191,6 +191,12 @@ void read_table(const ma_table &t, const live_table &live, const table_plan &pla
         if (plan.action == table_action::meter) *to++ = colour;
 }
 
+bool reads_headers(const pipeline_plan &plan) {
+    const auto of_headers = [](const key_field_plan &f) { return f.place != key_place::body; };
+    return std::ranges::any_of(
+        plan.tables, [&](const table_plan &t) { return std::ranges::any_of(t.key.fields, of_headers); });
+}
+
 std::unique_ptr<pipeline> open_pipeline(const wt_open &open) {
     if (wt_pipeline(open) == nullptr)
         throw refusal("there is no table", "[[workload.table]] in the scenario");
@@ -198,6 +204,8 @@ std::unique_ptr<pipeline> open_pipeline(const wt_open &open) {
     p->body_offset = p->plan.body_offset;
     p->body_bytes = p->plan.body_bytes;
     p->inner = p->plan.inner;
+    p->ipv6 = p->plan.ipv6;
+    p->any_ip = p->inner || !reads_headers(p->plan);
     p->random = open.seed;
     p->table_count = static_cast<uint32_t>(p->plan.tables.size());
     const bool server = open.role == WT_SERVER;
@@ -245,7 +253,7 @@ const wt_counter *ma_counters(void *state) {
 
 void ma_read_counters(void *state, uint64_t *values) {
     const wt::pipeline &p = wt::of(state);
-    *values++ = p.not_ipv4;
+    *values++ = p.passed_on;
     *values++ = p.bad_checksum;
     for (uint32_t t = 0; t < p.table_count; t++)
         wt::read_table(p.tables[t], *p.live[t], p.plan.tables[t], p.owned[t], values);

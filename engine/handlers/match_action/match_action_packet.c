@@ -5,6 +5,7 @@
 #include "handlers/match_action/match_action.h"
 
 enum { TYPE = 12, IP = 14, IP_FRAGMENT = 6, IP_ADDRESSES = 12 };
+enum { IPV6_HEADER = 40, IPV6_NEXT = 6, IPV6_ADDRESSES = 8, TCP = 6, UDP = 17 };
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 
@@ -28,12 +29,32 @@ static inline uint32_t ipv4_bytes(const uint8_t *ip, uint32_t left) {
     return header >= 20 && header + 8 <= left && fragment == 0 ? header : 0;
 }
 
+static inline uint32_t ipv6_bytes(const uint8_t *ip, uint32_t left) {
+    return left >= IPV6_HEADER + 8 && ma_is_ipv6(ip) ? IPV6_HEADER : 0;
+}
+
+/* Of others' packets those of TCP and UDP without extension headers: neighbour discovery is ICMP, and passed
+ * on to the engine's own parser, as ARP is. In our own frames the next header may be a part of a key. */
+static inline int is_for_pipeline(const struct ma_pipeline *p, const uint8_t *ip) {
+    return ip[IPV6_NEXT] == UDP || ip[IPV6_NEXT] == TCP || p->makes_frames;
+}
+
+/* The frame's IP header, where it is of a version that this pipeline has to do with; returns its bytes. */
+static inline uint32_t outer_bytes(const struct ma_pipeline *p, const uint8_t *frame, uint32_t bytes) {
+    const uint16_t type = load16(frame + TYPE);
+    if (LIKELY(type == __builtin_bswap16(0x0800)))
+        return p->ipv6 && !p->any_ip ? 0 : ipv4_bytes(frame + IP, bytes - IP);
+    if (type != __builtin_bswap16(0x86dd) || !(p->ipv6 || p->any_ip)) return 0;
+    const uint32_t header = ipv6_bytes(frame + IP, bytes - IP);
+    return header && is_for_pipeline(p, frame + IP) ? header : 0;
+}
+
 /* Headers and body of one frame; 0 where the pipeline has nothing to do with it. */
 static inline int parse_one(const struct ma_pipeline *p, const struct wt_packet *packet,
                             struct ma_packet *to) {
     uint8_t *frame = packet->data;
-    if (packet->length < MA_HEADERS || load16(frame + TYPE) != __builtin_bswap16(0x0800)) return 0;
-    const uint32_t header = ipv4_bytes(frame + IP, packet->length - IP);
+    if (packet->length < MA_HEADERS) return 0;
+    const uint32_t header = outer_bytes(p, frame, packet->length);
     const uint32_t body = IP + header + 8 + p->body_offset;
     if (header == 0 || body + p->body_bytes > packet->length) return 0;
     to->at[MA_L3] = frame + IP;
@@ -41,10 +62,11 @@ static inline int parse_one(const struct ma_pipeline *p, const struct wt_packet 
     to->at[MA_BODY] = frame + body;
     if (!p->inner) return 1;
     /* the key's fields are those of the datagram inside, and what follows it is the body */
-    if (ipv4_bytes(frame + body, packet->length - body) != 20) return 0;
+    const uint32_t left = packet->length - body, inner = p->ipv6 ? IPV6_HEADER : 20;
+    if ((p->ipv6 ? ipv6_bytes(frame + body, left) : ipv4_bytes(frame + body, left)) != inner) return 0;
     to->at[MA_L3] = frame + body;
-    to->at[MA_L4] = frame + body + 20;
-    to->at[MA_BODY] = frame + body + MA_INNER_HEADERS;
+    to->at[MA_L4] = frame + body + inner;
+    to->at[MA_BODY] = frame + body + inner + 8;
     return 1;
 }
 
@@ -56,7 +78,7 @@ uint32_t ma_parse(struct ma_pipeline *p, struct wt_packet *burst, uint32_t count
         p->rewritten[i] = 0;
         live += (uint32_t)parse_one(p, &burst[i], &p->packets[i]);
     }
-    p->not_ipv4 += count - live;
+    p->passed_on += count - live;
     return live;
 }
 
@@ -72,12 +94,17 @@ static inline uint16_t header_sum(const uint8_t *ip, uint32_t bytes) {
 
 static inline uint32_t header_bytes(const uint8_t *frame) { return (frame[IP] & 0xfu) * 4; }
 
+/* IPv6 has no checksum of its header. */
+static inline int header_holds(const uint8_t *frame) {
+    return ma_is_ipv6(frame + IP) || header_sum(frame + IP, header_bytes(frame)) == 0xffff;
+}
+
 uint32_t ma_verify(struct ma_pipeline *p, struct wt_packet *burst, uint32_t live) {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < live; ++i) {
         const uint16_t at = p->live[i];
         const uint8_t *frame = burst[at].data;
-        if (LIKELY(header_sum(frame + IP, header_bytes(frame)) == 0xffff))
+        if (LIKELY(header_holds(frame)))
             p->live[kept++] = at;
         else
             burst[at].verdict = WT_DROP;
@@ -189,10 +216,18 @@ static inline void swap_behind_options(uint8_t *frame, uint32_t header) {
     swap_bytes(frame + IP + header, frame + IP + header + 2, 2);
 }
 
+static inline void swap_ipv6(uint8_t *frame) {
+    uint8_t *const source = frame + IP + IPV6_ADDRESSES, *const destination = source + 16, kept[16];
+    memcpy(kept, source, sizeof kept);
+    memcpy(source, destination, sizeof kept);
+    memcpy(destination, kept, sizeof kept);
+    swap_bytes(frame + IP + IPV6_HEADER, frame + IP + IPV6_HEADER + 2, 2);
+}
+
 void ma_compute(struct ma_pipeline *p, struct wt_packet *burst, uint32_t live) {
     for (uint32_t i = 0; i < live; ++i) {
         uint8_t *frame = burst[p->live[i]].data;
-        if (p->rewritten[p->live[i]]) compute_one(frame + IP, header_bytes(frame));
+        if (p->rewritten[p->live[i]] && !ma_is_ipv6(frame + IP)) compute_one(frame + IP, header_bytes(frame));
     }
 }
 
@@ -200,11 +235,12 @@ void ma_compute(struct ma_pipeline *p, struct wt_packet *burst, uint32_t live) {
 WT_SWAPS void ma_deparse(struct ma_pipeline *p, struct wt_packet *burst, uint32_t live) {
     for (uint32_t i = 0; i < live; ++i) {
         struct wt_packet *packet = &burst[p->live[i]];
-        const uint32_t header = header_bytes(packet->data);
-        if (LIKELY(header == 20))
+        if (LIKELY(packet->data[IP] == 0x45))
             swap_flow(packet->data + IP + IP_ADDRESSES);
+        else if (ma_is_ipv6(packet->data + IP))
+            swap_ipv6(packet->data);
         else
-            swap_behind_options(packet->data, header);
+            swap_behind_options(packet->data, header_bytes(packet->data));
         swap_macs(packet->data);
         packet->verdict = WT_FORWARD;
     }

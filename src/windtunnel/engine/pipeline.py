@@ -38,7 +38,7 @@ class KeyField(Part):
     """Bytes of a packet that are a part of a key; one store moves them."""
 
     place: Annotated[Literal["l3", "l4", "body"], cpp("key_place")]
-    offset: Offset = Field(description="from the IPv4 header, the UDP header or the body")
+    offset: Offset = Field(description="from the IP header, the UDP header or the body")
     bytes: Literal[1, 2, 4, 8, 16]
 
 
@@ -97,7 +97,8 @@ class Pipeline(Part):
     )
     body_offset: Offset = Field(description="of the body from the UDP payload")
     body_bytes: Offset = Field(description="that a packet must have there")
-    inner: bool = Field(description="the body begins with IPv4 and UDP headers, and fields are those of these")
+    inner: bool = Field(description="the body begins with IP and UDP headers, and fields are those of these")
+    ipv6: bool = Field(False, description="fields, and headers that are made, are of IPv6, else of IPv4")
     change_cpu: Cpu | None = Field(
         description="where entries are changed from; null: wherever the kernel puts the thread"
     )

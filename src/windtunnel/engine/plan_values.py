@@ -42,6 +42,8 @@ MAX_KEY_FIELDS = 8
 MAX_KEY_BYTES = 64
 INNER_HEADERS_BYTES = 28
 """IPv4 and UDP in a request's body."""
+INNER_IPV6_HEADERS_BYTES = 48
+"""IPv6 and UDP there."""
 
 CONSTANTS: JsonDict = {
     name: value
@@ -200,7 +202,7 @@ Cpu = Annotated[int, Field(ge=0, le=4095), cpp("int")]
 Where = Literal["ingress", "egress"]
 TableKind = Literal["exact", "lpm", "ternary"]
 Method = Literal["hash", "fib", "lpm", "acl", "linear", "tss"]
-Prefixes = Literal["24", "mixed"]
+Prefixes = Literal["24", "48", "mixed"]
 Lookup = Literal["bulk", "single"]
 Access = Literal["pointer", "rcu"]
 Entry = Literal["inline", "pointed"]

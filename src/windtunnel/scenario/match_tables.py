@@ -6,13 +6,18 @@ from pathlib import Path as File
 from typing import Literal
 
 from windtunnel.engine import pipeline as plans
-from windtunnel.engine.plan_values import INNER_HEADERS_BYTES, MESSAGE_HEADER_BYTES, Method
+from windtunnel.engine.plan_values import (
+    INNER_HEADERS_BYTES,
+    INNER_IPV6_HEADERS_BYTES,
+    MESSAGE_HEADER_BYTES,
+    Method,
+)
 from windtunnel.errors import UserError
 from windtunnel.scenario import wires
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.rule_files import CLASSBENCH_KEY, RuleFile, is_classbench, kept, read_rules
-from windtunnel.scenario.table_keys import FIELDS, SEGMENTS, MatchTable
+from windtunnel.scenario.table_keys import FIELDS, SEGMENTS, MatchTable, versions_of
 from windtunnel.scenario.topology import smallest_request_bytes
 
 HANDLER = "match_action"
@@ -23,7 +28,8 @@ METHODS: dict[str, tuple[Method, ...]] = {
 }
 """Kind -> methods, its default first."""
 DEFAULT_ENTRIES = 1000
-FRAME_HEADERS_BYTES = 42
+FRAME_HEADERS_BYTES, FRAME_IPV6_HEADERS_BYTES = 42, 62
+IPV6_ADDRESS_BYTES = 16
 EXPECTED_BYTES = 4
 TERNARY_KEY_MOST = 48
 
@@ -102,7 +108,8 @@ def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: 
     sources = [_rules(scenario, table, (*here, place)) for place, table in enumerate(workload.table)]
     keys = [_key_of(scenario, table) for table in workload.table]
     inner = traffic == "requests" and any(isinstance(key, list) for key in keys)
-    body = INNER_HEADERS_BYTES if inner else 0
+    ipv6 = _is_ipv6(keys, here)
+    body = (INNER_IPV6_HEADERS_BYTES if ipv6 else INNER_HEADERS_BYTES) if inner else 0
     offsets: list[int] = []
     steered: list[bool] = []
     taken: set[str] = set()
@@ -121,6 +128,7 @@ def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: 
         body_offset=MESSAGE_HEADER_BYTES if traffic == "requests" else 0,
         body_bytes=body + room + said,
         inner=inner,
+        ipv6=ipv6,
         change_cpu=change_cpu,
         tables=[
             _table(
@@ -187,10 +195,49 @@ def _bytes_of(key: str | list[str]) -> int:
     return -(-sum(FIELDS[field][2] for field in key) // 4) * 4
 
 
+def _is_ipv6(keys: list[str | list[str]], here: Path) -> bool:
+    """Whether fields are those of IPv6. Raises Refusal where tables want both versions: a packet has one."""
+    versions: set[str] = set()
+    for place, key in enumerate(keys):
+        versions |= versions_of(key) if isinstance(key, list) else set()
+        if len(versions) > 1:
+            raise Refusal(
+                (*here, place, "key"),
+                "the tables have fields of IPv4 and of IPv6: a packet has one of them",
+                "fields of one version, or a workload for each",
+            )
+    return "ipv6" in versions
+
+
+def _check_prefixes(table: MatchTable, key: str | list[str], size: int, here: Path) -> None:
+    """Raises Refusal for an LPM table that is none: of IPv6, its method and its prefixes are others."""
+    if isinstance(key, list) and len(key) > 1 or size not in (4, IPV6_ADDRESS_BYTES):
+        raise Refusal(
+            (*here, "key"), "the key of an lpm table is one IP address", 'key = "1x4", ["ipv4.dst"] or ["ipv6.dst"]'
+        )
+    if isinstance(key, str) and key in SEGMENTS and SEGMENTS[key] != IPV6_ADDRESS_BYTES:
+        raise Refusal((*here, "key"), f'"{key}": an IPv6 address is moved whole', 'key = "1x16"')
+    ipv6 = size == IPV6_ADDRESS_BYTES
+    if ipv6 and table.method == "fib":
+        raise Refusal((*here, "method"), "fib looks up IPv4 addresses only", 'method = "lpm"')
+    if table.prefixes == ("24" if ipv6 else "48"):
+        raise Refusal(
+            (*here, "prefixes"),
+            f'"{table.prefixes}" is a length for {"IPv4" if ipv6 else "IPv6"}, and the key is an {"IPv6" if ipv6 else "IPv4"} address',
+            f'"{"48" if ipv6 else "24"}" or "mixed"',
+        )
+
+
+def _method(table: MatchTable, key: plans.Key) -> Method:
+    if table.method is None and table.kind == "lpm" and key.bytes == IPV6_ADDRESS_BYTES:
+        return "lpm"
+    return table.method or METHODS[table.kind][0]
+
+
 def _key(key: str | list[str], offset: int, table: MatchTable, here: Path) -> plans.Key:
     size = _bytes_of(key)
-    if table.kind == "lpm" and (size != 4 or isinstance(key, list) and len(key) > 1):
-        raise Refusal((*here, "key"), "the key of an lpm table is one IPv4 address", 'key = "1x4" or ["ipv4.dst"]')
+    if table.kind == "lpm":
+        _check_prefixes(table, key, size, here)
     if table.rules is not None and table.kind == "ternary" and size > TERNARY_KEY_MOST:
         raise Refusal((*here, "key"), f"{size} bytes, a ternary key has {TERNARY_KEY_MOST} at most", "fewer fields")
     if isinstance(key, list):
@@ -198,7 +245,7 @@ def _key(key: str | list[str], offset: int, table: MatchTable, here: Path) -> pl
             raise Refusal(
                 (*here, "key"),
                 f"the fields have {own} bytes; generated rules need a multiple of 4",
-                "fields of 4, 8, 12 or 16 bytes in total, or rules from a file",
+                "fields of 4, 8, 12 bytes and so on in total, or rules from a file",
             )
         fields = [
             plans.KeyField(place=FIELDS[field][0], offset=FIELDS[field][1], bytes=FIELDS[field][2]) for field in key
@@ -231,7 +278,8 @@ def _check_room(scenario: Scenario, index: int, planned: plans.Pipeline) -> None
     """Frames or requests must hold keys and what is said of them."""
     frame = wires.frame_option(scenario)
     if planned.traffic == "frames" and frame:
-        need, have = FRAME_HEADERS_BYTES + planned.body_bytes, wires.value(scenario, frame.name)
+        headers = FRAME_IPV6_HEADERS_BYTES if planned.ipv6 else FRAME_HEADERS_BYTES
+        need, have = headers + planned.body_bytes, wires.value(scenario, frame.name)
         path: Path = ("wire", frame.name)
     elif planned.traffic == "requests":
         need, have = planned.body_offset + planned.body_bytes, smallest_request_bytes(scenario, index)
@@ -264,11 +312,11 @@ def _table(
         name=name,
         where=table.where,
         kind=table.kind,
-        method=table.method or METHODS[table.kind][0],
+        method=_method(table, key),
         key=key,
         rules=0 if source else table.entries or DEFAULT_ENTRIES,
         file=file,
-        prefixes=table.prefixes,
+        prefixes=table.prefixes or ("48" if table.kind == "lpm" and key.bytes == IPV6_ADDRESS_BYTES else "24"),
         masks=table.masks,
         load=table.load,
         lookup=table.lookup,

@@ -1,7 +1,7 @@
 """Rules from files: CSV of prefixes or of keys, ClassBench filter sets; checked, expanded, and written as the engine reads them.
 
 CSV, a rule a line, `#` begins a comment; what stands behind the comma is the action's data, a number (without: the rule's own)
-  lpm      10.0.0.0/8,7   or 10.0.0.0/255.0.0.0,7
+  lpm      10.0.0.0/8,7   or 10.0.0.0/255.0.0.0,7; 2001:db8::/32,7 where the key is an IPv6 address
   exact    0a000001c0a80001...,7                       the key in hexadecimal
   ternary  0a00.../ff00...,7                           key/mask; the first line has the highest priority
 ClassBench (D. Taylor, J. Turner, INFOCOM 2005): a filter a line, the first has the highest priority
@@ -26,6 +26,7 @@ from windtunnel.errors import UserError
 from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 1 << 30
+IPV6_BYTES = 16
 MOST_DATA = (1 << 31) - 2
 """What every method can hold; 2^31 - 1 is a miss of rte_fib."""
 FORMS = {
@@ -171,7 +172,10 @@ def _prefix(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
     address, slash, length = text.partition("/")
     if not slash:
         raise ValueError(f"{text!r} has no prefix length")
-    key, mask = _address(address), _length(length)
+    if key_bytes == IPV6_BYTES:
+        key, mask = _address6(address), _length6(length)
+    else:
+        key, mask = _address(address), _length(length)
     yield _Rule(_inside(key, mask, text), mask, data, number)
 
 
@@ -180,6 +184,21 @@ def _address(text: str) -> bytes:
         return ipaddress.IPv4Address(text).packed
     except ValueError:
         raise ValueError(f"{text!r} is not an IPv4 address") from None
+
+
+def _address6(text: str) -> bytes:
+    try:
+        if "%" in text:  # a zone is a host's own name for a link
+            raise ValueError
+        return ipaddress.IPv6Address(text).packed
+    except ValueError:
+        raise ValueError(f"{text!r} is not an IPv6 address") from None
+
+
+def _length6(text: str) -> bytes:
+    if not re.fullmatch(r"[0-9]{1,3}", text, re.ASCII) or int(text) > 8 * IPV6_BYTES:
+        raise ValueError(f"{text!r} is not a prefix length from 0 to {8 * IPV6_BYTES}")
+    return _mask(int(text), IPV6_BYTES)
 
 
 def _length(text: str) -> bytes:
@@ -195,8 +214,9 @@ def _length(text: str) -> bytes:
     return mask.to_bytes(4, "big")
 
 
-def _mask(bits: int) -> bytes:
-    return (0xFFFFFFFF << (32 - bits) & 0xFFFFFFFF).to_bytes(4, "big")
+def _mask(bits: int, size: int = 4) -> bytes:
+    whole = (1 << 8 * size) - 1
+    return (whole << (8 * size - bits) & whole).to_bytes(size, "big")
 
 
 def _inside(key: bytes, mask: bytes, text: str) -> bytes:
@@ -260,5 +280,5 @@ def _written(rule: _Rule, kind: str) -> str:
     """As engine/tables/rules.h has it, with the line in the user's file."""
     if kind == "lpm":
         length = int.from_bytes(rule.mask, "big").bit_count()
-        return f"{ipaddress.IPv4Address(rule.key)}/{length},{rule.data},{rule.line}\n"
+        return f"{ipaddress.ip_address(rule.key)}/{length},{rule.data},{rule.line}\n"
     return f"{rule.key.hex()}{'/' + rule.mask.hex() if kind == 'ternary' else ''},{rule.data},{rule.line}\n"

@@ -1,5 +1,6 @@
 """The keys of `[[workload.table]]`: one match-action table of the packet handler `match_action` (docs/reference/tables.md)."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainValidator, WithJsonSchema
@@ -24,11 +25,15 @@ from windtunnel.scenario.quantities import BitRate, Quantity, Size, within
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Text, Wanted
 
-FIELDS: dict[str, tuple[Literal["l3", "l4"], int, Literal[1, 2, 4]]] = {
+FIELDS: dict[str, tuple[Literal["l3", "l4"], int, Literal[1, 2, 4, 16]]] = {
     "ipv4.src": ("l3", 12, 4),
     "ipv4.dst": ("l3", 16, 4),
     "ipv4.proto": ("l3", 9, 1),
     "ipv4.dscp": ("l3", 1, 1),
+    "ipv6.src": ("l3", 8, 16),
+    "ipv6.dst": ("l3", 24, 16),
+    "ipv6.next_header": ("l3", 6, 1),
+    "ipv6.hop_limit": ("l3", 7, 1),
     "udp.src": ("l4", 0, 2),
     "udp.dst": ("l4", 2, 2),
 }
@@ -41,6 +46,11 @@ Entries = Annotated[int, Quantity("count", "1", "10M")]
 Changes = Annotated[int, within("count", ChangesPerSecond)]
 
 
+def versions_of(fields: Iterable[str]) -> set[str]:
+    """IP versions of which these fields are; the ports are of both."""
+    return {field.partition(".")[0] for field in fields} & {"ipv4", "ipv6"}
+
+
 def _key(value: Any) -> Any:
     if isinstance(value, str):
         if value not in BODY_KEYS:
@@ -50,6 +60,8 @@ def _key(value: Any) -> Any:
             raise ValueError(f'"{bad}" is not a field: one of {", ".join(FIELDS)}')
         if len(set(value)) < len(value):
             raise ValueError("names a field twice")
+        if len(versions_of(value)) > 1:
+            raise ValueError("names fields of IPv4 and of IPv6: a packet has one of them")
     else:
         raise ValueError(f"neither one of {', '.join(BODY_KEYS)} nor a list of fields")
     return value
@@ -85,19 +97,22 @@ class MatchTable(Table):
     kind: TableKind = Field("exact", description="kind of rules: exact keys, prefixes, or keys with masks")
     method: Method | None = Field(
         None,
-        description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm); ternary: acl (rte_acl, the "
-        "default), linear (one rule after the other) or tss (tuple-space search)",
+        description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm), for IPv6 lpm alone (rte_lpm6); "
+        "ternary: acl (rte_acl, the default), linear (one rule after the other) or tss (tuple-space search)",
     )
     key: KeyOf | None = Field(
         None,
         description='bytes of the body, moved in segments: "4x4", "2x8", "1x16" (16 bytes), "1x4" (4); or header fields, as in '
-        '["ipv4.src", "udp.dst"]; default: "4x4", for lpm "1x4"',
+        '["ipv4.src", "udp.dst"]; default: "4x4", for lpm "1x4"; an lpm key of 16 bytes is an IPv6 address',
     )
     entries: Entries | None = Field(None, description="number of generated rules; 1000 without a rule file")
     rules: Text | None = Field(
         None, min_length=1, description="rule file, instead of entries: CSV of prefixes, or a ClassBench filter set"
     )
-    prefixes: Prefixes = Field("24", description="lpm: lengths of generated prefixes; mixed: 16 to 28 bits")
+    prefixes: Prefixes | None = Field(
+        None,
+        description='lpm: lengths of generated prefixes; default: "24", for IPv6 "48"; mixed: 16 to 28 bits, for IPv6 40 to 52',
+    )
     masks: Masks = Field(16, description="ternary: number of different masks of generated rules; 1, or an even number")
     load: TableLoad = Field(0.5, description="hash tables: highest load factor; the number of slots is a power of two")
     hit: Probability = Field(1.0, description="share of the packets whose key has a rule")

@@ -42,6 +42,38 @@ def test_prefixes(tmp_path):
     assert rules(tmp_path, "0.0.0.0/0,1\n", "lpm").catches_all
 
 
+def test_prefixes_of_ipv6(tmp_path):
+    read = rules(tmp_path, "2001:DB8:0::/32,7\n::/0 , 9\n::ffff:10.0.0.1/128\n", "lpm", 16)
+    assert written(read) == ["2001:db8::/32,7,1", "::/0,9,2", "::ffff:a00:1/128,2,3"]
+    assert (read.rules, read.catches_all) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("2001:db8::/32,1\n2001:db8:0::/32,2\n", "rules.txt:2: conflicts with line 1: the same rule"),
+        ("2001:db8::1/32,1\n", "rules.txt:1: 2001:db8::1/32 has bits set outside its mask"),
+        ("fd00::/129,1\n", "rules.txt:1: '129' is not a prefix length from 0 to 128"),
+        ("fd00::/ffff::,1\n", "rules.txt:1: 'ffff::' is not a prefix length from 0 to 128"),
+        ("10.0.0.0/8,1\n", "rules.txt:1: '10.0.0.0' is not an IPv6 address"),
+        ("fe80::1%eth0/128,1\n", "rules.txt:1: 'fe80::1%eth0' is not an IPv6 address"),
+        ("fd00::,1\n", "rules.txt:1: 'fd00::' has no prefix length"),
+    ],
+)
+def test_refused_prefixes_of_ipv6(tmp_path, text, words):
+    assert refused(tmp_path, text, "lpm", 16).startswith(words)
+
+
+@given(st.integers(0, 2**128 - 1), st.integers(0, 128), st.integers(0, 2**31 - 2))
+def test_every_prefix_of_ipv6_is_read_as_it_is_written(tmp_path_factory, address, length, data):
+    net = ipaddress.IPv6Network((address, length), strict=False)
+    for text in (net.compressed, net.exploded):
+        read = rules(tmp_path_factory.mktemp("rules"), f"{text},{data}\n", "lpm", 16)
+        (line,) = written(read)
+        prefix, written_data, _ = line.split(",")
+        assert (ipaddress.IPv6Network(prefix), int(written_data)) == (net, data)
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -82,6 +82,21 @@ def test_a_client_writes_keys_behind_an_inner_header(tmp_path):
     assert not planned(tmp_path, {}, top={}).inner
 
 
+def test_keys_of_ipv6(tmp_path):
+    """Of frames and of headers in a request's body, which are 20 bytes longer; prefixes by rte_lpm6."""
+    lpm, exact = {"kind": "lpm", "key": ["ipv6.dst"]}, {"key": ["ipv6.src", "udp.src", "udp.dst"]}
+    frames = planned(tmp_path, lpm, exact, top=NULL | {"wire": {"kind": "null", "packet": "128B"}})
+    assert (frames.traffic, frames.inner, frames.ipv6, frames.body_bytes) == ("frames", False, True, 8)
+    first, second = frames.tables
+    assert (first.method, first.prefixes, first.key.bytes) == ("lpm", "48", 16)
+    assert [(f.place, f.offset, f.bytes) for f in second.key.fields] == [("l3", 8, 16), ("l4", 0, 2), ("l4", 2, 2)]
+    requests = planned(tmp_path, lpm, top={})
+    assert (requests.inner, requests.ipv6, requests.body_bytes) == (True, True, 48 + 4)
+    of_body = planned(tmp_path, {"kind": "lpm", "key": "1x16"}, top=NULL)
+    assert (of_body.ipv6, of_body.tables[0].method, of_body.tables[0].key.segments) == (False, "lpm", 16)
+    assert not planned(tmp_path, {"kind": "lpm"}).ipv6
+
+
 def test_fields_that_an_earlier_table_chooses(tmp_path):
     lpm, acl = {"kind": "lpm", "key": ["ipv4.dst"]}, {"kind": "ternary", "key": FIELDS}
     assert [t.steered for t in planned(tmp_path, lpm, acl).tables] == [True, False]
@@ -129,9 +144,18 @@ def test_a_default_rule_cannot_miss(tmp_path):
     ("given", "words"),
     [
         ([{"kind": "lpm", "method": "hash"}], "hash is not a method of lpm tables"),
-        ([{"kind": "lpm", "key": "4x4"}], "the key of an lpm table is one IPv4 address"),
+        ([{"kind": "lpm", "key": "4x4"}], '"4x4": an IPv6 address is moved whole'),
+        ([{"kind": "lpm", "key": ["udp.src", "udp.dst", "ipv6.dst"]}], "the key of an lpm table is one IP address"),
+        ([{"kind": "lpm", "key": ["ipv6.dst"], "method": "fib"}], "fib looks up IPv4 addresses only"),
+        (
+            [{"kind": "lpm", "key": ["ipv6.dst"], "prefixes": "24"}],
+            '"24" is a length for IPv4, and the key is an IPv6 address',
+        ),
+        ([{"kind": "lpm", "prefixes": "48"}], '"48" is a length for IPv6, and the key is an IPv4 address'),
+        ([{"key": ["ipv4.dst"]}, {"key": ["ipv6.dst"]}], "the tables have fields of IPv4 and of IPv6"),
+        ([{"key": ["ipv4.dst", "ipv6.dst"]}], "names fields of IPv4 and of IPv6"),
         ([{"key": "3x4"}], 'workload.0.table.0.key: "3x4" is not a key'),
-        ([{"key": ["ipv6.src"]}], 'workload.0.table.0.key: "ipv6.src" is not a field'),
+        ([{"key": ["ipv6.port"]}], 'workload.0.table.0.key: "ipv6.port" is not a field'),
         ([{"key": ["ipv4.src", "ipv4.src"]}], "workload.0.table.0.key: names a field twice"),
         ([{"entries": "10M", "rules": "x"}], "entries cannot be combined with rules from a file"),
         ([{"entries": "20M"}], 'workload.0.table.0.entries: "20M" is not between 1 and 10M'),
