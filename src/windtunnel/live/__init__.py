@@ -5,6 +5,6 @@ was killed takes no connection any more, which is how a stale one is known. Line
 
 {"live": 1, "kind": "run", "pid": ..., "command": [...], ...}    once, first
 {"run": 1, "begins": {"title": ..., "plans": [...], ...}}      a run begins
-{"run": 1, "engine": "windtunnel", "type": "window", ...}      a line of an engine, as it wrote it
+{"run": 1, "of": "windtunnel", "type": "window", ...}      a line of an engine, as it wrote it
 {"run": 1, "ended": {"valid": ..., "reasons": [...], ...}}    the verdict
 """

@@ -30,7 +30,7 @@ class AnnouncedRun:
 
     def line(self, name: str, line: Any, raw: str) -> None:
         if self._publisher is not None:
-            head = f'{{"run":{self._number},"engine":{json.dumps(name)},'
+            head = f'{{"run":{self._number},"of":{json.dumps(name)},'
             self._publisher.say(self._number, f"{head}{raw.strip()[1:]}\n".encode(), window=line.type == "window")
 
     def ended(self, verdict: Any) -> None:

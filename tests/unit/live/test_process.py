@@ -38,7 +38,7 @@ def test_a_run_is_told_from_its_beginning_to_its_verdict(tmp_path):
             ended = reader.line()
     assert (about["kind"], about["pid"], about["live"]) == ("study", os.getpid(), 1)
     assert begins["begins"]["title"] == "echo" and begins["begins"]["directory"] == str(tmp_path / "r")
-    assert window == {"run": 1, "engine": "windtunnel", "type": "window", "index": 0}
+    assert window == {"run": 1, "of": "windtunnel", "type": "window", "index": 0}
     assert ended == {"run": 1, "ended": {"valid": False, "reasons": ["too short"]}}
 
 
@@ -101,4 +101,4 @@ def test_a_line_is_one_line_of_json(tmp_path):
     with announcement.running(SPEC, tmp_path) as run:
         run.line('a "name"', WINDOW, '{"type":"window"}')
         with LiveReader(places.socket_path(os.getpid())) as reader:
-            assert json.dumps(reader.until("engine")["engine"]) == '"a \\"name\\""'
+            assert json.dumps(reader.until("of")["of"]) == '"a \\"name\\""'
