@@ -1,4 +1,4 @@
-"""windtunnel ui: what runs on this host, in a browser."""
+"""windtunnel ui: what runs on this host, and what ran, in a browser."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 
 def ui(
+    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="Directory of the runs.")] = Path("runs"),
     listen: Annotated[
         str,
         typer.Option("--listen", metavar="[ADDRESS]:PORT", help="Where on loopback the pages are."),
@@ -16,14 +17,14 @@ def ui(
         typer.Option("--socket", metavar="PATH", help="Serve on a Unix socket of your own instead."),
     ] = None,
 ) -> None:
-    """Show in a browser what runs on this host.
+    """Show in a browser what runs on this host, and what ran.
 
     The page Now has each run, study, search, comparison and tuning of your user, and the share daemon: stages, throughput and latency of
-    the windows as they end, drops, validity, the time left, and a button that stops it as Ctrl-C does. Needs no network. Ctrl-C ends it,
-    and no run.
+    the windows as they end, drops, validity, the time left, and a button that stops it as Ctrl-C does. The page Runs finds what lies below
+    DIR by words, keys and metrics, and opens reports. Needs no network. Ctrl-C ends it, and no run.
 
     windtunnel ui
-    windtunnel ui --listen :9000
+    windtunnel ui results --listen :9000
     """
     from windtunnel.errors import UserError
     from windtunnel.exchange.metrics_server import parse
@@ -36,7 +37,9 @@ def ui(
         raise UserError(
             f'windtunnel ui needs the Python package "{error.name}"', remedy='pip install "windtunnel[ui]"'
         ) from None
-    serve(socket or parse(listen, "--listen"), print_line)
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory}: not a directory", remedy="name the directory that holds your runs")
+    serve(socket or parse(listen, "--listen"), directory, print_line)
 
 
 def print_line(line: str) -> None:

@@ -3,15 +3,17 @@
 import json
 from collections.abc import AsyncIterator
 from importlib.resources import files
-from typing import Any
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
+from windtunnel.ui import runs
 from windtunnel.ui.guard import Allowed
+from windtunnel.ui.index import Index
+from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
 from windtunnel.ui.watched import WatchedProcess, WatchedRun
-from windtunnel.views.pages.page import PAGES, environment
+from windtunnel.views.pages.page import PAGES
 
 UPDATE_S = 0.2
 """Between two updates of a page; a window that ends is shown within this time."""
@@ -26,21 +28,11 @@ ASSETS = {
 }
 
 
-class Pages:
-    """Fills the templates."""
-
-    def __init__(self, allowed: Allowed):
-        self._templates = environment("windtunnel.ui.pages")
-        self._allowed = allowed
-
-    def filled(self, template: str, **values: Any) -> str:
-        return self._templates.get_template(template).render(token=self._allowed.token, **values)
-
-
-def make(watch: Watch, allowed: Allowed) -> FastAPI:
+def make(watch: Watch, allowed: Allowed, index: Index) -> FastAPI:
     """The application, without its guard."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages = Pages(allowed)
+    runs.add_to(app, pages, index)
 
     @app.get("/")
     async def now() -> Response:

@@ -118,7 +118,9 @@ def _given(message: Any, receive: Any) -> Any:
 def _with_headers(send: Any) -> Any:
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", []), *HEADERS]
+            own = message.get("headers", [])
+            known = {name for name, _ in own}  # a report has a policy of its own
+            message["headers"] = [*own, *(header for header in HEADERS if header[0] not in known)]
         await send(message)
 
     return sending

@@ -12,6 +12,8 @@ from windtunnel.exchange import http_server
 from windtunnel.exchange.metrics_server import Address
 from windtunnel.ui.app import make
 from windtunnel.ui.guard import Allowed, Guard
+from windtunnel.ui.index import Index
+from windtunnel.ui.runs import keep_fresh
 from windtunnel.ui.watch import Watch
 
 LOOPBACK = ("127.0.0.1", "::1")
@@ -26,10 +28,14 @@ def check(address: Address) -> None:
         )
 
 
-def serve(address: Address | Path, say: Callable[[str], None]) -> None:
-    """Raises UserError where the address cannot be listened at."""
+def serve(address: Address | Path, directory: Path, say: Callable[[str], None]) -> None:
+    """`directory`: of the runs. Raises UserError where the address cannot be listened at."""
     with _listening(address) as listening:
-        asyncio.run(_serve(listening, _allowed(listening), say))
+        index = Index(directory)
+        try:
+            asyncio.run(_serve(listening, _allowed(listening), index, say))
+        finally:
+            index.close()
 
 
 @contextlib.contextmanager
@@ -54,12 +60,13 @@ def _allowed(listening: socket.socket) -> Allowed:
     return Allowed((f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"))
 
 
-async def _serve(listening: socket.socket, allowed: Allowed, say: Callable[[str], None]) -> None:
+async def _serve(listening: socket.socket, allowed: Allowed, index: Index, say: Callable[[str], None]) -> None:
     loop, end = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end.set)
     async with Watch() as watch:
-        server = http_server.server(Guard(make(watch, allowed), allowed))
+        server = http_server.server(Guard(make(watch, allowed, index), allowed))
+        fresh = loop.create_task(keep_fresh(index))
         serving = loop.create_task(server.serve(sockets=[listening]))
         shown = http_server.shown(listening)
         say(shown if listening.family == socket.AF_UNIX else f"http://{shown}/")
@@ -68,3 +75,5 @@ async def _serve(listening: socket.socket, allowed: Allowed, say: Callable[[str]
         server.should_exit = True
         await serving
         ended.cancel()
+        index.ending = True
+        fresh.cancel()
