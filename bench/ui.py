@@ -23,6 +23,7 @@ def filled(directory: Path) -> Index:
     index = Index(directory, directory)
     more = {f"metric_{number}": number * 1.5 for number in range(FACTS)}
     with index._lock:
+        index._base.execute("BEGIN")
         for number in range(RUNS):
             facts = more | {
                 "p99": 10_000 + number * 10,
@@ -40,9 +41,10 @@ def filled(directory: Path) -> Index:
                 "valid",
                 "2026-11-25 10:00:00",
             ]
-            index._base.execute(
-                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [*row, json.dumps(facts), None]
-            )
+            values = [*row, json.dumps(facts), None, facts["responses_per_s"], facts["p50"], facts["p99"]]
+            index._base.execute(f"INSERT INTO entries VALUES ({', '.join('?' * len(values))})", values)
+    index._base.execute("COMMIT")
+    index._base.execute("CHECKPOINT")  # as after a refresh
     return index
 
 
@@ -56,7 +58,8 @@ def main() -> None:
                 count, _rows = index.find(search, "p99")
                 times.append(time.perf_counter() - began)
             print(
-                f"{search!r}: {count} runs, median {statistics.median(times) * 1e3:.0f} ms, most {max(times) * 1e3:.0f} ms"
+                f"{search!r}: {count} runs, median {statistics.median(times) * 1e3:.0f} ms, most {max(times) * 1e3:.0f} ms",
+                flush=True,
             )
         print(f"memory: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
         index.close()

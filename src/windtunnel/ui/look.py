@@ -21,6 +21,8 @@ KINDS = {
 }
 READ = ("run.json", "windows.jsonl")
 """Of a run directory."""
+LISTED = ("responses_per_s", "p50", "p99")
+"""Metrics of every list."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -36,6 +38,10 @@ class Entry:
     started: str = ""
     facts: str = "{}"
     problem: str | None = None
+    responses_per_s: float | None = None
+    p50: float | None = None
+    """ns."""
+    p99: float | None = None
 
 
 def look(file: Path) -> Entry:
@@ -70,6 +76,7 @@ def _run(file: Path) -> Entry:
         record.started.isoformat(sep=" ", timespec="seconds") if record.started else "",
         json.dumps(facts),
         problem="; ".join(run.problems) or None,
+        **{name: facts.get(name) for name in LISTED},
     )
 
 
