@@ -28,6 +28,7 @@ from windtunnel.cli.state import state
 from windtunnel.cli.study import study
 from windtunnel.cli.texts import Command, of_docstring
 from windtunnel.cli.tune import tune
+from windtunnel.cli.ui import ui
 from windtunnel.cli.wires import wires
 
 EXAMPLES = """\
@@ -81,7 +82,7 @@ def _version(asked: bool) -> None:
 _add(PREPARE, init, check, handlers, wires, copiers)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
-_add(MEASURE, run, show, diagnose, compare, search, study, tune)
+_add(MEASURE, run, show, diagnose, compare, search, study, tune, ui)
 _add(MEASURE, query, name="study query")
 _add_group(
     "model",

@@ -7,6 +7,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from windtunnel.live.process import ANNOUNCEMENT
+
 _NOTES = re.compile(r"  \[([^\[\]]*)\]$")
 
 
@@ -22,6 +24,11 @@ def of_docstring(text: str | None) -> dict[str, Any]:
 
 class Command(TyperCommand):
     """One command: usage, what it does, arguments and options with their defaults, examples."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        """A process that measures is announced under its command's name."""
+        with ANNOUNCEMENT.command(ctx.command_path.removeprefix("windtunnel ")):
+            return super().invoke(ctx)
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:
         arguments = [

@@ -14,6 +14,7 @@ from windtunnel.engine.turns import Place
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
+from windtunnel.live.process import ANNOUNCEMENT, AnnouncedRun
 from windtunnel.measure.validity import Extension, Preempting, readings_of, validate
 from windtunnel.runs import Run, RunWriter, Verdict
 from windtunnel.runs.latest import RUNS
@@ -58,12 +59,29 @@ def execute(
     engine = find_engine()
     spec = spec.into(directory)
     host = host or facts.collect()
+    with ANNOUNCEMENT.running(spec, directory) as announced:
+        outcome = _run(engine, spec, directory, interrupts, listeners, host, place, settle, announced)
+        announced.ended(outcome.verdict)
+    return outcome
+
+
+def _run(
+    engine: Path,
+    spec: RunSpec,
+    directory: Path,
+    interrupts: Interrupts,
+    listeners: Sequence[Listener],
+    host: facts.Facts,
+    place: Place | None,
+    settle: bool,
+    announced: AnnouncedRun,
+) -> RunOutcome:
     writer, preempting = RunWriter(directory, spec, host), Preempting(engine)
     limits = spec.scenario.validity
     extension = None
     if settle and _is_whole(spec):
         extension = Extension(lambda: writer.engines, writer.windows, limits, levels.read_kept(host))
-    listening = [writer.line, preempting.line, *listeners]
+    listening = [writer.line, preempting.line, announced.line, *listeners]
     supervisor = Supervisor(engine, writer.log_path, listening, interrupts, place, extension)
     with no_garbage_collection():
         finished = supervisor.run(spec.plans, spec.names)

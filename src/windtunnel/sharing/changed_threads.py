@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.engine import own_directory
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
-from windtunnel.sharing import inherited_changes, journal, own_directory, sched, threads
+from windtunnel.sharing import inherited_changes, journal, sched, threads
 from windtunnel.sharing.journal import Entry
 from windtunnel.sharing.threads import Fields, Process, Value
 
@@ -32,14 +32,8 @@ REST_S = 1.0
 
 
 def directory() -> Path:
-    """The default directory of journals. A boot empties it. Raises UserError where it is there and is not ours alone."""
-    base = runtime_directory()
-    # Everybody may write the temporary directory: there the name has to be ours as well.
-    found = base / (f"windtunnel-{os.getuid()}" if base == Path("/tmp") else "windtunnel")
-    if os.path.lexists(found):
-        with own_directory.opened(found):
-            pass
-    return found
+    """The default directory of journals. Raises UserError where it is there and is not ours alone."""
+    return own_directory.of_runtime()
 
 
 class Journal:

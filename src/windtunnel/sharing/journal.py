@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from windtunnel.engine import own_directory
 from windtunnel.errors import UserError
 from windtunnel.runs.files import cannot_write
-from windtunnel.sharing import own_directory
 from windtunnel.sharing.threads import Fields, Process, Value
 
 VERSION = 1

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.daemon import api, http
+from windtunnel.exchange import http_server as http
+from windtunnel.sharing.daemon import api
 from windtunnel.sharing.daemon.api_page import kind
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.core import Chosen, Core

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from windtunnel.engine import own_directory
 from windtunnel.errors import UserError
 from windtunnel.runs.files import temporary_of
-from windtunnel.sharing import changed_threads, own_directory
+from windtunnel.sharing import changed_threads
 
 RESTORING_S = 2.0
 """A guardian needs milliseconds."""

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from windtunnel.errors import UserError
+from windtunnel.exchange import http_server as http
 from windtunnel.exchange import metrics_server
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.sharing import changed_threads, threads
-from windtunnel.sharing.daemon import api, http, rights, state
+from windtunnel.sharing.daemon import api, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.daemon_placement import Standing
@@ -71,7 +73,8 @@ class Daemon:
 
     def run(self) -> None:
         """Until SIGINT or SIGTERM."""
-        asyncio.run(self._serve())
+        with ANNOUNCEMENT.command("share serve", at_once=True):
+            asyncio.run(self._serve())
 
     def _open(self, stack: ExitStack) -> None:
         keys = self._keys

@@ -3,25 +3,40 @@
 import time
 from datetime import UTC, datetime
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.lines import AnyLine, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.plan import Plan
 from windtunnel.runs import EngineRecord, Record, Verdict, metrics
 from windtunnel.runs.record import DID_NOT_FINISH
 from windtunnel.runs.rows import PortRow, StageRow, WorkloadRow
 
-if TYPE_CHECKING:
-    from windtunnel.scenario import RunSpec
-
 ANY_PHASE = ("warmup", "measure", "variant", "settle", "drain")
+
+
+class Described(Protocol):
+    """What is known of a run before its first line, as a RunSpec has it."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def question(self) -> str: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def resolved(self) -> dict[str, Any]: ...
+    @property
+    def names(self) -> list[str]: ...
+    @property
+    def plans(self) -> list[Plan]: ...
 
 
 class Progress:
     """The state so far: engines, phase, and the last window of each engine."""
 
-    def __init__(self, spec: "RunSpec"):
+    def __init__(self, spec: Described):
         self.record = Record(
             title=spec.title,
             question=spec.question,

@@ -11,12 +11,24 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
 
 MODE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def of_runtime() -> Path:
+    """Windtunnel's own directory of what a boot may empty. Raises UserError where it is there and is not ours alone."""
+    base = runtime_directory()
+    # Everybody may write the temporary directory: there the name has to be ours as well.
+    found = base / (f"windtunnel-{os.getuid()}" if base == Path("/tmp") else "windtunnel")
+    if os.path.lexists(found):
+        with opened(found):
+            pass
+    return found
 
 
 def make(path: Path) -> None:

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from windtunnel.engine import own_directory
 from windtunnel.errors import UserError
-from windtunnel.sharing import own_directory
 
 OTHER = 54321
 MOST = 1 << 10

@@ -1,0 +1,75 @@
+"""What a user types to find runs, as SQL: words, and conditions on keys and metrics, as in `echo p99 < 50us server.batch.app_rx = 64`."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from windtunnel.errors import UserError
+
+UNITS = {
+    "ns": 1.0,
+    "us": 1e3,
+    "µs": 1e3,
+    "ms": 1e6,
+    "s": 1e9,
+    "k": 1e3,
+    "M": 1e6,
+    "G": 1e9,
+    "%": 0.01,
+    "B": 1.0,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+}
+"""Latencies and times are kept in ns, rates a second, shares from 0 to 1, sizes in bytes."""
+_CONDITION = re.compile(r"([A-Za-z_][\w.-]*)\s*(<=|>=|!=|=|<|>)\s*(\"[^\"]*\"|[^\s\"<>=!]+)")
+_NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-zµ%]*)")
+COLUMNS = ("title", "host", "verdict", "started", "kind", "path")
+"""Columns of the index; what else is named is a key of the scenario or a metric."""
+MOST_CHARACTERS = 500
+
+
+@dataclass(frozen=True)
+class Found:
+    """A WHERE clause and its parameters."""
+
+    sql: str
+    parameters: list[Any]
+
+
+def number_of(text: str) -> float | None:
+    """A quantity with a unit of ours; None for other text."""
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None or (match[2] and match[2] not in UNITS):
+        return None
+    return float(match[1]) * UNITS.get(match[2], 1.0)
+
+
+def where(text: str) -> Found:
+    """Raises UserError for a condition that cannot be read. Nothing of the text becomes SQL: it is a parameter."""
+    if len(text) > MOST_CHARACTERS:
+        raise UserError(f"a search of more than {MOST_CHARACTERS} characters", remedy="fewer words")
+    parts, parameters = ["true"], []
+    for name, operator, value in _CONDITION.findall(text):
+        clause, more = _condition(name, operator, value.strip('"'))
+        parts.append(clause)
+        parameters += more
+    rest = _CONDITION.sub(" ", text)
+    if re.search(r"[<>=!]", rest):
+        raise UserError(f'"{rest.strip()}" is no condition', remedy="as in p99 < 50us, or server.batch.app_rx = 64")
+    for word in rest.split():
+        parts.append("contains(lower(concat_ws(' ', title, question, path, host, verdict, kind)), lower(?))")
+        parameters.append(word.strip('"'))
+    return Found(" AND ".join(parts), parameters)
+
+
+def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
+    if name in COLUMNS:
+        return f"{name} {operator} ?", [value]
+    place = f'$."{name}"'
+    wanted = number_of(value)
+    if wanted is None:
+        if operator not in ("=", "!="):
+            raise UserError(f"{name} {operator} {value}: not a number with a unit", remedy=f"one of {', '.join(UNITS)}")
+        return f"json_extract_string(facts, ?) {operator} ?", [place, value]
+    return f"TRY_CAST(json_extract_string(facts, ?) AS DOUBLE) {operator} ?", [place, wanted]

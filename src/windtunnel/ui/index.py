@@ -1,0 +1,168 @@
+"""Every run, study, search, comparison and tuning below one directory, in a DuckDB file that may be deleted: it is made again."""
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from windtunnel.ui.find import where
+from windtunnel.ui.look import KINDS, look
+
+MOST_FILES = 100_000
+CHECKPOINT_EVERY = 500
+SHOWN = 200
+"""Rows of one page."""
+SORTS = {
+    "date": "started",
+    "title": "title",
+    "host": "host",
+    "verdict": "verdict",
+    "rate": "responses_per_s",
+    "p50": "p50",
+    "p99": "p99",
+}
+_SHAPE = 2
+_TABLE = """CREATE TABLE IF NOT EXISTS entries (
+path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
+facts VARCHAR, problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE)"""
+"""A list reads no facts: those of 10,000 runs are 50 MB."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the page. `path` is relative to the directory; None: not measured."""
+
+    path: str
+    kind: str
+    title: str
+    host: str
+    verdict: str
+    started: str
+    problem: str | None
+    responses_per_s: float | None
+    p50: float | None
+    p99: float | None
+
+
+class Index:
+    """Of one directory. Threads may share it."""
+
+    def __init__(self, directory: Path, cache: Path | None = None):
+        """`cache`: the directory of the file."""
+        self.directory = directory.resolve()
+        self._lock = threading.Lock()
+        self._base = _opened(self.directory, cache or default_cache())
+        self._base.execute(_TABLE)
+        self.left: int | None = None
+        """Directories that are still to be read; None: never begun."""
+        self.ending = False
+        """A refresh is to end early."""
+
+    def refresh(self) -> None:
+        """Reads what is new or has changed, and forgets what is gone."""
+        with self._lock:
+            known = dict(self._base.execute("SELECT path, stamp FROM entries").fetchall())
+        found = {}
+        for file in files_below(self.directory):
+            try:
+                about = file.lstat()
+            except OSError:  # removed meanwhile
+                continue
+            found[os.path.relpath(file, self.directory)] = f"{about.st_mtime_ns} {about.st_size}"
+        with self._lock:
+            self._base.executemany(
+                "DELETE FROM entries WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
+            )
+        fresh = [(path, stamp) for path, stamp in found.items() if known.get(path) != stamp]
+        for done, (path, stamp) in enumerate(fresh):
+            if self.ending:
+                return
+            self.left = len(fresh) - done
+            self._put(path, stamp)
+            if done % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1:
+                self._checkpoint()
+        if fresh:
+            self._checkpoint()
+        self.left = 0
+
+    def _checkpoint(self) -> None:
+        """What was written is in memory until then."""
+        with self._lock:
+            self._base.execute("CHECKPOINT")
+
+    def _put(self, path: str, stamp: str) -> None:
+        entry = look(self.directory / path)
+        values = [_harmless(value) if isinstance(value, str) else value for value in (path, stamp, *astuple(entry))]
+        with self._lock:
+            self._base.execute(f"INSERT OR REPLACE INTO entries VALUES ({', '.join('?' * len(values))})", values)
+
+    def find(self, text: str = "", sort: str = "date", descending: bool = True) -> tuple[int, list[Row]]:
+        """How many there are, and the first of them. Raises UserError for a search that cannot be read."""
+        found = where(text)
+        order = f"{SORTS.get(sort, SORTS['date'])} {'DESC' if descending else 'ASC'} NULLS LAST, path"
+        columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99"
+        with self._lock:
+            count = self._base.execute(f"SELECT count(*) FROM entries WHERE {found.sql}", found.parameters).fetchone()
+            rows = self._base.execute(
+                f"SELECT {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}", found.parameters
+            ).fetchall()
+        return (int(count[0]) if count else 0), [Row(*row) for row in rows]
+
+    def run_directory(self, path: str) -> Path | None:
+        """The directory of an indexed run; None for whatever else a browser names, so that no path leads out of the directory."""
+        with self._lock:
+            known = self._base.execute("SELECT 1 FROM entries WHERE path = ? AND kind = 'run'", [path]).fetchone()
+        where_ = (self.directory / path).parent
+        if known is None or not where_.resolve().is_relative_to(self.directory):
+            return None
+        return where_
+
+    def close(self) -> None:
+        with self._lock:
+            self._base.close()
+
+
+def files_below(directory: Path) -> Iterator[Path]:
+    """Records of runs and the like, at most MOST_FILES of them. No link is followed."""
+    count = 0
+    for where_, names, files in os.walk(directory):
+        names[:] = sorted(name for name in names if not name.startswith("."))
+        for name in KINDS.keys() & set(files):
+            yield Path(where_, name)
+            count += 1
+            if count >= MOST_FILES:
+                return
+
+
+def default_cache() -> Path:
+    """~/.cache/windtunnel/ui, or below XDG_CACHE_HOME."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "windtunnel" / "ui"
+
+
+def _opened(directory: Path, cache: Path) -> Any:
+    """The file of this directory; in memory where it cannot be had, or another process has it."""
+    name = hashlib.sha256(f"{_SHAPE} {directory}".encode(errors="surrogateescape")).hexdigest()[:16]
+    file = cache / f"{name}.duckdb"
+    settings: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": "96MB"}
+    try:
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            return duckdb.connect(str(file), config=settings)
+        except duckdb.IOException as error:
+            if "lock" in str(error).lower():
+                raise
+            file.unlink(missing_ok=True)  # damaged
+            return duckdb.connect(str(file), config=settings)
+    except (OSError, duckdb.Error):
+        return duckdb.connect(config=settings)
+
+
+def _harmless(text: str) -> str:
+    """A file's name need not be UTF-8; DuckDB's text is."""
+    return text.encode("utf-8", "replace").decode()

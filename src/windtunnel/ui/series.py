@@ -1,0 +1,57 @@
+"""Throughput and latency over the windows of a run, as the charts take them."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from windtunnel.engine.lines import Window
+from windtunnel.runs import metrics
+from windtunnel.views.terminal.progress import ANY_PHASE
+
+MOST_POINTS = 600
+_NS = 1e9
+
+
+def _points() -> deque[Any]:
+    return deque(maxlen=MOST_POINTS)
+
+
+@dataclass
+class Series:
+    """One point a window. What a window has no value of is null there."""
+
+    times_s: deque[float] = field(default_factory=_points)
+    rates: dict[str, deque[float | None]] = field(default_factory=dict)
+    """M/s, of each workload; where there is none, of the packets that each endpoint received."""
+    latencies: dict[str, deque[float | None]] = field(default_factory=dict)
+    """µs, from the intended send time: percentiles of the one workload, or the p99 of each of several."""
+
+    def add(self, window: Window, names: list[str]) -> None:
+        rows = metrics.workload_rows([window], names, ANY_PHASE)
+        self.times_s.append(window.end_ns / _NS)
+        if rows:
+            rates = {row.workload: row.responses_per_s for row in rows}
+            self._put(self.rates, {name: None if rate is None else rate / 1e6 for name, rate in rates.items()})
+        else:
+            ports = metrics.port_rows([window], ANY_PHASE)
+            self._put(self.rates, {f"{port.endpoint} received": port.rx_mpps for port in ports})
+        if len(rows) == 1:
+            times = rows[0].latency
+            found = {"p50": times.p50, "p99": times.p99, "p99.9": times.p999}
+        else:
+            found = {f"{row.workload} p99": row.latency.p99 for row in rows}
+        self._put(self.latencies, {name: None if ns is None else ns / 1e3 for name, ns in found.items()})
+
+    def _put(self, lines: dict[str, deque[float | None]], values: dict[str, float | None]) -> None:
+        for name, value in values.items():
+            line = lines.setdefault(name, _points())
+            line.extend([None] * (len(self.times_s) - 1 - len(line)))
+            line.append(value)
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "times": list(self.times_s),
+            "rate": {name: list(line) for name, line in self.rates.items()},
+            "latency": {name: list(line) for name, line in self.latencies.items()},
+        }

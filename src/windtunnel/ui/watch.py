@@ -1,0 +1,125 @@
+"""Finds the processes that announce themselves on this host, and reads along."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Coroutine
+from pathlib import Path
+from typing import Any, Self
+
+from windtunnel.host import facts, levels
+from windtunnel.live import places
+from windtunnel.live.publisher import STOP
+from windtunnel.ui.watched import WatchedProcess
+
+LOOK_S = 0.25
+"""Between two looks for new processes."""
+JUDGE_S = 1.0
+"""Between two verdicts on what a run has measured so far."""
+MOST_LINE = 64 << 20
+"""Bytes of one line."""
+KEPT_ENDED = 6
+"""Processes that ended and are still shown."""
+
+
+class Watch:
+    """Context manager, in an event loop. `processes` are those that run, by pid; `ended` those that ran, the last one first."""
+
+    def __init__(self) -> None:
+        self.processes: dict[int, WatchedProcess] = {}
+        self.ended: list[WatchedProcess] = []
+        self._writers: dict[int, asyncio.StreamWriter] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._reading: dict[Path, asyncio.Task[None]] = {}
+        self._changed = asyncio.Condition()
+        self._version = 0
+
+    async def __aenter__(self) -> Self:
+        self._start(self._look())
+        self._start(self._judge())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def changes(self, least_s: float) -> AsyncIterator[None]:
+        """Yields at once, and then whenever something has changed, at most once in so many seconds."""
+        seen = -1
+        while True:
+            async with self._changed:
+                while self._version == seen:
+                    await self._changed.wait()
+                seen = self._version
+            yield
+            await asyncio.sleep(least_s)
+
+    def stop(self, pid: int) -> bool:
+        """Asks a process to end as Ctrl-C does. Returns whether there is one."""
+        writer = self._writers.get(pid)
+        if writer is None:
+            return False
+        writer.write(STOP)
+        self.processes[pid].stopping = True
+        return True
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _look(self) -> None:
+        while True:
+            for path in places.announced():
+                if path not in self._reading:
+                    task = self._reading[path] = self._start(self._read(path))
+                    task.add_done_callback(lambda _, path=path: self._reading.pop(path, None))  # type: ignore[misc]
+            await asyncio.sleep(LOOK_S)
+
+    async def _read(self, path: Path) -> None:
+        """One process, to its end."""
+        try:
+            reader, writer = await asyncio.open_unix_connection(path, limit=MOST_LINE)
+        except OSError:
+            places.remove_stale(path)
+            return
+        pid, uid = places.peer(writer.get_extra_info("socket"))
+        process = WatchedProcess(pid, uid)
+        try:
+            if not places.may_meet(uid):
+                return
+            self.processes[pid], self._writers[pid] = process, writer
+            with contextlib.suppress(OSError, ValueError):  # ValueError: a line too long
+                while text := await reader.readline():
+                    process.line(text.decode(errors="replace"))
+                    await self._tell()
+        finally:
+            writer.close()
+            self._writers.pop(pid, None)
+            if self.processes.pop(pid, None):
+                process.gone = True
+                self.ended = [process, *self.ended][:KEPT_ENDED]
+                await self._tell()
+
+    async def _tell(self) -> None:
+        async with self._changed:
+            self._version += 1
+            self._changed.notify_all()
+
+    async def _judge(self) -> None:
+        """In a thread: a look at hundreds of windows takes some milliseconds."""
+        known = await asyncio.to_thread(_known_readings)
+        while True:
+            began = time.monotonic()
+            for process in list(self.processes.values()):
+                for run in list(process.runs.values()):
+                    if run.ended is None:
+                        run.checks = await asyncio.to_thread(run.judge, run.kept_windows(), known)
+                        await self._tell()
+            await asyncio.sleep(max(0.0, JUDGE_S - (time.monotonic() - began)))
+
+
+def _known_readings() -> levels.Readings:
+    return levels.read_kept(facts.collect())

@@ -1,0 +1,49 @@
+"""What the tests of `windtunnel ui` share: a server, and Debian's Chromium."""
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from command_line import command, environment
+
+CHROMIUM = shutil.which("chromium")
+
+
+@contextmanager
+def served(cwd: Path, port: int, *arguments: str) -> Iterator[str]:
+    """The address of `windtunnel ui`."""
+    variables = environment("run", RUNTIME_DIRECTORY=str(cwd))
+    told = command("ui", "--listen", f":{port}", *arguments)
+    with subprocess.Popen(told, cwd=cwd, env=variables, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()
+            assert server.wait(60) == 0
+
+
+@contextmanager
+def page_of(address: str, **options) -> Iterator:
+    """A page of Chromium at the address, in which no script may fail."""
+    from playwright.sync_api import sync_playwright
+
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses to run as root with one
+    with sync_playwright() as play, play.chromium.launch(executable_path=CHROMIUM, args=sandbox) as browser:
+        page = browser.new_context(**options).new_page()
+        errors: list[str] = []
+        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(address)
+        yield page
+        assert errors == []
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,104 @@
+"""A process that runs announces itself, whatever it can or cannot open."""
+
+import json
+import os
+import signal
+from types import SimpleNamespace
+
+import pytest
+from live_tools import LiveReader
+
+from windtunnel.live import places
+from windtunnel.live.process import LIBRARY, Announcement, stop
+
+SPEC = SimpleNamespace(
+    title="echo",
+    question="how fast?",
+    notes=["a note"],
+    resolved={"client": {"rate": 1}},
+    names=["windtunnel"],
+    plans=[],
+)
+WINDOW = SimpleNamespace(type="window")
+
+
+@pytest.fixture(autouse=True)
+def runtime(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    return tmp_path
+
+
+def test_a_run_is_told_from_its_beginning_to_its_verdict(tmp_path):
+    announcement = Announcement()
+    with announcement.command("study"), announcement.running(SPEC, tmp_path / "r") as run:
+        run.line("windtunnel", WINDOW, '{"type":"window","index":0}\n')
+        with LiveReader(places.socket_path(os.getpid())) as reader:
+            about, begins, window = reader.line(), reader.line(), reader.line()
+            run.ended(SimpleNamespace(valid=False, reasons=["too short"]))
+            ended = reader.line()
+    assert (about["kind"], about["pid"], about["live"]) == ("study", os.getpid(), 1)
+    assert begins["begins"]["title"] == "echo" and begins["begins"]["directory"] == str(tmp_path / "r")
+    assert window == {"run": 1, "of": "windtunnel", "type": "window", "index": 0}
+    assert ended == {"run": 1, "ended": {"valid": False, "reasons": ["too short"]}}
+
+
+def test_a_command_stays_announced_between_its_runs(tmp_path):
+    announcement = Announcement()
+    with announcement.command("search"):
+        assert places.announced() == []  # nothing ran yet
+        for _ in range(2):
+            with announcement.running(SPEC, tmp_path):
+                pass
+            assert len(places.announced()) == 1
+    assert places.announced() == []
+
+
+def test_a_run_of_no_command_is_the_librarys(tmp_path):
+    announcement = Announcement()
+    with announcement.running(SPEC, tmp_path), LiveReader(places.socket_path(os.getpid())) as reader:
+        assert reader.line()["kind"] == LIBRARY
+    assert places.announced() == []
+
+
+def test_a_daemon_is_announced_without_a_run():
+    with Announcement().command("share serve", at_once=True), LiveReader(places.socket_path(os.getpid())) as reader:
+        assert reader.line()["kind"] == "share serve"
+    assert places.announced() == []
+
+
+def test_a_run_that_cannot_be_announced_runs(runtime, tmp_path):
+    (runtime / "windtunnel").write_text("in the way")
+    with Announcement().running(SPEC, tmp_path) as run:
+        run.line("windtunnel", WINDOW, "{}")
+        run.ended(SimpleNamespace(valid=True, reasons=[]))
+
+
+def test_a_path_too_long_for_a_socket_is_no_fault(tmp_path, monkeypatch):
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(deep))
+    with Announcement().running(SPEC, tmp_path) as run:
+        run.ended(SimpleNamespace(valid=True, reasons=[]))
+
+
+@pytest.mark.parametrize(
+    ("handler", "number"), [(signal.default_int_handler, signal.SIGINT), (signal.SIG_IGN, signal.SIGTERM)]
+)
+def test_a_stop_is_a_ctrl_c_or_where_that_is_ignored_a_term(handler, number):
+    seen = []
+    before = signal.signal(signal.SIGINT, handler if handler == signal.SIG_IGN else lambda got, _: seen.append(got))
+    term = signal.signal(signal.SIGTERM, lambda got, _: seen.append(got))
+    try:
+        stop()
+    finally:
+        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, term)
+    assert seen == [number]
+
+
+def test_a_line_is_one_line_of_json(tmp_path):
+    announcement = Announcement()
+    with announcement.running(SPEC, tmp_path) as run:
+        run.line('a "name"', WINDOW, '{"type":"window"}')
+        with LiveReader(places.socket_path(os.getpid())) as reader:
+            assert json.dumps(reader.until("of")["of"]) == '"a \\"name\\""'

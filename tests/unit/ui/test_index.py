@@ -1,0 +1,139 @@
+"""The index has what lies below its directory, believes none of it, and may be deleted."""
+
+import json
+import os
+
+import pytest
+from sample_runs import HOSTILE, RUNS, execute
+
+from windtunnel.runs import Verdict
+from windtunnel.ui.index import Index, files_below
+
+
+@pytest.fixture
+def runs(tmp_path):
+    directory = tmp_path / "runs"
+    directory.mkdir()
+    execute(directory / "good", *RUNS["both sides"], title="good")
+    execute(directory / "bad", *RUNS["both sides"], Verdict(False, ["short"]), title=HOSTILE)
+    (directory / "s").mkdir()
+    (directory / "s" / "study.json").write_text(
+        json.dumps({"question": "which batch?", "started": "2026-11-25T10:00:00Z"})
+    )
+    execute(directory / "s" / "runs" / "1", *RUNS["two engines"], title="point")
+    return directory
+
+
+@pytest.fixture
+def index(runs, tmp_path):
+    made = Index(runs, tmp_path / "cache")
+    made.refresh()
+    yield made
+    made.close()
+
+
+def titles(index, *search):
+    return {row.title for row in index.find(*search)[1]}
+
+
+def test_everything_below_is_found(index):
+    assert titles(index) == {"good", HOSTILE, "which batch?", "point"}
+    assert index.left == 0
+
+
+def test_metrics_and_keys_are_searched(index):
+    assert "good" in titles(index, "verdict = valid p99 > 1ns host = here")
+    assert titles(index, "verdict = invalid") == {HOSTILE}
+    assert titles(index, "p99 > 1000s") == set()
+    assert titles(index, "kind = study") == {"which batch?"}
+
+
+def test_rows_are_sorted(index):
+    up = [row.title for row in index.find("kind = run", "title", False)[1]]
+    assert up == sorted(up) and up[::-1] == [row.title for row in index.find("kind = run", "title", True)[1]]
+
+
+def test_what_is_gone_is_forgotten_and_what_changed_is_read_again(index, runs):
+    record = json.loads((runs / "good" / "run.json").read_text())
+    (runs / "good" / "run.json").write_text(json.dumps(record | {"title": "renamed, and longer"}))
+    (runs / "s" / "study.json").unlink()
+    index.refresh()
+    assert titles(index) == {"renamed, and longer", HOSTILE, "point"}
+
+
+def test_it_may_be_deleted(index, runs, tmp_path):
+    index.close()
+    (file,) = (tmp_path / "cache").glob("*.duckdb")
+    file.write_bytes(b"damaged")
+    again = Index(runs, tmp_path / "cache")
+    again.refresh()
+    assert len(titles(again)) == 4
+    again.close()
+
+
+def test_a_cache_that_cannot_be_had_is_done_without(runs, tmp_path):
+    (tmp_path / "in the way").write_text("")
+    made = Index(runs, tmp_path / "in the way")
+    made.refresh()
+    assert len(titles(made)) == 4
+    made.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "3", '{"version": 5}', '{"version": 99}', "[" * 100_000, '{"title": 3}']
+)
+@pytest.mark.parametrize("name", ["run.json", "study.json", "search.json"])
+def test_what_is_damaged_is_shown_as_such(index, runs, name, text):
+    (runs / "hurt").mkdir()
+    (runs / "hurt" / name).write_text(text)
+    index.refresh()
+    (row,) = index.find(f"path = hurt/{name}")[1]
+    assert row.problem or name != "run.json"
+
+
+def test_links_and_fifos_are_not_followed(index, runs, tmp_path):
+    outside = tmp_path / "outside"
+    execute(outside, *RUNS["both sides"], title="secret")
+    os.symlink(outside, runs / "linked")
+    for name in ("file", "fifo", "inside"):
+        (runs / name).mkdir()
+    os.symlink(outside / "run.json", runs / "file" / "run.json")
+    os.mkfifo(runs / "fifo" / "run.json")
+    (runs / "inside" / "run.json").write_bytes((outside / "run.json").read_bytes())
+    os.symlink(outside / "windows.jsonl", runs / "inside" / "windows.jsonl")
+    index.refresh()
+    assert "secret" not in titles(index)
+    assert {row.problem for row in index.find("not-known = 1 kind = run")[1]} == set()
+    assert all(
+        "not a file" in row.problem
+        for row in index.find("path >= f kind = run")[1]
+        if row.path.split("/")[0] in ("file", "fifo", "inside")
+    )
+    assert len(titles(index, "path >= fi kind = run")) >= 3
+
+
+@pytest.mark.parametrize(
+    "path", ["../outside/run.json", "/etc/passwd", "", "good", "good/../good/run.json", "s/study.json"]
+)
+def test_no_path_leads_elsewhere(index, path):
+    assert index.run_directory(path) is None
+
+
+def test_a_run_that_became_a_link_is_not_opened(index, runs, tmp_path):
+    assert index.run_directory("good/run.json") == runs / "good"
+    (runs / "good").rename(tmp_path / "moved")
+    os.symlink(tmp_path / "moved", runs / "good")
+    assert index.run_directory("good/run.json") is None
+
+
+def test_a_name_that_is_no_utf8_is_no_fault(index, runs):
+    execute(runs / "odd", *RUNS["both sides"], title="odd")
+    (runs / "odd").rename(runs / os.fsdecode(b"\xff\xfe"))
+    index.refresh()
+    assert "odd" in titles(index)
+
+
+def test_hidden_directories_are_left_out(runs):
+    (runs / ".cache").mkdir()
+    (runs / ".cache" / "run.json").write_text("{}")
+    assert not [path for path in files_below(runs) if ".cache" in path.parts]

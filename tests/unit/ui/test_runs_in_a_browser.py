@@ -1,0 +1,45 @@
+"""The page Runs in Chromium: a run is found again, and its report opened."""
+
+import pytest
+from command_line import SCENARIO, windtunnel
+from sample_runs import HOSTILE, RUNS, execute
+from ui_tools import CHROMIUM, free_port, page_of, served
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.fake_engine,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium"),
+]
+
+
+@pytest.fixture
+def address(tmp_path):
+    (tmp_path / "echo.toml").write_text(SCENARIO.format(duration="200ms"))
+    windtunnel("run", "echo.toml", "--out", "runs/one", "-q", "--no-report", cwd=tmp_path)
+    execute(tmp_path / "runs" / "two", *RUNS["both sides"], title=HOSTILE)
+    (tmp_path / "runs" / "three").mkdir()
+    (tmp_path / "runs" / "three" / "run.json").write_text("{")
+    with served(tmp_path, free_port()) as address:
+        yield address
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_a_run_is_found_and_its_report_opened(address, width, scheme):
+    with page_of(address + "runs", viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
+        while not page.get_by_role("status").inner_text().startswith("3 "):
+            page.wait_for_timeout(200)
+            page.reload()
+        assert page.get_by_role("link", name=HOSTILE).count() == 1  # text, and no element
+        assert "not JSON" in page.locator("tr", has_text="three").inner_text()
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        page.get_by_label("Find").fill("L-App server.batch.app_rx >= 1")
+        page.get_by_label("Find").press("Enter")
+        assert page.get_by_role("status").inner_text().startswith("1 ")
+        page.get_by_role("link", name="L-App echo").click()
+        page.get_by_role("heading", name="L-App echo").wait_for()
+        page.locator(".js-plotly-plot").first.wait_for()
+
+
+def test_a_search_that_cannot_be_read_says_so(address):
+    with page_of(address + "runs?q=p99+%3C") as page:
+        assert "no condition" in page.get_by_role("alert").inner_text()
