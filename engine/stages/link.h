@@ -27,7 +27,8 @@ struct outbox {
     link *towards = nullptr;
 };
 
-// Moves up to `most` of `count` packets, the first at `head`, into the ring; returns how many. The others wait.
+// Moves up to `most` of `count` packets, the first at `head`, into the ring; returns how many. The others
+// wait.
 //
 // Both numbers are arguments because the compiler reads them from the outbox as one word: right after they
 // have been written as two, that load waits until every store before it has left the CPU's store buffer.

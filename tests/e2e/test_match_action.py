@@ -51,6 +51,17 @@ def test_every_lookup_is_right(tmp_path, table):
             assert messages(run).responses == messages(run).sent > 0
 
 
+@pytest.mark.parametrize("table", [{"kind": "exact"}, {"kind": "lpm", "key": ["ipv6.dst"]}, {"kind": "lpm", "key": ["ipv4.dst"]}])
+def test_every_lookup_is_right_over_ipv6(tmp_path, table):
+    """The frame's own header is IPv6's; keys lie in the body, or in a datagram of either version inside it."""
+    addresses = {"client": SLOW["client"] | {"ip": "fd00::1"}, "server": {"ip": "fd00::2"}}
+    run = execute(tmp_path, tables({"name": "t", "hit": 0.7} | table, **addresses), *PATIENT).run
+    assert_sound(run)
+    of = counted(run, "t")
+    assert of["lookups"] == of["checked"] > 500 and of["wrong"] == 0
+    assert messages(run).responses == messages(run).sent > 0
+
+
 def test_steps_of_a_pipeline(tmp_path):
     """Traffic and check stand apart, and every packet goes through each table until it is dropped."""
     two = [{"name": "first", "hit": 0.5, "miss": "drop"}, {"name": "second", "where": "egress", "kind": "lpm"}]

@@ -70,6 +70,3 @@ def _ipv6(scenario: Scenario, side: Side, keys: Client | Server) -> None:
     for index, workload in enumerate(scenario.workload):
         if workload.stream:
             raise Refusal((side, "ip"), f"workload {index} is a stream, which is TCP over IPv4", "an IPv4 address")
-        if workload.packet_handler == "match_action":
-            what = f"the tables of workload {index} look at headers of IPv4"
-            raise Refusal((side, "ip"), what, "an IPv4 address, or another packet handler")
