@@ -64,6 +64,7 @@ for present in (
     "nginx",
     "redis-server",
     "xz",
+    "chromium",
 ):
     FAKES[present] = ":"
 
