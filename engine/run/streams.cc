@@ -188,9 +188,10 @@ bool streams_unfinished(const run_state &f) {
     bool unfinished = false;
     for_each_stream(f, [&](const endpoint &e, const application &, const stream &s) {
         const tcp_state state = s.state.load(std::memory_order_relaxed);
+        // a server whose client has finished still has to read what has come
         unfinished |=
-            e.plan->side == side::client &&
-            (state == tcp_state::open || state == tcp_state::peer_finished || state == tcp_state::finishing);
+            state == tcp_state::peer_finished ||
+            (e.plan->side == side::client && (state == tcp_state::open || state == tcp_state::finishing));
     });
     return unfinished;
 }
