@@ -51,7 +51,9 @@ def test_every_lookup_is_right(tmp_path, table):
             assert messages(run).responses == messages(run).sent > 0
 
 
-@pytest.mark.parametrize("table", [{"kind": "exact"}, {"kind": "lpm", "key": ["ipv6.dst"]}, {"kind": "lpm", "key": ["ipv4.dst"]}])
+@pytest.mark.parametrize(
+    "table", [{"kind": "exact"}, {"kind": "lpm", "key": ["ipv6.dst"]}, {"kind": "lpm", "key": ["ipv4.dst"]}]
+)
 def test_every_lookup_is_right_over_ipv6(tmp_path, table):
     """The frame's own header is IPv6's; keys lie in the body, or in a datagram of either version inside it."""
     addresses = {"client": SLOW["client"] | {"ip": "fd00::1"}, "server": {"ip": "fd00::2"}}
