@@ -36,8 +36,9 @@ def ui(
 
     The page Now has each run, study, search, comparison and tuning of your user, and the share daemon: stages, throughput and latency of
     the windows as they end, drops, validity, the time left, and a button that stops it as Ctrl-C does. The page Runs finds what lies below
-    DIR by words, keys and metrics, opens reports, compares two runs, and keeps tags and notes. The page Edit and start has scenarios in a
-    form and as text, checks them as they are typed, and starts runs. Needs no network. Ctrl-C ends it, and no run.
+    DIR by words, keys and metrics, opens reports, compares two runs, and keeps tags and notes. The page History shows a scenario's metrics
+    over its runs. The page Edit and start has scenarios in a form and as text, checks them as they are typed, and starts runs. Needs no
+    network. Ctrl-C ends it, and no run.
 
     An address that other hosts reach needs --token, --tls-certificate and --tls-key, and starts no run.
 

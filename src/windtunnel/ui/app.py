@@ -9,12 +9,12 @@ from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
 from windtunnel.errors import UserError
-from windtunnel.ui import runs
+from windtunnel.index.index import Index
+from windtunnel.ui import history, runs
 from windtunnel.ui.edit import routes
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.forms import said
-from windtunnel.ui.index import Index
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
 from windtunnel.ui.watched import WatchedProcess, WatchedRun
@@ -27,6 +27,7 @@ ASSETS = {
     "ui.css": ("windtunnel.ui", "assets/ui.css", "text/css"),
     "edit.js": ("windtunnel.ui", "assets/edit.js", "text/javascript"),
     "ui.js": ("windtunnel.ui", "assets/ui.js", "text/javascript"),
+    "history.js": ("windtunnel.ui", "assets/history.js", "text/javascript"),
     "htmx.js": ("windtunnel.ui", "assets/htmx/htmx.min.js", "text/javascript"),
     "sse.js": ("windtunnel.ui", "assets/htmx/sse.min.js", "text/javascript"),
     "uplot.js": ("windtunnel.ui", "assets/uplot/uPlot.iife.min.js", "text/javascript"),
@@ -51,6 +52,7 @@ def make(shown: Shown) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     watch, pages = shown.watch, shown.pages
     runs.add_to(app, pages, shown.index)
+    history.add_to(app, pages, shown.index)
     routes.add_to(app, routes.Editor(pages, shown.below, shown.index, shown.started))
 
     @app.get("/")

@@ -9,11 +9,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from windtunnel.errors import UserError
-from windtunnel.ui import notes
+from windtunnel.index import notes
+from windtunnel.index.index import SHOWN, SORTS, Index, Row
+from windtunnel.index.untrusted import check_files
 from windtunnel.ui.forms import said
-from windtunnel.ui.index import SHOWN, SORTS, Index, Row
 from windtunnel.ui.templates import Pages
-from windtunnel.ui.untrusted import check_files
 
 REFRESH_S = 5.0
 """Between two looks at the directory."""

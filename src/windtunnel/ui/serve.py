@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.exchange import http_server
+from windtunnel.index.index import Index
 from windtunnel.ui import doors
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.doors import Door
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.guard import Guard
-from windtunnel.ui.index import Index
 from windtunnel.ui.runs import keep_fresh
 from windtunnel.ui.sign_in import SignIn
 from windtunnel.ui.templates import Pages

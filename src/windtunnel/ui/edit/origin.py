@@ -8,12 +8,12 @@ from typing import Any
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
+from windtunnel.index.index import Index
+from windtunnel.index.untrusted import check_files
 from windtunnel.scenario import templates, toml
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
 from windtunnel.ui.edit.below import Below
-from windtunnel.ui.index import Index
-from windtunnel.ui.untrusted import check_files
 
 SUFFIX = ".toml"
 

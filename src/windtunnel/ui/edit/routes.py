@@ -9,6 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 
 from windtunnel.errors import UserError
+from windtunnel.index.index import Index
 from windtunnel.scenario import toml
 from windtunnel.scenario.load import MAX_FILE_BYTES
 from windtunnel.ui.edit.below import Below
@@ -19,7 +20,6 @@ from windtunnel.ui.edit.origin import SUFFIX, Origin, files_of, new_name, origin
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.forms import said
 from windtunnel.ui.guard import is_own
-from windtunnel.ui.index import Index
 from windtunnel.ui.templates import Pages
 
 NOT_OURS = (

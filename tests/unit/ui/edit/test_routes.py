@@ -9,11 +9,11 @@ from command_line import SCENARIO
 from fake_runs import FAKE
 
 from windtunnel.engine import find
+from windtunnel.index.index import Index
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.guard import OWN, Allowed
-from windtunnel.ui.index import Index
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
 

@@ -3,12 +3,15 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.errors import UserError
-from windtunnel.ui import notes
-from windtunnel.ui.find import number_of
-from windtunnel.ui.untrusted import MOST_BYTES, check_files, read_file
+from windtunnel.index import notes
+from windtunnel.index.find import LABEL, number_of
+from windtunnel.index.untrusted import MOST_BYTES, check_files, read_file
+
+if TYPE_CHECKING:
+    from windtunnel.runs import Run
 
 KINDS = {
     "run.json": "run",
@@ -40,6 +43,19 @@ class Entry:
     tags: str = ""
     """With a space before and after each."""
     note: str = ""
+    of: "OfHistory | None" = None
+    """Of a run."""
+
+
+@dataclass(frozen=True)
+class OfHistory:
+    """What a history needs of a run."""
+
+    scenario: str
+    history: str
+    """Keys of both, as `windtunnel.measure.history.scenarios` has them."""
+    reading: str
+    """As text."""
 
 
 def look(file: Path) -> Entry:
@@ -63,6 +79,7 @@ def _run(file: Path) -> Entry:
     run = load(file.parent)
     record = run.record
     facts: dict[str, Any] = {key: _plain(value) for key, value in flat(record.scenario).items()}
+    facts |= {f"{LABEL}{key}": value for key, value in record.labels.items()}
     if run.has_metrics:
         for row in reversed(rows_of(run, {}, include_invalid=True)):  # of several workloads the first one's
             facts |= {name: value for name, value in row.items() if isinstance(value, int | float)}
@@ -78,6 +95,7 @@ def _run(file: Path) -> Entry:
         tags=" ".join(["", *said.tags, ""]) if said.tags else "",
         note=said.note,
         **{name: facts.get(name) for name in LISTED},
+        of=_of_history(run),
     )
 
 
@@ -87,6 +105,15 @@ def _notes(directory: Path) -> tuple[notes.Notes, list[str]]:
         return notes.read(directory), []
     except UserError as error:
         return notes.Notes(), [error.message]
+
+
+def _of_history(run: "Run") -> OfHistory:
+    from windtunnel.measure.compare.reading import reading_of
+    from windtunnel.measure.history.kept import to_text
+    from windtunnel.measure.history.scenarios import history_key, scenario_key
+
+    reading = reading_of(run)
+    return OfHistory(scenario_key(reading.scenario), history_key(reading), to_text(reading))
 
 
 def _other(file: Path, kind: str) -> Entry:

@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from windtunnel.errors import UserError
+from windtunnel.index.untrusted import check_files, read_file
 from windtunnel.runs.files import replace
-from windtunnel.ui.untrusted import check_files, read_file
 
 NAME = "notes.json"
 MOST_BYTES = 64 << 10

@@ -5,16 +5,19 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
 from windtunnel.errors import UserError
-from windtunnel.ui import notes
-from windtunnel.ui.find import where
-from windtunnel.ui.look import KINDS, look
+from windtunnel.index import notes
+from windtunnel.index.find import where
+from windtunnel.index.look import KINDS, look
+
+if TYPE_CHECKING:
+    from windtunnel.measure.compare.reading import Reading
 
 MOST_FILES = 100_000
 CHECKPOINT_EVERY = 500
@@ -30,11 +33,12 @@ SORTS = {
     "p99": "p99",
 }
 MEMORY = "96MB"
-_SHAPE = 3
-_TABLE = """CREATE TABLE IF NOT EXISTS entries (
+_SHAPE = 4
+_TABLES = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
 facts VARCHAR, problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE,
-tags VARCHAR, note VARCHAR)"""
+tags VARCHAR, note VARCHAR);
+CREATE TABLE IF NOT EXISTS readings (path VARCHAR PRIMARY KEY, scenario VARCHAR, history VARCHAR, reading VARCHAR)"""
 """A list reads no facts: those of 10,000 runs are 50 MB."""
 
 
@@ -56,6 +60,19 @@ class Row:
     note: str
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A history among others."""
+
+    key: str
+    title: str
+    """Of its newest run."""
+    host: str
+    runs: int
+    newest: str
+    """When that began, UTC."""
+
+
 class Index:
     """Of one directory. Threads may share it."""
 
@@ -64,7 +81,7 @@ class Index:
         self.directory = directory.resolve()
         self._lock = threading.Lock()
         self._base = _opened(self.directory, cache or default_cache())
-        self._base.execute(_TABLE)
+        self._base.execute(_TABLES)
         self.left: int | None = None
         """Directories that are still to be read; None: never begun."""
         self.ending = False
@@ -79,9 +96,10 @@ class Index:
             with contextlib.suppress(OSError):  # removed meanwhile
                 found[os.path.relpath(file, self.directory)] = _stamp(file)
         with self._lock:
-            self._base.executemany(
-                "DELETE FROM entries WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
-            )
+            for table in ("entries", "readings"):
+                self._base.executemany(
+                    f"DELETE FROM {table} WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
+                )
         fresh = [(path, stamp) for path, stamp in found.items() if known.get(path) != stamp]
         for done, (path, stamp) in enumerate(fresh):
             if self.ending:
@@ -101,9 +119,17 @@ class Index:
 
     def _put(self, path: str, stamp: str) -> None:
         entry = look(self.directory / path)
-        values = [_harmless(value) if isinstance(value, str) else value for value in (path, stamp, *astuple(entry))]
+        *listed, of = (getattr(entry, field.name) for field in fields(entry))
         with self._lock:
-            self._base.execute(f"INSERT OR REPLACE INTO entries VALUES ({', '.join('?' * len(values))})", values)
+            self._replace("entries", path, stamp, *listed)
+            if of is None:
+                self._base.execute("DELETE FROM readings WHERE path = ?", [_harmless(path)])
+            else:
+                self._replace("readings", path, *astuple(of))
+
+    def _replace(self, table: str, *row: Any) -> None:
+        values = [_harmless(value) if isinstance(value, str) else value for value in row]
+        self._base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
 
     def find(self, text: str = "", sort: str = "date", descending: bool = True) -> tuple[int, list[Row]]:
         """How many there are, and the first of them. Raises UserError for a search that cannot be read."""
@@ -128,6 +154,31 @@ class Index:
     def take(self, path: str) -> None:
         """Reads one run again, whose notes have changed."""
         self._put(path, _stamp(self.directory / path))
+
+    def histories(self, scenario: str | None = None) -> list[Listed]:
+        """The one with the newest run first; with `scenario` those of this key alone."""
+        query = f"""SELECT history, arg_max(title, started), arg_max(host, started), count(*), max(started)
+            FROM readings JOIN entries USING (path) {"WHERE scenario = ?" if scenario else ""}
+            GROUP BY history ORDER BY max(started) DESC, history"""
+        with self._lock:
+            rows = self._base.execute(query, [scenario] if scenario else []).fetchall()
+        return [Listed(*row) for row in rows]
+
+    def history_of(self, path: str) -> str | None:
+        """The key of the history of an indexed run; None for another path."""
+        with self._lock:
+            found = self._base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
+        return found[0] if found else None
+
+    def readings(self, history: str) -> list["Reading"]:
+        """Of the runs of a history; the index has all that it needs of them."""
+        from windtunnel.measure.history.kept import from_text
+
+        with self._lock:
+            rows = self._base.execute(
+                "SELECT reading FROM readings WHERE history = ? ORDER BY path", [history]
+            ).fetchall()
+        return [from_text(text) for (text,) in rows]
 
     def run_directory(self, path: str) -> Path | None:
         """The directory of an indexed run; None for whatever else a browser names, so that no path leads out of the directory."""

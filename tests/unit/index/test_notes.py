@@ -7,8 +7,8 @@ import pytest
 from sample_runs import HOSTILE, RUNS, execute
 
 from windtunnel.errors import UserError
-from windtunnel.ui import notes
-from windtunnel.ui.index import Index
+from windtunnel.index import notes
+from windtunnel.index.index import Index
 
 
 @pytest.fixture
