@@ -1,13 +1,14 @@
 """Where the runs of a history change their level: PELT (R. Killick, P. Fearnhead, I. Eckley, 2012) on squared errors, by `ruptures`.
 
 A change point must gain more than a penalty. Runs that follow each other resemble each other, and so does noise that persists look like a
-change: the penalty grows with the first autocorrelation of what is left beside one step, as the variance of a mean does (AR(1)). PENALTY
+change: the penalty grows with the first autocorrelation of what is left beside the steps that fit best, as the variance of a mean does (AR(1)). PENALTY
 is from a simulation of flat and stepped series with autocorrelations of 0 to 0.5: `bench/history.py` has it, docs/explanation/history.md
 what came out.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import expm1, log, sqrt
 
 import numpy as np
@@ -18,17 +19,21 @@ from windtunnel.measure.compare.statistics import LEAST_RUNS as LEAST_BETWEEN
 from windtunnel.measure.compare.statistics import POWER, RESOLUTION
 
 LEAST_RUNS = 12
-"""Of a history; with fewer, not even a step of three standard deviations is found more often than not."""
+"""Of a history; with fewer, a step of three standard deviations is hardly found more often than not."""
 PENALTY = 5.0
 """Times the logarithm of the number of runs, in variances of the noise."""
 LASTING = 5
 """Runs behind a step whose size `detectable` is."""
 MOST_CORRELATION = 0.8
+LEAST_STEPS, RUNS_A_STEP, MOST_STEPS = 2, 20, 10
+"""Steps beside which the noise is taken: two, as a change and its end are, and more in a long history."""
+FIT = 2.0
+"""Times the number of levels by the number of runs: what fitting the levels takes from the correlation."""
 
 
 @dataclass(frozen=True)
 class Noise:
-    """What is left of a series beside one step."""
+    """What is left of a series beside its steps."""
 
     deviation: float
     correlation: float
@@ -47,9 +52,8 @@ def change_points(values: Sequence[float]) -> list[int]:
         return []
     series = np.log(np.asarray(values, float))
     noise = noise_of(series)
-    # on a linear kernel, KernelCPD is PELT with squared errors, in C
-    found = ruptures.KernelCPD(kernel="linear", min_size=LEAST_BETWEEN).fit(series[:, None] / noise.deviation)
-    return [int(place) for place in found.predict(pen=_penalty(len(series), noise))[:-1]]
+    *places, _ = _search().fit(series[:, None] / noise.deviation).predict(pen=_penalty(len(series), noise))
+    return [int(place) for place in places]
 
 
 def detectable(values: Sequence[float]) -> float:
@@ -61,18 +65,20 @@ def detectable(values: Sequence[float]) -> float:
 
 
 def noise_of(series: np.ndarray) -> Noise:
-    """Of logarithms, beside the one step that fits them best: a step is no noise."""
+    """Of logarithms, beside the steps that fit them best: steps are no noise."""
     count = len(series)
-    places = np.arange(LEAST_BETWEEN, count - LEAST_BETWEEN + 1)
-    behind = count * series.mean() - np.cumsum(series)[places - 1]
-    gains = (behind - (count - places) * series.mean()) ** 2 * count / (places * (count - places))
-    step = int(places[np.argmax(gains)])
-    left = np.concatenate([part - part.mean() for part in (series[:step], series[step:])])
+    steps = min(max(LEAST_STEPS, count // RUNS_A_STEP), MOST_STEPS)
+    edges = [0, *_search().fit(series[:, None]).predict(n_bkps=steps)]
+    left = np.concatenate([series[first:end] - series[first:end].mean() for first, end in pairwise(edges)])
     squares = float(left @ left)
-    deviation = max(sqrt(squares / (count - 2)), RESOLUTION)
-    # the means take 1/count from each correlation, of either part
-    correlation = float(left[1:] @ left[:-1]) / squares + 2 / count if squares else 0.0
+    deviation = max(sqrt(squares / (count - 2 * steps)), RESOLUTION)
+    correlation = float(left[1:] @ left[:-1]) / squares + FIT * (steps + 1) / count if squares else 0.0
     return Noise(deviation, min(max(correlation, 0.0), MOST_CORRELATION))
+
+
+def _search() -> ruptures.KernelCPD:
+    """On a linear kernel this is PELT with squared errors, in C; with a number of change points, the best so many."""
+    return ruptures.KernelCPD(kernel="linear", min_size=LEAST_BETWEEN)
 
 
 def _penalty(count: int, noise: Noise) -> float:

@@ -74,7 +74,7 @@ def _table(in_state: InState) -> RenderableType:
         (metric, change)
         for metric in in_state.metrics
         if metric.decides or metric.changes
-        for change in metric.changes or [None]
+        for change in (*metric.changes, *([] if metric.changes else [None]))
     ]
     return Fitting(
         [
