@@ -29,7 +29,11 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
     Raises UserError that names file and line, or the --set, the error and the remedy.
     """
     file = located(File(path))
-    text = _read(file)
+    return scenario_of(file, _read(file), sets)
+
+
+def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenario:
+    """The scenario that a text means in the place of `file`, which need not be written yet. Raises UserError as `load` does."""
     data = parsed(file, text)
     if "factor" in data and "workload" not in data:
         raise UserError(f"{file}: a study, not a scenario", remedy=f"windtunnel study {file}")

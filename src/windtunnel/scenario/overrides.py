@@ -36,7 +36,7 @@ def as_sets(changes: Mapping[str, Any]) -> list[str]:
 
 def as_changes(sets: Sequence[str]) -> dict[str, Any]:
     """The keys and values that these texts say: the inverse of `as_sets`. Raises UserError."""
-    return {dotted(each.path): _value(each.text.partition("=")[2].strip()) for each in parse_overrides(list(sets))}
+    return {dotted(each.path): value_of(each.text.partition("=")[2].strip()) for each in parse_overrides(list(sets))}
 
 
 def apply(override: Override, data: dict[str, Any]) -> None:
@@ -55,21 +55,21 @@ def apply(override: Override, data: dict[str, Any]) -> None:
             raise Refusal(path, f"{dotted(path[:-1])} is not a table", EXAMPLE)
         key: Any = part if isinstance(level, list) else str(part)
         if depth == len(override.path):
-            level[key] = _value(override.text.partition("=")[2].strip())
+            level[key] = value_of(override.text.partition("=")[2].strip())
         else:
             level = level[key] if isinstance(level, list) else level.setdefault(key, {})
 
 
 def _text(value: Any) -> str:
-    """What `_value` turns back into the value. JSON's texts, numbers and lists of them are TOML's."""
-    return value if isinstance(value, str) and _value(value) == value else json.dumps(value)
+    """What `value_of` turns back into the value. JSON's texts, numbers and lists of them are TOML's."""
+    return value if isinstance(value, str) and value_of(value) == value else json.dumps(value)
 
 
 def _is_index(part: str) -> bool:
     return part.isdigit() and len(part) <= 9
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
     """A TOML value; a bare word is taken as text, so that a shell needs no second pair of quotes."""
     try:
         parsed = tomllib.loads(f"value = {text}")
