@@ -10,27 +10,47 @@ def ui(
     directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="Directory of the runs.")] = Path("runs"),
     listen: Annotated[
         str,
-        typer.Option("--listen", metavar="[ADDRESS]:PORT", help="Where on loopback the pages are."),
+        typer.Option(
+            "--listen", metavar="[ADDRESS]:PORT", help="Where the pages are, on loopback unless ADDRESS is given."
+        ),
     ] = ":8642",
     socket: Annotated[
         Path | None,
         typer.Option("--socket", metavar="PATH", help="Serve on a Unix socket of your own instead."),
+    ] = None,
+    scenarios: Annotated[
+        Path, typer.Option("--scenarios", metavar="DIR", help="Directory of the scenarios to edit and start.")
+    ] = Path("."),
+    token: Annotated[
+        Path | None,
+        typer.Option("--token", metavar="FILE", help="Beyond loopback: the access token, 32 characters or more."),
+    ] = None,
+    certificate: Annotated[
+        Path | None, typer.Option("--tls-certificate", metavar="FILE", help="Beyond loopback: the certificate, as PEM.")
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="Beyond loopback: its key, as PEM.")
     ] = None,
 ) -> None:
     """Show in a browser what runs on this host, and what ran.
 
     The page Now has each run, study, search, comparison and tuning of your user, and the share daemon: stages, throughput and latency of
     the windows as they end, drops, validity, the time left, and a button that stops it as Ctrl-C does. The page Runs finds what lies below
-    DIR by words, keys and metrics, and opens reports. Needs no network. Ctrl-C ends it, and no run.
+    DIR by words, keys and metrics, opens reports, compares two runs, and keeps tags and notes. The page Edit and start has scenarios in a
+    form and as text, checks them as they are typed, and starts runs. Needs no network. Ctrl-C ends it, and no run.
+
+    An address that other hosts reach needs --token, --tls-certificate and --tls-key, and starts no run.
 
     windtunnel ui
     windtunnel ui results --listen :9000
+    windtunnel ui --scenarios scenarios
     """
     from windtunnel.errors import UserError
     from windtunnel.exchange.metrics_server import parse
 
     try:
-        from windtunnel.ui.serve import serve
+        from windtunnel.ui.doors import Door, door_of
+        from windtunnel.ui.serve import Directories, serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "windtunnel":  # a fault of ours
             raise
@@ -39,7 +59,12 @@ def ui(
         ) from None
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory}: not a directory", remedy="name the directory that holds your runs")
-    serve(socket or parse(listen, "--listen"), directory, print_line)
+    if not scenarios.is_dir():
+        raise UserError(
+            f"--scenarios {scenarios}: not a directory", remedy="name the directory that holds your scenarios"
+        )
+    door = Door(socket) if socket else door_of(parse(listen, "--listen"), token, certificate, key)
+    serve(door, Directories(directory, scenarios), print_line)
 
 
 def print_line(line: str) -> None:

@@ -153,8 +153,8 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: Any, token: str | None = None) -> Server:
-    """For `serve(sockets=[...])`."""
+def server(app: Any, token: str | None = None, tls: tuple[Path, Path] | None = None) -> Server:
+    """For `serve(sockets=[...])`. `tls`: files of the certificate and of its key."""
     config = uvicorn.Config(
         Limits(app, token),
         http=Guarded,
@@ -168,6 +168,8 @@ def server(app: Any, token: str | None = None) -> Server:
         timeout_keep_alive=KEEP_S,
         timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=MOST_HEAD,
+        ssl_certfile=tls[0] if tls else None,
+        ssl_keyfile=tls[1] if tls else None,
     )
     return Server(config)
 

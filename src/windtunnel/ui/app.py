@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from importlib.resources import files
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
 from windtunnel.ui import runs
-from windtunnel.ui.guard import Allowed
+from windtunnel.ui.edit import routes
+from windtunnel.ui.edit.below import Below
+from windtunnel.ui.edit.start import Started
 from windtunnel.ui.index import Index
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
@@ -20,6 +23,7 @@ UPDATE_S = 0.2
 ASSETS = {
     "page.css": (PAGES, "page.css", "text/css"),
     "ui.css": ("windtunnel.ui", "assets/ui.css", "text/css"),
+    "edit.js": ("windtunnel.ui", "assets/edit.js", "text/javascript"),
     "ui.js": ("windtunnel.ui", "assets/ui.js", "text/javascript"),
     "htmx.js": ("windtunnel.ui", "assets/htmx/htmx.min.js", "text/javascript"),
     "sse.js": ("windtunnel.ui", "assets/htmx/sse.min.js", "text/javascript"),
@@ -28,11 +32,24 @@ ASSETS = {
 }
 
 
-def make(watch: Watch, allowed: Allowed, index: Index) -> FastAPI:
+@dataclass(frozen=True)
+class Shown:
+    """What the pages are about."""
+
+    watch: Watch
+    pages: Pages
+    index: Index
+    below: Below
+    """The scenarios."""
+    started: Started
+
+
+def make(shown: Shown) -> FastAPI:
     """The application, without its guard."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    pages = Pages(allowed)
-    runs.add_to(app, pages, index)
+    watch, pages = shown.watch, shown.pages
+    runs.add_to(app, pages, shown.index)
+    routes.add_to(app, routes.Editor(pages, shown.below, shown.index, shown.started))
 
     @app.get("/")
     async def now() -> Response:
@@ -80,16 +97,20 @@ async def _events(watch: Watch, pages: Pages) -> AsyncIterator[str]:
 
 def _shape(watch: Watch) -> str:
     """Which processes and runs there are, and how they stand."""
+    failed = [[each.file, each.words] for each in watch.started.failed]
     return json.dumps(
         [
-            [
-                process.pid,
-                process.gone,
-                process.stopping,
-                process.trouble,
-                [(n, bool(r.ended)) for n, r in process.runs.items()],
-            ]
-            for process in [*watch.processes.values(), *watch.ended]
+            failed,
+            *[
+                [
+                    process.pid,
+                    process.gone,
+                    process.stopping,
+                    process.trouble,
+                    [(n, bool(r.ended)) for n, r in process.runs.items()],
+                ]
+                for process in [*watch.processes.values(), *watch.ended]
+            ],
         ]
     )
 

@@ -2,17 +2,19 @@
 
 A page on loopback is reached by every user of the host and by every page that a browser shows. So the kernel is asked whose connection it
 is; the Host must be ours, or a name that somebody rebinds to 127.0.0.1 would be served; and what changes something is a POST with the
-token of a form that this process has served, from a page of our own origin.
+token of a form that this process has served, from a page of our own origin. Beyond loopback the kernel knows nobody: there a browser
+must have signed in with the access token, over TLS, whose certificate says which names are ours.
 """
 
 import os
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hmac import compare_digest
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qs
+
+from windtunnel.ui import whose
+from windtunnel.ui.sign_in import SignIn
 
 HEADERS = (
     (
@@ -26,21 +28,24 @@ HEADERS = (
 )
 TOKEN = "token"
 """Name of the form's field."""
-_ESTABLISHED = "01"
+OWN = "windtunnel.own"
+"""Of the connection's scope: whether it is this user's on this host, who may start what this user may start."""
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a request must have. `hosts`: as a browser names this server; none: it listens on a Unix socket, which only its owner opens."""
+    """What a request must have. `door`: a Unix socket only its owner opens, and root."""
 
-    hosts: tuple[str, ...]
+    door: Literal["loopback", "unix", "tls"]
+    hosts: tuple[str, ...] = ()
+    """As a browser names this server on loopback."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def host(self, value: str) -> bool:
-        return not self.hosts or value.lower() in self.hosts
+        return self.door != "loopback" or value.lower() in self.hosts
 
     def origin(self, value: str, host: str) -> bool:
-        return value.lower() == f"http://{host.lower()}"
+        return value.lower() == f"{'https' if self.door == 'tls' else 'http'}://{host.lower()}"
 
     def form(self, body: bytes) -> bool:
         """Whether it holds our token."""
@@ -49,15 +54,19 @@ class Allowed:
 
 
 class Guard:
-    """An ASGI application in front of another."""
+    """An ASGI application in front of another. `sign_in`: beyond loopback."""
 
-    def __init__(self, app: Any, allowed: Allowed):
-        self._app, self._allowed = app, allowed
+    def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn | None = None):
+        self._app, self._allowed, self._sign_in = app, allowed, sign_in
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        why = self._refusal(scope)
+        found = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else set()
+        why = self._refusal(scope, found)
+        if why is None and self._sign_in and not self._sign_in.knows(scope):
+            await self._sign_in(scope, receive, _with_headers(send))
+            return
         if why is None and scope["method"] == "POST":
             message = await receive()
             if not self._allowed.form(message.get("body", b"")):
@@ -66,9 +75,10 @@ class Guard:
         if why is not None:
             await _refuse(send, why)
             return
+        scope[OWN] = self._allowed.door == "unix" or found == {os.geteuid()}
         await self._app(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Any) -> str | None:
+    def _refusal(self, scope: Any, found: set[int]) -> str | None:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._allowed.host(hosts[0]):
@@ -79,30 +89,14 @@ class Guard:
             origins = [value for name, value in headers if name == b"origin"]
             if len(origins) != 1 or not self._allowed.origin(origins[0], hosts[0]):
                 return "a page of another origin may change nothing here"
-        if self._allowed.hosts and not is_ours(scope.get("client"), scope.get("server")):
+        if self._allowed.door == "loopback" and not whose.may_look(found):
             return "another user's connection"
         return None
 
 
-def is_ours(client: Any, server: Any, tables: Iterable[str] = ("/proc/net/tcp", "/proc/net/tcp6")) -> bool:
-    """Whether the kernel says that the client's end of a connection on this host belongs to this user, or to root."""
-    if not client or not server:
-        return False
-    ends = f"{client[1]:04X}", f"{server[1]:04X}"
-    uids = [uid for table in tables for uid in _owners(Path(table), *ends)]
-    return bool(uids) and all(uid in (os.geteuid(), 0) for uid in uids)
-
-
-def _owners(table: Path, port: str, peer_port: str) -> Iterable[int]:
-    """Of the established sockets between two ports, as proc_pid_net(5) lists them: local address, remote address, state, ..., uid."""
-    try:
-        lines = table.read_text().splitlines()[1:]
-    except OSError:  # a kernel without IPv6
-        return
-    for line in lines:
-        words = line.split()
-        if words[1].endswith(f":{port}") and words[2].endswith(f":{peer_port}") and words[3] == _ESTABLISHED:
-            yield int(words[7])
+def is_own(scope: Any) -> bool:
+    """Whether the request is of this user on this host."""
+    return bool(scope[OWN])
 
 
 def _given(message: Any, receive: Any) -> Any:

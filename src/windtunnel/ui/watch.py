@@ -10,6 +10,7 @@ from typing import Any, Self
 from windtunnel.host import facts, levels
 from windtunnel.live import places
 from windtunnel.live.publisher import STOP
+from windtunnel.ui.edit.start import Started
 from windtunnel.ui.watched import WatchedProcess
 
 LOOK_S = 0.25
@@ -23,9 +24,10 @@ KEPT_ENDED = 6
 
 
 class Watch:
-    """Context manager, in an event loop. `processes` are those that run, by pid; `ended` those that ran, the last one first."""
+    """Context manager, in an event loop. `started`: the runs that this server began; `processes` are those that run, by pid; `ended` those that ran, the last one first."""
 
-    def __init__(self) -> None:
+    def __init__(self, started: Started) -> None:
+        self.started = started
         self.processes: dict[int, WatchedProcess] = {}
         self.ended: list[WatchedProcess] = []
         self._writers: dict[int, asyncio.StreamWriter] = {}
@@ -72,6 +74,8 @@ class Watch:
 
     async def _look(self) -> None:
         while True:
+            if self.started.look():
+                await self._tell()
             for path in places.announced():
                 if path not in self._reading:
                     task = self._reading[path] = self._start(self._read(path))

@@ -6,14 +6,15 @@ import socket
 
 import pytest
 
-from windtunnel.ui.guard import Allowed, Guard, is_ours
+from windtunnel.ui import whose
+from windtunnel.ui.guard import OWN, Allowed, Guard
 
 HOST = "127.0.0.1:8642"
 
 
 @pytest.fixture
 def allowed():
-    return Allowed((HOST, "localhost:8642"))
+    return Allowed("loopback", (HOST, "localhost:8642"))
 
 
 @pytest.fixture
@@ -97,7 +98,7 @@ def test_other_methods_are_refused(allowed, connection):
 
 
 def test_the_kernel_says_whose_a_connection_is(connection):
-    assert is_ours(connection["client"], connection["server"])
+    assert whose.users(connection["client"], connection["server"]) == {os.geteuid()}
 
 
 @pytest.mark.parametrize(("uid", "ours"), [(0, True), (os.geteuid(), True), (12345, False)])
@@ -105,9 +106,49 @@ def test_a_connection_of_another_user_is_refused(tmp_path, uid, ours):
     row = f"0: 0100007F:{40000:04X} 0100007F:{8642:04X} 01 00000000:00000000 00:00000000 00000000 {uid} 0 1"
     table = tmp_path / "tcp"
     table.write_text(f"  sl  local_address\n   {row}\n")
-    assert is_ours(("127.0.0.1", 40000), ("127.0.0.1", 8642), [str(table)]) is ours
+    found = whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [str(table)])
+    assert found == {uid}
+    assert whose.may_look(found) is ours
 
 
 def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
-    assert not is_ours(("127.0.0.1", 40000), ("127.0.0.1", 8642), [str(tmp_path / "none")])
-    assert not is_ours(None, ("127.0.0.1", 8642))
+    assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [str(tmp_path / "none")]) == set()
+    assert whose.users(None, ("127.0.0.1", 8642)) == set()
+    assert not whose.may_look(set())
+
+
+@pytest.mark.parametrize(
+    ("door", "found", "own"),
+    [
+        ("loopback", {os.geteuid()}, True),
+        ("loopback", {os.geteuid(), 0, 12345}, None),
+        ("unix", set(), True),
+        ("tls", {os.geteuid()}, False),
+    ],
+)
+def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, connection, door, found, own):
+    monkeypatch.setattr(whose, "users", lambda client, server: found)
+    seen = []
+
+    async def inside(scope, receive, send):
+        seen.append(scope[OWN])
+
+    async def send(message):
+        pass
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", HOST.encode())]}
+    asyncio.run(Guard(inside, Allowed(door, (HOST,)))(scope | connection, None, send))
+    assert seen == ([] if own is None else [own])
+
+
+def test_root_may_look_and_starts_nothing(monkeypatch, connection):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(whose, "users", lambda client, server: {0})
+    seen = []
+
+    async def inside(scope, receive, send):
+        seen.append(scope[OWN])
+
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", HOST.encode())]}
+    asyncio.run(Guard(inside, Allowed("loopback", (HOST,)))(scope | connection, None, None))
+    assert seen == [False]

@@ -1,0 +1,106 @@
+"""Where the pages are reached, and what has to be there: loopback, a Unix socket, or beyond loopback a token and TLS files."""
+
+import contextlib
+import os
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.exchange import http_server
+from windtunnel.exchange.metrics_server import Address
+from windtunnel.ui.guard import Allowed
+
+LOOPBACK = ("127.0.0.1", "::1")
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """What an address that other hosts reach needs: the access token, and files of TLS."""
+
+    token: str
+    certificate: Path
+    key: Path
+
+
+@dataclass(frozen=True)
+class Door:
+    """`beyond`: with an address that other hosts reach, and with no other."""
+
+    address: Address | Path
+    beyond: Beyond | None = None
+
+
+def door_of(
+    address: Address, token: Path | None = None, certificate: Path | None = None, key: Path | None = None
+) -> Door:
+    """Raises UserError for an address beyond loopback without the files, for files that are unfit, and for files that loopback does not need."""
+    files = {"--token": token, "--tls-certificate": certificate, "--tls-key": key}
+    shown = f"--listen {address.host}:{address.port}"
+    if address.host in LOOPBACK:
+        if given := [name for name, file in files.items() if file]:
+            raise UserError(
+                f"{given[0]}: for an address beyond loopback", remedy="leave it out, or name one by --listen"
+            )
+        return Door(address)
+    if token is None or certificate is None or key is None:
+        missing = " and ".join(name for name, file in files.items() if file is None)
+        raise UserError(
+            f"{shown}: not loopback, and whoever reaches the pages may stop runs: {missing} missing",
+            remedy=f"give the files, or listen on loopback, and from another host: ssh -L {address.port}:127.0.0.1:{address.port} THIS-HOST",
+        )
+    _check_tls(certificate, key)
+    return Door(address, Beyond(http_server.token_of(token), certificate, key))
+
+
+def _check_tls(certificate: Path, key: Path) -> None:
+    try:
+        for file in (certificate, key):
+            with file.open("rb"):
+                pass
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password=lambda: "")
+    except ssl.SSLError as error:
+        raise UserError(
+            f"{certificate} and {key}: not a certificate and its key: {error.reason or error}",
+            remedy="PEM files, the key without a passphrase",
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{error.filename}: {os.strerror(error.errno or 0)}", remedy="name a file that is there"
+        ) from None
+
+
+@contextlib.contextmanager
+def listening(door: Door) -> Iterator[socket.socket]:
+    """Raises UserError where one cannot listen there."""
+    address = door.address
+    if isinstance(address, Path):
+        with http_server.unix_socket(address) as made:
+            try:
+                yield made
+            finally:
+                address.unlink(missing_ok=True)
+        return
+    text = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
+    with http_server.tcp_socket(text) as made:
+        yield made
+
+
+def allowed(door: Door, made: socket.socket) -> Allowed:
+    """What a request must have."""
+    if made.family == socket.AF_UNIX:
+        return Allowed("unix")
+    if door.beyond:
+        return Allowed("tls")
+    port = made.getsockname()[1]
+    return Allowed("loopback", (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"))
+
+
+def shown(door: Door, made: socket.socket) -> str:
+    """For who opens the pages."""
+    where = http_server.shown(made)
+    if made.family == socket.AF_UNIX:
+        return where
+    return f"{'https' if door.beyond else 'http'}://{where}/"

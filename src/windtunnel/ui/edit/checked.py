@@ -1,0 +1,97 @@
+"""What `windtunnel check` says of a text: the words of what is wrong, with file and line; or the run that it plans."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.engine.find import find_engine
+from windtunnel.errors import UserError
+from windtunnel.host.memory import NumaNode
+from windtunnel.measure.try_handlers import tried
+from windtunnel.scenario import RunSpec, here, resolve
+from windtunnel.scenario.load import MAX_FILE_BYTES, scenario_of
+from windtunnel.views.planned import by_cpu, facts, wire_words
+
+
+@dataclass(frozen=True)
+class PlacedStages:
+    """Stages of one endpoint on one CPU."""
+
+    side: str
+    stages: list[str]
+    queues: list[str]
+    """Those that its NIC stages poll or post to, with their UDP port."""
+
+
+@dataclass(frozen=True)
+class PlacedCpu:
+    cpu: int
+    sides: list[PlacedStages]
+
+
+@dataclass(frozen=True)
+class PlacedNode:
+    """A NUMA node, or what the host does not say the node of."""
+
+    node: int | None
+    cpus: list[PlacedCpu]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """`problem`: None where the scenario is valid; `line`: of the text, where the problem has one."""
+
+    problem: str | None = None
+    remedy: str | None = None
+    line: int | None = None
+    nodes: tuple[PlacedNode, ...] = ()
+    wires: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    unchecked: str | None = None
+    """Why the engine was not asked."""
+
+
+def check(place: Path, text: str, base: Path) -> Checked:
+    """As if the text were in `place`; messages name it from `base` on. What the host must offer is asked of this one, and handlers
+    are opened, a plug-in's code included, as by `windtunnel check`."""
+    try:
+        if len(text.encode(errors="replace")) > MAX_FILE_BYTES:
+            raise UserError(f"{place}: larger than {MAX_FILE_BYTES >> 10}KiB", remedy="a shorter text")
+        host = here()
+        spec = tried(resolve(scenario_of(place, text), host))
+    except UserError as error:
+        found = re.match(rf"{re.escape(str(place))}:(\d+): ", error.message)
+        message = error.message.replace(f"{base}/", "", 1)
+        return Checked(message, error.remedy, int(found[1]) if found else None)
+    wires = {endpoint.side: wire_words(endpoint, len(spec.plans)) for plan in spec.plans for endpoint in plan.endpoints}
+    return Checked(
+        nodes=tuple(_nodes(spec, host.numa)),
+        wires=tuple(dict.fromkeys(wires.values())),
+        facts=tuple(facts(spec)),
+        unchecked=_unchecked(),
+    )
+
+
+def _unchecked() -> str | None:
+    try:
+        find_engine()
+    except UserError as error:
+        return error.message
+    return None
+
+
+def _nodes(spec: RunSpec, numa: list[NumaNode]) -> list[PlacedNode]:
+    cpus: dict[int, list[PlacedStages]] = {}
+    for plan in spec.plans:
+        for endpoint in plan.endpoints:
+            for cpu, stages in by_cpu(plan, endpoint):
+                polled = sorted({stage.index for stage in stages if stage.stage.startswith("nic_")})
+                queues = [f"queue {index}, UDP port {endpoint.udp_port + index}" for index in polled]
+                names = [f"{stage.stage}:{stage.index}" for stage in stages]
+                cpus.setdefault(cpu, []).append(PlacedStages(endpoint.side, names, queues))
+    node_of = {cpu: node.node for node in numa for cpu in node.cpus}
+    nodes = sorted({node_of.get(cpu) for cpu in cpus}, key=lambda node: -1 if node is None else node)
+    return [
+        PlacedNode(node, [PlacedCpu(cpu, sides) for cpu, sides in sorted(cpus.items()) if node_of.get(cpu) == node])
+        for node in nodes
+    ]

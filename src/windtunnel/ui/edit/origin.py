@@ -1,0 +1,128 @@
+"""What an edit begins with: a file below the directory of scenarios, a shipped scenario, or the scenario of a run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.toml_text import text_of
+from windtunnel.scenario import templates, toml
+from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
+from windtunnel.ui.edit.below import Below
+from windtunnel.ui.index import Index
+from windtunnel.ui.look import check_files
+
+SUFFIX = ".toml"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A text, and where it is from."""
+
+    kind: str
+    """"file", "shipped" or "run"."""
+    name: str
+    text: str
+    place: Path
+    """The file whose directory relative paths begin at, and that messages name; it need not be there."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """What a shipped scenario needs beside it."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A scenario that one can begin with."""
+
+    name: str
+    question: str
+
+
+def files_of(below: Below) -> list[Listed]:
+    """The scenarios among the TOML files of the directory: what holds no [[workload]] is a study, or somebody else's."""
+    found = []
+    for name in below.listed(SUFFIX):
+        try:
+            text = below.read(name, MAX_FILE_BYTES).decode()
+            data = toml.parse(text)
+        except (UserError, UnicodeDecodeError):
+            continue
+        except toml.Fault:  # half-written: it can be mended here
+            data = {"workload": []} if "[[workload]]" in text else {}
+        if "workload" in data and "factor" not in data:
+            found.append(Listed(name, question_of(text)))
+    return found
+
+
+def shipped() -> list[Listed]:
+    return [Listed(name, template.question) for name, template in templates.available().items()]
+
+
+def origin_of(kind: str, name: str, below: Below, index: Index) -> Origin:
+    """Raises UserError for what is not there."""
+    if kind == "file":
+        return _file(name, below)
+    if kind == "shipped" and (template := templates.available().get(name)):
+        folder = Path(str(resources.files("windtunnel") / "templates"))
+        return Origin(kind, name, template.text, folder / f"{name}{SUFFIX}", template.files)
+    if kind == "run":
+        return _run(name, below, index)
+    raise UserError(f"{name[:80]}: no such scenario", remedy="one of the list")
+
+
+def new_name(origin: Origin, below: Below) -> str:
+    """A name beside the origin, or in the directory, that is free."""
+    path = PurePosixPath(origin.name)
+    stem = path.name.removesuffix(SUFFIX) if origin.kind != "run" else path.parent.name
+    folder = path.parent if origin.kind == "file" else PurePosixPath()
+    names = (folder / f"{stem}{f'-{number}' if number > 1 else ''}{SUFFIX}" for number in range(1, 1000))
+    return next((str(name) for name in names if not (below.root / name).exists()), "")
+
+
+def _file(name: str, below: Below) -> Origin:
+    raw = below.read(name, MAX_FILE_BYTES)
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UserError(f"{name}:{line}: byte {raw[error.start]:#04x} is not UTF-8", "a file in UTF-8") from None
+    return Origin("file", name, text, below.root / name)
+
+
+def _run(name: str, below: Below, index: Index) -> Origin:
+    """The scenario of a run as it ran, without what is the default."""
+    from windtunnel.runs import load
+
+    directory = index.run_directory(name)
+    if directory is None:
+        raise UserError(f"{name[:80]}: no such run", remedy="one of the page Runs")
+    check_files(directory)
+    record = load(directory).record
+    notes = [f"as it ran in {directory.name}; keys with their default values are left out"]
+    text = text_of(record.question or record.title, notes, _given(record.scenario, _defaults()))
+    return Origin("run", name, text, below.root / f"{directory.name}{SUFFIX}")
+
+
+def _defaults() -> dict[str, Any]:
+    """Of every key that has one, as a record has them."""
+    least: dict[str, Any] = {"wire": {}, "client": {}, "server": {}, "workload": [{}]}
+    return Scenario.model_validate(least).model_dump(mode="json", by_alias=True)
+
+
+def _given(value: dict[str, Any], default: Any) -> dict[str, Any]:
+    """Without nulls and without what the defaults say; a table that has nothing left stays, as [server] has to."""
+    kept: dict[str, Any] = {}
+    for key, inner in value.items():
+        known = default.get(key) if isinstance(default, dict) else None
+        if isinstance(inner, dict):
+            table = _given(inner, known)
+            if table or key in ("client", "server"):
+                kept[key] = table
+        elif isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            first = known[0] if isinstance(known, list) and known else {}
+            kept[key] = [_given(each, first) for each in inner]
+        elif inner is not None and inner != known and inner != []:
+            kept[key] = inner
+    return kept
