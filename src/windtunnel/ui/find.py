@@ -58,12 +58,20 @@ def where(text: str) -> Found:
     if re.search(r"[<>=!]", rest):
         raise UserError(f'"{rest.strip()}" is no condition', remedy="as in p99 < 50us, or server.batch.app_rx = 64")
     for word in rest.split():
-        parts.append("contains(lower(concat_ws(' ', title, question, path, host, verdict, kind)), lower(?))")
+        parts.append(
+            "contains(lower(concat_ws(' ', title, question, path, host, verdict, kind, tags, note)), lower(?))"
+        )
         parameters.append(word.strip('"'))
     return Found(" AND ".join(parts), parameters)
 
 
 def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
+    if name == "tag":
+        if operator not in ("=", "!="):
+            raise UserError(
+                f"tag {operator} {value}: a tag is there or not", remedy="tag = baseline, or tag != baseline"
+            )
+        return f"{'NOT ' if operator == '!=' else ''}contains(tags, ?)", [f" {value} "]
     if name in COLUMNS:
         return f"{name} {operator} ?", [value]
     place = f'$."{name}"'

@@ -1,5 +1,6 @@
 """Every run, study, search, comparison and tuning below one directory, in a DuckDB file that may be deleted: it is made again."""
 
+import contextlib
 import hashlib
 import os
 import threading
@@ -10,6 +11,8 @@ from typing import Any
 
 import duckdb
 
+from windtunnel.errors import UserError
+from windtunnel.ui import notes
 from windtunnel.ui.find import where
 from windtunnel.ui.look import KINDS, look
 
@@ -26,10 +29,12 @@ SORTS = {
     "p50": "p50",
     "p99": "p99",
 }
-_SHAPE = 2
+MEMORY = "96MB"
+_SHAPE = 3
 _TABLE = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
-facts VARCHAR, problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE)"""
+facts VARCHAR, problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE,
+tags VARCHAR, note VARCHAR)"""
 """A list reads no facts: those of 10,000 runs are 50 MB."""
 
 
@@ -47,6 +52,8 @@ class Row:
     responses_per_s: float | None
     p50: float | None
     p99: float | None
+    tags: str
+    note: str
 
 
 class Index:
@@ -69,11 +76,8 @@ class Index:
             known = dict(self._base.execute("SELECT path, stamp FROM entries").fetchall())
         found = {}
         for file in files_below(self.directory):
-            try:
-                about = file.lstat()
-            except OSError:  # removed meanwhile
-                continue
-            found[os.path.relpath(file, self.directory)] = f"{about.st_mtime_ns} {about.st_size}"
+            with contextlib.suppress(OSError):  # removed meanwhile
+                found[os.path.relpath(file, self.directory)] = _stamp(file)
         with self._lock:
             self._base.executemany(
                 "DELETE FROM entries WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
@@ -105,13 +109,25 @@ class Index:
         """How many there are, and the first of them. Raises UserError for a search that cannot be read."""
         found = where(text)
         order = f"{SORTS.get(sort, SORTS['date'])} {'DESC' if descending else 'ASC'} NULLS LAST, path"
-        columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99"
+        columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99, tags, note"
         with self._lock:
-            count = self._base.execute(f"SELECT count(*) FROM entries WHERE {found.sql}", found.parameters).fetchone()
-            rows = self._base.execute(
-                f"SELECT {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}", found.parameters
-            ).fetchall()
+            try:
+                count = self._base.execute(
+                    f"SELECT count(*) FROM entries WHERE {found.sql}", found.parameters
+                ).fetchone()
+                rows = self._base.execute(
+                    f"SELECT {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}", found.parameters
+                ).fetchall()
+            except duckdb.OutOfMemoryException:
+                raise UserError(
+                    f"this search takes more than the {MEMORY} that it may have",
+                    remedy="fewer conditions, or a directory with fewer runs",
+                ) from None
         return (int(count[0]) if count else 0), [Row(*row) for row in rows]
+
+    def take(self, path: str) -> None:
+        """Reads one run again, whose notes have changed."""
+        self._put(path, _stamp(self.directory / path))
 
     def run_directory(self, path: str) -> Path | None:
         """The directory of an indexed run; None for whatever else a browser names, so that no path leads out of the directory."""
@@ -139,6 +155,14 @@ def files_below(directory: Path) -> Iterator[Path]:
                 return
 
 
+def _stamp(file: Path) -> str:
+    """Of a record and of the notes beside it. Raises OSError where the record is gone."""
+    stamps = [file.lstat()]
+    with contextlib.suppress(FileNotFoundError):
+        stamps.append((file.parent / notes.NAME).lstat())
+    return " ".join(f"{about.st_mtime_ns} {about.st_size}" for about in stamps)
+
+
 def default_cache() -> Path:
     """~/.cache/windtunnel/ui, or below XDG_CACHE_HOME."""
     base = os.environ.get("XDG_CACHE_HOME")
@@ -149,7 +173,7 @@ def _opened(directory: Path, cache: Path) -> Any:
     """The file of this directory; in memory where it cannot be had, or another process has it."""
     name = hashlib.sha256(f"{_SHAPE} {directory}".encode(errors="surrogateescape")).hexdigest()[:16]
     file = cache / f"{name}.duckdb"
-    settings: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": "96MB"}
+    settings: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": MEMORY}
     try:
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:

@@ -1,17 +1,15 @@
 """What the index keeps of one directory: of a run its record and metrics, of others their title and time. Nothing of it is believed."""
 
 import json
-import os
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from windtunnel.errors import UserError
+from windtunnel.ui import notes
 from windtunnel.ui.find import number_of
+from windtunnel.ui.untrusted import MOST_BYTES, check_files, read_file
 
-MOST_BYTES = 64 << 20
-"""Of a file that is read."""
 KINDS = {
     "run.json": "run",
     "study.json": "study",
@@ -19,11 +17,8 @@ KINDS = {
     "comparison.json": "comparison",
     "tuning.json": "tuning",
 }
-READ = ("run.json", "windows.jsonl")
-"""Of a run directory."""
 LISTED = ("responses_per_s", "p50", "p99")
 """Metrics of every list."""
-_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -42,6 +37,9 @@ class Entry:
     p50: float | None = None
     """ns."""
     p99: float | None = None
+    tags: str = ""
+    """With a space before and after each."""
+    note: str = ""
 
 
 def look(file: Path) -> Entry:
@@ -61,6 +59,7 @@ def _run(file: Path) -> Entry:
     from windtunnel.runs.identity import flat
 
     check_files(file.parent)
+    said, unread = _notes(file.parent)
     run = load(file.parent)
     record = run.record
     facts: dict[str, Any] = {key: _plain(value) for key, value in flat(record.scenario).items()}
@@ -75,24 +74,23 @@ def _run(file: Path) -> Entry:
         record.verdict_words,
         record.started.isoformat(sep=" ", timespec="seconds") if record.started else "",
         json.dumps(facts),
-        problem="; ".join(run.problems) or None,
+        problem="; ".join([*run.problems, *unread]) or None,
+        tags=" ".join(["", *said.tags, ""]) if said.tags else "",
+        note=said.note,
         **{name: facts.get(name) for name in LISTED},
     )
 
 
-def check_files(directory: Path) -> None:
-    """Raises UserError for a run directory in which something is a link or a FIFO, which may lead elsewhere or to no end, or what is read is
-    a giant."""
-    for path in directory.iterdir():
-        found = path.lstat()
-        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
-            raise UserError(f"{path.name}: not a file")
-        if path.name in READ and found.st_size > MOST_BYTES:
-            raise UserError(f"{path.name}: larger than {MOST_BYTES >> 20} MiB")
+def _notes(directory: Path) -> tuple[notes.Notes, list[str]]:
+    """The notes of a run, and why they cannot be read: the run itself is shown all the same."""
+    try:
+        return notes.read(directory), []
+    except UserError as error:
+        return notes.Notes(), [error.message]
 
 
 def _other(file: Path, kind: str) -> Entry:
-    document = json.loads(_read(file))
+    document = json.loads(read_file(file, MOST_BYTES))
     title = document.get("title") or document.get("question") or file.parent.name
     host = document.get("host")
     return Entry(
@@ -112,11 +110,3 @@ def _plain(value: Any) -> Any:
         return value
     known = number_of(value) if isinstance(value, str) else None
     return str(value) if known is None else known
-
-
-def _read(path: Path) -> bytes:
-    with os.fdopen(os.open(path, _FILE), "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MOST_BYTES:
-            raise UserError(f"{path.name}: not a file, or larger than {MOST_BYTES >> 20} MiB")
-        return file.read(MOST_BYTES)

@@ -1,14 +1,19 @@
-"""The page Runs: what lies below a directory, found and opened."""
+"""The page Runs: what lies below a directory, found, opened, compared, and given tags and a note."""
 
 import asyncio
+from pathlib import Path
+from urllib.parse import urlencode
 
-from fastapi import FastAPI
-from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from fastapi import FastAPI, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from windtunnel.errors import UserError
+from windtunnel.ui import notes
+from windtunnel.ui.forms import said
 from windtunnel.ui.index import SHOWN, SORTS, Index, Row
-from windtunnel.ui.look import check_files
 from windtunnel.ui.templates import Pages
+from windtunnel.ui.untrusted import check_files
 
 REFRESH_S = 5.0
 """Between two looks at the directory."""
@@ -36,15 +41,59 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
         from windtunnel.runs import load
         from windtunnel.views.pages.page import render
 
-        directory = index.run_directory(path)
-        if directory is None:
-            return PlainTextResponse("no such run\n", status_code=404)
         try:
-            check_files(directory)
-            html = render(load(directory))
+            html = render(load(_directory(index, path)))
         except UserError as error:
             return PlainTextResponse(f"{error.message}\n", status_code=404)
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
+
+    @app.get("/compare")
+    def compare(run: list[str] = Query(default=[])) -> Response:  # noqa: B008 - FastAPI's way to say so
+        from windtunnel.measure.compare import Running
+        from windtunnel.measure.compare import compare as compared
+        from windtunnel.views.pages.comparison import render
+
+        try:
+            if len(run) != 2 or run[0] == run[1]:
+                raise UserError("not two runs", remedy="tick two runs of the list")
+            a, b = (_directory(index, path) for path in run)
+            html = render(compared(a, b, Running(), force=True)[0])
+        except UserError as error:
+            return HTMLResponse(pages.filled("refused.html", page="runs", title="Not compared", error=error))
+        return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
+
+    @app.get("/notes")
+    def read_notes(path: str, back: str = "") -> Response:
+        try:
+            known = notes.read(_directory(index, path))
+        except UserError as error:
+            return HTMLResponse(pages.filled("refused.html", page="runs", title="No notes", error=error))
+        values = {"path": path, "tags": " ".join(known.tags), "note": known.note, "back": back, "problem": None}
+        return HTMLResponse(pages.filled("notes.html", page="runs", **values))
+
+    @app.post("/notes")
+    async def write_notes(request: Request) -> Response:
+        return await run_in_threadpool(_write_notes, await said(request), pages, index)
+
+
+def _write_notes(fields: dict[str, str], pages: Pages, index: Index) -> Response:
+    path, tags, note, back = (fields.get(name, "") for name in ("path", "tags", "note", "back"))
+    try:
+        notes.write(_directory(index, path), tags, note)
+    except UserError as error:
+        values = {"path": path, "tags": tags, "note": note, "back": back, "problem": error}
+        return HTMLResponse(pages.filled("notes.html", page="runs", **values))
+    index.take(path)
+    return RedirectResponse(f"/runs?{urlencode({'q': back})}" if back else "/runs", status_code=303)
+
+
+def _directory(index: Index, path: str) -> Path:
+    """Of a run that the index has. Raises UserError for another one, and for one in which something is no file."""
+    directory = index.run_directory(path)
+    if directory is None:
+        raise UserError("no such run", remedy="one of the list")
+    check_files(directory)
+    return directory
 
 
 async def keep_fresh(index: Index) -> None:

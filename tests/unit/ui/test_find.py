@@ -37,7 +37,7 @@ def test_what_is_no_quantity(text):
 def base():
     base = duckdb.connect()
     base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR)"
+        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, tags VARCHAR, note VARCHAR)"
     )
     for number, p99 in enumerate([10_000, 60_000, None]):
         facts = {"server.batch.app_rx": 64 >> number, "wire.kind": "ring", "p99": p99}
@@ -51,7 +51,7 @@ def base():
             f"2026-11-0{number + 1}",
             json.dumps(facts),
         ]
-        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '')", row)
     return base
 
 
@@ -101,7 +101,7 @@ def test_what_cannot_be_read_is_refused_with_a_remedy(text):
 def test_no_text_breaks_the_search(text):
     base = duckdb.connect()
     base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR)"
+        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, tags VARCHAR, note VARCHAR)"
     )
     try:
         of = where(text)

@@ -98,5 +98,5 @@ def _spaced(before: str, after: str) -> str:
                     lines.pop()
                 lines.append("")
             lines.append(new[number])
-    end = before[len(before.rstrip("\n")) :]
-    return "\n".join(lines).rstrip("\n") + end
+    ending = before[len(before.rstrip("\n")) :]
+    return "\n".join(lines).rstrip("\n") + ending

@@ -13,7 +13,7 @@ from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.index import Index
-from windtunnel.ui.look import check_files
+from windtunnel.ui.untrusted import check_files
 
 SUFFIX = ".toml"
 

@@ -1,0 +1,59 @@
+"""What a user says of a run afterwards: tags and a note, in `notes.json` of its directory.
+
+There, and not in the index, because the index may be deleted; and not in a file beside the index, because a run directory that is renamed,
+moved or sent to a colleague takes them along. What the run left stays as it is: nothing but these pages reads or writes that file.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from windtunnel.errors import UserError
+from windtunnel.runs.files import replace
+from windtunnel.ui.untrusted import check_files, read_file
+
+NAME = "notes.json"
+MOST_BYTES = 64 << 10
+MOST_TAGS, MOST_CHARACTERS = 20, 4000
+_TAG = re.compile(r"[\w.:/+-]{1,40}")
+
+
+class Notes(BaseModel):
+    """What notes.json holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    tags: list[str] = Field(default_factory=list, max_length=MOST_TAGS)
+    note: str = Field("", max_length=MOST_CHARACTERS)
+
+    @field_validator("tags")
+    @classmethod
+    def _words(cls, tags: list[str]) -> list[str]:
+        for tag in tags:
+            if not _TAG.fullmatch(tag):
+                raise ValueError(f"{tag[:40]} is no tag")
+        return list(dict.fromkeys(tags))
+
+
+def read(directory: Path) -> Notes:
+    """None were made: empty. Raises UserError for a file that is not ours."""
+    try:
+        return Notes.model_validate(json.loads(read_file(directory / NAME, MOST_BYTES)))
+    except FileNotFoundError:
+        return Notes()
+    except (OSError, ValueError, RecursionError):
+        raise UserError(f"{NAME}: damaged", remedy=f"delete {directory / NAME}") from None
+
+
+def write(directory: Path, tags: str, note: str) -> None:
+    """`tags`: words. Raises UserError for what is no tag or too long, and where it cannot be written."""
+    try:
+        notes = Notes(tags=tags.replace(",", " ").split(), note=note.strip())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        remedy = f"at most {MOST_TAGS} tags of letters, digits and . : / + - _, a note of at most {MOST_CHARACTERS} characters"
+        raise UserError(f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}", remedy) from None
+    check_files(directory)
+    replace(directory / NAME, notes.model_dump_json(indent=1) + "\n")
