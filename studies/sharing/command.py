@@ -8,6 +8,7 @@ from sharing.conduct import FinishedFigure, run_figure
 from sharing.figure import figure_named
 from sharing.shared_core import check_slicer
 from sharing.site import choose_site
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import new_directory
 from windtunnel.sharing.views.daemon import findings_text
 from windtunnel.views.terminal.console import progress, results
@@ -33,6 +34,7 @@ def run(
 
 
 def _progress(number: int, of: int, label: str) -> None:
+    ANNOUNCEMENT.progress(number - 1, of, "trials")
     progress().print(f"[dim]{number:>4} of {of}  {label}[/dim]")
 
 

@@ -51,13 +51,15 @@ class Announcement:
         self._kind: str | None = None
         self._publisher: Publisher | None = None
         self._running = self._begun = 0
+        self._more: dict[str, Any] = {}
 
     @contextlib.contextmanager
-    def command(self, kind: str, at_once: bool = False) -> Iterator[None]:
-        """Runs meanwhile are of this command, as in "study". `at_once`: it is announced without a run."""
+    def command(self, kind: str, at_once: bool = False, **more: Any) -> Iterator[None]:
+        """Runs meanwhile are of this command, as in "study". `at_once`: it is announced without a run, with `more` about it."""
         outermost = self._kind is None
         if outermost:
             self._kind = kind
+        self._more |= more
         try:
             if at_once:
                 self._open()
@@ -85,6 +87,13 @@ class Announcement:
                 self._running -= 1
             self._close_unless_needed()
 
+    def progress(self, done: int, of: int | None, unit: str, left_s: float | None = None) -> None:
+        """How far a command with many runs is: so many of its runs, pairs or trials. `of`: None where nobody knows; `left_s`: likewise."""
+        publisher = self._open() if self._kind is not None else self._publisher
+        if publisher is not None:
+            about = {"done": done, "of": of, "unit": unit, "left_s": left_s}
+            publisher.progress(f"{json.dumps({'progress': about})}\n".encode())
+
     def _open(self) -> "Publisher | None":
         from windtunnel.live import places
         from windtunnel.live.publisher import Publisher
@@ -95,7 +104,7 @@ class Announcement:
         ):  # no runtime directory, or a path too long for a socket
             if self._publisher is None:
                 path = places.socket_path(os.getpid())
-                self._publisher = Publisher(path, _about_process(self._kind or LIBRARY), stop)
+                self._publisher = Publisher(path, _about_process(self._kind or LIBRARY, self._more), stop)
         return self._publisher
 
     def _close_unless_needed(self) -> None:
@@ -112,7 +121,7 @@ def stop() -> None:
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM if ignored else signal.SIGINT)
 
 
-def _about_process(kind: str) -> bytes:
+def _about_process(kind: str, more: dict[str, Any]) -> bytes:
     about = {
         "live": 1,
         "kind": kind,
@@ -122,6 +131,7 @@ def _about_process(kind: str) -> bytes:
         "directory": os.getcwd(),
         "started": datetime.now(UTC).isoformat(),
         "version": __version__,
+        **more,
     }
     return f"{json.dumps(about)}\n".encode()
 

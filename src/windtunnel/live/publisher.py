@@ -85,6 +85,7 @@ class Publisher:
         self._lock = threading.Lock()
         self._kept: dict[int, tuple[list[bytes], deque[bytes]]] = {}
         self._kept_bytes = 0
+        self._progress: list[bytes] = []
         self._fresh: list[bytes] = []
         self._readers: list[_Reader] = []
         self._ending = False
@@ -102,6 +103,14 @@ class Publisher:
                 self._kept_bytes += len(line)
                 while self._kept_bytes > KEPT_BYTES and len(windows) > 1:
                     self._kept_bytes -= len(windows.popleft())
+            if self._readers:
+                self._fresh.append(line)
+                self._wake_up()
+
+    def progress(self, line: bytes) -> None:
+        """One line about all runs, which takes the place of the one before."""
+        with self._lock:
+            self._progress = [line]
             if self._readers:
                 self._fresh.append(line)
                 self._wake_up()
@@ -153,7 +162,13 @@ class Publisher:
             reader = _Reader(connected)
             with self._lock:
                 self._hand_out_locked()  # what is fresh is kept already: nobody is told it twice
-                reader.give([self._about, *(line for kept in self._kept.values() for part in kept for line in part)])
+                reader.give(
+                    [
+                        self._about,
+                        *self._progress,
+                        *(line for kept in self._kept.values() for part in kept for line in part),
+                    ]
+                )
                 self._readers.append(reader)
             self._selector.register(connected, selectors.EVENT_READ, reader)
             self._push(reader)

@@ -20,6 +20,7 @@ from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED, INVALID, REFUSED
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.states import groups
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.execute import execute
 from windtunnel.runs.median import LEAST_RUNS, interval
@@ -140,6 +141,7 @@ def repeat(
         readings.append(read(outcome.kept_run().path))
         if outcome.exit_code == REFUSED:
             raise UserError("; ".join(outcome.verdict.reasons), remedy=f"the run is in {readings[-1].path}")
+        ANNOUNCEMENT.progress(number, most, "runs")
         found = so_far("all run")
         ended(found)
         if outcome.interrupted:

@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from statistics import mean
 from typing import Literal, Protocol
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.host import facts
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.directory import abort, opened
@@ -374,10 +376,16 @@ class _Conductor:
                 return "busy"
         return "budget"
 
+    def _left_s(self) -> float | None:
+        """By the trials so far, without the winner's last measurement; None before there was one."""
+        lasted = [trial.seconds for trial in self.history.trials]
+        return mean(lasted) * (self.budget - self.history.counted) if lasted else None
+
     def _try(self, candidate: Candidate, number: int) -> None:
         if self.interrupts.count:
             raise Interrupted
         history, path = self.history, self.prepared.path
+        ANNOUNCEMENT.progress(history.counted, self.budget, "trials", self._left_s())
         self.watcher.begins(number, candidate, history.counted, self.budget)
         incumbent = Incumbent(workers=history.file_workers) if history.objectives > 1 else history.incumbent
         directory = history.directory(number)

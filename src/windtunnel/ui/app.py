@@ -5,13 +5,15 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from importlib.resources import files
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
+from windtunnel.errors import UserError
 from windtunnel.ui import runs
 from windtunnel.ui.edit import routes
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
+from windtunnel.ui.forms import said
 from windtunnel.ui.index import Index
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
@@ -65,6 +67,18 @@ def make(shown: Shown) -> FastAPI:
             return PlainTextResponse("no such process any more\n", status_code=404)
         return RedirectResponse("/", status_code=303)
 
+    @app.post("/processes/{pid}/weight")
+    async def weight(pid: int, request: Request) -> Response:
+        fields = await said(request)
+        try:
+            wanted = int(fields.get("weight", ""))
+            await watch.set_weight(pid, fields.get("tenant", ""), wanted)
+        except ValueError:
+            return PlainTextResponse("not a weight\n", status_code=422)
+        except UserError as error:
+            return PlainTextResponse(f"{error.message}{f': {error.remedy}' if error.remedy else ''}\n", status_code=409)
+        return Response(status_code=204) if "hx-request" in request.headers else RedirectResponse("/", status_code=303)
+
     @app.get("/assets/{name}")
     async def asset(name: str) -> Response:
         if name not in ASSETS:
@@ -83,6 +97,12 @@ async def _events(watch: Watch, pages: Pages) -> AsyncIterator[str]:
             sent = {"list": shape}
             yield _event("processes", pages.filled("processes.html", watch=watch))
         for process in watch.processes.values():
+            parts = {f"far-{process.pid}": "how_far.html", f"tenants-{process.pid}": "tenants.html"}
+            for name, template in parts.items():
+                text = pages.filled(template, process=process)
+                if sent.get(name) != text:
+                    sent[name] = text
+                    yield _event(name, text)
             for run in process.runs.values():
                 key = key_of(process, run)
                 inside = {
@@ -96,23 +116,16 @@ async def _events(watch: Watch, pages: Pages) -> AsyncIterator[str]:
 
 
 def _shape(watch: Watch) -> str:
-    """Which processes and runs there are, and how they stand."""
+    """Which processes, runs and tenants there are, and how they stand: what has forms and charts of its own on the page."""
     failed = [[each.file, each.words] for each in watch.started.failed]
-    return json.dumps(
-        [
-            failed,
-            *[
-                [
-                    process.pid,
-                    process.gone,
-                    process.stopping,
-                    process.trouble,
-                    [(n, bool(r.ended)) for n, r in process.runs.items()],
-                ]
-                for process in [*watch.processes.values(), *watch.ended]
-            ],
-        ]
-    )
+    return json.dumps([failed, [_shape_of(process) for process in [*watch.processes.values(), *watch.ended]]])
+
+
+def _shape_of(process: WatchedProcess) -> list[object]:
+    runs = [(number, bool(run.ended)) for number, run in process.runs.items()]
+    seen = process.tenants
+    tenants = seen and [(tenant.name, tenant.weight, tenant.most, tenant.pid is None) for tenant in seen.tenants]
+    return [process.pid, process.gone, process.stopping, process.trouble, runs, tenants]
 
 
 def key_of(process: WatchedProcess, run: WatchedRun) -> str:

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator, Coroutine
 from pathlib import Path
 from typing import Any, Self
 
+from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
 from windtunnel.live import places
 from windtunnel.live.publisher import STOP
+from windtunnel.ui import tenants
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.watched import WatchedProcess
 
@@ -19,6 +21,8 @@ JUDGE_S = 1.0
 """Between two verdicts on what a run has measured so far."""
 MOST_LINE = 64 << 20
 """Bytes of one line."""
+SHARING_S = 0.5
+"""Between two looks at the tenants of a share daemon."""
 KEPT_ENDED = 6
 """Processes that ended and are still shown."""
 
@@ -34,7 +38,7 @@ class Watch:
         self._tasks: set[asyncio.Task[None]] = set()
         self._reading: dict[Path, asyncio.Task[None]] = {}
         self._changed = asyncio.Condition()
-        self._version = 0
+        self._version = self._pages = 0
 
     async def __aenter__(self) -> Self:
         self._start(self._look())
@@ -49,13 +53,17 @@ class Watch:
     async def changes(self, least_s: float) -> AsyncIterator[None]:
         """Yields at once, and then whenever something has changed, at most once in so many seconds."""
         seen = -1
-        while True:
-            async with self._changed:
-                while self._version == seen:
-                    await self._changed.wait()
-                seen = self._version
-            yield
-            await asyncio.sleep(least_s)
+        self._pages += 1
+        try:
+            while True:
+                async with self._changed:
+                    while self._version == seen:
+                        await self._changed.wait()
+                    seen = self._version
+                yield
+                await asyncio.sleep(least_s)
+        finally:
+            self._pages -= 1
 
     def stop(self, pid: int) -> bool:
         """Asks a process to end as Ctrl-C does. Returns whether there is one."""
@@ -65,6 +73,15 @@ class Watch:
         writer.write(STOP)
         self.processes[pid].stopping = True
         return True
+
+    async def set_weight(self, pid: int, name: str, weight: int) -> None:
+        """Of a tenant of the share daemon with this pid. Raises UserError: there is none, or in the daemon's words."""
+        process = self.processes.get(pid)
+        if process is None or process.api is None or process.tenants is None:
+            raise UserError("no such daemon any more", remedy="load the page again")
+        if name not in [tenant.name for tenant in process.tenants.tenants]:
+            raise UserError(f"no tenant {name[:64]}", remedy="load the page again")
+        await tenants.set_weight(process.api, name, weight)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
@@ -91,6 +108,7 @@ class Watch:
             return
         pid, uid = places.peer(writer.get_extra_info("socket"))
         process = WatchedProcess(pid, uid)
+        follows: asyncio.Task[None] | None = None
         try:
             if not places.may_meet(uid):
                 return
@@ -98,14 +116,28 @@ class Watch:
             with contextlib.suppress(OSError, ValueError):  # ValueError: a line too long
                 while text := await reader.readline():
                     process.line(text.decode(errors="replace"))
+                    if process.api and follows is None:
+                        follows = self._start(self._follow(process, process.api))
                     await self._tell()
         finally:
+            if follows is not None:
+                follows.cancel()
             writer.close()
             self._writers.pop(pid, None)
             if self.processes.pop(pid, None):
                 process.gone = True
                 self.ended = [process, *self.ended][:KEPT_ENDED]
                 await self._tell()
+
+    async def _follow(self, process: WatchedProcess, api: str) -> None:
+        """The tenants of a share daemon, as long as a page is open."""
+        while True:
+            if self._pages:
+                found = await tenants.read(api)
+                if found != process.tenants:
+                    process.tenants = found
+                    await self._tell()
+            await asyncio.sleep(SHARING_S)
 
     async def _tell(self) -> None:
         async with self._changed:

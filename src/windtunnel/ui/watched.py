@@ -5,7 +5,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
@@ -16,7 +16,9 @@ from windtunnel.runs.rows import StageRow, WorkloadRow
 from windtunnel.runs.validity import Check, windows_of
 from windtunnel.scenario.validity_keys import Validity as Limits
 from windtunnel.ui.series import Series
+from windtunnel.ui.tenants import Tenants
 from windtunnel.views.terminal.progress import ANY_PHASE, Progress
+from windtunnel.views.terminal.study_progress import in_words
 
 MOST_WINDOWS = 400
 """Of an engine, that are kept for the checks: those of a run with many more are of its last part."""
@@ -130,6 +132,27 @@ class WatchedRun:
         return validate(self.progress.record.engines, windows, self._limits, readings).checks
 
 
+@dataclass(frozen=True)
+class HowFar:
+    """Of a command with many runs: so many of its `unit` are done."""
+
+    done: int
+    of: int | None
+    """None: nobody knows."""
+    unit: str
+    left_s: float | None
+
+    @property
+    def words(self) -> str:
+        """ "12 of 60 runs, 6 min left"."""
+        done = f"{self.done} {self.unit}" if self.of is None else f"{self.done} of {self.of} {self.unit}"
+        return done if self.left_s is None else f"{done}, about {in_words(self.left_s)} left"
+
+    @property
+    def share(self) -> float | None:
+        return min(1.0, self.done / self.of) if self.of else None
+
+
 @dataclass
 class WatchedProcess:
     """A process and its runs, the last of them."""
@@ -141,6 +164,9 @@ class WatchedProcess:
     runs: dict[int, WatchedRun] = field(default_factory=dict)
     done: int = 0
     """Its runs that ended."""
+    how_far: HowFar | None = None
+    tenants: Tenants | None = None
+    """Of the share daemon."""
     gone: bool = False
     stopping: bool = False
     trouble: str | None = None
@@ -160,6 +186,9 @@ class WatchedProcess:
         if "live" in line:
             self.about = line
             return
+        if "progress" in line:
+            self.how_far = _HOW_FAR.validate_python(line["progress"])
+            return
         number = int(line["run"])
         if "begins" in line:
             while len(self.runs) >= MOST_RUNS:
@@ -175,9 +204,18 @@ class WatchedProcess:
             self.runs[number].line(name, json.dumps(line))
 
     @property
+    def api(self) -> str | None:
+        """The socket of the share daemon's API."""
+        api = self.about.get("api")
+        return api if isinstance(api, str) else None
+
+    @property
     def kind(self) -> str:
         return str(self.about.get("kind", "process"))
 
     @property
     def command(self) -> str:
         return " ".join(map(str, self.about.get("command", ())))
+
+
+_HOW_FAR = TypeAdapter(HowFar)

@@ -10,13 +10,14 @@ from windtunnel.errors import UserError
 from windtunnel.format import DASH, percent
 from windtunnel.measure.study.design import Design
 from windtunnel.measure.study.findings import Sample, samples, workloads
+from windtunnel.measure.study.forecast import Forecast
 from windtunnel.measure.study.study import Prepared, Study
 from windtunnel.views import study_metrics
 from windtunnel.views.study_sentences import all_sentences, state_words
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
-from windtunnel.views.terminal.study_progress import Forecast, in_words
+from windtunnel.views.terminal.study_progress import in_words
 
 DOCUMENT_VERSION = 1
 MOST_ROWS = 60

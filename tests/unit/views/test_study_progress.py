@@ -10,9 +10,10 @@ from study_tools import HEAD, ONE_FACTOR, finished, on_paper, written
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.host import facts
 from windtunnel.measure.study.directory import Slot
+from windtunnel.measure.study.forecast import BETWEEN_S, Forecast
 from windtunnel.measure.study.record import record_of
 from windtunnel.measure.study.study import prepare
-from windtunnel.views.terminal.study_progress import BETWEEN_S, Bar, Forecast, Lines, in_words
+from windtunnel.views.terminal.study_progress import Bar, Lines, in_words
 
 PLANNED_S = 0.08
 """Warm-up and measured time of a run."""

@@ -10,6 +10,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.host import facts
 from windtunnel.host.states import Where, groups
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
@@ -139,6 +140,12 @@ def run_in_turn(
     make_directory(directory)
     host, coin = facts.collect(), random.Random(seed)
     turns = _Turns(pairs, within_s, seed, change)
+
+    def begins(running: str) -> None:
+        turn = turns.turn(running, planned_s)
+        ANNOUNCEMENT.progress(turn.done_pairs, turn.pairs, "pairs", turn.left_s)
+        announce(turn)
+
     width = max(2, len(str(pairs)))
     for pair in range(1, MOST_RUN * pairs + 1):
         if turns.done_pairs == pairs:
@@ -151,7 +158,7 @@ def run_in_turn(
             contestant.spec() for contestant in (a, b)
         ]  # again for each pair: new names, and the memory that is free now
         both = Pair(specs, runs, order, interrupts, listeners, host)
-        for side, outcome in both.run(change, lambda running: announce(turns.turn(running, planned_s))):
+        for side, outcome in both.run(change, begins):
             run = outcome.kept_run()
             usable = outcome.verdict.valid or (include_invalid and run.rejected)
             turns.valid[side].append(run.record.where if usable else None)

@@ -11,10 +11,12 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import AnyLine
 from windtunnel.errors import UserError
 from windtunnel.host import facts
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import execute
 from windtunnel.measure.study.columns import rows_of
 from windtunnel.measure.study.design import Design
 from windtunnel.measure.study.directory import RUNS, Slot, abort, finished, is_cut_short
+from windtunnel.measure.study.forecast import Forecast
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.states import budget, to_repeat
 from windtunnel.runs import Run, Verdict
@@ -86,9 +88,10 @@ class Conductor:
 
         Raises UserError where a run cannot be kept.
         """
-        progress = Progress({})
+        progress, forecast = Progress({}), Forecast(self.design)
         (self.path / RUNS).mkdir(exist_ok=True)
         for slot in slots(self.record, progress):
+            forecast.begins(slot)
             run = finished(self.path, slot)
             ran_now = run is None
             if run is None:
@@ -99,6 +102,8 @@ class Conductor:
             rows = rows_of(run, _place(slot), self.include_invalid)
             progress.note(slot, rows)
             self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
+            forecast.run_ended(slot, ran_now)
+            ANNOUNCEMENT.progress(forecast.done, forecast.runs, "runs", forecast.left_s)
         return progress
 
     def _run(self, slot: Slot) -> Run | None:

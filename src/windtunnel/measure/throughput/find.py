@@ -2,6 +2,7 @@
 
 import math
 import platform
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.search import (
     NDR,
     PDR,
@@ -197,11 +199,15 @@ class Finder:
         return SLOWED * max(rates)
 
     def _search(self, limits: Limits) -> SearchResult:
+        began = time.monotonic()
+
         def tell(trial: TrialResult, results: tuple[GoalResult, ...]) -> None:
             self.record.trials.append(_trial_row(trial, self._options.goals))
             self.record.goals = [_goal_row(result) for result in results]
             self.record.state, self.record.other_states = self._runs.state, self._runs.other_states
             self._save()
+            left_s = None if limits.time_s is None else max(0.0, limits.time_s - (time.monotonic() - began))
+            ANNOUNCEMENT.progress(len(self.record.trials), None, "trials", left_s)
             self._watch.trial(trial, results)
 
         if self._options.method == "rfc2544":

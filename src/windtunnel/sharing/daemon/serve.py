@@ -73,7 +73,7 @@ class Daemon:
 
     def run(self) -> None:
         """Until SIGINT or SIGTERM."""
-        with ANNOUNCEMENT.command("share serve", at_once=True):
+        with ANNOUNCEMENT.command("share serve", at_once=True, api=str(socket_of(self._keys, self._base).absolute())):
             asyncio.run(self._serve())
 
     def _open(self, stack: ExitStack) -> None:

@@ -98,3 +98,11 @@ window.addEventListener("resize", () => {
   for (const plot of plots.values()) plot.setSize({ width: plot.root.parentNode.clientWidth, height: 190 });
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", forget);
+
+// Sliders of weights: the number goes along, and what the daemon refuses stands beside them.
+document.addEventListener("input", (event) => {
+  if (event.target.type === "range") event.target.form.querySelector("output").value = event.target.value;
+});
+document.addEventListener("htmx:afterRequest", (event) => {
+  if (event.target.matches("form.weight")) event.target.querySelector("[role=alert]").textContent = event.detail.successful ? "" : event.detail.xhr.responseText;
+});

@@ -1,10 +1,10 @@
 """Progress of a study: a bar with the remaining time on a terminal, otherwise a line for each run."""
 
-import time
 from typing import TYPE_CHECKING, Any, Self
 
 from rich.progress import BarColumn, Progress, TextColumn
 
+from windtunnel.measure.study.forecast import Forecast
 from windtunnel.views import study_metrics
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from windtunnel.measure.study.directory import Slot
     from windtunnel.runs import Verdict
 
-BETWEEN_S = 0.4
-"""Assumed overhead of a run, until the first runs have shown it."""
 REDRAWS_PER_S = 4
 
 
@@ -27,38 +25,6 @@ def in_words(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{minutes} min" if minutes < 100 else f"{minutes // 60} h {minutes % 60:02d} min"
-
-
-class Forecast:
-    """Forecast of the end of a study, from the planned runs and the duration of finished ones."""
-
-    def __init__(self, design: "Design"):
-        self.seconds = {point.number: point.seconds for point in design.running}
-        repeats = design.definition.repeats
-        self.runs = repeats * len(design.running)
-        self.planned_s = repeats * sum(self.seconds.values())
-        self.done = self.ran = 0
-        self.between_s = 0.0
-        self._began = 0.0
-
-    def begins(self, slot: "Slot") -> None:
-        self._began = time.monotonic()
-
-    def run_ended(self, slot: "Slot", ran_now: bool) -> None:
-        planned = self.seconds[slot.point.number]
-        if slot.attempt > 1:  # was not foreseen
-            self.runs += 1
-        else:
-            self.planned_s -= planned
-        self.done += 1
-        if ran_now:
-            self.ran += 1
-            self.between_s += time.monotonic() - self._began - planned
-
-    @property
-    def left_s(self) -> float:
-        between = self.between_s / self.ran if self.ran else BETWEEN_S
-        return max(0.0, self.planned_s + (self.runs - self.done) * between)
 
 
 class Lines:
