@@ -14,4 +14,6 @@ class Pages:
         self._allowed = allowed
 
     def filled(self, template: str, **values: Any) -> str:
-        return self._templates.get_template(template).render(token=self._allowed.token, **values)
+        return self._templates.get_template(template).render(
+            token=self._allowed.token, may_edit=self._allowed.door != "tls", **values
+        )

@@ -66,6 +66,31 @@ def test_a_daemon_is_announced_without_a_run():
     assert places.announced() == []
 
 
+def test_a_daemon_says_more_about_itself():
+    daemon = Announcement().command("share serve", at_once=True, api="/run/share.sock")
+    with daemon, LiveReader(places.socket_path(os.getpid())) as reader:
+        assert reader.line()["api"] == "/run/share.sock"
+
+
+def test_how_far_a_command_is_stands_until_it_is_told_anew(tmp_path):
+    announcement = Announcement()
+    with announcement.command("study"):
+        announcement.progress(1, 60, "runs", 120.5)
+        with LiveReader(places.socket_path(os.getpid())) as first:
+            assert first.line()["kind"] == "study"
+            assert first.line() == {"progress": {"done": 1, "of": 60, "unit": "runs", "left_s": 120.5}}
+            announcement.progress(2, 60, "runs")
+            assert first.line() == {"progress": {"done": 2, "of": 60, "unit": "runs", "left_s": None}}
+        with LiveReader(places.socket_path(os.getpid())) as late, announcement.running(SPEC, tmp_path):
+            assert [late.line() for _ in range(2)][1]["progress"]["done"] == 2
+            assert "begins" in late.line()
+
+
+def test_how_far_is_told_to_nobody_where_nothing_is_announced():
+    Announcement().progress(1, 2, "runs")
+    assert places.announced() == []
+
+
 def test_a_run_that_cannot_be_announced_runs(runtime, tmp_path):
     (runtime / "windtunnel").write_text("in the way")
     with Announcement().running(SPEC, tmp_path) as run:

@@ -102,3 +102,22 @@ def test_no_line_raises(document):
     process.line(json.dumps(document))
     process.line(begins())
     process.line(json.dumps({"run": 1, "of": document, "type": document}))
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "share"),
+    [
+        ({"done": 12, "of": 60, "unit": "runs", "left_s": 360.0}, "12 of 60 runs, about 6 min left", 0.2),
+        ({"done": 3, "of": None, "unit": "trials", "left_s": None}, "3 trials", None),
+        ({"done": 70, "of": 60, "unit": "runs", "left_s": 0.0}, "70 of 60 runs, about 0 s left", 1.0),
+    ],
+)
+def test_how_far_a_command_is(process, line, words, share):
+    process.line(json.dumps({"progress": line}))
+    assert (process.how_far.words, process.how_far.share, process.trouble) == (words, share, None)
+
+
+@pytest.mark.parametrize("line", [None, 3, {}, {"done": "x", "of": 1, "unit": "runs", "left_s": None}])
+def test_what_is_no_progress_is_trouble(process, line):
+    process.line(json.dumps({"progress": line}))
+    assert process.trouble and process.how_far is None
