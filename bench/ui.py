@@ -19,7 +19,7 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 from harness.engine_run import COMMAND
-from harness.results import Result, show
+from harness.results import Result, text
 from harness.statistics import Goal, interval, judge
 
 from windtunnel.live import places
@@ -27,7 +27,7 @@ from windtunnel.runs import load
 from windtunnel.runs.summary import summarise
 from windtunnel.ui.index import Index
 
-RUNS, TRIALS, PAIRS = int(os.environ.get("R", 10_000)), 15, int(os.environ.get("P",15))
+RUNS, TRIALS, PAIRS = 10_000, 15, 15
 SEARCHES = ("", "echo", "p99 < 50us", "server.batch.app_rx = 64 verdict = valid")
 PAGES = ("", "runs", "edit", "edit?kind=shipped&name=echo")
 MiB = 1024.0
@@ -45,12 +45,22 @@ LIVE = """() => {
 def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         directory = Path(place)
-        run = measured_run(directory / "first")
-        filled(directory, run)
-        with ui(directory) as (address, pid):
-            results = [*searched(address), *opened(address), memory(pid)]
-        results += [live(directory), beside(directory)]
-    show(results)
+        for found in measured(directory):
+            goal = f"{found.goal.sense} {found.goal.limit:g} {found.unit}" if found.goal else ""
+            print(
+                f"{found.name}: {text(found.spread, found.unit)}, goal {goal}: {found.verdict and found.verdict.words}",
+                flush=True,
+            )
+
+
+def measured(directory: Path) -> Iterator[Result]:
+    filled(directory, measured_run(directory / "first"))
+    with ui(directory) as (address, pid):
+        yield from searched(address)
+        yield from opened(address)
+        yield memory(pid)
+    yield live(directory)
+    yield beside(directory)
 
 
 def result(
