@@ -39,6 +39,7 @@ class RunWriter:
             labels=dict(spec.labels),
             notes=list(spec.notes),
             host=to_jsonable_python(host),
+            testbed=spec.testbed,
             versions={"windtunnel": __version__, "python": platform.python_version()},
             engines=[EngineRecord(name=n, plan=p) for n, p in zip(spec.names, spec.plans, strict=True)],
         )

@@ -31,6 +31,8 @@ class RunSpec:
     """mbufs of each endpoint's pool."""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marks the run with; it changes nothing."""
+    testbed: str | None = None
+    """Of a fleet, on which it runs."""
 
     @property
     def emulated(self) -> list[str]:

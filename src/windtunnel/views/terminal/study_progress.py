@@ -30,8 +30,8 @@ def in_words(seconds: float) -> str:
 class Lines:
     """One line a run, at once."""
 
-    def __init__(self, design: "Design", console: "Console"):
-        self._forecast, self._console = Forecast(design), console
+    def __init__(self, design: "Design", console: "Console", at_once: int = 1):
+        self._forecast, self._console = Forecast(design, at_once), console
         self._named = design.definition.metrics
         self._width = max(len(point.name) for point in design.running)
         self._before = 0
@@ -63,8 +63,8 @@ class Lines:
 class Bar:
     """Context manager: a bar for the study, and the phase of the current run."""
 
-    def __init__(self, design: "Design", console: "Console", interrupts: "Interrupts"):
-        self._forecast, self._interrupts = Forecast(design), interrupts
+    def __init__(self, design: "Design", console: "Console", interrupts: "Interrupts", at_once: int = 1):
+        self._forecast, self._interrupts = Forecast(design, at_once), interrupts
         self._named = design.definition.metrics
         self._progress = Progress(
             TextColumn("{task.completed:.0f} of {task.total:.0f}"),
