@@ -137,20 +137,16 @@ class Index:
         found = where(text)
         order = f"{SORTS.get(sort, SORTS['date'])} {'DESC' if descending else 'ASC'} NULLS LAST, path"
         columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99, tags, note"
+        query = f"SELECT count(*) OVER (), {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}"
         with self._lock:
             try:
-                count = self._base.execute(
-                    f"SELECT count(*) FROM entries WHERE {found.sql}", found.parameters
-                ).fetchone()
-                rows = self._base.execute(
-                    f"SELECT {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}", found.parameters
-                ).fetchall()
+                rows = self._base.execute(query, found.parameters).fetchall()
             except duckdb.OutOfMemoryException:
                 raise UserError(
                     f"this search takes more than the {MEMORY} that it may have",
                     remedy="fewer conditions, or a directory with fewer runs",
                 ) from None
-        return (int(count[0]) if count else 0), [Row(*row) for row in rows]
+        return (int(rows[0][0]) if rows else 0), [Row(*row[1:]) for row in rows]
 
     def take(self, path: str) -> None:
         """Reads one run again, whose notes have changed."""

@@ -29,13 +29,13 @@ def test_a_run_is_found_and_its_report_opened(address, width, scheme):
         while not page.get_by_role("status").inner_text().startswith("3 "):
             page.wait_for_timeout(200)
             page.reload()
-        assert page.get_by_role("link", name=HOSTILE).count() == 1  # text, and no element
+        assert page.get_by_role("link", name=HOSTILE, exact=True).count() == 1  # text, and no element
         assert "not JSON" in page.locator("tr", has_text="three").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth") == width
         page.get_by_label("Find").fill("L-App server.batch.app_rx >= 1")
         page.get_by_label("Find").press("Enter")
         assert page.get_by_role("status").inner_text().startswith("1 ")
-        page.get_by_role("link", name="L-App echo").click()
+        page.get_by_role("link", name="L-App echo", exact=True).click()
         page.get_by_role("heading", name="L-App echo").wait_for()
         page.locator(".js-plotly-plot").first.wait_for()
 
