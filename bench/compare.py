@@ -27,6 +27,7 @@ from windtunnel.measure.compare import Side
 from windtunnel.measure.compare import judge as compare
 from windtunnel.measure.compare.paired_runs import Contestant, run_in_turn
 from windtunnel.measure.compare.reading import Reading, read
+from windtunnel.measure.executor import ThisHost
 from windtunnel.scenario import load
 
 EXTRA = 0.03
@@ -113,7 +114,7 @@ def record(session: Session, directory: Path) -> Path:
     with Interrupts() as interrupts:
         for kind in KINDS:
             a, b = Contestant(file, plain), Contestant(file, sets[kind])
-            finished = run_in_turn(a, b, directory / kind, interrupts, pairs=session.options.recorded)
+            finished = run_in_turn(a, b, directory / kind, interrupts, ThisHost(), pairs=session.options.recorded)
             session.log(f"{kind}: {finished.pairs} of {finished.pairs_wanted} pairs, {finished.stopped}")
             if finished.stopped == "interrupted":
                 raise UserError(f"interrupted after {finished.pairs} pairs", remedy=f"--from {directory} reads them")

@@ -36,8 +36,8 @@ from windtunnel.diagnose.model import Cause, Diagnosis
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host import facts
-from windtunnel.measure.compare.pair import Pair
 from windtunnel.measure.execute import execute
+from windtunnel.measure.executor import in_turns
 from windtunnel.runs import Run
 from windtunnel.runs import load as read
 from windtunnel.runs.metrics import measured, seconds
@@ -220,10 +220,9 @@ class Bench:
 
     def _alternating(self, a: RunSpec, b: RunSpec) -> Spread:
         directory = self._new_directory()
-        order = (0, 1) if Random(str(directory)).random() < 0.5 else (1, 0)
-        pair = Pair([a, b], [directory / side for side in "ab"], order, self.interrupts, [], self.host)
-        outcomes = dict(pair.run("window", lambda _: None))
-        return by_pairs(*(outcomes[side].kept_run() for side in (0, 1)))
+        first = Random(str(directory)).randrange(2)
+        outcomes = in_turns([a, b], [directory / side for side in "ab"], first, self.interrupts, [], self.host)
+        return by_pairs(*(outcome.kept_run() for outcome in outcomes))
 
     def _one_after_the_other(self, a: RunSpec, b: RunSpec, fault: Fault) -> Spread:
         """Where what runs beside one would run beside the other, too: A, B, A, B."""

@@ -23,7 +23,7 @@ from rich.table import Table
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
-from windtunnel.host import facts
+from windtunnel.measure.executor import ThisHost
 from windtunnel.scenario.load import parsed
 from windtunnel.scenario.overrides import apply, as_sets, parse_overrides
 from windtunnel.tune.goal import Goal
@@ -110,7 +110,7 @@ def measure(name: str, out: Path, trials: int, seed: int) -> Result:
     prepared = prepare(file, SHORT, Goal("throughput"), out=out / "tuning", seed=seed)
     with Interrupts() as interrupts, TemporaryDirectory() as directory:
         tuned = run(prepared, interrupts, Silent(), trials)
-        rig = Engines(prepared.space, facts.collect(), interrupts, seed)
+        rig = Engines(prepared.space, ThisHost(), interrupts, seed)
         best = tuned.best.sets if tuned.best else ()
         pairs = [pair_record(*rig.pair(as_sets(which.shipped), best, Path(directory), n)) for n in range(1, PAIRS + 1)]
     found = differences(pairs)

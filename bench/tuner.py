@@ -35,7 +35,7 @@ from rich.table import Table
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.host import facts
+from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study.constraints import Combination
 from windtunnel.runs import load
 from windtunnel.scenario import here
@@ -303,7 +303,7 @@ def record(scenario: Path, space_file: Path, file: Path, within_s: float, seed: 
     taken = [tuple(json.loads(line)["point"]) for line in file.read_text().splitlines()[1:]]
     times = {point: taken.count(point) for point in points}
     with Interrupts() as interrupts, TemporaryDirectory() as directory, file.open("a") as out:
-        rig = Engines(space, facts.collect(), interrupts, seed)
+        rig = Engines(space, ThisHost(), interrupts, seed)
         while time.monotonic() - began < within_s and not interrupts.count:
             point = min(points, key=lambda each: times[each])
             times[point] += 1

@@ -27,7 +27,7 @@ from windtunnel.engine.plan_values import STAGES
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.states import Where, same
-from windtunnel.measure.compare.pair import Pair
+from windtunnel.measure.executor import in_turns
 from windtunnel.measure.variants import execute_variants, variant
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import measured, seconds
@@ -132,11 +132,9 @@ def apart(
     """Two runs that alternate: as the file says, and with the setting."""
     sets = ({}, setting.alone(tsc_hz))
     specs = [resolve(load(SCENARIO, session.sets({**WINDOW, **more})), here()) for more in sets]
-    order = (0, 1) if random.random() < 0.5 else (1, 0)
     directory = new_directory()
-    pair = Pair(specs, [directory / side for side in "ab"], order, interrupts, [], host)
-    outcomes = dict(pair.run("window", lambda _: None))
-    return [outcomes[side].kept_run() for side in (0, 1)]
+    outcomes = in_turns(specs, [directory / side for side in "ab"], random.randrange(2), interrupts, [], host)
+    return [outcome.kept_run() for outcome in outcomes]
 
 
 def ns_per_message(run: Run) -> float:

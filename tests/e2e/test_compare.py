@@ -20,7 +20,8 @@ import windtunnel as library
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.host.states import Where
-from windtunnel.measure.compare import Running, pair, paired_runs
+from windtunnel.measure import executor
+from windtunnel.measure.compare import Running, paired_runs
 from windtunnel.measure.compare import compare as hold
 from windtunnel.measure.compare.options import percent, seconds
 from windtunnel.measure.execute import RunOutcome
@@ -133,16 +134,16 @@ def specs(scenario, monkeypatch):
     def run_pairs(directory, pairs, seed=1, verdicts=(), places=()):
         order, verdicts, places = [], list(verdicts), list(places)
 
-        def stub(spec, directory, *_):
+        def stub(spec, directory, *_, **__):
             order.append(directory.parent.name)
             valid = verdicts.pop(0) if verdicts else True
             run = SimpleNamespace(record=SimpleNamespace(where=places.pop(0) if places else Where()))
             return RunOutcome(run, Verdict(valid, [] if valid else ["spoilt"]), 0, interrupted=False)
 
-        monkeypatch.setattr(pair, "execute", stub)
+        monkeypatch.setattr(executor, "execute", stub)
         contestant = paired_runs.Contestant(scenario, [])
         finished = paired_runs.run_in_turn(
-            contestant, contestant, directory, None, pairs=pairs, seed=seed, change="run"
+            contestant, contestant, directory, None, executor.ThisHost(), pairs=pairs, seed=seed, change="run"
         )
         return finished, "".join(order)
 

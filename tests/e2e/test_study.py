@@ -23,7 +23,7 @@ import windtunnel as library
 from windtunnel.errors import UserError
 from windtunnel.host.facts import collect
 from windtunnel.host.levels import Readings, keep
-from windtunnel.measure.study import conduct
+from windtunnel.measure import executor
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
 
@@ -215,7 +215,7 @@ def test_a_full_disk_ends_the_study_and_damages_no_file(tmp_path, monkeypatch):
         raise OSError(28, os.strerror(28))
 
     with monkeypatch.context() as patch:
-        patch.setattr(conduct, "execute", broken_run(full))
+        patch.setattr(executor, "execute", broken_run(full))
         with pytest.raises(UserError, match="run directory: "):
             finished(file, tmp_path / "out")
     assert len(list((tmp_path / "out" / "aborted").iterdir())) == 1
@@ -224,9 +224,9 @@ def test_a_full_disk_ends_the_study_and_damages_no_file(tmp_path, monkeypatch):
 
 def broken_run(listener):
     """Runs with one more listener, whose disk is full."""
-    whole = conduct.execute
+    whole = executor.execute
 
-    def execute(spec, path, interrupts, listeners, host):
-        return whole(spec, path, interrupts, [*listeners, lambda *line: listener(None, *line)], host)
+    def execute(spec, path, interrupts, listeners, host, settle):
+        return whole(spec, path, interrupts, [*listeners, lambda *line: listener(None, *line)], host, settle=settle)
 
     return execute

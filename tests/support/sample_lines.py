@@ -105,7 +105,8 @@ def spec(plans=None, names=("windtunnel",), **about) -> SimpleNamespace:
     """What `windtunnel.scenario.resolve` hands over."""
     plans = plans or [plan()]
     question = "What does one small RPC cost, stage by stage?"
-    about = {"title": plans[0].title, "question": question, "notes": [], "resolved": {"title": plans[0].title}} | about
+    known = {"title": plans[0].title, "question": question, "notes": [], "resolved": {"title": plans[0].title}}
+    about = known | {"testbed": None} | about
     return SimpleNamespace(plans=plans, names=list(names), **about)
 
 

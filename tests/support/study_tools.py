@@ -20,6 +20,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINE
 from windtunnel.errors import UserError
 from windtunnel.measure import execute as spec
+from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study import record
 from windtunnel.measure.study import study as studying
 from windtunnel.measure.study.conduct import Silent
@@ -66,7 +67,9 @@ def finished(
 ) -> Study:
     """The study as `windtunnel study FILE --out OUT` runs it, in this process."""
     with Interrupts() as interrupts:
-        return studying.run(prepare(file, list(sets), out, host, full), interrupts, watcher or Silent())
+        return studying.run(
+            prepare(file, list(sets), out, host and ThisHost(host), full), interrupts, watcher or Silent()
+        )
 
 
 def environment(behaviour: str = "run") -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import IncludeInvalid, Json, Report, State, with_state
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def compare(
             show_default="runs/<UTC time>-<A>-against-<B>",
         ),
     ] = None,
+    on: On = None,
     report: Report = None,
     between_runs: Annotated[
         str,
@@ -152,9 +154,11 @@ def compare(
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
     running = Running(with_state(sets, state), sets_a or (), sets_b or (), pairs, limit, seed, alternate)
-    with _display(silent=json or quiet) as display:
+    with executor(on, most=1) as where, _display(silent=json or quiet) as display:
         turn = display.turn if display else _nothing
-        comparison, directory = hold(a, b, running, out, between, turn, include_invalid=include_invalid, force=force)
+        comparison, directory = hold(
+            a, b, running, out, between, turn, include_invalid=include_invalid, force=force, executor=where
+        )
     files = {"comparison": directory / "comparison.json"} if directory else {}
     if page := report or (directory and directory / "report.html"):
         files["report"] = write_comparison(comparison, page)

@@ -50,26 +50,27 @@ def _explained(invoke: Callable[[Any], Any], point: EntryPoint) -> Callable[[Any
         try:
             return invoke(context)
         except ModuleNotFoundError as error:
-            _refuse(point, error)
+            refuse(f"windtunnel {point.name}", point, error)
 
     return guarded
 
 
 def _unavailable(point: EntryPoint, error: ModuleNotFoundError) -> Any:
-    def refuse(words: list[str] | None = None) -> None:
-        _refuse(point, error)
+    def unavailable(words: list[str] | None = None) -> None:
+        refuse(f"windtunnel {point.name}", point, error)
 
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     anything = {"ignore_unknown_options": True, "help_option_names": []}
-    app.command(point.name, short_help=f"(needs {error.name})", context_settings=anything)(refuse)
+    app.command(point.name, short_help=f"(needs {error.name})", context_settings=anything)(unavailable)
     return typer.main.get_command(app)
 
 
-def _refuse(point: EntryPoint, error: ModuleNotFoundError) -> NoReturn:
+def refuse(what: str, point: EntryPoint, error: ModuleNotFoundError) -> NoReturn:
+    """Names the missing package, and the command that installs it. `what` needs it."""
     if (error.name or "").partition(".")[0] == "windtunnel":  # a fault of ours
         raise error
     package = point.dist.name if point.dist else "windtunnel"
     extras = f"[{','.join(point.extras)}]" if point.extras else ""
     raise UserError(
-        f'windtunnel {point.name} needs the Python package "{error.name}"', remedy=f'pip install "{package}{extras}"'
+        f'{what} needs the Python package "{error.name}"', remedy=f'pip install "{package}{extras}"'
     ) from None

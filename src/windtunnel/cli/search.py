@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import IncludeInvalid, Json, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def search(
             metavar="N", min=0, help="Repeats of the back-to-back search. RFC 9004 asks for 50; 0 skips the search."
         ),
     ] = 5,
+    on: On = None,
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
@@ -95,8 +97,10 @@ def search(
         method, goal, width, exceed, trial, trial_sum, least, most, within, not no_latency, bursts, include_invalid
     )
     directory = out or new_directory(f"{file.stem}-search")
-    with Interrupts() as interrupts:
-        finder = Finder(file, with_state(sets, state), chosen, directory, interrupts, _watch(silent=json or quiet))
+    with executor(on, most=1) as where, Interrupts() as interrupts:
+        finder = Finder(
+            file, with_state(sets, state), chosen, directory, interrupts, _watch(silent=json or quiet), where
+        )
         record = finder.find()
     if not no_report:
         from windtunnel.views.pages.search_page import write

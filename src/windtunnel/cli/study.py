@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import IncludeInvalid, Json, State, with_state
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def study(
     full: Annotated[
         bool, typer.Option("--full", help="Run the full size: with the changes of [full] in the study file.")
     ] = False,
+    on: On = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show points, runs and time. Run nothing.")] = False,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
@@ -63,6 +65,7 @@ def study(
     windtunnel study runs/inflight
     windtunnel study studies/tables-exact.toml --full --plan
     windtunnel study studies/cores.toml --set duration=500ms
+    windtunnel study studies/inflight.toml --on ray://lab:10001
     windtunnel study query "select inflight, median(p99) from results where valid group by 1 order by 1"
     """
     from windtunnel.engine.interrupts import Interrupts
@@ -73,12 +76,13 @@ def study(
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    prepared = prepare(source, with_state(sets, state), out, full=full)
-    if plan:
-        shown.print_plan(prepared, json)
-        return
-    with Interrupts() as interrupts, _watcher(prepared, interrupts, silent=json, plain=quiet) as watcher, _settled():
-        finished = run(prepared, interrupts, watcher, include_invalid)
+    with executor(on) as where:
+        prepared = prepare(source, with_state(sets, state), out, where, full)
+        if plan:
+            shown.print_plan(prepared, json)
+            return
+        with Interrupts() as interrupts, _watcher(prepared, interrupts, json, quiet) as watcher, _settled():
+            finished = run(prepared, interrupts, watcher, include_invalid)
     if json:
         shown.print_json(finished, shown.write_report(finished))
     elif quiet:
@@ -118,5 +122,5 @@ def _watcher(
         return nullcontext(Silent())
     console = progress()
     if console.is_terminal and not plain:
-        return Bar(prepared.design, console, interrupts)
-    return nullcontext(Lines(prepared.design, console))
+        return Bar(prepared.design, console, interrupts, prepared.at_once)
+    return nullcontext(Lines(prepared.design, console, prepared.at_once))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import Json, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def tune(
             show_default="none",
         ),
     ] = None,
+    on: On = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the space and the first moves. Run nothing.")] = False,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory.")] = False,
@@ -101,12 +103,14 @@ def tune(
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     asked = goal(objective, slo, rate)
-    prepared = prepare(file, with_state(sets, state), asked, space_file=space, out=out, seed=seed)
-    if plan:
-        shown.print_plan(prepared, json)
-        return
-    with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
-        tuned = run(prepared, interrupts, watcher, budget)
+    with executor(on, most=1) as where:
+        view = where.view if where else None
+        prepared = prepare(file, with_state(sets, state), asked, space_file=space, out=out, seed=seed, host=view)
+        if plan:
+            shown.print_plan(prepared, json)
+            return
+        with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
+            tuned = run(prepared, interrupts, watcher, budget, executor=where)
     others = write_axio(tuned.best_file) if as_ and tuned.best_file else []
     page = shown.write_report(tuned)
     if json:

@@ -35,6 +35,10 @@ class Interrupts:
         os.close(self._wakeup)
 
     def _take(self, *_: object) -> None:
+        self.interrupt()
+
+    def interrupt(self) -> None:
+        """As a signal does; any thread may."""
         self.count += 1
         os.write(self._wakeup, b"!")
 

@@ -22,6 +22,8 @@ WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
 """As a port counts them (engine/wires/rdma/places.cc)."""
 
 
+NOT_WRITTEN = "run directory: "
+"""Before why the run directory could not be written."""
 INTERRUPTED_BY_USER = "stopped before the end: interrupted by the user"
 READER_LEFT = "stopped before the end: the reader of its progress has left"
 """As head -1 does, behind a pipe."""
@@ -41,7 +43,7 @@ class Verdict:
 
 def judge(finished: SupervisedRun) -> Verdict:
     """Valid only if every engine ended well with closed ledgers, and the run was not stopped early."""
-    reasons = [f"run directory: {finished.not_written}"] if finished.not_written else []
+    reasons = [f"{NOT_WRITTEN}{finished.not_written}"] if finished.not_written else []
     if finished.interrupted:
         reasons.append(INTERRUPTED_BY_USER)
     if finished.unread:

@@ -18,13 +18,12 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED, INVALID, REFUSED, VALID
 from windtunnel.errors import UserError
-from windtunnel.host import facts
 from windtunnel.host.states import groups
 from windtunnel.measure.compare.reading import Reading, deciding, read
-from windtunnel.measure.execute import execute
+from windtunnel.measure.executor import Executor, Job, ThisHost
 from windtunnel.runs.median import LEAST_RUNS, interval
 from windtunnel.runs.writer import make_directory
-from windtunnel.scenario import here, load, resolve
+from windtunnel.scenario import load, resolve
 from windtunnel.version import __version__
 
 REPEATED_VERSION: Final = 1
@@ -118,10 +117,11 @@ def repeat(
     most: int = MOST,
     until: float | None = None,
     ended: Callable[[Repeated], None] = lambda so_far: None,
+    executor: Executor | None = None,
 ) -> Repeated:
     """Runs the scenario `most` times into the new `directory`: 01, 02, ...; with `until` (a share) only until the 95% interval of the
     median lies within it, in the state of the host that most runs share. `ended` gets all that is known after each run. The first
-    interrupt ends it, in good order.
+    interrupt ends it, in good order. `executor`: of the runs; None: this host.
 
     Raises UserError for a scenario that cannot run, and where a run cannot be kept.
     """
@@ -130,13 +130,12 @@ def repeat(
         return _repeated(directory, readings, until, most, stopped)
 
     readings: list[Reading] = []
-    resolve(load(file, list(sets)), here())  # refused before there is a directory
+    executor, scenario = executor or ThisHost(), load(file, list(sets))
+    resolve(scenario, executor.view)  # refused before there is a directory
     make_directory(directory)
-    host, width = facts.collect(), max(2, len(str(most)))
+    width = max(2, len(str(most)))
     for number in range(1, most + 1):
-        # again for each run: new names, and the memory that is free now
-        spec = resolve(load(file, list(sets)), here())
-        outcome = execute(spec, directory / f"{number:0{width}}", interrupts, host=host, settle=True)
+        (outcome,) = executor.one(Job((scenario,), (directory / f"{number:0{width}}",), settle=True), interrupts)
         readings.append(read(outcome.kept_run().path))
         if outcome.exit_code == REFUSED:
             raise UserError("; ".join(outcome.verdict.reasons), remedy=f"the run is in {readings[-1].path}")

@@ -94,6 +94,7 @@ class Record(Part):
     )
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]
+    testbed: str | None = Field(None, description="of a fleet, on which it ran; null: of none")
     versions: dict[str, str]
     engines: list[EngineRecord]
     variants: list[VariantRow] = Field(

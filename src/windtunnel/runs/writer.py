@@ -38,6 +38,7 @@ class RunWriter:
             scenario=to_jsonable_python(spec.resolved),
             notes=list(spec.notes),
             host=to_jsonable_python(host),
+            testbed=spec.testbed,
             versions={"windtunnel": __version__, "python": platform.python_version()},
             engines=[EngineRecord(name=n, plan=p) for n, p in zip(spec.names, spec.plans, strict=True)],
         )

@@ -29,6 +29,8 @@ class RunSpec:
     """Every key with the value that runs, as JSON has it; without its nulls a scenario again."""
     demands: dict[Side, Demand]
     """mbufs of each endpoint's pool."""
+    testbed: str | None = None
+    """Of a fleet, on which it runs."""
 
     @property
     def emulated(self) -> list[str]:

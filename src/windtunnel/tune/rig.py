@@ -8,14 +8,15 @@ from typing import Literal, Protocol
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.host import facts, states
+from windtunnel.host import states
 from windtunnel.host.states import Where
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.compare.reading import Reading, read
-from windtunnel.measure.execute import RunOutcome, execute
+from windtunnel.measure.execute import RunOutcome
+from windtunnel.measure.executor import Executor, Job
 from windtunnel.measure.throughput.options import PERCENTILES
 from windtunnel.runs import load
-from windtunnel.scenario import RunSpec, here, resolve
+from windtunnel.scenario import Scenario, resolve
 from windtunnel.tune.first import Move, remedies
 from windtunnel.tune.record import Failure
 from windtunnel.tune.space import Space
@@ -56,31 +57,31 @@ class Engines:
     """The rig of the real engine."""
 
     space: Space
-    host: facts.Facts
+    executor: Executor
     interrupts: Interrupts
     seed: int
 
     def pair(self, incumbent: Sets, candidate: Sets, directory: Path, number: int) -> tuple[Measured, Measured]:
-        specs = []
+        scenarios = []
         for sets in (incumbent, candidate):
-            spec = self._spec(sets)
-            if isinstance(spec, Measured):
-                return (Measured(), spec) if sets is candidate else (spec, Measured())
-            specs.append(spec)
+            scenario = self._scenario(sets)
+            if isinstance(scenario, Measured):
+                return (Measured(), scenario) if sets is candidate else (scenario, Measured())
+            scenarios.append(scenario)
         dice = random.Random(f"{self.seed} {directory.name} {number}")
         order = (0, 1) if dice.random() < 0.5 else (1, 0)
         runs = [_run(directory, side, number) for side in ("incumbent", "candidate")]
-        pair = Pair(specs, runs, order, self.interrupts, [], self.host)
-        found = {
-            side: _measured(outcome) for side, outcome in pair.run(change_after(specs, None), lambda running: None)
-        }
+        done = Pair(scenarios, runs, order).run(
+            change_after(scenarios, None), self.executor, self.interrupts, lambda running: None
+        )
+        found = {side: _measured(outcome) for side, outcome in done}
         return found[0], found[1]
 
     def alone(self, sets: Sets, directory: Path) -> Measured:
-        spec = self._spec(sets)
-        if isinstance(spec, Measured):
-            return spec
-        return _measured(execute(spec, directory, self.interrupts, host=self.host))
+        scenario = self._scenario(sets)
+        if isinstance(scenario, Measured):
+            return scenario
+        return _measured(*self.executor.one(Job((scenario,), (directory,)), self.interrupts))
 
     def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
         try:
@@ -88,14 +89,15 @@ class Engines:
         except UserError:  # who goes on may have deleted runs to save space: trial.json is what counts
             return ()
 
-    def _spec(self, sets: Sets) -> RunSpec | Measured:
-        """Planned anew for each run: its engines have names of their own, and memory may have gone meanwhile. Raises UserError where the
-        file has changed."""
+    def _scenario(self, sets: Sets) -> Scenario | Measured:
+        """Checked for each run: memory may have gone meanwhile. Raises UserError where the file has changed."""
         self.space.check_unchanged()
         try:
-            return resolve(self.space.scenario(sets), here())
+            scenario = self.space.scenario(sets)
+            resolve(scenario, self.executor.view)
         except UserError as error:
             return Measured(failure="refused", reasons=(error.message,))
+        return scenario
 
 
 def _run(directory: Path, side: Side, number: int) -> Path:

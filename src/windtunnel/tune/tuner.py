@@ -19,6 +19,7 @@ from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.host import facts
 from windtunnel.measure.execute import new_directory
+from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.directory import abort, opened
 from windtunnel.measure.study.factors import Factor
@@ -308,17 +309,22 @@ def prepare(
 
 
 def run(
-    prepared: Prepared, interrupts: Interrupts, watcher: Watcher, budget: int = BUDGET, rig: Rig | None = None
+    prepared: Prepared,
+    interrupts: Interrupts,
+    watcher: Watcher,
+    budget: int = BUDGET,
+    rig: Rig | None = None,
+    executor: Executor | None = None,
 ) -> Tuned:
-    """Runs what is missing of the budget, and measures the winner afresh. Raises UserError where the directory is another's, where the
-    tuning is not the one that began there, and where something cannot be kept."""
+    """Runs what is missing of the budget, and measures the winner afresh. `executor`: of the runs; None: this host. Raises UserError where
+    the directory is another's, where the tuning is not the one that began there, and where something cannot be kept."""
     find_engine()
-    path, host = prepared.path, facts.collect()
+    path, executor = prepared.path, executor or ThisHost()
     with opened(path, records.NAME, "tuning"):
-        kept = _record(prepared, host)
+        kept = _record(prepared, executor.host)
         (path / TRIALS).mkdir(exist_ok=True)
         _set_aside(path)
-        rig = rig or Engines(prepared.space, host, interrupts, prepared.seed)
+        rig = rig or Engines(prepared.space, executor, interrupts, prepared.seed)
         history = History(prepared, rig, records.trials(path))
         for trial in history.trials:
             watcher.trial_ended(trial, False)

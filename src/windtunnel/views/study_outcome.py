@@ -36,7 +36,7 @@ def write_report(study: Study) -> Path | None:
 
 
 def print_plan(prepared: Prepared, json: bool) -> None:
-    design, forecast = prepared.design, Forecast(prepared.design)
+    design, forecast = prepared.design, Forecast(prepared.design, prepared.at_once)
     if json:
         print(dumps(_plan_document(design, forecast), indent=1, ensure_ascii=False))
         return

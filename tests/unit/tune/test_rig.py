@@ -9,7 +9,7 @@ from tuning_tools import SCENARIO, SPACE
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.host import facts
+from windtunnel.measure.executor import ThisHost
 from windtunnel.tune import rig
 from windtunnel.tune.rig import Engines, failure_of, of_reading
 from windtunnel.tune.space import from_file
@@ -67,7 +67,7 @@ def engines(tmp_path):
     (tmp_path / "space.toml").write_text(SPACE)
     with engine(str(FAKE)), Interrupts() as interrupts:
         space = from_file(tmp_path / "echo.toml", tmp_path / "space.toml", (), machine())
-        yield Engines(space, facts.collect(), interrupts, 1)
+        yield Engines(space, ThisHost(), interrupts, 1)
 
 
 def test_settings_that_cannot_run_any_more_are_refused(engines, tmp_path):

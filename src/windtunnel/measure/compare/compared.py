@@ -10,6 +10,7 @@ from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
 from windtunnel.measure.compare.model import Change, Comparison
 from windtunnel.measure.compare.paired_runs import PAIRS, Contestant, Turn, directory_for, run_in_turn
 from windtunnel.measure.compare.sides import are_scenarios, sides
+from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.runs.files import replace
 from windtunnel.runs.writer import make_directory
 
@@ -43,17 +44,18 @@ def compare(
     announce: Callable[[Turn], None] = lambda turn: None,
     include_invalid: bool = False,
     force: bool = False,
+    executor: Executor | None = None,
 ) -> tuple[Comparison, Path | None]:
     """The comparison, and the directory that holds it as comparison.json: `directory`, which is new, and for scenarios without
-    one a directory below runs/. `force`: finished runs that are too few to show their spread are compared all the same. Raises
-    UserError for bad input."""
+    one a directory below runs/. `force`: finished runs that are too few to show their spread are compared all the same.
+    `executor`: of scenarios; None: this host. Raises UserError for bad input."""
     if are_scenarios(a, b):
         directory = directory or directory_for(a, b)
-        comparison = _run(a, b, running, directory, between, announce, include_invalid)
+        comparison = _run(a, b, running, directory, between, announce, include_invalid, executor or ThisHost())
     else:
-        if running.asked:
+        if running.asked or executor:
             raise UserError(
-                "--set, --state, --pairs and similar options apply to scenarios, and these are finished runs",
+                "--set, --state, --pairs, --on and similar options apply to scenarios, and these are finished runs",
                 remedy="name two scenario files, or leave the options out",
             )
         comparison = judge(*sides(a, b, include_invalid=include_invalid), between, force=force)
@@ -72,6 +74,7 @@ def _run(
     between: float,
     announce: Callable[[Turn], None],
     include_invalid: bool,
+    executor: Executor,
 ) -> Comparison:
     with Interrupts() as interrupts:
         paired_runs = run_in_turn(
@@ -79,6 +82,7 @@ def _run(
             Contestant(b, [*running.sets, *running.sets_b]),
             directory,
             interrupts,
+            executor,
             pairs=running.pairs or PAIRS,
             within_s=running.within_s,
             seed=1 if running.seed is None else running.seed,

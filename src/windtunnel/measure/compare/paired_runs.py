@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.supervisor import Listener
-from windtunnel.host import facts
 from windtunnel.host.states import Where, groups
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
+from windtunnel.measure.executor import Executor
 from windtunnel.runs.writer import make_directory
-from windtunnel.scenario import RunSpec, here, load, resolve
+from windtunnel.scenario import Scenario, load, resolve
 
 PAIRS = 15
 START_S = 1.5
@@ -27,13 +26,13 @@ MOST_RUN = 2
 
 @dataclass(frozen=True)
 class Contestant:
-    """One of the two scenarios. Raises UserError from `run` as `windtunnel run` would."""
+    """One of the two scenarios. Raises UserError from `scenario` as `windtunnel run` would."""
 
     file: Path
     sets: Sequence[str]
 
-    def spec(self) -> RunSpec:
-        return resolve(load(self.file, list(self.sets)), here())
+    def scenario(self) -> Scenario:
+        return load(self.file, list(self.sets))
 
 
 @dataclass(frozen=True)
@@ -119,13 +118,13 @@ def run_in_turn(
     b: Contestant,
     directory: Path,
     interrupts: Interrupts,
+    executor: Executor,
     *,
     pairs: int = PAIRS,
     within_s: float | None = None,
     seed: int = 1,
     change: Change | None = None,
     announce: Callable[[Turn], None] = lambda turn: None,
-    listeners: Sequence[Listener] = (),
     include_invalid: bool = False,
 ) -> PairedRuns:
     """Runs into the new `directory`: a/01, b/01, a/02 ... Finished runs stay whatever happens. `change` None: A and B alternate
@@ -133,11 +132,13 @@ def run_in_turn(
 
     Raises UserError for scenarios that cannot run, and where a run cannot be kept.
     """
-    specs = [contestant.spec() for contestant in (a, b)]
-    planned_s = sum(map(_length_s, specs)) / 2
-    change = change_after(specs, change)
+    scenarios = [contestant.scenario() for contestant in (a, b)]
+    for scenario in scenarios:
+        resolve(scenario, executor.view)  # refused before there is a directory
+    planned_s = sum(map(_length_s, scenarios)) / 2
+    change = change_after(scenarios, change)
     make_directory(directory)
-    host, coin = facts.collect(), random.Random(seed)
+    coin = random.Random(seed)
     turns = _Turns(pairs, within_s, seed, change)
     width = max(2, len(str(pairs)))
     for pair in range(1, MOST_RUN * pairs + 1):
@@ -147,11 +148,10 @@ def run_in_turn(
             return turns.result("time")
         order = (0, 1) if coin.random() < 0.5 else (1, 0)
         runs = [directory / side / f"{pair:0{width}}" for side in "ab"]
-        specs = [
-            contestant.spec() for contestant in (a, b)
-        ]  # again for each pair: new names, and the memory that is free now
-        both = Pair(specs, runs, order, interrupts, listeners, host)
-        for side, outcome in both.run(change, lambda running: announce(turns.turn(running, planned_s))):
+        both = Pair(scenarios, runs, order)
+        for side, outcome in both.run(
+            change, executor, interrupts, lambda running: announce(turns.turn(running, planned_s))
+        ):
             run = outcome.kept_run()
             usable = outcome.verdict.valid or (include_invalid and run.rejected)
             turns.valid[side].append(run.record.where if usable else None)
@@ -162,6 +162,5 @@ def run_in_turn(
     return turns.result("all run" if turns.done_pairs == pairs else turns.short_of)
 
 
-def _length_s(spec: RunSpec) -> float:
-    phases = spec.plans[0].phases
-    return (phases.warmup_ns + phases.duration_ns) / 1e9 + START_S
+def _length_s(scenario: Scenario) -> float:
+    return (scenario.warmup + scenario.duration) / 1e9 + START_S

@@ -26,6 +26,7 @@ RUN = {
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
     "relaxed": ("VARCHAR[]", "validity limits that its scenario relaxed"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
+    "testbed": ("VARCHAR", "testbed of a fleet on which it ran; NULL: of none"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
     "host_state": ("VARCHAR", "state of the host that its metrics are of; NULL: not known"),
     "line_ns": (
@@ -96,6 +97,7 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
         "valid": record.verdict.valid,
         "reasons": list(record.verdict.reasons),
         "relaxed": record.relaxed,
+        "testbed": record.testbed,
         "memory": record.memory,
         "host_state": record.where.state,
         "line_ns": record.where.line_ns,

@@ -2,7 +2,7 @@
 repeated at the end."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,15 +10,14 @@ from typing import Any, Protocol
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import AnyLine
 from windtunnel.errors import UserError
-from windtunnel.host import facts
-from windtunnel.measure.execute import execute
+from windtunnel.measure.execute import RunOutcome
+from windtunnel.measure.executor import Executor, Job
 from windtunnel.measure.study.columns import rows_of
 from windtunnel.measure.study.design import Design
 from windtunnel.measure.study.directory import RUNS, Slot, abort, finished, is_cut_short
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.states import budget, to_repeat
 from windtunnel.runs import Run, Verdict
-from windtunnel.scenario import HostView, resolve
 
 
 class Watcher(Protocol):
@@ -74,8 +73,7 @@ class Conductor:
     path: Path
     design: Design
     record: StudyRecord
-    view: HostView
-    host: facts.Facts
+    executor: Executor
     interrupts: Interrupts
     watcher: Watcher
     include_invalid: bool = False
@@ -88,28 +86,52 @@ class Conductor:
         """
         progress = Progress({})
         (self.path / RUNS).mkdir(exist_ok=True)
-        for slot in slots(self.record, progress):
-            run = finished(self.path, slot)
-            ran_now = run is None
-            if run is None:
-                run = self._run(slot)
-            if run is None:
+        for slots in rounds(self.record, progress):
+            due = [slot for slot in slots if not self._was_finished(slot, progress)]
+            if self._run(due, progress) < len(due):
                 progress.interrupted = True
                 break
-            rows = rows_of(run, _place(slot), self.include_invalid)
-            progress.note(slot, rows)
-            self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
         return progress
 
-    def _run(self, slot: Slot) -> Run | None:
-        """One run; None where it was stopped, and lies in aborted/. Raises UserError where it could not be kept."""
-        if self.interrupts.count:
+    def _run(self, due: Sequence[Slot], progress: Progress) -> int:
+        """Runs these slots, and says how many came to their end."""
+        slots = {self.path / RUNS / slot.name: slot for slot in due}
+        jobs = (self._job(slot, directory) for directory, slot in slots.items())
+
+        def begins(job: Job) -> None:
+            self.watcher.begins(slots[job.directories[0]])
+
+        ended = 0
+        for job, (outcome,) in self.executor.each(jobs, self.interrupts, [self.watcher.line], begins):
+            if run := self._kept(outcome, job.directories[0]):
+                self._note(slots[job.directories[0]], run, progress, ran_now=True)
+                ended += 1
+        return ended
+
+    def _was_finished(self, slot: Slot, progress: Progress) -> bool:
+        run = finished(self.path, slot)
+        if run is not None:
+            self.executor.keep(self._group(slot), run.record.testbed)
+            self._note(slot, run, progress, ran_now=False)
+        return run is not None
+
+    def _note(self, slot: Slot, run: Run, progress: Progress, ran_now: bool) -> None:
+        rows = rows_of(run, _place(slot), self.include_invalid)
+        progress.note(slot, rows)
+        self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
+
+    def _job(self, slot: Slot, directory: Path) -> Job:
+        scenario = self.design.points[slot.point.number - 1].scenario
+        return Job((scenario,), (directory,), group=self._group(slot))
+
+    def _group(self, slot: Slot) -> int:
+        """Runs of a point belong together; where the study is spread, those of a block."""
+        return slot.repeat if self.executor.spread else slot.point.number
+
+    def _kept(self, outcome: RunOutcome, directory: Path) -> Run | None:
+        """None for a run that was stopped, and lies in aborted/. Raises UserError for one that could not be kept."""
+        if outcome.run is None and outcome.interrupted:
             return None
-        self.watcher.begins(slot)
-        # Planned anew: each run's engines have names of their own.
-        spec = resolve(self.design.points[slot.point.number - 1].scenario, self.view)
-        directory = self.path / RUNS / slot.name
-        outcome = execute(spec, directory, self.interrupts, [self.watcher.line], self.host)
         run = outcome.kept_run()
         if not is_cut_short(run):
             return run
@@ -120,27 +142,24 @@ class Conductor:
         return None
 
 
-def slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
-    """Every run in its turn; then those again of which the last attempt was invalid, as long as there are attempts left; then those that
-    missed the state of the host that most points share by then, as often as the study allows in all. A study that goes on comes to the
-    same slots: they follow from the runs before them."""
+def rounds(record: StudyRecord, progress: Progress) -> Iterator[list[Slot]]:
+    """Slots of which none depends on another of its round: every run; then those again of which the last attempt was invalid, as long as
+    there are attempts left; then those that missed the state of the host that most points share by then, as often as the study allows in
+    all. A study that goes on comes to the same rounds: they follow from the runs before them."""
     turns = [(record.point(number), repeat) for repeat, block in enumerate(record.order, 1) for number in block]
-    yield from (Slot(point, repeat) for point, repeat in turns)
+    yield [Slot(point, repeat) for point, repeat in turns]
     for attempt in range(2, record.retries + 2):
-        for point, repeat in turns:
-            if progress.invalid(point.number, repeat):
-                yield Slot(point, repeat, attempt)
-    yield from _state_slots(record, progress)
+        yield [Slot(point, repeat, attempt) for point, repeat in turns if progress.invalid(point.number, repeat)]
+    yield from _state_rounds(record, progress)
 
 
-def _state_slots(record: StudyRecord, progress: Progress) -> Iterator[Slot]:
+def _state_rounds(record: StudyRecord, progress: Progress) -> Iterator[list[Slot]]:
     turns = [(number, repeat) for repeat, block in enumerate(record.order, 1) for number in block]
     left = budget(record)
     while chosen := to_repeat(record, progress.all_rows(), turns)[:left]:
         left -= len(chosen)
-        for number, repeat in chosen:
-            progress.for_state.add((number, repeat))
-            yield Slot(record.point(number), repeat, progress.attempts[number, repeat] + 1)
+        progress.for_state.update(chosen)
+        yield [Slot(record.point(n), repeat, progress.attempts[n, repeat] + 1) for n, repeat in chosen]
 
 
 def _place(slot: Slot) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engine import leftovers
-from windtunnel.engine.verdict import INTERRUPTED_BY_USER, READER_LEFT
+from windtunnel.engine.verdict import INTERRUPTED_BY_USER, NOT_WRITTEN, READER_LEFT
 from windtunnel.errors import UserError, check_name
 from windtunnel.measure.study import record as records
 from windtunnel.measure.study import sql
@@ -30,7 +30,7 @@ from windtunnel.runs.reader import record_of
 LOCK = ".lock"
 RESULTS = "results.parquet"
 RUNS, ABORTED = "runs", "aborted"
-CUT_SHORT = (INTERRUPTED_BY_USER, READER_LEFT, "run directory: ")
+CUT_SHORT = (INTERRUPTED_BY_USER, READER_LEFT, NOT_WRITTEN)
 """Beginnings of reasons that say nothing of the point: the run is run anew."""
 
 

@@ -19,9 +19,28 @@ def differences(then: StudyRecord, now: StudyRecord) -> str:
         ("size", _size(then), _size(now)),
         ("--set", "\n".join(then.sets), "\n".join(now.sets)),
         ("versions", lines(then.versions), lines(now.versions)),
-        ("host", lines(host_facts(then.host)), lines(host_facts(now.host))),
+        *_hosts(then, now),
         ("points", lines(_points(then)), lines(_points(now))),
     )
+
+
+def _hosts(then: StudyRecord, now: StudyRecord) -> list[tuple[str, str, str]]:
+    """Testbeds may join and leave: a fleet has those that are alike, or that are blocks of the study."""
+    if not then.testbeds and not now.testbeds:
+        return [("host", lines(host_facts(then.host)), lines(host_facts(now.host)))]
+    both = sorted(then.testbeds.keys() & now.testbeds.keys())
+    return [
+        ("runs on", _runs_on(then), _runs_on(now)),
+        *((f"testbed {name}", _testbed(then, name), _testbed(now, name)) for name in both),
+    ]
+
+
+def _testbed(record: StudyRecord, name: str) -> str:
+    return lines(host_facts(record.testbeds[name]))
+
+
+def _runs_on(record: StudyRecord) -> str:
+    return f"a fleet, spread: {json.dumps(record.spread)}" if record.testbeds else "one host, without a fleet"
 
 
 def changes(*parts: tuple[str, str, str]) -> str:
@@ -52,5 +71,9 @@ def host_facts(host: dict[str, Any]) -> dict[str, Any]:
 
 
 def _points(record: StudyRecord) -> dict[str, Any]:
-    """How each point runs: with which memory, on which CPUs, or not at all."""
-    return {p.name: {"memory": p.memory, "cpus": p.cpus, "cannot run": p.cannot_run is not None} for p in record.points}
+    """How each point runs: with which memory, on which CPUs, or not at all. On a fleet each testbed has CPUs of its own."""
+    return {
+        p.name: {"memory": p.memory, "cannot run": p.cannot_run is not None}
+        | ({} if record.testbeds else {"cpus": p.cpus})
+        for p in record.points
+    }

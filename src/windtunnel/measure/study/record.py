@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import version
 from windtunnel.errors import UserError
-from windtunnel.host import facts
+from windtunnel.measure.executor import Executor
 from windtunnel.measure.study.design import Design, Point
 from windtunnel.measure.study.factors import Factor
 from windtunnel.measure.study.values import ColumnType
@@ -85,15 +85,22 @@ class StudyRecord(Part):
     factors: list[FactorRecord]
     points: list[PointRecord]
     order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they run")
-    host: dict[str, Any]
+    host: dict[str, Any] = Field(description="of a fleet: its first testbed")
+    testbeds: dict[str, dict[str, Any]] = Field(
+        default_factory=dict,
+        description="testbed of the fleet that it began on -> host; empty: it runs on the host alone",
+    )
+    spread: bool = Field(
+        False, description="each repeat of all points has a testbed of its own: points are compared within one testbed"
+    )
     versions: dict[str, str]
 
     def point(self, number: int) -> PointRecord:
         return self.points[number - 1]
 
 
-def record_of(design: Design, host: facts.Facts) -> StudyRecord:
-    """The record of a study that begins now on this host. Raises UserError where there is no engine."""
+def record_of(design: Design, executor: Executor) -> StudyRecord:
+    """The record of a study that begins now. Raises UserError where there is no engine."""
     definition = design.definition
     return StudyRecord(
         title=definition.title,
@@ -113,7 +120,9 @@ def record_of(design: Design, host: facts.Facts) -> StudyRecord:
         factors=[factor_record(factor) for factor in design.factors],
         points=[_point(design, point) for point in design.points],
         order=order([point.number for point in design.running], definition.repeats, definition.seed),
-        host=to_jsonable_python(host),
+        host=to_jsonable_python(executor.host),
+        testbeds=to_jsonable_python(executor.testbeds),
+        spread=executor.spread,
         versions=versions(),
     )
 

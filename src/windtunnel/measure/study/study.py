@@ -9,8 +9,8 @@ from typing import Any
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.host import facts
 from windtunnel.measure.execute import new_directory
+from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.measure.study import definition, directory, identity, record
 from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.conduct import Conductor, Watcher
@@ -18,18 +18,23 @@ from windtunnel.measure.study.design import Design, design
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.states import Blocked, blocked
 from windtunnel.notebook import Shown
-from windtunnel.scenario import HostView, here
+from windtunnel.scenario import here
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that is ready to run: checked whole, and placed on this host."""
+    """A study that is ready to run: checked whole, and placed where it will run."""
 
     path: Path
     design: Design
-    view: HostView
+    executor: Executor
     began: bool
     """Whether the directory holds some of it already."""
+
+    @property
+    def at_once(self) -> int:
+        """Runs that take place at a time, as far as the executor is a fleet that keeps its testbeds."""
+        return max(1, len(self.executor.testbeds))
 
 
 @dataclass(frozen=True)
@@ -85,11 +90,12 @@ class Study(Shown):
 
 
 def prepare(
-    source: Path, sets: list[str], out: Path | None = None, host: HostView | None = None, full: bool = False
+    source: Path, sets: list[str], out: Path | None = None, executor: Executor | None = None, full: bool = False
 ) -> Prepared:
-    """`source`: a study file, or the directory of a study that is to continue. `full`: in its full size. Raises UserError for
-    whatever is wrong with it."""
-    view = host or here()
+    """`source`: a study file, or the directory of a study that is to continue. `executor`: of its runs; None: this host. `full`: in its
+    full size. Raises UserError for whatever is wrong with it."""
+    executor = executor or ThisHost(here())
+    view = executor.view
     if source.is_dir():
         then = record.read(source / record.NAME)
         if sets or full or (out and os.path.realpath(out) != os.path.realpath(source)):
@@ -100,32 +106,30 @@ def prepare(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
             )
         said = definition.read(Path(then.study.file))
-        return Prepared(source, design(said.in_full() if then.full else said, then.sets, view), view, True)
+        return Prepared(source, design(said.in_full() if then.full else said, then.sets, view), executor, True)
     said = definition.read(source)
     made = design(said.in_full() if full else said, sets, view)
     path = out or new_directory(f"{source.stem}-full" if full else source.stem)
-    return Prepared(path, made, view, (path / record.NAME).is_file())
+    return Prepared(path, made, executor, (path / record.NAME).is_file())
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
     """Runs what is missing of the study. `include_invalid`: its table has rejected metrics too. Raises UserError where the directory is another's, where the study is not the one
     that began there, and where something cannot be kept."""
     find_engine()
-    path, host = prepared.path, facts.collect()
+    path = prepared.path
     with directory.opened(path):
-        kept = _record(prepared, host)
-        progress = Conductor(
-            path, prepared.design, kept, prepared.view, host, interrupts, watcher, include_invalid
-        ).run()
+        kept = _record(prepared)
+        progress = Conductor(path, prepared.design, kept, prepared.executor, interrupts, watcher, include_invalid).run()
         rows = progress.all_rows()
         if rows:
             directory.write_results(path, kept, rows)
     return Study(path, kept, rows, progress.interrupted, len(progress.for_state))
 
 
-def _record(prepared: Prepared, host: facts.Facts) -> StudyRecord:
+def _record(prepared: Prepared) -> StudyRecord:
     """study.json: written where the study begins, compared where it goes on."""
-    path, now = prepared.path, record.record_of(prepared.design, host)
+    path, now = prepared.path, record.record_of(prepared.design, prepared.executor)
     if not (path / record.NAME).exists():
         directory.keep(path, now)
         return now

@@ -11,6 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.measure.search import (
     NDR,
     PDR,
@@ -89,6 +90,7 @@ class Finder:
         directory: Path,
         interrupts: Interrupts,
         watch: Watch | None = None,
+        executor: Executor | None = None,
     ):
         self.directory, self._options, self._watch = directory, options, watch or Watch()
         self._scenario = searchable(file, sets)
@@ -98,6 +100,7 @@ class Finder:
             directory,
             interrupts,
             [goal.latency for goal in options.goals if goal.latency],
+            executor=executor or ThisHost(),
             on_start=self._watch.started,
             include_invalid=options.include_invalid,
         )
@@ -107,7 +110,7 @@ class Finder:
             started=datetime.now(UTC),
             method=options.method,
             scenario=self._scenario.model_dump(mode="json", by_alias=True),
-            host=to_jsonable_python(self._runs.host),
+            host=to_jsonable_python(self._runs.executor.host),
             versions={"windtunnel": __version__, "python": platform.python_version()},
             closed_loop_per_s=None,
             min_load=0,

@@ -13,15 +13,15 @@ from pathlib import Path
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
-from windtunnel.host import facts, levels
-from windtunnel.measure.execute import execute
+from windtunnel.host import levels
+from windtunnel.measure.executor import Executor, Job, ThisHost
 from windtunnel.measure.search import Latencies, Objective, TrialResult
 from windtunnel.measure.throughput.pauses import delay_by_pauses, loss_by_pauses
 from windtunnel.measure.validity import host_states, readings_of
 from windtunnel.runs import Run
 from windtunnel.runs.histogram import highest_of_bucket, merge
 from windtunnel.runs.metrics import ratio, seconds
-from windtunnel.scenario import Scenario, here, load, resolve
+from windtunnel.scenario import Scenario, load
 from windtunnel.scenario.keys import Client
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.wires import has
@@ -50,7 +50,7 @@ class Runs:
     objectives: Sequence[Objective] = ()
     """Of the latency goals."""
     finished: int = 0
-    host: facts.Facts = field(default_factory=facts.collect)
+    executor: Executor = field(default_factory=ThisHost)
     on_start: Callable[[str], None] = lambda what: None
     """Gets what runs next, in words."""
     include_invalid: bool = False
@@ -65,7 +65,7 @@ class Runs:
     """Of this host, this search's own included."""
 
     def __post_init__(self) -> None:
-        self.readings = levels.read_kept(self.host)
+        self.readings = levels.read_kept(self.executor.host)
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
@@ -142,8 +142,8 @@ class Runs:
         """Runs into the next directory. Raises UserError where the run broke, Interrupted where somebody asked for its end."""
         self.finished += 1
         self.on_start(what)
-        spec = resolve(scenario, here())
-        outcome = execute(spec, self.directory / f"trial-{self.finished:03}", self.interrupts, host=self.host)
+        job = Job((scenario,), (self.directory / f"trial-{self.finished:03}",))
+        (outcome,) = self.executor.one(job, self.interrupts)
         if outcome.interrupted:
             raise Interrupted
         run = outcome.kept_run()

@@ -32,17 +32,19 @@ def in_words(seconds: float) -> str:
 class Forecast:
     """Forecast of the end of a study, from the planned runs and the duration of finished ones."""
 
-    def __init__(self, design: "Design"):
+    def __init__(self, design: "Design", at_once: int = 1):
+        """`at_once`: testbeds on which runs take place."""
+        self._at_once = at_once
         self.seconds = {point.number: point.seconds for point in design.running}
         repeats = design.definition.repeats
         self.runs = repeats * len(design.running)
         self.planned_s = repeats * sum(self.seconds.values())
         self.done = self.ran = 0
         self.between_s = 0.0
-        self._began = 0.0
+        self._began: dict[str, float] = {}
 
     def begins(self, slot: "Slot") -> None:
-        self._began = time.monotonic()
+        self._began[slot.name] = time.monotonic()
 
     def run_ended(self, slot: "Slot", ran_now: bool) -> None:
         planned = self.seconds[slot.point.number]
@@ -53,19 +55,19 @@ class Forecast:
         self.done += 1
         if ran_now:
             self.ran += 1
-            self.between_s += time.monotonic() - self._began - planned
+            self.between_s += time.monotonic() - self._began[slot.name] - planned
 
     @property
     def left_s(self) -> float:
         between = self.between_s / self.ran if self.ran else BETWEEN_S
-        return max(0.0, self.planned_s + (self.runs - self.done) * between)
+        return max(0.0, self.planned_s + (self.runs - self.done) * between) / self._at_once
 
 
 class Lines:
     """One line a run, at once."""
 
-    def __init__(self, design: "Design", console: "Console"):
-        self._forecast, self._console = Forecast(design), console
+    def __init__(self, design: "Design", console: "Console", at_once: int = 1):
+        self._forecast, self._console = Forecast(design, at_once), console
         self._named = design.definition.metrics
         self._width = max(len(point.name) for point in design.running)
         self._before = 0
@@ -97,8 +99,8 @@ class Lines:
 class Bar:
     """Context manager: a bar for the study, and the phase of the current run."""
 
-    def __init__(self, design: "Design", console: "Console", interrupts: "Interrupts"):
-        self._forecast, self._interrupts = Forecast(design), interrupts
+    def __init__(self, design: "Design", console: "Console", interrupts: "Interrupts", at_once: int = 1):
+        self._forecast, self._interrupts = Forecast(design, at_once), interrupts
         self._named = design.definition.metrics
         self._progress = Progress(
             TextColumn("{task.completed:.0f} of {task.total:.0f}"),

@@ -1,0 +1,49 @@
+"""`--on`: where a command runs, if not on this host."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from windtunnel.cli.extensions import refuse
+from windtunnel.errors import UserError
+
+if TYPE_CHECKING:
+    from windtunnel.measure.executor import Executor
+
+GROUP, NAME = "windtunnel.executors", "fleet"
+
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="FLEET",
+        help="Run on a fleet: ray://HOST:PORT, HOST:PORT or auto of a Ray cluster, or a fleet file.",
+        show_default="this host",
+    ),
+]
+
+
+@contextmanager
+def executor(on: str | None, most: int | None = None) -> Iterator["Executor | None"]:
+    """What --on names, while the command lasts; None: this host. `most`: testbeds at a time; None: all of them. Raises UserError where it
+    cannot be used."""
+    if on is None:
+        yield None
+        return
+    point = next(iter(entry_points(group=GROUP, name=NAME)), None)
+    if point is None:
+        raise UserError("--on: this installation has no fleets", remedy='pip install "windtunnel[fleet]"')
+    from windtunnel.views.terminal.console import progress
+
+    def say(words: str) -> None:
+        progress().print(words, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+    with ExitStack() as stack:
+        try:
+            found = stack.enter_context(point.load()(on, most, say))
+        except ModuleNotFoundError as error:
+            refuse("--on", point, error)
+        yield found

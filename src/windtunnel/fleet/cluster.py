@@ -1,0 +1,144 @@
+"""The testbeds of a Ray cluster.
+
+Each testbed that was invited is an actor of this driver. It takes the testbed's resource, of which there is 1, so that a testbed belongs
+to one driver at a time, and it waits for its turn without a message. Ray repeats nothing here: a node that falls silent ends no call, and
+one that is killed ends its calls seconds before its workers. So `is_there` is called during a run, and who has not replied is lost.
+"""
+
+import contextlib
+import os
+from collections import Counter
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.fleet.messages import About, Event, Joined, Lost, Refused, Replied, Request
+from windtunnel.fleet.node import Node
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
+
+import ray
+from ray.exceptions import RayError
+
+RESOURCE = "testbed:"
+"""Of a node, before the name of the testbed."""
+HOW = "ray start --address=HEAD:6379 --resources='{\"testbed:NAME\": 1}' on its node"
+CALLS_IN_A_SILENCE = 3
+
+
+@dataclass
+class _Invited:
+    """A testbed as this driver knows it."""
+
+    actor: Any
+    about: Any
+    """The call whose end says that it has joined; None: it has."""
+    run: Any = None
+    """The call that executes a job; None: it is free."""
+    call: Any = None
+    """The call that asks whether it is there; None: it has replied to the last one."""
+    heard: float = field(default_factory=monotonic)
+
+
+class RayCluster:
+    """Testbeds of a cluster that this process is connected to."""
+
+    def __init__(self, wanted: list[str], silence_s: float):
+        """`wanted`: their names; none: all. Raises UserError where a name is not in the cluster, or is there twice."""
+        self.names = _names(wanted)
+        self._silence_s = silence_s
+        self._invited: dict[str, _Invited] = {}
+
+    def invite(self, name: str) -> None:
+        if name in self._invited:
+            return
+        options = {"num_cpus": 0, "resources": {f"{RESOURCE}{name}": 1}, "max_restarts": 0, "max_concurrency": 2}
+        actor: Any = ray.remote(Node).options(**options).remote()
+        self._invited[name] = _Invited(actor, actor.about.remote())
+
+    def dismiss(self, name: str) -> None:
+        if invited := self._invited.pop(name, None):
+            with contextlib.suppress(RayError, ConnectionError, ValueError):  # it may be gone already
+                ray.kill(invited.actor)
+
+    def start(self, name: str, request: Request) -> None:
+        invited = self._invited[name]
+        invited.run, invited.call, invited.heard = invited.actor.execute.remote(request), None, monotonic()
+
+    def stop(self, name: str) -> None:
+        self._invited[name].actor.stop.remote()
+
+    def events(self, timeout_s: float) -> list[Event]:
+        try:
+            self._ask()
+            calls = {call: name for name, of in self._invited.items() for call in (of.about, of.run, of.call) if call}
+            ready, _ = ray.wait(list(calls), num_returns=1, timeout=timeout_s) if calls else ([], [])
+            found = [self._ended(calls[call], call) for call in ready]
+        except ConnectionError as error:
+            raise UserError(
+                f"the connection to the Ray cluster is lost: {_first_line(error)}",
+                remedy="what is finished is kept: go on with the same command when the cluster is there",
+            ) from None
+        return [event for event in (*found, *self._silent()) if event is not None]
+
+    def _ask(self) -> None:
+        for of in self._invited.values():
+            if of.run and not of.call and monotonic() - of.heard > self._silence_s / CALLS_IN_A_SILENCE:
+                of.call = of.actor.is_there.remote()
+
+    def _ended(self, name: str, call: Any) -> Event | None:
+        of = self._invited[name]
+        try:
+            value = ray.get(call, timeout=self._silence_s)
+        except RayError as error:
+            return None if call is of.call and of.run else Lost(name, _words(error))
+        of.heard = monotonic()
+        if call is of.call:
+            of.call = None
+            return None
+        if call is of.run:
+            of.run = of.call = None
+            return Replied(name, value)
+        of.about = None
+        if isinstance(value, Refused):
+            return Lost(name, value.message)
+        assert isinstance(value, About)
+        return Joined(name, value)
+
+    def _silent(self) -> list[Event]:
+        late = [n for n, of in self._invited.items() if of.run and monotonic() - of.heard > self._silence_s]
+        return [Lost(name, f"silent for {self._silence_s:g} s") for name in late]
+
+
+def _names(wanted: list[str]) -> list[str]:
+    found: Counter[str] = Counter()
+    for node in ray.nodes():  # type: ignore[no-untyped-call]
+        for resource, amount in node["Resources"].items() if node["Alive"] else ():
+            if resource.startswith(RESOURCE):
+                name = resource.removeprefix(RESOURCE)
+                found[name] += 1
+                if amount != 1:
+                    raise UserError(f"testbed {name}: its resource is {amount:g}, and not 1", remedy=HOW)
+    if twice := next((name for name, times in found.items() if times > 1), None):
+        raise UserError(f"testbed {twice}: two nodes have this name", remedy="a name of its own for each node")
+    if not found:
+        raise UserError("no node of the Ray cluster has a testbed", remedy=HOW)
+    if unknown := next((name for name in wanted if name not in found), None):
+        raise UserError(
+            f"testbed {unknown}: no node of the Ray cluster has it",
+            remedy=f"{HOW}; there {'is' if len(found) == 1 else 'are'} {', '.join(sorted(found))}",
+        )
+    return wanted or sorted(found)
+
+
+def _words(error: RayError) -> str:
+    """Ray's words, as far as they are for people."""
+    text = str(error)
+    if "ModuleNotFoundError" in text:
+        return f"{text.rpartition('ModuleNotFoundError: ')[2].splitlines()[0]}: install windtunnel there"
+    return _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -1,0 +1,234 @@
+"""The executor of a fleet: which job runs on which testbed, and what becomes of those that are lost."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.supervisor import Listener
+from windtunnel.engine.verdict import INTERRUPTED, INTERRUPTED_BY_USER, Verdict
+from windtunnel.errors import UserError
+from windtunnel.fleet.hosts import other_software, unlike
+from windtunnel.fleet.messages import About, Ended, Event, Failed, Joined, Lost, Refused, Replied, Request
+from windtunnel.fleet.packed import sweep, take
+from windtunnel.host import facts
+from windtunnel.measure.execute import RunOutcome
+from windtunnel.measure.executor import Begins, Done, Job, unwatched
+from windtunnel.runs import load
+from windtunnel.scenario import HostView
+
+TICK_S = 0.2
+"""So long an interrupt may wait."""
+MOST_LOST = 3
+"""Testbeds that one job may lose: it is the job, then."""
+Say = Callable[[str], None]
+
+
+class Cluster(Protocol):
+    """Testbeds, by name. A call never waits but `events`."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Of the testbeds that may be invited."""
+
+    def invite(self, name: str) -> None:
+        """Asks for a testbed. `Joined` says that it is there, however late."""
+
+    def dismiss(self, name: str) -> None:
+        """Gives a testbed back, or asks for it no longer; what runs there ends."""
+
+    def start(self, name: str, request: Request) -> None:
+        """Begins a job on a testbed that has joined and is free."""
+
+    def stop(self, name: str) -> None:
+        """Tells the job there to stop; a second time, to kill its engine."""
+
+    def events(self, timeout_s: float) -> list[Event]:
+        """What has happened, as soon as something has. Raises UserError where the cluster itself is gone."""
+
+
+class Fleet:
+    """Executes jobs on testbeds that have joined. Those that are lost are invited again: they may come back."""
+
+    def __init__(
+        self, cluster: Cluster, software: dict[str, str], wait_s: float, most: int | None, spread: bool, say: Say
+    ):
+        """`software`: of this host. `most`: testbeds at a time; None: all. Raises UserError where none can be used: some must join
+        within `wait_s`, with this software, and alike unless `spread`."""
+        self.spread = spread
+        self._cluster, self._software, self._wait_s, self._say = cluster, software, wait_s, say
+        self._most = most or len(cluster.names)
+        self._joined: dict[str, About] = {}
+        self._lost: dict[str, str] = {}
+        self._places: dict[Hashable, str] = {}
+        for name in cluster.names:
+            cluster.invite(name)
+        self._until = monotonic() + wait_s
+        self._open()
+        self._first = next(iter(self._joined.values()))
+
+    @property
+    def host(self) -> facts.Facts:
+        return self._first.facts
+
+    @property
+    def view(self) -> HostView:
+        return self._first.view
+
+    @property
+    def testbeds(self) -> dict[str, facts.Facts]:
+        return {name: about.facts for name, about in sorted(self._joined.items())}
+
+    def keep(self, group: Hashable, testbed: str | None) -> None:
+        if testbed in self._joined:
+            self._places[group] = testbed
+
+    def one(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
+        for _, outcomes in self.each([job], interrupts):
+            return outcomes
+        return [_stopped() for _ in job.scenarios]
+
+    def each(
+        self,
+        jobs: Iterable[Job],
+        interrupts: Interrupts,
+        listeners: Sequence[Listener] = (),
+        begins: Begins = unwatched,
+    ) -> Iterator[Done]:
+        waiting, running = list(jobs), dict[str, Job]()
+        lost: Counter[Path] = Counter()
+        told = 0
+        sweep(directory for job in waiting for directory in job.directories)
+        while running or (waiting and not interrupts.count):
+            if not interrupts.count:
+                self._begin(waiting, running, begins)
+            if told < interrupts.count:
+                told += 1
+                for name in running:
+                    self._cluster.stop(name)
+            for event in self._cluster.events(TICK_S):
+                job = running.pop(event.name, None)
+                if isinstance(event, Joined):
+                    self._join(event, strict=False)
+                elif job is not None and isinstance(event, Replied) and isinstance(event.reply, Ended):
+                    yield job, _kept(job, event.reply)
+                elif job is not None and isinstance(event, Replied) and isinstance(event.reply, Refused):
+                    raise UserError(f"testbed {event.name}: {event.reply.message}", remedy=event.reply.remedy)
+                else:
+                    self._lose(event)
+                    if job is not None:
+                        lost[job.directories[0]] += 1
+                        self._check_lost(job, lost[job.directories[0]])
+                        waiting.insert(0, job)
+            self._check_joined()
+
+    def _begin(self, waiting: list[Job], running: dict[str, Job], begins: Begins) -> None:
+        """Gives each free testbed the first job of a group that it has already, else of one that none has."""
+        for name in self._joined.keys() - running.keys():
+            own = next((job for job in waiting if self._places.get(job.group) == name), None)
+            job = own or next((job for job in waiting if job.group not in self._places), None)
+            if job is None:
+                continue
+            waiting.remove(job)
+            self._places[job.group] = name
+            running[name] = job
+            begins(job)
+            self._cluster.start(name, Request(name, job.scenarios, job.first, job.settle))
+
+    def _open(self) -> None:
+        """Waits until all that are wanted have joined, or the time is over and some have. Raises UserError for a testbed that cannot be
+        used, and where none joins."""
+        names = set(self._cluster.names)
+        while len(self._joined) < self._most and self._lost.keys() != names and monotonic() < self._until:
+            for event in self._cluster.events(TICK_S):
+                if isinstance(event, Joined):
+                    self._join(event, strict=True)
+                else:
+                    self._lose(event)
+        self._until = monotonic()
+        self._check_joined()
+        if len(self._joined) < self._most:
+            self._say(f"without {self._missing()}; it may join later")
+
+    def _check_joined(self) -> None:
+        """Raises UserError where no testbed has been there for as long as may be waited."""
+        if not self._joined and monotonic() >= self._until:
+            raise UserError(
+                f"no testbed has joined: {self._missing()}",
+                remedy="what is finished is kept: go on with the same command, or wait longer: `wait` in a fleet file",
+            )
+
+    def _missing(self) -> str:
+        names = [name for name in self._cluster.names if name not in self._joined]
+        return "; ".join(f"{name}: {self._lost.get(name, 'in use, or its node does not respond')}" for name in names)
+
+    def _join(self, event: Joined, strict: bool) -> None:
+        """Takes a testbed in, if it can be used. Raises UserError where it cannot and `strict`."""
+        name, about = event.name, event.about
+        if why := self._useless(about):
+            if strict:
+                raise UserError(f"testbed {name}: {why[0]}", remedy=why[1])
+            self._say(f"without testbed {name}: {why[0]}")
+            self._cluster.dismiss(name)
+            return
+        if len(self._joined) >= self._most:
+            self._cluster.dismiss(name)
+            return
+        self._joined[name] = about
+        if self._lost.pop(name, None):
+            self._say(f"testbed {name} has joined again")
+        if len(self._joined) == self._most:
+            for other in set(self._cluster.names) - self._joined.keys():
+                self._cluster.dismiss(other)
+
+    def _useless(self, about: About) -> tuple[str, str] | None:
+        """Why a testbed cannot be used, and what to do."""
+        if differs := other_software(self._software, about.software):
+            return differs, "install the same windtunnel and the same engine on both"
+        first = next(iter(self._joined.items()), None)
+        if first and not self.spread and (differs := unlike(first[1].facts, about.facts)):
+            remedy = "name testbeds that are alike in a fleet file, or say spread = true there: a study then compares within one testbed"
+            return f"it is not like testbed {first[0]}: {differs}", remedy
+        return None
+
+    def _lose(self, event: Event) -> None:
+        """A testbed is lost, or could not join. One that had joined is invited again, and its groups go to others."""
+        had_joined = self._joined.pop(event.name, None)
+        self._lost[event.name] = why = event.why if isinstance(event, Lost) else _words(event)
+        self._places = {group: name for group, name in self._places.items() if name != event.name}
+        self._cluster.dismiss(event.name)
+        if had_joined:
+            self._say(f"testbed {event.name} is lost: {why}")
+            self._until = monotonic() + self._wait_s
+            for name in self._cluster.names:
+                if name not in self._joined:
+                    self._cluster.invite(name)
+
+    def _check_lost(self, job: Job, times: int) -> None:
+        if times >= MOST_LOST:
+            raise UserError(
+                f"{job.directories[0]}: {times} testbeds were lost during this run: {'; '.join(self._lost.values())}",
+                remedy="run it on one host, without --on, to see what it does",
+            )
+
+
+def _kept(job: Job, reply: Ended) -> list[RunOutcome]:
+    """The outcomes as if the job had run here. Where another attempt was first, its run is there, and counts."""
+    take(reply.packed, job.directories)
+    return [
+        RunOutcome(load(directory), each.verdict, each.exit_code, each.interrupted)
+        for directory, each in zip(job.directories, reply.outcomes, strict=True)
+    ]
+
+
+def _stopped() -> RunOutcome:
+    """Of a run that never began, because the user stopped it."""
+    words = UserError(INTERRUPTED_BY_USER)
+    return RunOutcome(None, Verdict(False, [INTERRUPTED_BY_USER]), INTERRUPTED, True, words)
+
+
+def _words(event: Event) -> str:
+    reply = event.reply if isinstance(event, Replied) else None
+    return reply.why if isinstance(reply, Failed) else "it has sent what nobody asked for"

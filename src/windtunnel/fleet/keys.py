@@ -1,0 +1,101 @@
+"""Every key of a fleet file: its type, default and one-line help."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from windtunnel.errors import UserError
+from windtunnel.scenario.load import parsed, refusal_of
+from windtunnel.scenario.quantities import Duration
+from windtunnel.scenario.refusal import Source
+from windtunnel.scenario.table import Table
+from windtunnel.scenario.values import Wanted
+from windtunnel.text_file import read_text
+
+MAX_FILE_BYTES = 64 << 10
+MOST_TESTBEDS = 1024
+MOST_PORT = 65535
+ADDRESS = re.compile(r"(?:ray://)?(?P<host>[A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\]):(?P<port>[0-9]{1,5})")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+FORMS = '"ray://HOST:PORT" (10001 by default), "HOST:PORT" of the head (6379) on a node of the cluster, or "auto"'
+
+
+def is_address(text: str) -> bool:
+    """Whether a text is an address of a Ray cluster, rather than the name of a file."""
+    found = ADDRESS.fullmatch(text)
+    return text == "auto" or (found is not None and 0 < int(found["port"]) <= MOST_PORT)
+
+
+def _address(text: str) -> str:
+    if not is_address(text):
+        raise ValueError(f'"{text}" is not an address of a Ray cluster')
+    return text
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise ValueError(f'"{text}" is not a name')
+    return text
+
+
+class Testbed(Table):
+    """A testbed that may be used."""
+
+    name: Annotated[str, AfterValidator(_name), Wanted('a name of letters, digits, ".", "_" and "-"')] = Field(
+        description='as in the resource of its node: "testbed:NAME"'
+    )
+
+
+class FleetFile(Table):
+    """A fleet."""
+
+    address: Annotated[str, AfterValidator(_address), Wanted(FORMS)] = Field(description="of the Ray cluster")
+    spread: bool = Field(
+        False,
+        description="each repeat of a study has a testbed of its own, and points are compared within one testbed; false: all repeats of a "
+        "point are on one testbed, and the testbeds must be alike",
+    )
+    wait: Annotated[int, Duration("100ms", "1000h")] = Field(
+        "1min", description="how long to wait for the cluster, and for a testbed that is free"
+    )
+    silence: Annotated[int, Duration("1s", "1h")] = Field(
+        "30s", description="a testbed that has not replied for so long during a run is lost"
+    )
+    testbed: list[Testbed] = Field(
+        default_factory=list,
+        max_length=MOST_TESTBEDS,
+        description="testbeds that may be used; none: all of the cluster",
+    )
+
+    @model_validator(mode="after")
+    def _named_once(self) -> "FleetFile":
+        names = self.names
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f'testbed "{twice}" is there twice')
+        return self
+
+    @property
+    def names(self) -> list[str]:
+        return [testbed.name for testbed in self.testbed]
+
+
+def read(file: Path) -> FleetFile:
+    """Raises UserError with file and line, what is wrong, and what would be right."""
+    text = read_text(file, MAX_FILE_BYTES, f"--on takes a fleet file, or an address: {FORMS}")
+    data: dict[str, Any] = parsed(file, text)
+    try:
+        return FleetFile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise Source(file, text).error(refusal_of(first, FleetFile, "the fleet file")) from None
+
+
+def asked(on: str) -> FleetFile:
+    """What --on says: a fleet file, or the address of a cluster with all its testbeds. Raises UserError."""
+    if is_address(on):
+        return FleetFile(address=on)
+    if "://" in on:
+        raise UserError(f'--on {on}: "{on}" is not an address of a Ray cluster', remedy=FORMS)
+    return read(Path(on))

@@ -1,0 +1,88 @@
+"""What the driver and a testbed tell each other."""
+
+from dataclasses import dataclass
+
+from windtunnel.engine.verdict import Verdict
+from windtunnel.host.facts import Facts
+from windtunnel.scenario import HostView, Scenario
+
+
+@dataclass(frozen=True)
+class About:
+    """A testbed that has joined."""
+
+    facts: Facts
+    view: HostView
+    software: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Request:
+    """One attempt at a job."""
+
+    testbed: str
+    scenarios: tuple[Scenario, ...]
+    first: int
+    settle: bool
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one run, without its directory."""
+
+    verdict: Verdict
+    exit_code: int
+    interrupted: bool
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A job came to its end, with the run directories in an archive."""
+
+    outcomes: tuple[Outcome, ...]
+    packed: bytes
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The scenario cannot run there, in the words of a UserError."""
+
+    message: str
+    remedy: str | None
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The testbed could not do its part: its disk is full."""
+
+    why: str
+
+
+Reply = Ended | Refused | Failed
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A testbed is there, and belongs to this driver until it is dismissed."""
+
+    name: str
+    about: About
+
+
+@dataclass(frozen=True)
+class Replied:
+    """A testbed is free again."""
+
+    name: str
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A testbed is gone, with all that ran on it."""
+
+    name: str
+    why: str
+
+
+Event = Joined | Replied | Lost

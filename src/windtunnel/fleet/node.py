@@ -1,0 +1,91 @@
+"""What runs on a testbed: an actor that belongs to one driver, and executes one job at a time."""
+
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.verdict import NOT_WRITTEN
+from windtunnel.errors import UserError
+from windtunnel.fleet.hosts import software
+from windtunnel.fleet.messages import About, Ended, Failed, Outcome, Refused, Reply, Request
+from windtunnel.fleet.packed import pack
+from windtunnel.host import facts
+from windtunnel.measure.execute import RunOutcome
+from windtunnel.measure.executor import Job, perform
+from windtunnel.scenario import here, resolve
+
+
+class Node:
+    """A testbed, as its driver calls it. `stop` and `is_there` are called while `execute` runs, from another thread."""
+
+    def __init__(self) -> None:
+        self._interrupts: Interrupts | None = None
+        self._lock = threading.Lock()
+
+    def about(self) -> About | Refused:
+        """What this host is, and its placement as it is now; what only this host can look up is left out."""
+        try:
+            found = software()
+        except UserError as error:
+            return Refused(error.message, error.remedy)
+        view = replace(here(), xdp_program=_not_known, engines_cpus=set)
+        return About(facts.collect(), view, found)
+
+    def execute(self, request: Request) -> Reply:
+        """Into a directory that is gone when the driver has the reply."""
+        directory = Path(tempfile.mkdtemp(prefix="windtunnel-"))
+        directories = tuple(directory / str(position) for position in range(len(request.scenarios)))
+        job = Job(request.scenarios, directories, request.first, request.settle)
+        try:
+            specs = [replace(resolve(each, here()), testbed=request.testbed) for each in request.scenarios]
+            with self._interruptible() as interrupts:
+                outcomes = perform(specs, job, interrupts, [], facts.collect())
+            if why := next(filter(None, map(_not_written, outcomes)), None):
+                return Failed(why)
+            return Ended(
+                tuple(Outcome(each.verdict, each.exit_code, each.interrupted) for each in outcomes), pack(directories)
+            )
+        except UserError as error:
+            return Refused(error.message, error.remedy)
+        except OSError as error:
+            return Failed(str(error))
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def stop(self) -> None:
+        """As Ctrl-C: the first time the run stops, the second time its engine is killed."""
+        with self._lock:
+            if self._interrupts is not None:
+                self._interrupts.interrupt()
+
+    def is_there(self) -> float:
+        """This host's time, in s since 1970."""
+        return time.time()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[Interrupts]:
+        with Interrupts() as interrupts:
+            self._interrupts = interrupts
+            try:
+                yield interrupts
+            finally:
+                with self._lock:
+                    self._interrupts = None
+
+
+def _not_written(outcome: RunOutcome) -> str | None:
+    """Why a run's directory is not whole: nothing that the run itself has done."""
+    if outcome.unkept is not None:
+        return outcome.unkept.message
+    return next((reason for reason in outcome.verdict.reasons if reason.startswith(NOT_WRITTEN)), None)
+
+
+def _not_known(interface: str) -> str | None:
+    """Which XDP program is on an interface: the testbed looks when it places a run."""
+    return None

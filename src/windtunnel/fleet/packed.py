@@ -1,0 +1,78 @@
+"""Run directories on their way from a testbed, and how each is taken exactly once.
+
+An attempt unpacks into a directory of its own, beside the one that is wanted, and renames it at the end. A rename to a directory that has
+something in it fails: of several attempts at one run the first is kept, and the others leave no trace.
+"""
+
+import errno
+import io
+import os
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from windtunnel.errors import UserError
+from windtunnel.runs.files import cannot_write, sync_directory
+
+PREFIX = ".attempt-"
+"""Of the directory of an attempt that is not taken yet."""
+
+
+def pack(directories: Sequence[Path]) -> bytes:
+    """Directories as an archive, by their positions. Raises OSError."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for position, directory in enumerate(directories):
+            archive.add(directory, arcname=str(position))
+    return packed.getvalue()
+
+
+def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
+    """Unpacks an archive into these directories, and says of each whether it was taken: False where another attempt was first.
+
+    Raises UserError where the disk does not take it, or the archive is damaged; nothing is left of it then.
+    """
+    parent = directories[0].parent
+    try:
+        for directory in directories:
+            directory.parent.mkdir(parents=True, exist_ok=True)
+        attempt = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
+    except OSError as error:
+        raise cannot_write(parent, error) from error
+    try:
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            archive.extractall(attempt, filter="data")
+        return [_take(attempt / str(position), directory) for position, directory in enumerate(directories)]
+    except OSError as error:
+        raise cannot_write(parent, error) from error
+    except tarfile.TarError as error:
+        raise UserError(f"{directories[0]}: what the testbed sent is damaged: {error}") from error
+    finally:
+        shutil.rmtree(attempt, ignore_errors=True)
+
+
+def sweep(directories: Iterable[Path]) -> None:
+    """Removes what attempts have left that were killed, beside these directories. Nobody else may be at work there."""
+    for parent in {directory.parent for directory in directories}:
+        for attempt in parent.glob(f"{PREFIX}*"):
+            shutil.rmtree(attempt, ignore_errors=True)
+
+
+def _take(attempt: Path, directory: Path) -> bool:
+    """Everything is on the disk before it has its name."""
+    for path in (attempt, *attempt.rglob("*")):
+        fd = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    try:
+        os.rename(attempt, directory)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    sync_directory(directory.parent)
+    return True
