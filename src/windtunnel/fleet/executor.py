@@ -109,10 +109,11 @@ class Fleet:
                 for name in running:
                     self._cluster.stop(name)
             for event in self._cluster.events(TICK_S):
-                job = running.pop(event.name, None)
                 if isinstance(event, Joined):
                     self._join(event, strict=False)
-                elif job is not None and isinstance(event, Replied) and isinstance(event.reply, Ended):
+                    continue
+                job = running.pop(event.name, None)
+                if job is not None and isinstance(event, Replied) and isinstance(event.reply, Ended):
                     yield job, _kept(job, event.reply)
                 elif job is not None and isinstance(event, Replied) and isinstance(event.reply, Refused):
                     raise UserError(f"testbed {event.name}: {event.reply.message}", remedy=event.reply.remedy)
@@ -126,13 +127,14 @@ class Fleet:
 
     def _begin(self, waiting: list[Job], running: dict[str, Job], begins: Begins) -> None:
         """Gives each free testbed the first job of a group that it has already, else of one that none has."""
-        for name in self._joined.keys() - running.keys():
+        for name in [name for name in self._joined if name not in running]:
             own = next((job for job in waiting if self._places.get(job.group) == name), None)
             job = own or next((job for job in waiting if job.group not in self._places), None)
             if job is None:
                 continue
             waiting.remove(job)
-            self._places[job.group] = name
+            if job.group is not None:
+                self._places[job.group] = name
             running[name] = job
             begins(job)
             self._cluster.start(name, Request(name, job.scenarios, job.first, job.settle))

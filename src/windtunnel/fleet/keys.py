@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.scenario.load import parsed, refusal_of
 from windtunnel.scenario.quantities import Duration
-from windtunnel.scenario.refusal import Source
+from windtunnel.scenario.refusal import Refusal, Source
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.values import Wanted
 from windtunnel.text_file import read_text
@@ -58,23 +58,16 @@ class FleetFile(Table):
         "point are on one testbed, and the testbeds must be alike",
     )
     wait: Annotated[int, Duration("100ms", "1000h")] = Field(
-        "1min", description="how long to wait for the cluster, and for a testbed that is free"
+        "1min", validate_default=True, description="how long to wait for the cluster, and for a testbed that is free"
     )
     silence: Annotated[int, Duration("1s", "1h")] = Field(
-        "30s", description="a testbed that has not replied for so long during a run is lost"
+        "30s", validate_default=True, description="a testbed that has not replied for so long during a run is lost"
     )
     testbed: list[Testbed] = Field(
         default_factory=list,
         max_length=MOST_TESTBEDS,
         description="testbeds that may be used; none: all of the cluster",
     )
-
-    @model_validator(mode="after")
-    def _named_once(self) -> "FleetFile":
-        names = self.names
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f'testbed "{twice}" is there twice')
-        return self
 
     @property
     def names(self) -> list[str]:
@@ -86,10 +79,21 @@ def read(file: Path) -> FleetFile:
     text = read_text(file, MAX_FILE_BYTES, f"--on takes a fleet file, or an address: {FORMS}")
     data: dict[str, Any] = parsed(file, text)
     try:
-        return FleetFile.model_validate(data)
+        found = FleetFile.model_validate(data)
+        _check_names(found.names)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        errors = error.errors(include_url=False)
+        first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
         raise Source(file, text).error(refusal_of(first, FleetFile, "the fleet file")) from None
+    except Refusal as refusal:
+        raise Source(file, text).error(refusal) from None
+    return found
+
+
+def _check_names(names: list[str]) -> None:
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            raise Refusal(("testbed", place, "name"), f'testbed "{name}" is there twice', "name each testbed once")
 
 
 def asked(on: str) -> FleetFile:

@@ -32,7 +32,7 @@ class Job:
     settle: bool = False
     """A run goes on beyond its duration until it has settled."""
     group: Hashable = None
-    """Jobs of one group have one host as long as it is there: their numbers belong together. `Executor.runs` orders nothing by it."""
+    """Jobs of one group have one host as long as it is there: their numbers belong together. None: of no group."""
 
 
 Done = tuple[Job, list[RunOutcome]]

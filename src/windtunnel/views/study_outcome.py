@@ -100,10 +100,10 @@ def print_json(study: Study, page: Path | None) -> None:
         "included": study.included,
         "relaxed": study.relaxed,
         "cannot_run": {p.name: p.cannot_run for p in record.points if p.cannot_run is not None},
-        "host_state": study.blocked.state,
+        "host_state": None if record.spread else study.blocked.state,
         "repeated_for_state": study.repeated,
         "missed_state": study.missed,
-        "findings": all_sentences(record, study.blocked.rows),
+        "findings": all_sentences(study),
         "results": str(study.results) if study.rows else None,
         "report": str(page) if page else None,
     }
@@ -116,10 +116,11 @@ def print_tables(study: Study, page: Path | None) -> None:
     console.print(Text(record.title, style="bold"))
     if record.question:
         console.print(Text(record.question))
-    for workload in workloads(study.rows):
-        console.print()
-        console.print(_points(study, workload))
-    for sentence in all_sentences(record, study.blocked.rows):
+    for testbed, part in study.parts.items():
+        for workload in workloads(part.rows):
+            console.print(f"\ntestbed {testbed}" if testbed else "", highlight=False, markup=False)
+            console.print(_points(part, workload))
+    for sentence in all_sentences(study):
         console.print(Text(f"\n{sentence}"), end="\n")
     console.print()
     if unrunnable := [point for point in record.points if point.cannot_run is not None]:

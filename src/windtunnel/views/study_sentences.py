@@ -50,10 +50,15 @@ def _interval(metric: str, finding: Finding) -> str:
     return f", 95% interval {low} to {high}" if DASH not in (low, high) else ""
 
 
-def all_sentences(record: StudyRecord, rows: Sequence[dict[str, Any]]) -> list[str]:
-    """The findings for the first metric, of every workload."""
-    metric = study_metrics.chosen(record.metrics, rows)[0]
-    return [_of(record, rows, metric, workload) for workload in workloads(rows)]
+def all_sentences(study: Study) -> list[str]:
+    """The findings for the first metric, of every workload; of a spread study on each testbed."""
+    found = []
+    for testbed, part in study.parts.items():
+        rows = part.blocked.rows
+        metric = study_metrics.chosen(study.record.metrics, rows)[0]
+        on = f"On {testbed}: " if testbed else ""
+        found += [f"{on}{_of(study.record, rows, metric, workload)}" for workload in workloads(rows)]
+    return found
 
 
 def _of(record: StudyRecord, rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -> str:
@@ -63,10 +68,15 @@ def _of(record: StudyRecord, rows: Sequence[dict[str, Any]], metric: str, worklo
 
 def state_words(study: Study) -> str:
     """As in "state of the host one-l3: 4 of 60 runs repeated for their state, 1 missed it still, excluded"; empty where no state is known."""
-    if study.blocked.state is None:
+    states = [part.blocked.state for part in study.parts.values()]
+    if not any(states):
         return ""
     repeated = f"{study.repeated} of {study.due} runs repeated for their state, " if study.repeated else ""
     missed = (
         f"{study.missed} missed it{' still' * bool(study.repeated)}, excluded" if study.missed else "none missed it"
     )
-    return f"state of the host {study.blocked.state}: {repeated}{missed}"
+    on = [
+        f"{state or 'not known'}{f' on {name}' if name else ''}"
+        for name, state in zip(study.parts, states, strict=True)
+    ]
+    return f"state of the host {', '.join(on)}: {repeated}{missed}"

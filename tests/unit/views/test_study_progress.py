@@ -8,7 +8,7 @@ from scenario_tools import machine
 from study_tools import HEAD, ONE_FACTOR, finished, on_paper, written
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.host import facts
+from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study.directory import Slot
 from windtunnel.measure.study.record import record_of
 from windtunnel.measure.study.study import prepare
@@ -26,8 +26,8 @@ def study(tmp_path):
 
 @pytest.fixture
 def slot(study, tmp_path):
-    prepared = prepare(study, [], tmp_path / "out", machine())
-    record = record_of(prepared.design, facts.collect())
+    prepared = prepare(study, [], tmp_path / "out", ThisHost(machine()))
+    record = record_of(prepared.design, prepared.executor)
     return prepared.design, lambda number, attempt=1: Slot(record.point(number), 1, attempt)
 
 

@@ -11,7 +11,7 @@ from scenario_tools import machine
 from scipy.stats import tukey_hsd
 from study_tools import HEAD, on_paper, written
 
-from windtunnel.host import facts
+from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study.columns import COLUMNS, METRICS
 from windtunnel.measure.study.findings import Sample, find, samples
 from windtunnel.measure.study.record import record_of
@@ -29,8 +29,8 @@ SIZE = '[[factor]]\nkey = "workload.0.request"\nname = "<b>size"\nvalues = ["64B
 def made(directory, factors: str, head: str = HEAD, value=None, workloads=("l_app",)) -> Study:
     """A study with made-up rows: `value` of a point's cells and the repeat, None where the run was invalid."""
     with on_paper():
-        prepared = prepare(written(directory, factors, head), [], directory / "out", machine())
-        record = record_of(prepared.design, facts.collect())
+        prepared = prepare(written(directory, factors, head), [], directory / "out", ThisHost(machine()))
+        record = record_of(prepared.design, prepared.executor)
     rows = []
     for point in record.points:
         for repeat in range(1, record.repeats + 1):
@@ -140,7 +140,7 @@ def test_names_of_users_are_escaped(tmp_path):
 
 def test_a_clear_best_point_is_named(tmp_path):
     study = made(tmp_path, ONE, value=lambda cells, repeat: cells["inflight"] * 1e4 * (1 + repeat / 1000))
-    (said,) = all_sentences(study.record, study.rows)
+    (said,) = all_sentences(study)
     assert said.startswith("Highest responses_per_s: 5.13 M/s (geometric mean of 3 runs), 95% interval")
     assert "Distinguishable from the runner-up, 2.57 M/s" in said and "at inflight 256: ratio 2," in said
 
@@ -148,13 +148,13 @@ def test_a_clear_best_point_is_named(tmp_path):
 def test_points_within_noise_are_not_distinguished(tmp_path):
     dice = random.Random(1)
     study = made(tmp_path, ONE, value=lambda *_: 1e6 * dice.gauss(1, 0.05))
-    assert "Not distinguishable from the runner-up" in all_sentences(study.record, study.rows)[0]
+    assert "Not distinguishable from the runner-up" in all_sentences(study)[0]
 
 
 def test_of_latencies_the_lowest_is_best(tmp_path):
     head = HEAD + 'metrics = ["p99"]\n'
     study = made(tmp_path, ONE, head, value=lambda cells, repeat: cells["inflight"] * 1e3 + repeat)
-    said = all_sentences(study.record, study.rows)[0]
+    said = all_sentences(study)[0]
     assert said.startswith("Lowest p99: ") and " at inflight 512." in said
 
 
@@ -162,7 +162,7 @@ def test_of_latencies_the_lowest_is_best(tmp_path):
 def test_limits_of_the_data_are_stated(tmp_path, repeats, words):
     factor = ONE if repeats == 1 else '[[factor]]\nkey = "client.inflight"\nvalues = [64]\n'
     study = made(tmp_path, factor, HEAD + f"repeats = {repeats}\n")
-    assert words in all_sentences(study.record, study.rows)[0]
+    assert words in all_sentences(study)[0]
 
 
 def test_zeros_have_no_ratio():
@@ -209,7 +209,7 @@ def test_a_handler_as_a_factor_adds_no_workload(tmp_path):
     page = render(study)
     kinds = [plot["data"][0]["type"] for plot in plots(page).values()]
     assert kinds == ["heatmap", "scatter", "heatmap", "scatter"]
-    assert len(all_sentences(study.record, study.rows)) == 1 and "of l_app" not in page
+    assert len(all_sentences(study)) == 1 and "of l_app" not in page
 
 
 @pytest.mark.parametrize("metric", sorted(METRICS))

@@ -6,7 +6,7 @@ from report_plots import plots
 from scenario_tools import machine
 from study_tools import on_paper, written
 
-from windtunnel.host import facts
+from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.record import record_of
 from windtunnel.measure.study.study import Study, prepare
@@ -45,7 +45,8 @@ def study(tmp_path) -> Study:
 def finished(tmp_path, factors: str) -> Study:
     with on_paper():
         file = written(tmp_path, factors, HEAD, SCENARIO)
-        record = record_of(prepare(file, [], tmp_path / "out", machine()).design, facts.collect())
+        here = ThisHost(machine())
+        record = record_of(prepare(file, [], tmp_path / "out", here).design, here)
     known = {
         "repeat": 1,
         "attempt": 1,

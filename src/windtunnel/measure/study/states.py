@@ -50,12 +50,20 @@ def blocked(record: StudyRecord, rows: Sequence[Row]) -> Blocked:
     return Blocked(state, [row for row in rows if id(row) not in out], missed)
 
 
+def by_testbed(record: StudyRecord, rows: Sequence[Row]) -> dict[str | None, list[Row]]:
+    """The rows that may be taken together: all of them, under None; of a spread study those of each testbed, under its name."""
+    found: dict[str | None, list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row["testbed"] or "") if record.spread else rows:
+        found.setdefault(row["testbed"] if record.spread else None, []).append(row)
+    return found
+
+
 def to_repeat(record: StudyRecord, rows: Sequence[Row], turns: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Point and repeat of the runs that missed the state: those of points first that have the fewest runs in it, then as they ran."""
-    found = blocked(record, rows)
-    missed = {(row["point"], row["repeat"]) for row in found.missed}
+    found = [blocked(record, those) for those in by_testbed(record, rows).values()]
+    missed = {(row["point"], row["repeat"]) for each in found for row in each.missed}
     runs: dict[int, set[int]] = {}
-    for row in found.rows:
+    for row in (row for each in found for row in each.rows):
         if row["valid"]:
             runs.setdefault(row["point"], set()).add(row["repeat"])
     return sorted((turn for turn in turns if turn in missed), key=lambda turn: len(runs.get(turn[0], ())))

@@ -1,7 +1,7 @@
 """From a study file, or from the directory of one that was cut short, to a table and a report."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.conduct import Conductor, Watcher
 from windtunnel.measure.study.design import Design, design
 from windtunnel.measure.study.record import StudyRecord
-from windtunnel.measure.study.states import Blocked, blocked
+from windtunnel.measure.study.states import Blocked, blocked, by_testbed
 from windtunnel.notebook import Shown
 from windtunnel.scenario import here
 
@@ -51,14 +51,22 @@ class Study(Shown):
     """Runs that were repeated because they missed the state of the host that most points share."""
 
     @cached_property
+    def parts(self) -> dict[str | None, "Study"]:
+        """What may be taken together: the whole study, under None; of a spread study the part of each testbed, under its name."""
+        return {
+            testbed: replace(self, rows=rows) if testbed else self
+            for testbed, rows in by_testbed(self.record, self.rows).items()
+        }
+
+    @cached_property
     def blocked(self) -> Blocked:
-        """The rows of one state of the host: what findings, plots and medians are of."""
+        """The rows of one state of the host: what findings, plots and medians are of. Of a spread study only its parts have them."""
         return blocked(self.record, self.rows)
 
     @property
     def missed(self) -> int:
         """Valid runs of another state, which are in no finding."""
-        return len({(row["point"], row["repeat"]) for row in self.blocked.missed})
+        return sum(len({(row["point"], row["repeat"]) for row in part.blocked.missed}) for part in self.parts.values())
 
     @property
     def results(self) -> Path:

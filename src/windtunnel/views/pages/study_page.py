@@ -46,12 +46,15 @@ def render(study: Study) -> str:
     """The page as HTML. What came from users is escaped by the template, and in plots by `study_charts`."""
     record, rows = study.record, study.rows
     charts: dict[str, dict[str, Any]] = {}
-    pictures = [
-        _picture(study, metric, workload, charts)
-        for workload in workloads(rows)
-        for metric in study_metrics.chosen(record.metrics, rows)
-    ]
-    pictures += _latency(study, charts)
+    pictures = []
+    for testbed, part in study.parts.items():
+        own = [
+            _picture(part, metric, workload, charts)
+            for workload in workloads(part.rows)
+            for metric in study_metrics.chosen(record.metrics, part.rows)
+        ]
+        own += _latency(part, charts)
+        pictures += [Picture(_titled(each.title, testbed), each.places, each.caption) for each in own]
     return filled(
         "study.html",
         charts,
@@ -62,16 +65,25 @@ def render(study: Study) -> str:
             (point_words(record, point.number), point.cannot_run) for point in record.points if point.cannot_run
         ],
         invalid=_invalid(record, rows),
-        findings=all_sentences(record, study.blocked.rows),
+        findings=all_sentences(study),
         host_state=state_words(study),
         pictures=pictures,
-        tables=[(workload, _lines(study, workload)) for workload in workloads(rows)],
+        tables=[
+            (_titled(workload or "", testbed), _lines(part, workload))
+            for testbed, part in study.parts.items()
+            for workload in workloads(part.rows)
+        ],
         names=study_metrics.chosen(record.metrics, rows),
         constant=_constant(record, rows),
         counters=_counters(record),
         host=host_lines(record.host),
         facts=pretty(record.host),
     )
+
+
+def _titled(what: str, testbed: str | None) -> str:
+    """A spread study has everything once for each testbed."""
+    return f"{what}{' on ' * bool(what)}{testbed}" if testbed else what
 
 
 def _latency(study: Study, charts: dict[str, dict[str, Any]]) -> list[Picture]:

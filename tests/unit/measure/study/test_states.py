@@ -12,19 +12,21 @@ NEAR, FAR, ALONE = ("one-l3", 91.0), ("two-l3s", 425.0), ("one worker", None)
 UNKNOWN = (None, None)
 
 
-def record(placements=(), keys=("client.inflight",), state_repeats=0.33, order=((1, 2, 3),) * 3):
+def record(placements=(), keys=("client.inflight",), state_repeats=0.33, order=((1, 2, 3),) * 3, spread=False):
     """A study of three points; `placements`: the server's CPUs of each."""
     cpus = dict(enumerate(placements, 1))
     return SimpleNamespace(
         factors=[SimpleNamespace(keys=list(keys))],
         order=[list(block) for block in order],
         state_repeats=state_repeats,
+        spread=spread,
         point=lambda number: SimpleNamespace(cpus={"server": cpus.get(number, [0])}),
     )
 
 
-def row(point, repeat, where, valid=True):
-    return {"point": point, "repeat": repeat, "valid": valid, "host_state": where[0], "line_ns": where[1]}
+def row(point, repeat, where, valid=True, testbed=None):
+    place = {"point": point, "repeat": repeat, "valid": valid, "testbed": testbed}
+    return place | {"host_state": where[0], "line_ns": where[1]}
 
 
 def rows(*by_point):

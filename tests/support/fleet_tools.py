@@ -1,0 +1,102 @@
+"""A fleet on paper: a cluster whose testbeds are in this process, and run what a test says."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import sample_lines as sample
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.verdict import Verdict
+from windtunnel.fleet.executor import Fleet
+from windtunnel.fleet.messages import About, Ended, Failed, Joined, Lost, Outcome, Refused, Replied
+from windtunnel.fleet.packed import pack
+from windtunnel.host import facts
+from windtunnel.measure.executor import Job
+from windtunnel.runs import RunWriter
+
+SOFTWARE = {"windtunnel": "1", "engine": "1", "engine sha256": "e" * 64}
+HOST = facts.collect()
+VALID = Verdict(True, [])
+
+
+def about(software=SOFTWARE, **changed) -> About:
+    """`changed`: facts of the host that differ from this one's."""
+    return About(replace_facts(**changed), SimpleNamespace(cpus=[0]), software)
+
+
+def replace_facts(**changed) -> facts.Facts:
+    return HOST.model_copy(update=changed)
+
+
+def archive(name: str, testbed: str | None = None, verdict: Verdict = VALID) -> bytes:
+    """A run directory as a testbed sends it; `name` is its title."""
+    with tempfile.TemporaryDirectory() as directory:
+        spec = sample.spec(title=name, testbed=testbed)
+        writer = RunWriter(Path(directory) / "0", spec, {"hostname": testbed})
+        for line in sample.engine_lines(spec.plans[0]):
+            writer.line("windtunnel", line, line.model_dump_json())
+        writer.finish(verdict)
+        return pack([Path(directory) / "0"])
+
+
+def job(directory: Path, name: str, group=None) -> Job:
+    return Job((SimpleNamespace(title=name),), (directory / name,), group=group)
+
+
+class PaperCluster:
+    """Executes a job as soon as it is asked for events. `mishaps`: what happens to the nth job that a testbed begins, instead of a reply."""
+
+    def __init__(self, testbeds: dict[str, About], mishaps=(), absent=()):
+        self.names = list(testbeds)
+        self._abouts, self.mishaps, self.absent = testbeds, dict(mishaps), set(absent)
+        self.started: list[tuple[str, str]] = []
+        self.stopped: list[str] = []
+        self.dismissed: list[str] = []
+        self.on_events = lambda: None
+        self._events, self._invited = [], set()
+
+    def invite(self, name):
+        self._invited.add(name)
+        if name not in self.absent:
+            self._events.append(Joined(name, self._abouts[name]))
+
+    def dismiss(self, name):
+        self.dismissed.append(name)
+        self._invited.discard(name)
+        self._events = [event for event in self._events if event.name != name]
+
+    def start(self, name, request):
+        assert name in self._invited, f"{name} has not joined"
+        title = request.scenarios[0].title
+        self.started.append((name, title))
+        number = sum(testbed == name for testbed, _ in self.started)
+        if mishap := self.mishaps.get((name, number)):
+            self._events.append(mishap)
+            if isinstance(mishap, Lost):
+                self.absent.add(name)
+            return
+        reply = Ended((Outcome(VALID, 0, False),), archive(title, request.testbed))
+        self._events.append(Replied(name, reply))
+
+    def stop(self, name):
+        self.stopped.append(name)
+
+    def events(self, timeout_s):
+        self.on_events()
+        now, self._events = self._events, []
+        return now
+
+
+def fleet(cluster: PaperCluster, most=None, spread=False, said=None, wait_s=0.05) -> Fleet:
+    return Fleet(cluster, SOFTWARE, wait_s, most, spread, [].append if said is None else said.append)
+
+
+def executed(of: Fleet, jobs) -> dict[str, str]:
+    """Name of each job -> testbed of its run."""
+    with Interrupts() as interrupts:
+        return {job.directories[0].name: done.run.record.testbed for job, (done,) in of.each(jobs, interrupts)}
+
+
+__all__ = ["Failed", "Lost", "Refused", "Replied", "replace"]

@@ -1,0 +1,93 @@
+"""The fleet file, and what --on takes."""
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.fleet.keys import asked, is_address, read
+
+WHOLE = """\
+# The lab
+address = "ray://lab:10001"
+spread  = true
+wait    = "2h"
+silence = "10s"
+
+[[testbed]]
+name = "alpha"
+
+[[testbed]]
+name = "beta"
+"""
+
+
+def test_a_whole_file(tmp_path):
+    file = tmp_path / "fleet.toml"
+    file.write_text(WHOLE)
+    found = asked(str(file))
+    assert (found.address, found.spread, found.names) == ("ray://lab:10001", True, ["alpha", "beta"])
+    assert (found.wait, found.silence) == (7_200_000_000_000, 10_000_000_000)
+
+
+def test_an_address_stands_for_a_file_with_nothing_else():
+    found = asked("127.0.0.1:6379")
+    assert (found.address, found.spread, found.names) == ("127.0.0.1:6379", False, [])
+    assert (found.wait, found.silence) == (60_000_000_000, 30_000_000_000)
+
+
+@pytest.mark.parametrize("text", ["auto", "ray://lab:10001", "10.0.0.1:6379", "ray://[::1]:10001"])
+def test_addresses(text):
+    assert is_address(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "lab", "lab:0", "lab:65536", "ray://lab", "http://lab:80", "a b:1", "lab:1\n", "-x:1/../y:2"]
+)
+def test_no_addresses(text):
+    assert not is_address(text)
+
+
+@pytest.mark.parametrize("on", ["http://lab:8265", "ray://lab", "ray://lab:99999"])
+def test_what_looks_like_an_address_is_no_file(on):
+    with pytest.raises(UserError, match="is not an address of a Ray cluster") as refused:
+        asked(on)
+    assert '"ray://HOST:PORT"' in refused.value.remedy
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(UserError, match=r"fleet\.toml: no such file") as refused:
+        asked(str(tmp_path / "fleet.toml"))
+    assert "--on takes a fleet file, or an address" in refused.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (('"ray://lab:10001"', '"lab"'), 2, '"lab" is not an address of a Ray cluster'),
+        (("address =", "adress ="), 2, 'unknown key "adress" in the fleet file'),
+        (("spread  = true", "spread  = 1"), 3, "spread is 1"),
+        (('"2h"', "2h"), 4, "wait: 2h has no quotes"),
+        (('"10s"', '"10"'), 5, "silence"),
+        (('"10s"', '"10ms"'), 5, "silence"),
+        (('name = "beta"', 'name = "alpha"'), 11, 'testbed "alpha" is there twice'),
+        (('name = "beta"', 'name = "../beta"'), 11, '"../beta" is not a name'),
+        (('name = "beta"', 'host = "beta"'), 11, 'unknown key "host"'),
+        (("[[testbed]]", "[testbed]"), 7, "testbed"),
+    ],
+)
+def test_errors_name_file_and_line(tmp_path, change, line, words):
+    file = tmp_path / "fleet.toml"
+    text = (
+        WHOLE.replace(*change) if change[0] != "[[testbed]]" else WHOLE[: WHOLE.index("[[")] + '[testbed]\nname = "a"\n'
+    )
+    file.write_text(text)
+    with pytest.raises(UserError) as refused:
+        read(file)
+    assert words in refused.value.message
+    assert refused.value.message.startswith(f"{file}:{line}: "), refused.value.message
+    assert refused.value.remedy
+
+
+def test_an_empty_file_lacks_an_address(tmp_path):
+    (tmp_path / "fleet.toml").write_text("")
+    with pytest.raises(UserError, match="address is missing"):
+        read(tmp_path / "fleet.toml")

@@ -1,0 +1,100 @@
+"""Run directories that come back: whole or not at all, and each of them once."""
+
+import io
+import os
+import tarfile
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.fleet import packed
+from windtunnel.fleet.packed import PREFIX, pack, sweep, take
+
+
+def directory(parent, name, text):
+    made = parent / name
+    (made / "inner").mkdir(parents=True)
+    (made / "run.json").write_text(text)
+    (made / "inner" / "more").write_text(text)
+    return made
+
+
+def left(parent):
+    return sorted(path.name for path in parent.iterdir())
+
+
+def test_a_directory_comes_back_as_it_was(tmp_path):
+    sent = pack([directory(tmp_path, "sent", "one")])
+    assert take(sent, [tmp_path / "runs" / "kept"]) == [True]
+    assert (tmp_path / "runs" / "kept" / "inner" / "more").read_text() == "one"
+    assert left(tmp_path / "runs") == ["kept"]
+
+
+def test_two_directories_have_places_of_their_own(tmp_path):
+    sent = pack([directory(tmp_path, name, name) for name in ("first", "second")])
+    assert take(sent, [tmp_path / "a" / "01", tmp_path / "b" / "01"]) == [True, True]
+    assert [(tmp_path / side / "01" / "run.json").read_text() for side in "ab"] == ["first", "second"]
+
+
+def test_a_second_attempt_is_not_kept(tmp_path):
+    attempts = [pack([directory(tmp_path, name, name)]) for name in ("early", "late")]
+    runs = tmp_path / "runs"
+    assert [take(each, [runs / "1"]) for each in attempts] == [[True], [False]]
+    assert (runs / "1" / "run.json").read_text() == "early" and left(runs) == ["1"]
+
+
+def test_of_attempts_that_race_one_is_kept_whole(tmp_path, monkeypatch):
+    """All of them rename at the same moment."""
+    attempts = [pack([directory(tmp_path, f"attempt {n}", f"{n}")]) for n in range(8)]
+    barrier, rename = Barrier(len(attempts)), os.rename
+
+    def together(source, target):
+        barrier.wait(30)
+        rename(source, target)
+
+    monkeypatch.setattr(packed.os, "rename", together)
+    with ThreadPoolExecutor(len(attempts)) as pool:
+        kept = list(pool.map(lambda sent: take(sent, [tmp_path / "runs" / "1"]), attempts))
+    assert sorted(kept) == [[False]] * 7 + [[True]]
+    winner = str(kept.index([True]))
+    texts = {path.read_text() for path in (tmp_path / "runs" / "1").rglob("*") if path.is_file()}
+    assert texts == {winner} and left(tmp_path / "runs") == ["1"]
+
+
+def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
+    sent = pack([directory(tmp_path, "sent", "one")])
+
+    def full(fd):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(packed.os, "fsync", full)
+    with pytest.raises(UserError, match="No space left") as refused:
+        take(sent, [tmp_path / "runs" / "1"])
+    assert "free some space" in refused.value.remedy and left(tmp_path / "runs") == []
+
+
+@pytest.mark.parametrize("damage", [lambda sent: sent[:700], lambda sent: b"x" * len(sent), lambda sent: b""])
+def test_a_damaged_archive_leaves_nothing_behind(tmp_path, damage):
+    sent = damage(pack([directory(tmp_path, "sent", "one" * 1000)]))
+    with pytest.raises(UserError):
+        take(sent, [tmp_path / "runs" / "1"])
+    assert left(tmp_path / "runs") == []
+
+
+@pytest.mark.parametrize("name", ["../out", "/tmp/out", "0/../../out"])
+def test_an_archive_writes_nowhere_else(tmp_path, name):
+    written = io.BytesIO()
+    with tarfile.open(fileobj=written, mode="w") as archive:
+        archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    with pytest.raises(UserError):
+        take(written.getvalue(), [tmp_path / "runs" / "1"])
+    assert left(tmp_path) == ["runs"] and left(tmp_path / "runs") == []
+
+
+def test_what_a_killed_attempt_left_is_swept(tmp_path):
+    directory(tmp_path, f"{PREFIX}abc", "half")
+    directory(tmp_path, "01", "whole")
+    sweep([tmp_path / "02"])
+    assert left(tmp_path) == ["01"]
