@@ -58,8 +58,15 @@ class PaperCluster:
         self._events, self._invited = [], set()
 
     def invite(self, name):
-        self._invited.add(name)
-        if name not in self.absent:
+        if name not in self._invited:
+            self._invited.add(name)
+            if name not in self.absent:
+                self._events.append(Joined(name, self._abouts[name]))
+
+    def arrive(self, name):
+        """One that was absent is there."""
+        self.absent.discard(name)
+        if name in self._invited:
             self._events.append(Joined(name, self._abouts[name]))
 
     def dismiss(self, name):

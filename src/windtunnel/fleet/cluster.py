@@ -13,7 +13,7 @@ from time import monotonic
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.messages import About, Event, Joined, Lost, Refused, Replied, Request
+from windtunnel.fleet.messages import Event, Joined, Lost, Refused, Replied, Request
 from windtunnel.fleet.node import Node
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
@@ -92,18 +92,17 @@ class RayCluster:
         try:
             value = ray.get(call, timeout=self._silence_s)
         except RayError as error:
-            return None if call is of.call and of.run else Lost(name, _words(error))
+            return None if call == of.call and of.run else Lost(name, _words(error))
         of.heard = monotonic()
-        if call is of.call:
-            of.call = None
-            return None
-        if call is of.run:
+        if call == of.run:
             of.run = of.call = None
             return Replied(name, value)
+        if call != of.about:
+            of.call = None
+            return None
         of.about = None
         if isinstance(value, Refused):
-            return Lost(name, value.message)
-        assert isinstance(value, About)
+            return Lost(name, f"{value.message}; {value.remedy}" if value.remedy else value.message)
         return Joined(name, value)
 
     def _silent(self) -> list[Event]:

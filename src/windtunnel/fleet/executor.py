@@ -126,10 +126,9 @@ class Fleet:
             self._check_joined()
 
     def _begin(self, waiting: list[Job], running: dict[str, Job], begins: Begins) -> None:
-        """Gives each free testbed the first job of a group that it has already, else of one that none has."""
+        """Gives each free testbed the first job of a group that no other has: the order of the jobs is that of a design."""
         for name in [name for name in self._joined if name not in running]:
-            own = next((job for job in waiting if self._places.get(job.group) == name), None)
-            job = own or next((job for job in waiting if job.group not in self._places), None)
+            job = next((job for job in waiting if self._places.get(job.group, name) == name), None)
             if job is None:
                 continue
             waiting.remove(job)

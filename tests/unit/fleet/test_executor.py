@@ -33,6 +33,15 @@ def test_a_group_stays_on_one_testbed(tmp_path):
     assert set.union(*places.values()) == {"alpha", "beta"}
 
 
+def test_jobs_begin_in_their_order_on_each_testbed(tmp_path):
+    """Whole blocks, one after the other: a host that drifts meets all groups alike."""
+    cluster = PaperCluster(TWO)
+    executed(fleet(cluster), [job(tmp_path, f"{repeat}-{group}", group) for repeat in range(3) for group in range(4)])
+    for testbed in TWO:
+        begun = [title for name, title in cluster.started if name == testbed]
+        assert begun == sorted(begun) and len(begun) == 6
+
+
 def test_a_group_returns_to_the_testbed_of_its_finished_runs(tmp_path):
     of = fleet(PaperCluster(TWO))
     for group, testbed in ((1, "beta"), (2, "beta"), (3, "gone"), (4, None)):
@@ -65,9 +74,8 @@ def test_a_lost_testbed_may_come_back(tmp_path):
     of = fleet(cluster, said=said, wait_s=30)
 
     def returns():
-        if cluster.absent:
-            cluster.absent.clear()
-            cluster.invite("alpha")
+        if said and cluster.absent:
+            cluster.arrive("alpha")
 
     cluster.on_events = returns
     assert executed(of, [job(tmp_path, f"{n}") for n in range(3)]) == dict.fromkeys("012", "alpha")
@@ -154,8 +162,7 @@ def test_a_testbed_that_is_in_use_may_join_later(tmp_path):
     said, cluster = [], PaperCluster(TWO, absent=["beta"])
     of = fleet(cluster, said=said)
     assert said == ["without beta: in use, or its node does not respond; it may join later"]
-    cluster.absent.clear()
-    cluster.invite("beta")
+    cluster.arrive("beta")
     assert set(executed(of, [job(tmp_path, f"{n}", group=n) for n in range(6)]).values()) == {"alpha", "beta"}
 
 

@@ -7,13 +7,20 @@ import jsonschema
 import pytest
 from scenario_tools import SHIPPED
 
+from windtunnel.fleet import docs as fleet_docs
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import keys_of
 from windtunnel.schemas.generate import CHECKOUT, generated
 from windtunnel.sharing import docs
 
-GENERATED = {path: (text, "windtunnel.schemas") for path, text in generated().items()} | {
-    path: (text, "windtunnel.sharing.docs") for path, text in docs.generated().items()
+GENERATED = {
+    path: (text, module)
+    for module, texts in (
+        ("windtunnel.schemas", generated()),
+        ("windtunnel.sharing.docs", docs.generated()),
+        ("windtunnel.fleet.docs", fleet_docs.generated()),
+    )
+    for path, text in texts.items()
 }
 
 
