@@ -67,7 +67,7 @@ def table(out):
     return duckdb.sql(f"select {columns} from '{out / 'results.parquet'}' order by all").fetchall()
 
 
-def testbeds(out):
+def ran_on(out):
     return {json.loads(file.read_text())["testbed"] for file in out.glob("runs/*/run.json")}
 
 
@@ -88,7 +88,7 @@ def test_a_study_with_a_killed_node_ends_with_the_same_table(cluster, tmp_path):
     assert code == 0, said
     assert "testbed beta is lost" in said
     assert table(out) == alone(file, tmp_path / "alone") and len(runs(out)) == 24
-    assert testbeds(out) == {"alpha", "beta"}
+    assert ran_on(out) == {"alpha", "beta"}
     assert not list(out.glob("runs/.*"))
 
 
