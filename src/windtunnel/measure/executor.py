@@ -87,8 +87,14 @@ class ThisHost:
     placement: HostView | None = None
     """None: as the host is when a job begins."""
     host: facts.Facts = field(default_factory=facts.collect)
-    testbeds: dict[str, facts.Facts] = field(default_factory=dict, init=False)
-    spread: bool = field(default=False, init=False)
+
+    @property
+    def testbeds(self) -> dict[str, facts.Facts]:
+        return {}
+
+    @property
+    def spread(self) -> bool:
+        return False
 
     @property
     def view(self) -> HostView:
