@@ -90,7 +90,7 @@ def _measured(directory: Path, given: argparse.Namespace) -> list[Result]:
         cluster.start("alpha", cpus[:1])
         cluster.start("beta", cpus[1:])
         fleet = directory / "fleet.toml"
-        fleet.write_text(FLEET.format(address=cluster.client_address))
+        fleet.write_text(FLEET.format(address=cluster.address))
         alone, both = [], []
         for number in range(given.rounds):
             alone.append(_timed([*_on_cpu(cpus[0]), *_words(study, directory / f"alone-{number}")]))
