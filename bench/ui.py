@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from windtunnel.ui.index import Index
+from windtunnel.index.index import Index
 
 RUNS, TRIALS = 10_000, 15
 SEARCHES = ("", "echo", "p99 < 50us", "server.batch.app_rx = 64 verdict = valid")

@@ -5,6 +5,7 @@ made from the main thread.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,6 +14,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.execute import execute, new_directory
 from windtunnel.runs import Run
 from windtunnel.runs import load as load_run
+from windtunnel.runs.labels import labels_of
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.overrides import as_sets
 
@@ -24,16 +26,22 @@ if TYPE_CHECKING:
 
 
 def run(
-    scenario: str | Path, sets: Mapping[str, Any] | None = None, *, out: str | Path | None = None, report: bool = False
+    scenario: str | Path,
+    sets: Mapping[str, Any] | None = None,
+    *,
+    labels: Mapping[str, str] | None = None,
+    out: str | Path | None = None,
+    report: bool = False,
 ) -> Run:
     """Run a scenario and return its run. An invalid run has the reasons in `run.record.verdict`; where it measured windows all the
     same, `run.rejected` is True, and its metrics are rejected.
 
-    `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `out` is the new run directory, by default
+    `sets` changes keys as --set does: {"client.inflight": 64, "duration": "2s"}. `labels` mark the run: {"commit": "8fe5ed78"}. `out` is the new run directory, by default
     one below runs/. `report` writes report.html into it. Raises UserError for bad input, and where the run could not be kept.
     """
     file = Path(scenario)
-    spec = resolve(load(file, as_sets(sets or {})), here())
+    marked = labels_of([f"{key}={value}" for key, value in (labels or {}).items()])
+    spec = replace(resolve(load(file, as_sets(sets or {})), here()), labels=marked)
     with Interrupts() as interrupts:
         ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts, settle=True)
     if ended.run is None:

@@ -101,11 +101,12 @@ def plan(
     )
 
 
-def spec(plans=None, names=("windtunnel",), **about) -> SimpleNamespace:
+def spec(plans=None, names=("windtunnel",), **more) -> SimpleNamespace:
     """What `windtunnel.scenario.resolve` hands over."""
     plans = plans or [plan()]
     question = "What does one small RPC cost, stage by stage?"
-    about = {"title": plans[0].title, "question": question, "notes": [], "resolved": {"title": plans[0].title}} | about
+    about = {"title": plans[0].title, "question": question, "notes": [], "labels": {}}
+    about |= {"resolved": {"title": plans[0].title}} | more
     return SimpleNamespace(plans=plans, names=list(names), **about)
 
 

@@ -15,6 +15,7 @@ from windtunnel.cli.doctor import doctor
 from windtunnel.cli.export import export
 from windtunnel.cli.group import EXCHANGE, MEASURE, MODEL, PREPARE, Commands
 from windtunnel.cli.handlers import handlers
+from windtunnel.cli.history import history
 from windtunnel.cli.host import ladder
 from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
@@ -82,7 +83,7 @@ def _version(asked: bool) -> None:
 _add(PREPARE, init, check, handlers, wires, copiers)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
-_add(MEASURE, run, show, diagnose, compare, search, study, tune, ui)
+_add(MEASURE, run, show, diagnose, compare, history, search, study, tune, ui)
 _add(MEASURE, query, name="study query")
 _add_group(
     "model",

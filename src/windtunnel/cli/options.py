@@ -37,6 +37,12 @@ State = Annotated[
         help="Measure in this state of the host, as in one-l3: short for --set validity.state=NAME.",
     ),
 ]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label", metavar="KEY=VALUE", help="Mark the run, as in commit=8fe5ed78, for `history` and `ui`. Repeatable."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to FILE, which must be new.")

@@ -29,6 +29,7 @@ UntilOption = Annotated[
 def repeated(
     file: Path,
     sets: list[str],
+    labels: dict[str, str],
     out: Path | None,
     runs: int | None,
     until: str | None,
@@ -58,7 +59,7 @@ def repeated(
             progress().out(run_line(so_far), highlight=False)
 
     with Interrupts() as interrupts:
-        found = repeat(file, sets, directory, interrupts, most=runs or MOST, until=wanted, ended=say)
+        found = repeat(file, sets, directory, interrupts, labels=labels, most=runs or MOST, until=wanted, ended=say)
     if json:
         print(found.model_dump_json(indent=1))
     elif quiet:

@@ -1,12 +1,13 @@
 """windtunnel run: run a scenario and keep its results."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Json, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Json, Labels, Scenario, Sets, State, with_state
 from windtunnel.cli.repeat import RepeatOption, UntilOption
 from windtunnel.cli.side import SideOption
 
@@ -23,6 +24,7 @@ def run(
     file: Scenario,
     sets: Sets = None,
     state: State = None,
+    label: Labels = None,
     repeat: RepeatOption = None,
     until: UntilOption = None,
     out: Annotated[
@@ -89,6 +91,7 @@ def run(
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
     windtunnel run scenarios/echo.toml --until 2% --state one-l3
+    windtunnel run scenarios/echo.toml --label commit=8fe5ed78
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
     windtunnel run scenarios/echo.toml --counters cycles,instructions,LLC-load-misses,context-switches
@@ -100,18 +103,19 @@ def run(
     from windtunnel.engine.verdict import INVALID
     from windtunnel.errors import UserError
     from windtunnel.measure.execute import execute, new_directory
+    from windtunnel.runs.labels import labels_of
     from windtunnel.scenario import here, load, resolve
     from windtunnel.views import outcome
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    sets = with_state(sets, state)
+    sets, labels = with_state(sets, state), labels_of(label or ())
     trace = trace or trace_every is not None or trace_limit is not None
     if repeat is not None or until is not None:
         alone = {"--side": side, "--wait": wait, "--metrics": metrics, "--counters": counters, "--trace": trace}
-        raise typer.Exit(repeated(file, sets, out, repeat, until, json, quiet, alone))
+        raise typer.Exit(repeated(file, sets, labels, out, repeat, until, json, quiet, alone))
     directory = out or new_directory(file.stem, side)
-    spec = resolve(load(file, sets), here(), one_side(side, wait))
+    spec = replace(resolve(load(file, sets), here(), one_side(side, wait)), labels=labels)
     if trace:
         spec = live_outputs.traced(
             spec, directory, trace_every or live_outputs.TRACE_EVERY, trace_limit or live_outputs.TRACE_LIMIT

@@ -7,7 +7,8 @@ History of the record's version:
 1  runs, states, metrics with intervals
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -115,12 +116,13 @@ def repeat(
     directory: Path,
     interrupts: Interrupts,
     *,
+    labels: Mapping[str, str] | None = None,
     most: int = MOST,
     until: float | None = None,
     ended: Callable[[Repeated], None] = lambda so_far: None,
 ) -> Repeated:
     """Runs the scenario `most` times into the new `directory`: 01, 02, ...; with `until` (a share) only until the 95% interval of the
-    median lies within it, in the state of the host that most runs share. `ended` gets all that is known after each run. The first
+    median lies within it, in the state of the host that most runs share. Each run has the `labels`. `ended` gets all that is known after each run. The first
     interrupt ends it, in good order.
 
     Raises UserError for a scenario that cannot run, and where a run cannot be kept.
@@ -135,7 +137,7 @@ def repeat(
     host, width = facts.collect(), max(2, len(str(most)))
     for number in range(1, most + 1):
         # again for each run: new names, and the memory that is free now
-        spec = resolve(load(file, list(sets)), here())
+        spec = replace(resolve(load(file, list(sets)), here()), labels=dict(labels or {}))
         outcome = execute(spec, directory / f"{number:0{width}}", interrupts, host=host, settle=True)
         readings.append(read(outcome.kept_run().path))
         if outcome.exit_code == REFUSED:

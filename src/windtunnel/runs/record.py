@@ -6,7 +6,7 @@ History of the record's version:
 3  validity: what the run found out about itself, and the excluded windows
 4  tables: as the lines that it holds
 5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values; host states: validity.states, validity.headline;
-   relaxed, rejected
+   relaxed, rejected; labels
 """
 
 from collections.abc import Iterator
@@ -92,6 +92,7 @@ class Record(Part):
         default_factory=lambda record: _relaxed(record.get("scenario")),
         description='validity limits that let more pass than their defaults, as in "max_drift 100% instead of 10%"',
     )
+    labels: dict[str, str] = Field(default_factory=dict, description="what the user marked the run with: `run --label`")
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]
     versions: dict[str, str]

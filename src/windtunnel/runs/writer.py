@@ -36,6 +36,7 @@ class RunWriter:
             started=datetime.now(UTC),
             verdict=Verdict(False, [DID_NOT_FINISH]),
             scenario=to_jsonable_python(spec.resolved),
+            labels=dict(spec.labels),
             notes=list(spec.notes),
             host=to_jsonable_python(host),
             versions={"windtunnel": __version__, "python": platform.python_version()},

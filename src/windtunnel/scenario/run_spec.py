@@ -1,6 +1,6 @@
 """A run: a scenario that is ready to run on one host."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ class RunSpec:
     """Every key with the value that runs, as JSON has it; without its nulls a scenario again."""
     demands: dict[Side, Demand]
     """mbufs of each endpoint's pool."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """What the user marks the run with; it changes nothing."""
 
     @property
     def emulated(self) -> list[str]:

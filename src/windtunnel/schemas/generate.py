@@ -10,6 +10,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.compare import Comparison
+from windtunnel.measure.history import Histories
 from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.record import SearchRecord
@@ -39,6 +40,7 @@ def generated() -> dict[Path, str]:
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),
         "repeated": Repeated.model_json_schema(),
+        "history": Histories.model_json_schema(),
         "diagnosis": Diagnosis.model_json_schema(),
         "counters": counters.LINE.json_schema(),
         "study": StudyRecord.model_json_schema(),

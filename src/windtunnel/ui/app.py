@@ -7,9 +7,9 @@ from importlib.resources import files
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
+from windtunnel.index.index import Index
 from windtunnel.ui import runs
 from windtunnel.ui.guard import Allowed
-from windtunnel.ui.index import Index
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
 from windtunnel.ui.watched import WatchedProcess, WatchedRun

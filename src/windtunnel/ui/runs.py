@@ -6,8 +6,8 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, Response
 
 from windtunnel.errors import UserError
-from windtunnel.ui.index import SHOWN, SORTS, Index, Row
-from windtunnel.ui.look import check_files
+from windtunnel.index.index import SHOWN, SORTS, Index, Row
+from windtunnel.index.look import check_files
 from windtunnel.ui.templates import Pages
 
 REFRESH_S = 5.0

@@ -10,9 +10,9 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
 from windtunnel.exchange.metrics_server import Address
+from windtunnel.index.index import Index
 from windtunnel.ui.app import make
 from windtunnel.ui.guard import Allowed, Guard
-from windtunnel.ui.index import Index
 from windtunnel.ui.runs import keep_fresh
 from windtunnel.ui.watch import Watch
 

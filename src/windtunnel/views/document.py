@@ -34,6 +34,7 @@ def document(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "wire": record.wire,
         "accounting": record.accounting,
         "emulated": record.emulated,
+        "labels": record.labels,
         "notes": record.all_notes(),
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,

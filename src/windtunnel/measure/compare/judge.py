@@ -175,13 +175,14 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
         better=better(metric),
         a=[reading.values.get(key) for reading in compared.held.a],
         b=[reading.values.get(key) for reading in compared.held.b],
-        interval=_interval(found, corrected[key]) if found else None,
+        interval=interval_of(found, corrected[key]) if found else None,
         unmeasured=unmeasured,
         shown=found is not None and corrected[key] <= LEVEL,
     )
 
 
-def _interval(found: Estimate, corrected: float) -> model.Interval:
+def interval_of(found: Estimate, corrected: float) -> model.Interval:
+    """As the document has it. `corrected`: its p-value, corrected for the number of tests."""
     return model.Interval(
         method=found.method,
         a=exp(found.level - found.difference / 2),
@@ -235,7 +236,7 @@ def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
                     verdict=verdict,
                     metric=metric,
                     points=len(of),
-                    interval=_interval(found, found.p),
+                    interval=interval_of(found, found.p),
                 )
             )
     return rows

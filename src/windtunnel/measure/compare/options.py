@@ -1,7 +1,7 @@
 """Options of a comparison from texts: `--fail-if`, shares in percent, times."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
@@ -20,7 +20,7 @@ class Condition:
 
     text: str
     what: str
-    """slower, faster, invalid, or a metric."""
+    """slower, faster, invalid, regression, or a metric."""
     sign: int
     percent: float
 
@@ -28,6 +28,15 @@ class Condition:
 def conditions(texts: Sequence[str]) -> list[Condition]:
     """Raises UserError for one that means nothing."""
     return [_condition(text) for text in texts]
+
+
+def condition(text: str, words: Collection[str], example: str) -> Condition:
+    """One of `words`, with or without a percentage, or a metric with a signed one. Raises UserError for what is neither."""
+    match = _TEXT.fullmatch(text)
+    what, sign, number = match.groups() if match else ("", "", None)
+    if not ((what in words and not sign) or (what in METRICS and number is not None and sign)):
+        raise UserError(f"--fail-if {text}: not a condition", remedy=example)
+    return Condition(text, what, -1 if sign == "-" else 1, float(number or 0))
 
 
 @dataclass(frozen=True)
@@ -52,16 +61,8 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
 
 
 def _condition(text: str) -> Condition:
-    match = _TEXT.fullmatch(text)
-    what, sign, number = match.groups() if match else ("", "", None)
-    verdict = what in ("slower", "faster")
-    if not (
-        (what == "invalid" and number is None)
-        or (verdict and not sign)
-        or (what in METRICS and number is not None and sign)
-    ):
-        raise UserError(f"--fail-if {text}: not a condition", remedy=EXAMPLE)
-    return Condition(text, what, -1 if sign == "-" else 1, float(number or 0))
+    words = ("invalid",) if text == "invalid" else ("slower", "faster")
+    return condition(text, words, EXAMPLE)
 
 
 Decision = tuple[bool | None, str]

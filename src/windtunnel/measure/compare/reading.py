@@ -66,16 +66,22 @@ class Reading:
     """Its wire carries packets without frames."""
     included: list[str] = field(default_factory=list)
     """Why it is invalid, where its rejected metrics are compared all the same."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """What the user marked it with."""
 
 
 def read(path: Path, include_invalid: bool = False) -> Reading:
     """`include_invalid`: rejected metrics are taken like others. Raises UserError, with file and line, for what is no run directory."""
-    run = load(path)
+    return reading_of(load(path), include_invalid)
+
+
+def reading_of(run: Run, include_invalid: bool = False) -> Reading:
+    """Of a run that is loaded."""
     record = run.record
     valid = run.usable(include_invalid)
     rows = summarise(run) if valid else None
     return Reading(
-        path=path,
+        path=run.path,
         started=record.started,
         reasons=[] if valid else list(record.verdict.reasons),
         problems=run.problems,
@@ -93,6 +99,7 @@ def read(path: Path, include_invalid: bool = False) -> Reading:
         relaxed=record.relaxed,
         unframed=any("unframed" in e.port.traits for engine in record.engines for e in engine.plan.endpoints),
         included=list(record.verdict.reasons) if valid else [],
+        labels=record.labels,
     )
 
 

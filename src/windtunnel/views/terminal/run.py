@@ -15,6 +15,7 @@ from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports
 from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import Crossing, Joined
+from windtunnel.runs.labels import words as label_words
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import (
@@ -128,6 +129,7 @@ def header(record: Record) -> RenderableType:
         how = f"imported from {record.imported.tool}: {record.imported.file}"
     lines.append(Text(how, style="dim"))
     lines += [Text(mark, style="bold magenta") for mark in record.emulated]
+    lines += [Text(f"labels {label_words(record.labels)}", style="dim")] if record.labels else []
     lines += [Text(f"note: {note}", style="dim") for note in record.all_notes()]
     return Group(*lines, Text())
 

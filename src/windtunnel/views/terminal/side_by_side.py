@@ -33,6 +33,7 @@ def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
         ("wire", lambda r: fmt.words(r.wire)),
         ("accounting", lambda r: fmt.words(r.accounting)),
         ("host state", lambda r: fmt.words(r.where.state)),
+        ("labels", lambda r: fmt.words("\n".join(f"{key}={value}" for key, value in r.labels.items()) or None)),
         ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
     ):
         table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))

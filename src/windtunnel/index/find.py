@@ -1,4 +1,4 @@
-"""What a user types to find runs, as SQL: words, and conditions on keys and metrics, as in `echo p99 < 50us server.batch.app_rx = 64`."""
+"""What a user types to find runs, as SQL: words, and conditions on keys, metrics and labels, as in `echo p99 < 50us label.commit = 8fe5ed78`."""
 
 import re
 from dataclasses import dataclass
@@ -25,7 +25,9 @@ UNITS = {
 _CONDITION = re.compile(r"([A-Za-z_][\w.-]*)\s*(<=|>=|!=|=|<|>)\s*(\"[^\"]*\"|[^\s\"<>=!]+)")
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-zµ%]*)")
 COLUMNS = ("title", "host", "verdict", "started", "kind", "path")
-"""Columns of the index; what else is named is a key of the scenario or a metric."""
+"""Columns of the index; what else is named is a key of the scenario, a metric or a label."""
+LABEL = "label."
+"""In front of a label's key. Labels are text, though they may look like numbers."""
 MOST_CHARACTERS = 500
 
 
@@ -67,9 +69,11 @@ def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
     if name in COLUMNS:
         return f"{name} {operator} ?", [value]
     place = f'$."{name}"'
-    wanted = number_of(value)
+    wanted = None if name.startswith(LABEL) else number_of(value)
     if wanted is None:
         if operator not in ("=", "!="):
+            if name.startswith(LABEL):
+                raise UserError(f"{name} {operator} {value}: a label is text", remedy=f"{name} = {value}, or !=")
             raise UserError(f"{name} {operator} {value}: not a number with a unit", remedy=f"one of {', '.join(UNITS)}")
         return f"json_extract_string(facts, ?) {operator} ?", [place, value]
     return f"TRY_CAST(json_extract_string(facts, ?) AS DOUBLE) {operator} ?", [place, wanted]

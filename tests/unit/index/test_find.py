@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.errors import UserError
-from windtunnel.ui.find import number_of, where
+from windtunnel.index.find import number_of, where
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import os
 import pytest
 from sample_runs import HOSTILE, RUNS, execute
 
+from windtunnel.index.index import Index, files_below
 from windtunnel.runs import Verdict
-from windtunnel.ui.index import Index, files_below
 
 
 @pytest.fixture

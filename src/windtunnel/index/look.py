@@ -5,10 +5,13 @@ import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from windtunnel.errors import UserError
-from windtunnel.ui.find import number_of
+from windtunnel.index.find import LABEL, number_of
+
+if TYPE_CHECKING:
+    from windtunnel.runs import Run
 
 MOST_BYTES = 64 << 20
 """Of a file that is read."""
@@ -42,6 +45,19 @@ class Entry:
     p50: float | None = None
     """ns."""
     p99: float | None = None
+    of: "OfHistory | None" = None
+    """Of a run."""
+
+
+@dataclass(frozen=True)
+class OfHistory:
+    """What a history needs of a run."""
+
+    scenario: str
+    history: str
+    """Keys of both, as `windtunnel.measure.history.scenarios` has them."""
+    reading: str
+    """As text."""
 
 
 def look(file: Path) -> Entry:
@@ -64,6 +80,7 @@ def _run(file: Path) -> Entry:
     run = load(file.parent)
     record = run.record
     facts: dict[str, Any] = {key: _plain(value) for key, value in flat(record.scenario).items()}
+    facts |= {f"{LABEL}{key}": value for key, value in record.labels.items()}
     if run.has_metrics:
         for row in reversed(rows_of(run, {}, include_invalid=True)):  # of several workloads the first one's
             facts |= {name: value for name, value in row.items() if isinstance(value, int | float)}
@@ -77,7 +94,17 @@ def _run(file: Path) -> Entry:
         json.dumps(facts),
         problem="; ".join(run.problems) or None,
         **{name: facts.get(name) for name in LISTED},
+        of=_of_history(run),
     )
+
+
+def _of_history(run: "Run") -> OfHistory:
+    from windtunnel.measure.compare.reading import reading_of
+    from windtunnel.measure.history.kept import to_text
+    from windtunnel.measure.history.scenarios import history_key, scenario_key
+
+    reading = reading_of(run)
+    return OfHistory(scenario_key(reading.scenario), history_key(reading), to_text(reading))
 
 
 def check_files(directory: Path) -> None:

@@ -4,14 +4,17 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from windtunnel.ui.find import where
-from windtunnel.ui.look import KINDS, look
+from windtunnel.index.find import where
+from windtunnel.index.look import KINDS, look
+
+if TYPE_CHECKING:
+    from windtunnel.measure.compare.reading import Reading
 
 MOST_FILES = 100_000
 CHECKPOINT_EVERY = 500
@@ -26,10 +29,11 @@ SORTS = {
     "p50": "p50",
     "p99": "p99",
 }
-_SHAPE = 2
-_TABLE = """CREATE TABLE IF NOT EXISTS entries (
+_SHAPE = 3
+_TABLES = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
-facts VARCHAR, problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE)"""
+facts VARCHAR, problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE);
+CREATE TABLE IF NOT EXISTS readings (path VARCHAR PRIMARY KEY, scenario VARCHAR, history VARCHAR, reading VARCHAR)"""
 """A list reads no facts: those of 10,000 runs are 50 MB."""
 
 
@@ -49,6 +53,19 @@ class Row:
     p99: float | None
 
 
+@dataclass(frozen=True)
+class Listed:
+    """A history among others."""
+
+    key: str
+    title: str
+    """Of its newest run."""
+    host: str
+    runs: int
+    newest: str
+    """When that began, UTC."""
+
+
 class Index:
     """Of one directory. Threads may share it."""
 
@@ -57,7 +74,7 @@ class Index:
         self.directory = directory.resolve()
         self._lock = threading.Lock()
         self._base = _opened(self.directory, cache or default_cache())
-        self._base.execute(_TABLE)
+        self._base.execute(_TABLES)
         self.left: int | None = None
         """Directories that are still to be read; None: never begun."""
         self.ending = False
@@ -75,9 +92,10 @@ class Index:
                 continue
             found[os.path.relpath(file, self.directory)] = f"{about.st_mtime_ns} {about.st_size}"
         with self._lock:
-            self._base.executemany(
-                "DELETE FROM entries WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
-            )
+            for table in ("entries", "readings"):
+                self._base.executemany(
+                    f"DELETE FROM {table} WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
+                )
         fresh = [(path, stamp) for path, stamp in found.items() if known.get(path) != stamp]
         for done, (path, stamp) in enumerate(fresh):
             if self.ending:
@@ -97,9 +115,17 @@ class Index:
 
     def _put(self, path: str, stamp: str) -> None:
         entry = look(self.directory / path)
-        values = [_harmless(value) if isinstance(value, str) else value for value in (path, stamp, *astuple(entry))]
+        *listed, of = (getattr(entry, field.name) for field in fields(entry))
         with self._lock:
-            self._base.execute(f"INSERT OR REPLACE INTO entries VALUES ({', '.join('?' * len(values))})", values)
+            self._replace("entries", path, stamp, *listed)
+            if of is None:
+                self._base.execute("DELETE FROM readings WHERE path = ?", [_harmless(path)])
+            else:
+                self._replace("readings", path, *astuple(of))
+
+    def _replace(self, table: str, *row: Any) -> None:
+        values = [_harmless(value) if isinstance(value, str) else value for value in row]
+        self._base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
 
     def find(self, text: str = "", sort: str = "date", descending: bool = True) -> tuple[int, list[Row]]:
         """How many there are, and the first of them. Raises UserError for a search that cannot be read."""
@@ -112,6 +138,25 @@ class Index:
                 f"SELECT {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}", found.parameters
             ).fetchall()
         return (int(count[0]) if count else 0), [Row(*row) for row in rows]
+
+    def histories(self, scenario: str | None = None) -> list[Listed]:
+        """The one with the newest run first; with `scenario` those of this key alone."""
+        query = f"""SELECT history, arg_max(title, started), arg_max(host, started), count(*), max(started)
+            FROM readings JOIN entries USING (path) {"WHERE scenario = ?" if scenario else ""}
+            GROUP BY history ORDER BY max(started) DESC, history"""
+        with self._lock:
+            rows = self._base.execute(query, [scenario] if scenario else []).fetchall()
+        return [Listed(*row) for row in rows]
+
+    def readings(self, history: str) -> list["Reading"]:
+        """Of the runs of a history; the index has all that it needs of them."""
+        from windtunnel.measure.history.kept import from_text
+
+        with self._lock:
+            rows = self._base.execute(
+                "SELECT reading FROM readings WHERE history = ? ORDER BY path", [history]
+            ).fetchall()
+        return [from_text(text) for (text,) in rows]
 
     def run_directory(self, path: str) -> Path | None:
         """The directory of an indexed run; None for whatever else a browser names, so that no path leads out of the directory."""

@@ -1,0 +1,124 @@
+"""windtunnel history: how the metrics of a scenario changed over its runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from windtunnel.cli import completion
+from windtunnel.cli.options import Json, Sets, State, with_state
+
+if TYPE_CHECKING:
+    from windtunnel.measure.compare.options import Decided
+    from windtunnel.measure.history import Histories
+
+FAILED = 1
+MOST_DOUBTS = 20
+"""That are said."""
+
+
+def history(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[FILE] [DIR...]",
+            help="A scenario file, and the directories of its runs. Without FILE: all scenarios that ran there.",
+            show_default="runs",
+            autocompletion=completion.compared,
+        ),
+    ] = None,
+    sets: Sets = None,
+    state: State = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", metavar="KEY", help="Order the runs by this label instead of by time.", show_default="time"
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric", metavar="NAME", help="Beside the metric that decides, judge only this one. Repeatable."
+        ),
+    ] = None,
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-if",
+            metavar="CONDITION",
+            help="Exit with 1 if the condition holds, with 3 if these runs cannot tell: regression, regression:5%, p99:+10%, "
+            "responses_per_s:-5%. Repeatable.",
+        ),
+    ] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")] = False,
+) -> None:
+    """Show how the metrics of a scenario changed over its runs.
+
+    Finds the runs of a scenario below directories, and the runs at which a metric changed its level. A history has one host and one state
+    of it. A change is a regression or an improvement for its metric, and "over" where the last runs are back. The labels of runs (run
+    --label) name the versions.
+
+    Exit codes: 0 judged, 2 bad input, 3 cannot tell (too few runs of every scenario). With --fail-if also 1: a change persists, with its whole
+    interval beyond the threshold; and 3: the runs do not show whether one does.
+
+    windtunnel history scenarios/echo.toml
+    windtunnel history scenarios/echo.toml results --fail-if regression
+    windtunnel history scenarios/echo.toml --by firmware --metric p99
+    windtunnel history runs --json
+    """
+    from windtunnel.engine.verdict import CANNOT_TELL
+    from windtunnel.errors import UserError
+    from windtunnel.index.histories import histories
+    from windtunnel.measure.compare.reading import METRICS
+    from windtunnel.measure.history.options import conditions, decide
+    from windtunnel.views.terminal.history import is_judged
+
+    if json and quiet:
+        raise UserError("--json and --quiet exclude each other", remedy="give one of them")
+    if unknown := [name for name in metric or () if name not in METRICS]:
+        raise UserError(f"--metric {unknown[0]}: no such metric", remedy=f"one of {', '.join(METRICS)}")
+    asked = conditions(fail_if or [])
+    only = [*(metric or ()), *(each.what for each in asked if each.what in METRICS and metric)]
+    found = histories(*_where(paths or [], with_state(sets, state)), by=by, only=only)
+    decided = decide(asked, found)
+    _print(found, decided, json, quiet)
+    if decided.met:
+        raise typer.Exit(FAILED)
+    if decided.doubtful or not any(is_judged(in_state) for each in found.histories for in_state in each.states):
+        raise typer.Exit(CANNOT_TELL)
+
+
+def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
+    """Directories, and the key of the scenario where one is named."""
+    from windtunnel.errors import UserError
+    from windtunnel.measure.history.scenarios import scenario_key_of
+    from windtunnel.runs.latest import RUNS
+
+    directories = [path for path in paths if path.is_dir()]
+    files = [path for path in paths if not path.is_dir()]
+    if len(files) > 1:
+        raise UserError(f"{files[1]}: no such directory", remedy="one scenario file, and directories with runs")
+    if sets and not files:
+        raise UserError("--set and --state change a scenario, and none is named", remedy="name a scenario file")
+    return directories or [RUNS], scenario_key_of(files[0], sets) if files else None
+
+
+def _print(found: "Histories", decided: "Decided", json: bool, quiet: bool) -> None:
+    from rich.text import Text
+
+    from windtunnel.views.terminal.console import progress, results
+    from windtunnel.views.terminal.history import histories_view, verdict_lines
+
+    if json:
+        print(found.model_dump_json(indent=1))
+    elif quiet:
+        print("\n".join(verdict_lines(found)))
+    else:
+        results().print(histories_view(found))
+    for words in decided.met:
+        progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
+    for words in decided.doubtful[:MOST_DOUBTS]:
+        progress().print(Text.assemble(("cannot tell: ", "bold yellow"), words), soft_wrap=True)
+    if len(decided.doubtful) > MOST_DOUBTS:
+        progress().print(f"and {len(decided.doubtful) - MOST_DOUBTS} others")

@@ -1,0 +1,96 @@
+"""What `windtunnel history --json` prints.
+
+History of the version:
+1  runs, levels and change points of each metric, by scenario and state of the host
+"""
+
+from typing import Final, Literal
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from windtunnel.measure.compare.model import Interval
+from windtunnel.notebook import Shown
+
+HISTORIES_VERSION: Final = 1
+
+Kind = Literal["regression", "improvement"]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class HistoryRun(Part):
+    """One run of a history."""
+
+    path: str
+    started: AwareDatetime
+    labels: dict[str, str]
+
+
+class ChangePoint(Part):
+    """A run from which on a metric has another level."""
+
+    run: int = Field(description="place of the first run behind the change, among the runs of the state")
+    kind: Kind = Field(description="whether it is worse or better for this metric")
+    interval: Interval = Field(description="the runs behind it, up to the next change point, against those before it")
+    changed: list[str] = Field(description="labels and software that changed with this run, in words")
+    persists: bool = Field(
+        description="false: the last runs are back on the level before it, or on the other side of it"
+    )
+
+
+class Level(Part):
+    """Runs between two change points."""
+
+    first: int = Field(description="place of the first of its runs")
+    last: int
+    median: float
+
+
+class Metric(Part):
+    """One metric over the runs of a state."""
+
+    workload: str = Field(description="empty: it belongs to the run")
+    metric: str
+    unit: Literal["/s", "ns"]
+    better: Literal["higher", "lower"]
+    decides: bool = Field(description="whether it is the metric that decides, as in `compare`")
+    values: list[float | None] = Field(description="of each run of the state; null: not measured")
+    levels: list[Level] = Field(description="empty: not judged")
+    changes: list[ChangePoint]
+    detectable: float | None = Field(
+        description="percent of the smallest step, in either direction, that the last 5 runs would have shown; null: not judged"
+    )
+    unjudged: str | None = Field(description="why nothing can be told")
+
+
+class InState(Part):
+    """The valid runs in one state of the host."""
+
+    state: str | None = Field(description="null: not known")
+    newest: bool = Field(description="whether the newest of all runs is among them")
+    runs: list[HistoryRun]
+    metrics: list[Metric]
+
+
+class History(Part):
+    """One scenario on one host."""
+
+    key: str = Field(description="the same for all runs of this history")
+    title: str
+    host: str
+    invalid: int = Field(description="runs that are left out because they are invalid")
+    unlabelled: int = Field(description="runs that are left out because they do not have the label")
+    states: list[InState] = Field(description="the one with the most runs first; no metric spans two of them")
+
+
+class Histories(Shown, Part):
+    """All histories that were asked for."""
+
+    version: Literal[1] = HISTORIES_VERSION
+    made: AwareDatetime
+    windtunnel: str
+    by: str | None = Field(description="label by whose versions runs are ordered; null: by time")
+    level: float = Field(description="of the tests; intervals are of 1 - level")
+    histories: list[History]

@@ -1,0 +1,62 @@
+"""Which runs are of one history: those of one scenario on one host, measured in one way. Kernel, engine and DPDK may change: a history
+says what they changed."""
+
+import json
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from pydantic_core import to_jsonable_python
+
+from windtunnel.measure.compare.reading import Reading
+from windtunnel.runs.identity import NO_FACTOR, flat
+from windtunnel.scenario import here, load, resolve
+
+SOFTWARE = ("kernel", "engine", "DPDK")
+"""Parts of a run's identity that a history spans."""
+
+
+def scenario_key(resolved: Mapping[str, Any]) -> str:
+    """Of a scenario, from its keys as resolved, by dotted paths: the same for runs that differ in nothing but title and seed."""
+    return _hash({key: value for key, value in resolved.items() if key not in NO_FACTOR})
+
+
+def scenario_key_of(file: Path, sets: Sequence[str]) -> str:
+    """As `windtunnel run FILE --set ...` would record it on this host. Raises UserError for a scenario that cannot run."""
+    return scenario_key(flat(to_jsonable_python(resolve(load(file, list(sets)), here()).resolved)))
+
+
+def history_key(reading: Reading) -> str:
+    """Of the history that a run belongs to."""
+    fixed = {what: value for what, value in reading.identity.items() if what not in SOFTWARE}
+    return _hash([scenario_key(reading.scenario), fixed])
+
+
+def in_order(readings: Sequence[Reading], by: str | None) -> list[Reading]:
+    """By the time at which they started; with `by`, by the first time at which each value of this label was seen, and without the runs
+    that do not have it. A run whose start is not known is left out."""
+    timed = sorted(
+        (r for r in readings if r.started), key=lambda r: (r.started.timestamp() if r.started else 0, r.path)
+    )
+    if by is None:
+        return timed
+    places = {value: n for n, value in enumerate(dict.fromkeys(r.labels[by] for r in timed if by in r.labels))}
+    return sorted((r for r in timed if by in r.labels), key=lambda r: places[r.labels[by]])
+
+
+def changed(before: Reading, after: Reading) -> list[str]:
+    """What the user marked, and the software, where they differ between two runs, in words."""
+    ours, theirs = _versions(before), _versions(after)
+    keys = [key for key in dict.fromkeys([*ours, *theirs]) if ours.get(key) != theirs.get(key)]
+    return [f"{key} {ours.get(key, 'not set')} → {theirs.get(key, 'not set')}" for key in keys]
+
+
+def _versions(reading: Reading) -> dict[str, str]:
+    software = {what: reading.identity[what] for what in SOFTWARE}
+    builds = " and ".join(build[:12] for build in reading.builds) or "not known"
+    return reading.labels | software | {"build": builds}
+
+
+def _hash(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:24]

@@ -1,0 +1,47 @@
+"""Verdicts of a history in words."""
+
+from windtunnel.host import states
+from windtunnel.measure.history.model import ChangePoint, History, HistoryRun, InState, Metric
+from windtunnel.runs import labels
+
+
+def state_name(history: History, in_state: InState) -> str:
+    """The scenario, and the state of the host where one is known."""
+    return f"{history.title} on {states.words(in_state.state)}" if in_state.state else history.title
+
+
+def metric_name(metric: Metric) -> str:
+    return f"{metric.workload} {metric.metric}" if metric.workload else metric.metric
+
+
+def run_name(run: HistoryRun) -> str:
+    """Its labels and its date, UTC."""
+    when = f"{run.started:%Y-%m-%d %H:%M}"
+    return f"{labels.words(run.labels)} ({when})" if run.labels else when
+
+
+def percents(change: ChangePoint) -> str:
+    """As in "-5.1% [-6.0% .. -4.2%]"."""
+    found = change.interval
+    return f"{found.percent:+.1f}% [{found.low:+.1f}% .. {found.high:+.1f}%]"
+
+
+def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:
+    """As in "regression: commit=8fe5ed78 (2026-11-20 12:00): echo responses_per_s -5.1% [-6.0% .. -4.2%], 14 runs since"."""
+    run = in_state.runs[change.run]
+    since = len(in_state.runs) - change.run
+    back = "" if change.persists else ", and the last runs are back"
+    runs = "1 run" if since == 1 else f"{since} runs"
+    return f"{change.kind}: {run_name(run)}: {metric_name(metric)} {percents(change)}, {runs} since{back}"
+
+
+def no_change_words(metric: Metric) -> str:
+    """Of a metric without a change point: what is known, or why nothing is."""
+    if metric.unjudged:
+        return f"cannot tell: {metric.unjudged}"
+    return f"no change point; the last runs would show a change of {metric.detectable:.1f}%"
+
+
+def verdict_words(in_state: InState, metric: Metric) -> list[str]:
+    """One line a change point, or one that says that there is none."""
+    return [change_words(in_state, metric, each) for each in metric.changes] or [no_change_words(metric)]

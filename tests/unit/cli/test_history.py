@@ -1,0 +1,90 @@
+"""`windtunnel history` as a user types it, on labelled runs that were never run."""
+
+import json
+
+import pytest
+from command_line import SCENARIO as FILE
+from command_line import windtunnel
+from comparing import SCENARIO
+from histories import history_of, noisy
+
+pytestmark = [pytest.mark.slow, pytest.mark.fake_engine]
+FLAT = 10
+
+
+@pytest.fixture
+def told(tmp_path):
+    """The command, with a cache of its own."""
+
+    def tell(*arguments):
+        return windtunnel("history", *arguments, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"), COLUMNS="200")
+
+    return tell
+
+
+def scenario(batch: int) -> dict:
+    return SCENARIO | {"server": {"batch": {"app_rx": batch}}}
+
+
+def test_a_planted_regression_of_5_percent_is_found(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(30, 11, 18, -0.05))
+    done = told("--fail-if", "regression")
+    assert done.returncode == 1
+    assert "failed: echo: regression: commit=c18 (2026-12-10 12:00): echo responses_per_s -" in done.stderr
+    assert "regression with commit=c18" in done.stdout
+    said = json.loads(told("runs", "--json").stdout)
+    (found,) = said["histories"]
+    (decider,) = [metric for metric in found["states"][0]["metrics"] if metric["decides"]]
+    (change,) = decider["changes"]
+    assert found["states"][0]["runs"][change["run"]]["labels"] == {"commit": "c18"}
+    assert change["interval"]["low"] < -5 < change["interval"]["high"] < 0
+
+
+def test_none_is_found_in_10_histories_without_one(told, tmp_path):
+    for number in range(FLAT):
+        history_of(tmp_path / "runs" / str(number), noisy(30, 100 + number), scenario=scenario(8 + number))
+    done = told("--fail-if", "regression", "--json")
+    assert done.returncode == 0 and done.stderr == ""
+    found = json.loads(done.stdout)["histories"]
+    assert len(found) == FLAT
+    assert not [m for h in found for s in h["states"] for m in s["metrics"] if m["decides"] and m["changes"]]
+
+
+def test_too_few_runs_are_said_and_are_no_pass(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(3, 1))
+    done = told()
+    assert done.returncode == 3 and "echo: cannot tell: too few runs: 3 runs, 12 are needed" in done.stdout
+    done = told("--fail-if", "regression")
+    assert done.returncode == 3 and "too few runs: 3 runs, 12 are needed" in done.stderr
+
+
+def test_runs_of_a_scenario_file_are_found_by_its_keys(told, tmp_path):
+    (tmp_path / "echo.toml").write_text(FILE.format(duration="200ms"))
+    for run in ("one", "two"):
+        windtunnel("run", "echo.toml", "--out", f"runs/{run}", "-q", "--no-report", "--label", "fw=1", cwd=tmp_path)
+    history_of(tmp_path / "runs" / "others", noisy(2, 1))
+    done = told("echo.toml", "--json")
+    (found,) = json.loads(done.stdout)["histories"]
+    runs = [run for each in found["states"] for run in each["runs"]]
+    assert len(runs) + found["invalid"] == 2 and {run["labels"]["fw"] for run in runs} <= {"1"}
+    done = told("echo.toml", "--set", "server.batch.app_rx=7")
+    assert done.returncode == 2 and "no run of this scenario" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere"], "nowhere: no such"),
+        (["runs", "--by", "fw"], "--by fw: no run has this label"),
+        (["runs", "--metric", "nonsense"], "--metric nonsense: no such metric"),
+        (["runs", "--fail-if", "slower"], "not a condition"),
+        (["runs", "--set", "seed=1"], "none is named"),
+        (["runs", "--json", "-q"], "exclude each other"),
+        (["empty"], "no run below empty"),
+    ],
+)
+def test_bad_input_is_refused_in_words(told, tmp_path, arguments, said):
+    (tmp_path / "empty").mkdir()
+    history_of(tmp_path / "runs", noisy(1, 1))
+    done = told(*arguments)
+    assert done.returncode == 2 and said in done.stderr

@@ -1,0 +1,201 @@
+"""Which runs are of one history, in which order, and what is said of their change points."""
+
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from comparing import HOST, NOON, SCENARIO, made
+from histories import noisy
+
+from windtunnel.errors import UserError
+from windtunnel.measure.compare.reading import read
+from windtunnel.measure.history import Histories, history
+from windtunnel.measure.history.kept import from_text, to_text
+from windtunnel.measure.history.options import conditions, decide
+from windtunnel.measure.history.scenarios import history_key, in_order, scenario_key
+from windtunnel.measure.history.words import verdict_words
+
+KEY = ("echo", "responses_per_s")
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    """A reading, from which others are made."""
+    return read(made(tmp_path_factory.mktemp("runs") / "one", labels={"commit": "c0"}))
+
+
+def readings(one, values, **about):
+    """A run a day, with nothing measured but the rate."""
+    return [
+        replace(
+            one,
+            path=Path(f"{n:02}"),
+            started=NOON + timedelta(days=n),
+            values={KEY: value},
+            labels={"commit": f"c{n:02}"},
+            **about,
+        )
+        for n, value in enumerate(values)
+    ]
+
+
+def judged(of, *fail_if):
+    found = history(of)
+    return decide(conditions(fail_if), _all(found)), found
+
+
+def _all(*found):
+    return Histories(made=NOON, windtunnel="0", by=None, level=0.01, histories=list(found))
+
+
+def test_a_reading_comes_back_from_its_text(one):
+    assert from_text(to_text(one)) == one and one.values
+    assert from_text(to_text(replace(one, started=None))).started is None
+
+
+@pytest.mark.parametrize(
+    ("about", "same"),
+    [
+        ({"host": HOST | {"kernel": "6.12"}}, True),
+        ({"versions": {"engine": "0.7.0", "dpdk": "DPDK 25.11"}}, True),
+        ({"build": "b2" * 20}, True),
+        ({"scenario": SCENARIO | {"title": "renamed", "seed": 7}}, True),
+        ({"host": HOST | {"hostname": "there"}}, False),
+        ({"scenario": SCENARIO | {"server": {"batch": {"app_rx": 64}}}}, False),
+    ],
+)
+def test_software_may_change_within_a_history_and_host_and_scenario_may_not(one, tmp_path, about, same):
+    other = read(made(tmp_path / "other", **about))
+    assert (history_key(other) == history_key(one)) is same
+
+
+def test_the_scenario_alone_has_a_key_whatever_the_host(one, tmp_path):
+    there = read(made(tmp_path / "other", host=HOST | {"hostname": "there"}))
+    assert scenario_key(there.scenario) == scenario_key(one.scenario)
+
+
+def test_a_regression_is_told_with_its_run_its_metric_and_its_interval(one):
+    decided, found = judged(readings(one, noisy(30, 3, 18, -0.05)), "regression")
+    (in_state,) = found.states
+    (metric,) = in_state.metrics
+    (change,) = metric.changes
+    assert (change.kind, change.run, change.persists) == ("regression", 18, True)
+    assert change.interval.low < -5 < change.interval.high < 0
+    assert [(level.first, level.last) for level in metric.levels] == [(0, 17), (18, 29)]
+    (words,) = decided.met
+    assert words.startswith("echo: regression: commit=c18 (2026-12-10 12:00): echo responses_per_s -")
+    assert words.endswith("12 runs since") and not decided.doubtful
+
+
+def test_an_improvement_fails_nothing(one):
+    decided, found = judged(readings(one, noisy(30, 3, 18, 0.08)), "regression", "responses_per_s:-5%")
+    assert [change.kind for change in found.states[0].metrics[0].changes] == ["improvement"]
+    assert not decided.met
+    assert judged(readings(one, noisy(30, 3, 18, 0.08)), "responses_per_s:+2%")[0].met
+
+
+def test_a_regression_that_was_mended_is_over(one):
+    values = noisy(45, 5, 15, -0.1)
+    values[30:] = [value / 0.9 for value in values[30:]]
+    decided, found = judged(readings(one, values), "regression")
+    kinds = [(change.kind, change.run, change.persists) for change in found.states[0].metrics[0].changes]
+    assert kinds == [("regression", 15, False), ("improvement", 30, True)] and not decided.met
+    assert "the last runs are back" in verdict_words(found.states[0], found.states[0].metrics[0])[0]
+
+
+@pytest.mark.parametrize(("text", "met"), [("regression:2%", True), ("regression:9%", False), ("regression:5%", None)])
+def test_the_whole_interval_must_lie_beyond_a_threshold(one, text, met):
+    decided, _ = judged(readings(one, noisy(60, 3, 30, -0.05)), text)
+    assert (bool(decided.met), bool(decided.doubtful)) == (met is True, met is None)
+
+
+def test_a_threshold_below_what_the_runs_would_show_is_no_pass(one):
+    values = noisy(30, 2, noise=0.05)
+    assert not judged(readings(one, values), "regression:20%")[0].doubtful
+    (words,) = judged(readings(one, values), "regression:2%")[0].doubtful
+    assert "the smallest change that responses_per_s would show is" in words
+
+
+@pytest.mark.parametrize("fail_if", ["regression", "responses_per_s:-5%"])
+def test_too_few_runs_are_no_pass(one, fail_if):
+    decided, found = judged(readings(one, noisy(7, 1)), fail_if)
+    assert not decided.met and "too few runs: 7 runs, 12 are needed" in decided.doubtful[0]
+    assert verdict_words(found.states[0], found.states[0].metrics[0]) == [
+        "cannot tell: too few runs: 7 runs, 12 are needed"
+    ]
+
+
+def test_a_metric_that_was_not_measured_is_no_pass(one):
+    assert "p99:+5%: not measured" in judged(readings(one, noisy(20, 1)), "p99:+5%")[0].doubtful[0]
+
+
+def test_states_of_the_host_are_never_pooled(one):
+    runs = readings(one, noisy(40, 4))
+    slow = {KEY: 2.5e6}
+    mixed = [
+        replace(run, state="two-l3s", line_ns=425.0, values=slow)
+        if n % 3 == 1
+        else replace(run, state="one-l3", line_ns=91.0)
+        for n, run in enumerate(runs)
+    ]
+    decided, found = judged(mixed, "regression")
+    assert [(each.state, len(each.runs), each.newest) for each in found.states] == [
+        ("one-l3", 27, True),
+        ("two-l3s", 13, False),
+    ]
+    assert not decided.met and not decided.doubtful
+    assert all(not metric.changes for each in found.states for metric in each.metrics)
+
+
+def test_too_few_runs_in_the_newest_ones_state_are_no_pass(one):
+    runs = [replace(run, state="one-l3", line_ns=91.0) for run in readings(one, noisy(30, 4))]
+    moved = replace(runs[-1], state="two-l3s", line_ns=425.0)
+    (words,) = judged([*runs[:-1], moved], "regression")[0].doubtful
+    assert words.startswith("echo on two L3s: regression: responses_per_s: too few runs: 1 run")
+    assert not judged([*runs[:4], moved, *runs[5:]], "regression")[0].met
+    early = replace(moved, started=NOON - timedelta(days=1))
+    assert not judged([early, *runs[:-1]], "regression")[0].doubtful
+
+
+def test_invalid_runs_are_counted_and_left_out(one):
+    runs = readings(one, noisy(30, 4))
+    runs[20] = replace(runs[20], reasons=["short"], values={})
+    found = history(runs)
+    assert found.invalid == 1 and len(found.states[0].runs) == 29
+    decided = decide(conditions(["regression"]), _all(history([replace(run, reasons=["short"]) for run in runs])))
+    assert decided.doubtful == ["echo: no valid run"]
+
+
+def test_runs_are_ordered_by_the_first_time_of_each_version(one):
+    runs = [
+        replace(run, labels={"fw": fw} if fw else {})
+        for run, fw in zip(readings(one, noisy(5, 1)), ("b", "a", "", "b", "a"), strict=True)
+    ]
+    assert [run.path.name for run in in_order(runs[::-1], "fw")] == ["00", "03", "01", "04"]
+    assert [run.path.name for run in in_order(runs[::-1], None)] == ["00", "01", "02", "03", "04"]
+    assert history(runs, "fw").unlabelled == 1
+
+
+def test_what_changed_beside_the_metric_is_named(one):
+    runs = readings(one, noisy(30, 3, 18, -0.1))
+    runs[18:] = [replace(run, identity=run.identity | {"kernel": "6.12"}) for run in runs[18:]]
+    (change,) = history(runs).states[0].metrics[0].changes
+    assert change.changed == ["commit c17 → c18", "kernel 6.1 → 6.12"]
+
+
+def test_a_change_point_below_what_compare_would_show_is_no_regression(one, monkeypatch):
+    """Whatever the search for change points says."""
+    monkeypatch.setattr("windtunnel.measure.history.change_points.change_points", lambda values: [5, 15, 25])
+    assert history(readings(one, noisy(30, 1))).states[0].metrics[0].changes == []
+
+
+def test_a_metric_that_was_0_has_no_ratio(one):
+    (metric,) = history(readings(one, [0.0] * 15 + [1e6] * 15)).states[0].metrics
+    assert metric.unjudged == "0 in some runs: no ratio"
+
+
+@pytest.mark.parametrize("text", ["", "slower", "regression:", "regression:+5%", "p99:10%", "nonsense:+5%", "regression:5"])
+def test_what_is_no_condition_is_refused(text):
+    with pytest.raises(UserError, match="not a condition"):
+        conditions([text])
