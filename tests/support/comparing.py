@@ -28,7 +28,7 @@ def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, 
         engine = engine.model_copy(update={"hello": engine.hello.model_copy(update={"build": build})})
     reason = about.get("invalid")
     record = Record(
-        title=plan.title,
+        title=about.get("title", plan.title),
         question=about.get("question", "why?"),
         started=NOON + timedelta(seconds=at_s),
         verdict=Verdict(False, [reason]) if reason else Verdict(True),

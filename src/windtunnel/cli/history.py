@@ -79,7 +79,7 @@ def history(
     if unknown := [name for name in metric or () if name not in METRICS]:
         raise UserError(f"--metric {unknown[0]}: no such metric", remedy=f"one of {', '.join(METRICS)}")
     asked = conditions(fail_if or [])
-    only = [*(metric or ()), *(each.what for each in asked if each.what in METRICS and metric)]
+    only = [*metric, *(each.what for each in asked)] if metric else None
     found = histories(*_where(paths or [], with_state(sets, state)), by=by, only=only)
     decided = decide(asked, found)
     _print(found, decided, json, quiet)

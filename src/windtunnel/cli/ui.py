@@ -21,7 +21,8 @@ def ui(
 
     The page Now has each run, study, search, comparison and tuning of your user, and the share daemon: stages, throughput and latency of
     the windows as they end, drops, validity, the time left, and a button that stops it as Ctrl-C does. The page Runs finds what lies below
-    DIR by words, keys and metrics, and opens reports. Needs no network. Ctrl-C ends it, and no run.
+    DIR by words, keys and metrics, and opens reports. The page History shows a scenario's metrics over its runs. Needs no network. Ctrl-C
+    ends it, and no run.
 
     windtunnel ui
     windtunnel ui results --listen :9000

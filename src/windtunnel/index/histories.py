@@ -14,7 +14,7 @@ from windtunnel.version import __version__
 
 
 def histories(
-    directories: Sequence[Path], scenario: str | None = None, by: str | None = None, only: Collection[str] = ()
+    directories: Sequence[Path], scenario: str | None = None, by: str | None = None, only: Collection[str] | None = None
 ) -> Histories:
     """Of all scenarios below the directories, or with `scenario` of the one with this key, on each host; the one with the newest run first.
     `by` and `only` are those of `measure.history`. Raises UserError where there is no run, or none with the label."""

@@ -148,6 +148,12 @@ class Index:
             rows = self._base.execute(query, [scenario] if scenario else []).fetchall()
         return [Listed(*row) for row in rows]
 
+    def history_of(self, path: str) -> str | None:
+        """The key of the history of an indexed run; None for another path."""
+        with self._lock:
+            found = self._base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
+        return found[0] if found else None
+
     def readings(self, history: str) -> list["Reading"]:
         """Of the runs of a history; the index has all that it needs of them."""
         from windtunnel.measure.history.kept import from_text

@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 
 from windtunnel.index.index import Index
-from windtunnel.ui import runs
+from windtunnel.ui import history, runs
 from windtunnel.ui.guard import Allowed
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
@@ -21,6 +21,7 @@ ASSETS = {
     "page.css": (PAGES, "page.css", "text/css"),
     "ui.css": ("windtunnel.ui", "assets/ui.css", "text/css"),
     "ui.js": ("windtunnel.ui", "assets/ui.js", "text/javascript"),
+    "history.js": ("windtunnel.ui", "assets/history.js", "text/javascript"),
     "htmx.js": ("windtunnel.ui", "assets/htmx/htmx.min.js", "text/javascript"),
     "sse.js": ("windtunnel.ui", "assets/htmx/sse.min.js", "text/javascript"),
     "uplot.js": ("windtunnel.ui", "assets/uplot/uPlot.iife.min.js", "text/javascript"),
@@ -33,6 +34,7 @@ def make(watch: Watch, allowed: Allowed, index: Index) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     pages = Pages(allowed)
     runs.add_to(app, pages, index)
+    history.add_to(app, pages, index)
 
     @app.get("/")
     async def now() -> Response:

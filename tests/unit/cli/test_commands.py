@@ -24,6 +24,7 @@ COMMANDS = (
     "show",
     "diagnose",
     "compare",
+    "history",
     "search",
     "study",
     "study query",

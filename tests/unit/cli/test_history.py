@@ -71,6 +71,31 @@ def test_runs_of_a_scenario_file_are_found_by_its_keys(told, tmp_path):
     assert done.returncode == 2 and "no run of this scenario" in done.stderr
 
 
+def test_the_newest_version_of_a_label_comes_last(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(4, 1), labels=lambda n: {"fw": "ba"[n % 2]} if n else {})
+    (found,) = json.loads(told("runs", "--by", "fw", "--json").stdout)["histories"]
+    assert [run["labels"]["fw"] for run in found["states"][0]["runs"]] == ["a", "a", "b"]
+    assert found["unlabelled"] == 1
+
+
+def test_a_label_that_is_none_is_refused_before_anything_runs(tmp_path):
+    (tmp_path / "echo.toml").write_text(FILE.format(duration="200ms"))
+    for label in ("commit", "=a", "commit=a\tb"):
+        done = windtunnel("run", "echo.toml", "--out", "run", "--label", label, cwd=tmp_path)
+        assert done.returncode == 2 and f"--label {label!r}: " in done.stderr
+    done = windtunnel("run", "echo.toml", "--label", "a=1", "--label", "a=2", cwd=tmp_path)
+    assert done.returncode == 2 and "--label a: given twice" in done.stderr
+    assert not (tmp_path / "run").exists() and not (tmp_path / "runs").exists()
+
+
+def test_repeated_runs_have_the_labels(tmp_path):
+    (tmp_path / "echo.toml").write_text(FILE.format(duration="200ms"))
+    windtunnel("run", "echo.toml", "--repeat", "2", "--out", "runs", "-q", "--label", "fw=1", cwd=tmp_path)
+    assert [json.loads(file.read_text())["labels"] for file in (tmp_path / "runs").glob("*/run.json")] == [
+        {"fw": "1"}
+    ] * 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

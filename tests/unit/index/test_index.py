@@ -6,6 +6,7 @@ import os
 import pytest
 from sample_runs import HOSTILE, RUNS, execute
 
+from windtunnel.errors import UserError
 from windtunnel.index.index import Index, files_below
 from windtunnel.runs import Verdict
 
@@ -46,6 +47,43 @@ def test_metrics_and_keys_are_searched(index):
     assert titles(index, "verdict = invalid") == {HOSTILE}
     assert titles(index, "p99 > 1000s") == set()
     assert titles(index, "kind = study") == {"which batch?"}
+
+
+def test_labels_are_searched_as_text(index, runs):
+    execute(runs / "labelled", *RUNS["both sides"], title="labelled", labels={"commit": "0012", "fw": "22.31"})
+    index.refresh()
+    assert titles(index, "label.commit = 0012") == {"labelled"}
+    assert titles(index, "label.commit = 12") == set()
+    assert titles(index, "label.commit != 12 label.fw = 22.31") == {"labelled"}
+
+
+def test_a_label_has_no_order(index):
+    with pytest.raises(UserError, match="a label is text"):
+        index.find("label.fw < 22.31")
+
+
+def test_runs_of_one_scenario_are_one_history(index, runs):
+    execute(runs / "again", *RUNS["both sides"], title="again")
+    index.refresh()
+    titled = {listed.title: listed for listed in index.histories()}
+    key = index.history_of("again/run.json")
+    of_key = [listed for listed in titled.values() if listed.key == key]
+    assert [listed.runs for listed in of_key] == [3]
+    readings = index.readings(key)
+    assert {reading.title for reading in readings} == {"good", HOSTILE, "again"}
+    assert all(reading.values or reading.reasons for reading in readings)
+    assert index.history_of("s/study.json") is None and index.readings("nonsense") == []
+    (runs / "again" / "run.json").unlink()
+    index.refresh()
+    assert len(index.readings(key)) == 2
+
+
+def test_a_run_that_was_damaged_is_in_no_history_any_more(index, runs):
+    key = index.history_of("good/run.json")
+    (runs / "good" / "run.json").write_text("{")
+    index.refresh()
+    assert index.history_of("good/run.json") is None
+    assert {reading.title for reading in index.readings(key)} == {HOSTILE}
 
 
 def test_rows_are_sorted(index):

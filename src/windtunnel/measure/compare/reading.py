@@ -66,6 +66,7 @@ class Reading:
     """Its wire carries packets without frames."""
     included: list[str] = field(default_factory=list)
     """Why it is invalid, where its rejected metrics are compared all the same."""
+    title: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marked it with."""
 
@@ -99,6 +100,7 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
         relaxed=record.relaxed,
         unframed=any("unframed" in e.port.traits for engine in record.engines for e in engine.plan.endpoints),
         included=list(record.verdict.reasons) if valid else [],
+        title=record.title,
         labels=record.labels,
     )
 

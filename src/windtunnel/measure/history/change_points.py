@@ -19,7 +19,7 @@ from windtunnel.measure.compare.statistics import LEAST_RUNS as LEAST_BETWEEN
 from windtunnel.measure.compare.statistics import POWER, RESOLUTION
 
 LEAST_RUNS = 12
-"""Of a history; with fewer, a step of three standard deviations is hardly found more often than not."""
+"""Of a history; of so many, a step of 2.5 standard deviations is found one time in three."""
 PENALTY = 5.0
 """Times the logarithm of the number of runs, in variances of the noise."""
 LASTING = 5

@@ -13,9 +13,9 @@ from windtunnel.measure.history import change_points, model
 from windtunnel.measure.history.scenarios import changed, history_key, in_order
 
 
-def history(readings: Sequence[Reading], by: str | None = None, only: Collection[str] = ()) -> model.History:
+def history(readings: Sequence[Reading], by: str | None = None, only: Collection[str] | None = None) -> model.History:
     """Of readings of one `history_key`, at least one. `by`: the label that orders them. `only`: metrics to be judged beside the ones that
-    decide; none: all that were measured."""
+    decide; None: all that were measured."""
     valid = [reading for reading in readings if not reading.reasons]
     ordered = in_order(valid, by)
     newest = max(ordered, key=lambda r: (r.started, r.path), default=None)
@@ -24,7 +24,7 @@ def history(readings: Sequence[Reading], by: str | None = None, only: Collection
     last = max(readings, key=lambda r: (r.started is not None, r.started))
     return model.History(
         key=history_key(last),
-        title=str(last.scenario.get("title", "")),
+        title=last.title,
         host=last.identity["host"],
         invalid=len(readings) - len(valid),
         unlabelled=0 if by is None else sum(by not in reading.labels for reading in valid),
@@ -33,16 +33,20 @@ def history(readings: Sequence[Reading], by: str | None = None, only: Collection
 
 
 def _in_state(
-    state: str | None, runs: Sequence[Reading], newest: Reading | None, only: Collection[str]
+    state: str | None, runs: Sequence[Reading], newest: Reading | None, only: Collection[str] | None
 ) -> model.InState:
     deciders = {(name, deciding(name, runs)[0]) for name in runs[0].modes}
     keys = [key for key in dict.fromkeys(key for run in runs for key in run.values)]
-    others = [key for key in keys if key not in deciders and (not only or key[1] in only)]
+    others = [key for key in keys if key not in deciders and (only is None or key[1] in only)]
     families = [([key for key in keys if key in deciders], True), (others, False)]
     return model.InState(
         state=state,
         newest=newest in runs,
-        runs=[model.HistoryRun(path=str(r.path), started=r.started, labels=r.labels) for r in runs if r.started],
+        runs=[
+            model.HistoryRun(path=str(r.path), started=r.started, labels=r.labels, relaxed=r.relaxed)
+            for r in runs
+            if r.started
+        ],
         metrics=[_metric(runs, key, decides, len(family)) for family, decides in families for key in family],
     )
 

@@ -26,6 +26,7 @@ class HistoryRun(Part):
     path: str
     started: AwareDatetime
     labels: dict[str, str]
+    relaxed: list[str] = Field(description="validity limits that its scenario relaxed")
 
 
 class ChangePoint(Part):

@@ -23,7 +23,7 @@ function three(value) {
 // With its unit: rates come in M/s, latencies in µs.
 const WRITTEN = {
   rate: (value) => (value >= 1 || value === 0 ? `${three(value)} M/s` : `${three(value * 1e3)} k/s`),
-  latency: (value) => (value >= 1e6 ? `${three(value / 1e6)} s` : value >= 1e3 ? `${three(value / 1e3)} ms` : `${three(value)} µs`),
+  latency: (value) => (value >= 1e6 ? `${three(value / 1e6)} s` : value >= 1e3 ? `${three(value / 1e3)} ms` : value >= 1 || value === 0 ? `${three(value)} µs` : `${three(value * 1e3)} ns`),
 };
 
 function options(box, names, written) {

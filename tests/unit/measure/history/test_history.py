@@ -195,7 +195,9 @@ def test_a_metric_that_was_0_has_no_ratio(one):
     assert metric.unjudged == "0 in some runs: no ratio"
 
 
-@pytest.mark.parametrize("text", ["", "slower", "regression:", "regression:+5%", "p99:10%", "nonsense:+5%", "regression:5"])
+@pytest.mark.parametrize(
+    "text", ["", "slower", "regression:", "regression:+5%", "p99:10%", "nonsense:+5%", "regression:5"]
+)
 def test_what_is_no_condition_is_refused(text):
     with pytest.raises(UserError, match="not a condition"):
         conditions([text])

@@ -1,0 +1,130 @@
+"""The page History: one metric of one scenario over its runs, with its change points."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import HTMLResponse, Response
+
+from windtunnel.index.index import Index, Listed
+from windtunnel.measure.compare.reading import Reading
+from windtunnel.measure.history import history
+from windtunnel.measure.history.change_points import LEAST_RUNS
+from windtunnel.measure.history.model import ChangePoint, History, InState, Metric
+from windtunnel.measure.history.words import metric_name, percents, run_name, verdict_words
+from windtunnel.ui.templates import Pages
+
+MOST_ROWS = 200
+"""Runs in the table, the last ones."""
+NS_A_US, M = 1e3, 1e6
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is chosen. What does not exist is as if nothing was asked."""
+
+    of: str
+    run: str
+    metric: str
+    by: str
+    state: str
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """A run in the table."""
+
+    name: str
+    path: str
+    """As the index names it."""
+    value: float | None
+    verdict: str
+    change: str
+    kind: str | None
+
+
+def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
+    @app.get("/history")
+    def show(of: str = "", run: str = "", metric: str = "", by: str = "", state: str = "") -> Response:
+        listed = index.histories()
+        asked = Asked(of, run, metric, by, state)
+        chosen = _chosen(listed, asked, index)
+        view = _view(index, chosen, asked) if chosen else {}
+        return HTMLResponse(
+            pages.filled("history.html", page="history", index=index, listed=listed, chosen=chosen, **view)
+        )
+
+
+def _chosen(listed: list[Listed], asked: Asked, index: Index) -> Listed | None:
+    """The history that is asked for, that of a run, or else the newest one that can be judged."""
+    wanted = index.history_of(asked.run) if asked.run else asked.of
+    exact = [each for each in listed if each.key == wanted]
+    judged = [each for each in listed if each.runs >= LEAST_RUNS]
+    return next(iter([*exact, *judged, *listed]), None)
+
+
+def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
+    readings = index.readings(chosen.key)
+    labels = sorted({key for reading in readings for key in reading.labels})
+    by = asked.by if asked.by in labels else None
+    found = history(readings, by, only=[asked.metric.rpartition(" ")[2]])
+    about = {"labels": labels, "by": by, "found": found, "metrics": _names(found, readings), "in_state": None}
+    if not found.states:
+        return about
+    in_state = next((each for each in found.states if each.state == asked.state), found.states[0])
+    metric = next((each for each in in_state.metrics if metric_name(each) == asked.metric), in_state.metrics[0])
+    rows = [_row(index, in_state, metric, place) for place in range(len(in_state.runs))]
+    kinds: list[str | None] = [*(change.kind for change in metric.changes)]
+    return about | {
+        "in_state": in_state,
+        "metric": metric,
+        "name": metric_name(metric),
+        "verdicts": [*zip(kinds or [None], verdict_words(in_state, metric), strict=True)],
+        "rows": rows[::-1][:MOST_ROWS],
+        "series": json.dumps(_series(in_state, metric, rows, by)),
+    }
+
+
+def _names(found: History, readings: list[Reading]) -> list[str]:
+    """Of all metrics, those that decide first."""
+    deciding = [metric_name(metric) for each in found.states for metric in each.metrics if metric.decides]
+    measured = [f"{workload} {metric}".strip() for reading in readings for workload, metric in reading.values]
+    return list(dict.fromkeys([*deciding, *measured]))
+
+
+def _row(index: Index, in_state: InState, metric: Metric, place: int) -> TableRow:
+    run, change = in_state.runs[place], next((c for c in metric.changes if c.run == place), None)
+    return TableRow(
+        name=run_name(run),
+        path=os.path.relpath(Path(run.path) / "run.json", index.directory),
+        value=metric.values[place],
+        verdict="valid, limits relaxed" if run.relaxed else "valid",
+        change=_change_words(change) if change else "",
+        kind=change.kind if change else None,
+    )
+
+
+def _change_words(change: ChangePoint) -> str:
+    with_it = f", with {'; '.join(change.changed)}" if change.changed else ""
+    return f"{change.kind} {percents(change)}{with_it}{'' if change.persists else '; the last runs are back'}"
+
+
+def _series(in_state: InState, metric: Metric, rows: list[TableRow], by: str | None) -> dict[str, Any]:
+    """For the chart: rates in M/s, times in µs."""
+    scale = M if metric.unit == "/s" else NS_A_US
+    levels: list[float | None] = [None] * len(rows)
+    for level in metric.levels:
+        levels[level.first : level.last + 1] = [level.median / scale] * (level.last + 1 - level.first)
+    return {
+        "of": "rate" if metric.unit == "/s" else "latency",
+        "values": [None if value is None else value / scale for value in metric.values],
+        "levels": levels,
+        "changes": [change.run for change in metric.changes],
+        "paths": [row.path for row in rows],
+        "names": [run_name(run) for run in in_state.runs],
+        "versions": [run.labels[by] for run in in_state.runs] if by else None,
+        "times": None if by else [run.started.timestamp() for run in in_state.runs],
+    }
