@@ -72,6 +72,7 @@ def history(
     from windtunnel.index.histories import histories
     from windtunnel.measure.compare.reading import METRICS
     from windtunnel.measure.history.options import conditions, decide
+    from windtunnel.views.terminal.console import progress
     from windtunnel.views.terminal.history import is_judged
 
     if json and quiet:
@@ -80,7 +81,9 @@ def history(
         raise UserError(f"--metric {unknown[0]}: no such metric", remedy=f"one of {', '.join(METRICS)}")
     asked = conditions(fail_if or [])
     only = [*metric, *(each.what for each in asked)] if metric else None
-    found = histories(*_where(paths or [], with_state(sets, state)), by=by, only=only)
+    with progress().status("reading runs") as status:
+        where = _where(paths or [], with_state(sets, state))
+        found = histories(*where, by, only, lambda left: status.update(f"{left} runs to be read"))
     decided = decide(asked, found)
     _print(found, decided, json, quiet)
     if decided.met:

@@ -1,6 +1,6 @@
 """The histories below directories, by way of their indexes."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,16 +14,20 @@ from windtunnel.version import __version__
 
 
 def histories(
-    directories: Sequence[Path], scenario: str | None = None, by: str | None = None, only: Collection[str] | None = None
+    directories: Sequence[Path],
+    scenario: str | None = None,
+    by: str | None = None,
+    only: Collection[str] | None = None,
+    reading: Callable[[int], None] = lambda left: None,
 ) -> Histories:
     """Of all scenarios below the directories, or with `scenario` of the one with this key, on each host; the one with the newest run first.
-    `by` and `only` are those of `measure.history`. Raises UserError where there is no run, or none with the label."""
-    of_history = _readings(directories, scenario)
+    `by` and `only` are those of `measure.history`, `reading` is that of the index. Raises UserError where there is no run, or none with the label."""
+    of_history = _readings(directories, scenario, reading)
     if not of_history:
         below = " and ".join(map(str, directories))
         what = "run" if scenario is None else "run of this scenario, with every key as it resolves here,"
         raise UserError(f"no {what} below {below}", remedy="name a directory with runs: windtunnel history DIR")
-    labels = {key for readings in of_history for reading in readings for key in reading.labels}
+    labels = {key for readings in of_history for each in readings for key in each.labels}
     if by is not None and by not in labels:
         raise UserError(
             f"--by {by}: no run has this label", remedy=f"labels here: {', '.join(sorted(labels)) or 'none'}"
@@ -32,15 +36,15 @@ def histories(
     return Histories(made=datetime.now(UTC), windtunnel=__version__, by=by, level=LEVEL, histories=found)
 
 
-def _readings(directories: Sequence[Path], scenario: str | None) -> list[list[Reading]]:
+def _readings(directories: Sequence[Path], scenario: str | None, reading: Callable[[int], None]) -> list[list[Reading]]:
     """Of each history. Directories may lie in one another."""
     found: dict[str, dict[Path, Reading]] = {}
     for directory in directories:
         if not directory.is_dir():
             raise UserError(f"{directory}: no such directory", remedy="name a directory with runs below it")
         with closing(Index(directory)) as index:
-            index.refresh()
+            index.refresh(reading)
             for listed in index.histories(scenario):
                 of = found.setdefault(listed.key, {})
-                of.update((reading.path, reading) for reading in index.readings(listed.key))
+                of.update((each.path, each) for each in index.readings(listed.key))
     return [list(of.values()) for of in found.values()]

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,8 +80,8 @@ class Index:
         self.ending = False
         """A refresh is to end early."""
 
-    def refresh(self) -> None:
-        """Reads what is new or has changed, and forgets what is gone."""
+    def refresh(self, reading: Callable[[int], None] = lambda left: None) -> None:
+        """Reads what is new or has changed, and forgets what is gone. `reading` is told before each how many there are still."""
         with self._lock:
             known = dict(self._base.execute("SELECT path, stamp FROM entries").fetchall())
         found = {}
@@ -101,6 +101,7 @@ class Index:
             if self.ending:
                 return
             self.left = len(fresh) - done
+            reading(self.left)
             self._put(path, stamp)
             if done % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1:
                 self._checkpoint()

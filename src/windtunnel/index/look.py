@@ -98,11 +98,14 @@ def _run(file: Path) -> Entry:
     )
 
 
-def _of_history(run: "Run") -> OfHistory:
+def _of_history(run: "Run") -> OfHistory | None:
+    """None for a run that no scenario describes, or not alone: one that was imported, or that changed between its windows."""
     from windtunnel.measure.compare.reading import reading_of
     from windtunnel.measure.history.kept import to_text
     from windtunnel.measure.history.scenarios import history_key, scenario_key
 
+    if run.record.imported or run.record.variants:
+        return None
     reading = reading_of(run)
     return OfHistory(scenario_key(reading.scenario), history_key(reading), to_text(reading))
 

@@ -14,7 +14,7 @@ from windtunnel.measure.compare.reading import Reading
 from windtunnel.measure.history import history
 from windtunnel.measure.history.change_points import LEAST_RUNS
 from windtunnel.measure.history.model import ChangePoint, History, InState, Metric
-from windtunnel.measure.history.words import metric_name, percents, run_name, verdict_words
+from windtunnel.measure.history.words import left_out, metric_name, percents, run_name, verdict_words
 from windtunnel.ui.templates import Pages
 
 MOST_ROWS = 200
@@ -71,7 +71,8 @@ def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
     labels = sorted({key for reading in readings for key in reading.labels})
     by = asked.by if asked.by in labels else None
     found = history(readings, by, only=[asked.metric.rpartition(" ")[2]])
-    about = {"labels": labels, "by": by, "found": found, "metrics": _names(found, readings), "in_state": None}
+    about = {"labels": labels, "by": by, "found": found, "metrics": _names(found, readings)}
+    about |= {"out": left_out(found), "in_state": None}
     if not found.states:
         return about
     in_state = next((each for each in found.states if each.state == asked.state), found.states[0])

@@ -18,9 +18,10 @@ def history(readings: Sequence[Reading], by: str | None = None, only: Collection
     decide; None: all that were measured."""
     valid = [reading for reading in readings if not reading.reasons]
     ordered = in_order(valid, by)
-    newest = max(ordered, key=lambda r: (r.started, r.path), default=None)
     of_state = states.groups([(reading,) for reading in ordered]) if ordered else []
     groups = [(group.state, [ordered[place] for place in group.positions]) for group in of_state]
+    placed = [reading for _, of in groups for reading in of]
+    newest = max(placed, key=lambda r: (r.started, r.path), default=None)
     last = max(readings, key=lambda r: (r.started is not None, r.started))
     return model.History(
         key=history_key(last),
@@ -28,6 +29,7 @@ def history(readings: Sequence[Reading], by: str | None = None, only: Collection
         host=last.identity["host"],
         invalid=len(readings) - len(valid),
         unlabelled=0 if by is None else sum(by not in reading.labels for reading in valid),
+        unplaced=len(ordered) - len(placed),
         states=[_in_state(state, of, newest, only) for state, of in groups],
     )
 

@@ -83,6 +83,9 @@ class History(Part):
     host: str
     invalid: int = Field(description="runs that are left out because they are invalid")
     unlabelled: int = Field(description="runs that are left out because they do not have the label")
+    unplaced: int = Field(
+        description="runs that are left out because their state of the host is not known, while that of others is"
+    )
     states: list[InState] = Field(description="the one with the most runs first; no metric spans two of them")
 
 

@@ -10,6 +10,16 @@ def state_name(history: History, in_state: InState) -> str:
     return f"{history.title} on {states.words(in_state.state)}" if in_state.state else history.title
 
 
+def left_out(history: History) -> str:
+    """As in "2 invalid, 1 without the label"; empty where every run is in a state."""
+    counts = (
+        (history.invalid, "invalid"),
+        (history.unlabelled, "without the label"),
+        (history.unplaced, "in a state that is not known"),
+    )
+    return ", ".join(f"{count} {what}" for count, what in counts if count)
+
+
 def metric_name(metric: Metric) -> str:
     return f"{metric.workload} {metric.metric}" if metric.workload else metric.metric
 

@@ -6,7 +6,7 @@ from rich.text import Text
 from windtunnel import format as fmt
 from windtunnel.host import states
 from windtunnel.measure.history.model import ChangePoint, Histories, History, InState, Metric
-from windtunnel.measure.history.words import metric_name, run_name, state_name, verdict_words
+from windtunnel.measure.history.words import left_out, metric_name, run_name, state_name, verdict_words
 from windtunnel.views.terminal.columns import Column, Fitting
 
 COLOURS = {"regression": "red", "improvement": "green"}
@@ -64,9 +64,8 @@ def _state(history: History, in_state: InState) -> list[RenderableType]:
 
 
 def _left_out(history: History) -> str:
-    counts = ((history.invalid, "invalid"), (history.unlabelled, "without the label"))
-    said = [f"{count} {what}" for count, what in counts if count]
-    return f"; left out: {', '.join(said)}" if said else ""
+    said = left_out(history)
+    return f"; left out: {said}" if said else ""
 
 
 def _table(in_state: InState) -> RenderableType:
