@@ -14,7 +14,7 @@ from windtunnel.measure.history import Histories, history
 from windtunnel.measure.history.kept import from_text, to_text
 from windtunnel.measure.history.options import conditions, decide
 from windtunnel.measure.history.scenarios import history_key, in_order, scenario_key
-from windtunnel.measure.history.words import verdict_words
+from windtunnel.measure.history.words import left_out, verdict_words
 
 KEY = ("echo", "responses_per_s")
 
@@ -84,7 +84,7 @@ def test_a_regression_is_told_with_its_run_its_metric_and_its_interval(one):
     assert change.interval.low < -5 < change.interval.high < 0
     assert [(level.first, level.last) for level in metric.levels] == [(0, 17), (18, 29)]
     (words,) = decided.met
-    assert words.startswith("echo: regression: commit=c18 (2026-12-10 12:00): echo responses_per_s -")
+    assert words.startswith("L-App echo: regression: commit=c18 (2026-12-10 12:00): echo responses_per_s -")
     assert words.endswith("12 runs since") and not decided.doubtful
 
 
@@ -152,7 +152,7 @@ def test_too_few_runs_in_the_newest_ones_state_are_no_pass(one):
     runs = [replace(run, state="one-l3", line_ns=91.0) for run in readings(one, noisy(30, 4))]
     moved = replace(runs[-1], state="two-l3s", line_ns=425.0)
     (words,) = judged([*runs[:-1], moved], "regression")[0].doubtful
-    assert words.startswith("echo on two L3s: regression: responses_per_s: too few runs: 1 run")
+    assert words.startswith("L-App echo on two L3s: regression: responses_per_s: too few runs: 1 run")
     assert not judged([*runs[:4], moved, *runs[5:]], "regression")[0].met
     early = replace(moved, started=NOON - timedelta(days=1))
     assert not judged([early, *runs[:-1]], "regression")[0].doubtful
@@ -164,7 +164,7 @@ def test_invalid_runs_are_counted_and_left_out(one):
     found = history(runs)
     assert found.invalid == 1 and len(found.states[0].runs) == 29
     decided = decide(conditions(["regression"]), _all(history([replace(run, reasons=["short"]) for run in runs])))
-    assert decided.doubtful == ["echo: no valid run"]
+    assert decided.doubtful == ["L-App echo: no valid run"]
 
 
 def test_runs_are_ordered_by_the_first_time_of_each_version(one):
@@ -201,3 +201,10 @@ def test_a_metric_that_was_0_has_no_ratio(one):
 def test_what_is_no_condition_is_refused(text):
     with pytest.raises(UserError, match="not a condition"):
         conditions([text])
+
+
+def test_a_run_in_a_state_that_is_not_known_is_left_out_where_that_of_others_is(one):
+    runs = [replace(run, state="one-l3", line_ns=91.0) for run in readings(one, noisy(20, 4))]
+    found = history([*runs[:-1], replace(runs[-1], state=None, line_ns=None)])
+    assert found.unplaced == 1 and left_out(found) == "1 in a state that is not known"
+    assert [(len(each.runs), each.newest) for each in found.states] == [(19, True)]
