@@ -85,7 +85,7 @@ def history(
         where = _where(paths or [], with_state(sets, state))
         found = histories(*where, by, only, lambda left: status.update(f"{left} runs to be read"))
     decided = decide(asked, found)
-    _print(found, decided, json, quiet)
+    _print(found, decided, metric or [], json, quiet)
     if decided.met:
         raise typer.Exit(FAILED)
     if decided.doubtful or not any(is_judged(in_state) for each in found.histories for in_state in each.states):
@@ -107,7 +107,7 @@ def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
     return directories or [RUNS], scenario_key_of(files[0], sets) if files else None
 
 
-def _print(found: "Histories", decided: "Decided", json: bool, quiet: bool) -> None:
+def _print(found: "Histories", decided: "Decided", metrics: list[str], json: bool, quiet: bool) -> None:
     from rich.text import Text
 
     from windtunnel.views.terminal.console import progress, results
@@ -116,9 +116,9 @@ def _print(found: "Histories", decided: "Decided", json: bool, quiet: bool) -> N
     if json:
         print(found.model_dump_json(indent=1))
     elif quiet:
-        print("\n".join(verdict_lines(found)))
+        print("\n".join(verdict_lines(found, metrics)))
     else:
-        results().print(histories_view(found))
+        results().print(histories_view(found, metrics))
     for words in decided.met:
         progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
     for words in decided.doubtful[:MOST_DOUBTS]:

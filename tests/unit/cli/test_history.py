@@ -113,3 +113,10 @@ def test_bad_input_is_refused_in_words(told, tmp_path, arguments, said):
     history_of(tmp_path / "runs", noisy(1, 1))
     done = told(*arguments)
     assert done.returncode == 2 and said in done.stderr
+
+
+def test_a_metric_that_is_asked_for_is_shown_without_a_change_too(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(12, 2))
+    assert "p99" not in told("-q").stdout
+    assert "L-App echo: no change point; the last runs would show a change of" in told("-q").stdout
+    assert "echo p99 " in told("--metric", "p99").stdout and "other metrics" not in told("--metric", "p99").stdout

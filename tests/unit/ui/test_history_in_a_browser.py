@@ -15,16 +15,16 @@ RUNS, FEW = 30, 3
 WAIT_MS = 60_000
 
 
-@pytest.fixture
-def address(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
     """A history with a regression from its 19th run on, and a short one of hostile words."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    history_of(tmp_path / "runs" / "echo", noisy(RUNS, 11, 18, -0.05))
+    directory = tmp_path_factory.mktemp("histories")
+    history_of(directory / "runs" / "echo", noisy(RUNS, 11, 18, -0.05))
     other = SCENARIO | {"server": {"batch": {"app_rx": 64}}}
     history_of(
-        tmp_path / "runs" / "few", noisy(FEW, 1), scenario=other, title=HOSTILE, labels=lambda n: {"fw": HOSTILE}
+        directory / "runs" / "few", noisy(FEW, 1), scenario=other, title=HOSTILE, labels=lambda n: {"fw": HOSTILE}
     )
-    with served(tmp_path, free_port()) as address:
+    with served(directory, free_port()) as address:
         yield address
 
 

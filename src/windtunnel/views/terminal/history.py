@@ -1,5 +1,7 @@
 """Histories in the terminal."""
 
+from collections.abc import Collection, Sequence
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -14,26 +16,27 @@ MOST_SHORT = 20
 """Histories with too few runs that have a line each."""
 
 
-def histories_view(found: Histories) -> RenderableType:
-    """A table for each scenario, host and state of which something can be told, then a line for each of the others."""
+def histories_view(found: Histories, asked: Collection[str] = ()) -> RenderableType:
+    """A table for each scenario, host and state of which something can be told, then a line for each of the others. `asked`: metrics that
+    are shown without a change point, too."""
     states_of = [(history, in_state) for history in found.histories for in_state in history.states]
     judged = [each for each in states_of if is_judged(each[1])]
     parts: list[RenderableType] = [Text(how(found), style="dim")]
     for history, in_state in judged:
-        parts += [Text(), *_state(history, in_state)]
+        parts += [Text(), *_state(history, in_state, asked)]
     short = [Text(line, style="yellow") for line in _short(found)]
     return Group(*parts, *([Text(), *short] if short else []))
 
 
-def verdict_lines(found: Histories) -> list[str]:
-    """Of each metric that decides, and of each that has changed."""
+def verdict_lines(found: Histories, asked: Collection[str] = ()) -> list[str]:
+    """Of each metric that decides, that was asked for, or that has changed."""
     return [
         f"{state_name(history, in_state)}: {words}"
         for history in found.histories
         for in_state in history.states
         if is_judged(in_state)
         for metric in in_state.metrics
-        if metric.decides or metric.changes
+        if _is_shown(metric, asked)
         for words in verdict_words(in_state, metric)
     ] + _short(found)
 
@@ -54,13 +57,20 @@ def value_text(metric: Metric, value: float) -> str:
     return fmt.duration(value) if value >= 100 else f"{value:.1f} ns"
 
 
-def _state(history: History, in_state: InState) -> list[RenderableType]:
+def _state(history: History, in_state: InState, asked: Collection[str]) -> list[RenderableType]:
     first, last = in_state.runs[0], in_state.runs[-1]
     where = f" on {states.words(in_state.state)}" if in_state.state else ""
     about = f"{len(in_state.runs)} runs{where}, {run_name(first)} to {run_name(last)}{_left_out(history)}"
-    quiet = [metric for metric in in_state.metrics if not (metric.decides or metric.changes)]
-    others = [Text(f"{len(quiet)} other metrics: no change point shown", style="dim")] if quiet else []
-    return [Text.assemble((history.title, "bold"), f"  {history.host}"), Text(about), Text(), _table(in_state), *others]
+    shown = [metric for metric in in_state.metrics if _is_shown(metric, asked)]
+    quiet = len(in_state.metrics) - len(shown)
+    others = [Text(f"{quiet} other metrics: no change point shown", style="dim")] if quiet else []
+    return [
+        Text.assemble((history.title, "bold"), f"  {history.host}"),
+        Text(about),
+        Text(),
+        _table(in_state, shown),
+        *others,
+    ]
 
 
 def _left_out(history: History) -> str:
@@ -68,12 +78,13 @@ def _left_out(history: History) -> str:
     return f"; left out: {said}" if said else ""
 
 
-def _table(in_state: InState) -> RenderableType:
+def _is_shown(metric: Metric, asked: Collection[str]) -> bool:
+    return metric.decides or metric.metric in asked or bool(metric.changes)
+
+
+def _table(in_state: InState, shown: Sequence[Metric]) -> RenderableType:
     rows: list[tuple[Metric, ChangePoint | None]] = [
-        (metric, change)
-        for metric in in_state.metrics
-        if metric.decides or metric.changes
-        for change in (*metric.changes, *([] if metric.changes else [None]))
+        (metric, change) for metric in shown for change in (*metric.changes, *([] if metric.changes else [None]))
     ]
     return Fitting(
         [
