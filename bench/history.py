@@ -4,7 +4,6 @@ No engine runs, nothing is timed: rates of runs with AR(1) noise are simulated a
 `windtunnel.measure.history.change_points` comes from here.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -50,10 +49,8 @@ ONE = Reading(
 
 
 def measure(session: Session) -> list[Result]:
-    kinds = {f"{runs} runs, autocorrelation {rho}": (runs, rho) for runs in RUNS for rho in AUTOCORRELATIONS}
-    alarms = {words: _share(runs, rho, runs, _any) for words, (runs, rho) in kinds.items()}
-    middle = {words: _share(runs, rho, runs // 2, _found) for words, (runs, rho) in kinds.items()}
-    late = {words: _share(runs, rho, runs - LASTING, _found) for words, (runs, rho) in kinds.items()}
+    kinds = {f"{runs} runs, autocorrelation {rho}": _shares(runs, rho) for runs in RUNS for rho in AUTOCORRELATIONS}
+    alarms, middle, late = ({words: shares[n] for words, shares in kinds.items()} for n in range(3))
     return [
         _result(session, "false alarms, flat histories", alarms, Goal(0.02, "at most", least_samples=1)),
         _result(session, "steps of -5% found, noise of 2%", middle, Goal(0.9, "at least", least_samples=1)),
@@ -61,13 +58,24 @@ def measure(session: Session) -> list[Result]:
     ]
 
 
-def _share(runs: int, correlation: float, at: int, hit: Callable[[list[int], int], bool]) -> float:
-    """Of histories with a step at this run; none, where that is behind the last one."""
+def _shares(runs: int, correlation: float) -> tuple[float, float, float]:
+    """Of flat histories with a change point; of steps in the middle half that are found; of steps LASTING runs before the end."""
     random = np.random.default_rng(runs)
-    return sum(hit(_change_points(random, runs, correlation, at), at) for _ in range(HISTORIES)) / HISTORIES
+    false = middle = late = 0
+    for _ in range(HISTORIES):
+        false += bool(_change_points(random, runs, correlation, runs))
+        at = int(random.integers(runs // 4, runs - runs // 4 + 1))
+        middle += _found(random, runs, correlation, at)
+        late += _found(random, runs, correlation, runs - LASTING)
+    return false / HISTORIES, middle / HISTORIES, late / HISTORIES
+
+
+def _found(random: np.random.Generator, runs: int, correlation: float, at: int) -> bool:
+    return any(abs(place - at) <= OFF for place in _change_points(random, runs, correlation, at))
 
 
 def _change_points(random: np.random.Generator, runs: int, correlation: float, at: int) -> list[int]:
+    """Of a history with a step at this run; none, where that is behind the last one."""
     innovations = random.normal(0, NOISE * np.sqrt(1 - correlation**2), runs + BEFORE)
     values = 1e6 * np.exp(lfilter([1], [1, -correlation], innovations)[BEFORE:])
     values[at:] *= STEP
@@ -77,14 +85,6 @@ def _change_points(random: np.random.Generator, runs: int, correlation: float, a
 def _reading(number: int, value: float) -> Reading:
     started = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number)
     return replace(ONE, path=Path(f"{number:04}"), started=started, values={("echo", "responses_per_s"): float(value)})
-
-
-def _any(found: list[int], at: int) -> bool:
-    return bool(found)
-
-
-def _found(found: list[int], at: int) -> bool:
-    return any(abs(place - at) <= OFF for place in found)
 
 
 def _result(session: Session, name: str, shares: dict[str, float], goal: Goal | None) -> Result:
