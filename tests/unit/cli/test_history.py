@@ -1,23 +1,34 @@
 """`windtunnel history` as a user types it, on labelled runs that were never run."""
 
 import json
+import sys
+from types import SimpleNamespace
 
 import pytest
 from command_line import SCENARIO as FILE
-from command_line import windtunnel
+from command_line import environment, windtunnel
 from comparing import SCENARIO
 from histories import history_of, noisy
+
+from windtunnel.cli import main
 
 pytestmark = [pytest.mark.slow, pytest.mark.fake_engine]
 FLAT = 10
 
 
 @pytest.fixture
-def told(tmp_path):
-    """The command, with a cache of its own."""
+def told(tmp_path, monkeypatch, capsys):
+    """The command in this process, with a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    for name, value in environment("run", XDG_CACHE_HOME=str(tmp_path / "cache"), COLUMNS="200").items():
+        monkeypatch.setenv(name, value)
 
     def tell(*arguments):
-        return windtunnel("history", *arguments, cwd=tmp_path, XDG_CACHE_HOME=str(tmp_path / "cache"), COLUMNS="200")
+        monkeypatch.setattr(sys, "argv", ["windtunnel", "history", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        return SimpleNamespace(returncode=ended.value.code or 0, stdout=said.out, stderr=said.err)
 
     return tell
 

@@ -15,7 +15,7 @@ from windtunnel.runs.metrics import TRAVEL, measured, ratio
 from windtunnel.runs.registry import metrics
 from windtunnel.runs.registry.metric import Better
 from windtunnel.runs.rows import WorkloadRow
-from windtunnel.runs.summary import summarise
+from windtunnel.runs.summary import Summary, summarise
 
 WORKLOAD = {each.compared: each for each in metrics("workload") if each.compared}
 COSTS = {each.compared: each for each in metrics("stage") if each.compared}
@@ -95,7 +95,7 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
         accounting=record.accounting or "",
         emulated=record.emulated,
         modes=_modes(run),
-        values=dict(values_of(run)) if valid else {},
+        values=dict(values_of(run, rows)) if rows else {},
         not_forwarded={row.workload: _share_not_forwarded(row) for row in rows.workloads} if rows else {},
         relaxed=record.relaxed,
         unframed=any("unframed" in e.port.traits for engine in record.engines for e in engine.plan.endpoints),
@@ -112,12 +112,12 @@ def windows(path: Path) -> list[dict[MetricKey, float | None]]:
     for engine, of in run.windows.items():
         for window in measured(of):
             by_index.setdefault(window.index, {name: [] for name in run.windows})[engine].append(window)
-    return [dict(values_of(replace(run, windows=of))) for _, of in sorted(by_index.items())]
+    parts = [replace(run, windows=of) for _, of in sorted(by_index.items())]
+    return [dict(values_of(part, summarise(part))) for part in parts]
 
 
-def values_of(run: Run) -> Iterator[tuple[MetricKey, float | None]]:
+def values_of(run: Run, summary: Summary) -> Iterator[tuple[MetricKey, float | None]]:
     """Of the workloads as the client saw them, of the server's port where there is no client, and of every stage."""
-    summary = summarise(run)
     for row in summary.workloads:
         for name, each in WORKLOAD.items():
             yield (row.workload, name), _finite(each.of(row))
