@@ -54,7 +54,7 @@ function settings(box, history) {
       { ...axis, space: TICK, ...(history.times ? { values: dates } : versions) },
       { ...axis, size: 76, values: (_, ticks) => ticks.map(written) },
     ],
-    cursor: { drag: { x: false, y: false } },
+    cursor: { drag: { x: false, y: false, click: () => {} } }, // uPlot would take a click for the end of a drag
     series: [
       { label: "run", value: (_, value, __, place) => (place == null ? "–" : history.names[place]) },
       { label: "value", stroke: colour("--work"), paths: () => null, points: { show: true, size: 8, fill: colour("--work") }, value: (_, value) => written(value) },
