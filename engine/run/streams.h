@@ -26,7 +26,7 @@ stage_function stream_function(stage_kind stage, bool client);
 // Of disp_tx: the copies that TCP itself makes.
 handler_steps *stream_steps(const dispatcher &d);
 
-// Whether a client's connection has not said its last word.
+// Whether a client's connection has not said its last word, or a server has not read its client's.
 bool streams_unfinished(const run_state &f);
 // Whether a connection was reset, and how.
 bool streams_reset(const run_state &f);

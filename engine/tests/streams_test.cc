@@ -185,6 +185,25 @@ TEST(streams, a_read_takes_no_more_than_its_size) {
     r.expect_finished();
 }
 
+// On a busy host its worker may get no CPU while the client finishes: all is acknowledged then, and not read.
+TEST(streams, the_drain_waits_for_a_server_that_has_not_read_all) {
+    stream_rig r;
+    r.connect();
+    r.run(client, app_tx);
+    r.f.signals.sending = false;
+    for (int i = 0; i < 100; i++) {
+        r.run(client, app_tx), r.run(client, app_rx);
+        r.carry(client), r.carry(server);
+    }
+    const stream &c = r.of(client), &s = r.of(server);
+    ASSERT_GT(c.committed, 0u);
+    ASSERT_EQ(r.unacknowledged(), 0u);
+    ASSERT_EQ(c.state, tcp_state::closed);
+    ASSERT_EQ(s.read, 0u);
+    EXPECT_TRUE(streams_unfinished(r.f));
+    r.expect_finished();
+}
+
 TEST(streams, in_an_open_loop_writes_leave_at_their_times) {
     stream_rig r(stream_plan({{"write_bytes", 64}}, json::object(), {{"load", open_load(1e6, "constant")}}));
     r.loops(2000);

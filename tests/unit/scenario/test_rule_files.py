@@ -174,14 +174,17 @@ def test_a_range_matches_exactly_its_ports(bounds, probes):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(alphabet="0123456789abcdef./,:@# x\t\n", max_size=200), st.sampled_from(["exact", "lpm", "ternary"]))
-def test_any_text_is_rules_or_a_refusal(tmp_path_factory, text, kind):
+@given(
+    st.text(alphabet="0123456789abcdef./,:@#% x\t\n", max_size=200),
+    st.sampled_from([("exact", 4), ("lpm", 4), ("lpm", 16), ("ternary", 4)]),
+)
+def test_any_text_is_rules_or_a_refusal(tmp_path_factory, text, table):
     file = tmp_path_factory.getbasetemp() / "any.txt"
     file.write_text(text)
     rule_files._read.cache_clear()
     rule_files._is_classbench.cache_clear()
     try:
-        read = read_rules(file, kind, 4)
+        read = read_rules(file, *table)
     except UserError as error:
         assert str(file) in error.message and error.remedy
     else:
