@@ -1,6 +1,17 @@
 # shellcheck shell=bash
-# Debian in a directory, for setup/clean-image and tests/distros. Sourced, as root, in a mount namespace of its own: what is
-# mounted here ends with it.
+# Debian in a directory, for setup/clean-image, tests/distros and tests/packages. Sourced, as root, in a mount namespace of its own:
+# what is mounted here ends with it.
+
+# in_own_namespace COMMAND...: the command, which is the script that calls this, once more in namespaces of its own; there it returns.
+# What is mounted or started in them ends with unshare, and so with this process, however it ends.
+in_own_namespace() {
+    [[ ${IN_OWN_NAMESPACE-} != yes ]] || return 0
+    IN_OWN_NAMESPACE=yes unshare --mount --propagation private --pid --fork --kill-child --mount-proc -- "$@" &
+    trap 'kill -KILL $!; exit 130' INT TERM
+    local status=0
+    wait $! || status=$?
+    exit $status
+}
 
 # mirror: where this machine's apt has Debian from
 mirror() {
