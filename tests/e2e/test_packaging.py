@@ -124,7 +124,9 @@ def test_an_installed_windtunnel_shows_its_version_and_how_to_get_the_engine(ins
     assert said.startswith(f"windtunnel {__version__}\nwindtunnel-engine ")
     path = f"{installed}:/usr/bin:/bin"
     said = call(installed / "windtunnel", "--version", cwd=tmp_path, PATH=path, WINDTUNNEL_ENGINE="").stdout
-    assert "no windtunnel-engine found on PATH (build it in a source checkout (./windtunnel quickstart)" in said
+    assert (
+        f"no windtunnel-engine found on PATH (apt install ./windtunnel-engine_{__version__}_*.deb, or build it" in said
+    )
 
 
 def test_an_installed_template_is_checked_and_run(installed, tmp_path):

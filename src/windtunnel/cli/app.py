@@ -22,6 +22,7 @@ from windtunnel.cli.migrate import migrate
 from windtunnel.cli.pcie import estimate, nics
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
+from windtunnel.cli.schema import schema
 from windtunnel.cli.search import search
 from windtunnel.cli.show import show
 from windtunnel.cli.state import state
@@ -79,7 +80,7 @@ def _version(asked: bool) -> None:
     raise typer.Exit
 
 
-_add(PREPARE, init, check, handlers, wires, copiers)
+_add(PREPARE, init, check, handlers, wires, copiers, schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
 _add(MEASURE, run, show, diagnose, compare, search, study, tune, ui)

@@ -29,7 +29,7 @@ def load(name: str) -> Any:
         return _unavailable(point, error)
     for info in app.registered_commands:
         info.cls = Command
-    parent = typer.Typer(add_completion=False)
+    parent = typer.Typer(add_completion=False, rich_markup_mode=None)
     parent.add_typer(app, name=name, rich_help_panel=app.rich_help_panel)
     command: Any = typer.main.get_group(parent).commands[name]
     command.short_help = command.short_help or (command.help or "").removesuffix(".")

@@ -1,20 +1,28 @@
 """Finds the engine: from the environment, in this checkout, or installed."""
 
+import contextlib
 import os
+import re
 import shutil
+from functools import cache
 from pathlib import Path
 
+from windtunnel.engine.ask import ask
 from windtunnel.errors import UserError
+from windtunnel.version import __version__
 
 NAME = "windtunnel-engine"
 VARIABLE = "WINDTUNNEL_ENGINE"
 CHECKOUT = Path(__file__).resolve().parents[3]
+TIMEOUT_S = 20
+_VERSION = re.compile(rf"{NAME} ([^\s,]+)")
 
 
 def find_engine() -> Path:
     """$WINDTUNNEL_ENGINE, then build/engine/ of the source checkout that this package lies in, then PATH.
 
-    Raises UserError with the remedy when there is none, or when the variable names something that cannot be run.
+    Raises UserError with the remedy when there is none, when the variable names something that cannot be run, or when the installed
+    engine is of another version than this package.
     """
     named = os.environ.get(VARIABLE)
     if named:
@@ -30,14 +38,30 @@ def find_engine() -> Path:
         return built
     installed = shutil.which(NAME)
     if installed:
-        return Path(installed).absolute()
+        return _of_this_version(Path(installed).absolute())
     if is_checkout():
         raise UserError(f"the engine is not built: no {built}", remedy="run ./windtunnel quickstart")
     raise UserError(
         f"no {NAME} found on PATH",
-        remedy=f"build it in a source checkout (./windtunnel quickstart) and set {VARIABLE} to the file, "
-        "or install it with meson install",
+        remedy=f"apt install ./windtunnel-engine_{__version__}_*.deb, or build it in a source checkout (./windtunnel quickstart) and set "
+        f"{VARIABLE} to the file",
     )
+
+
+@cache
+def _of_this_version(engine: Path) -> Path:
+    """An installed engine: package and engine come each by itself, and one may be older. One that says nothing is returned too: whoever
+    asks it for more says why."""
+    ended = None
+    with contextlib.suppress(OSError):
+        ended = ask([str(engine), "--version"], TIMEOUT_S)
+    said = _VERSION.match(ended.output) if ended else None
+    if said and said[1] != __version__:
+        raise UserError(
+            f"{engine} is version {said[1]}, and this windtunnel is {__version__}",
+            remedy=f"install the same version of both, or set {VARIABLE} to an engine of {__version__}",
+        )
+    return engine
 
 
 def is_checkout() -> bool:

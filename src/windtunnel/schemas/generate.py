@@ -16,7 +16,7 @@ from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.model.record import ModelRecord
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
-from windtunnel.schemas import catalogue_page, counters_page, export_page, scenario_page, study_page, wires_page
+from windtunnel.schemas import catalogue_page, counters_page, editor, export_page, scenario_page, study_page, wires_page
 from windtunnel.tune.record import FinalRecord, TrialRecord, TuningRecord
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -47,6 +47,7 @@ def generated() -> dict[Path, str]:
         "tuning": TuningRecord.model_json_schema(),
         "tuning-trial": TrialRecord.model_json_schema(),
         "tuning-final": FinalRecord.model_json_schema(),
+        **{f"editor/{kind}": editor.editor_schema(kind) for kind in editor.FILES},
     }
     plain = {name: schema if name == "plan" else _without_cpp(schema) for name, schema in schemas.items()}
     files = {Path("schemas") / f"{name}.json": json.dumps(schema, indent=1) + "\n" for name, schema in plain.items()}

@@ -6,11 +6,12 @@ import pytest
 
 from windtunnel.engine import find
 from windtunnel.errors import UserError
+from windtunnel.version import __version__
 
 
-def program(path: Path) -> Path:
+def program(path: Path, says: str = "") -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("#!/bin/sh\n")
+    path.write_text(f"#!/bin/sh\necho '{says}'\n")
     path.chmod(0o755)
     return path
 
@@ -32,6 +33,28 @@ def test_the_variable_comes_first_then_the_checkout_then_the_path(
     named = program(tmp_path / "named")
     monkeypatch.setenv(find.VARIABLE, str(named))
     assert find.find_engine() == named
+
+
+def test_an_installed_engine_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = program(tmp_path / "path" / find.NAME, "windtunnel-engine 0.0.9, DPDK 22.11.11, build 0123456789ab")
+    with pytest.raises(UserError) as refused:
+        find.find_engine()
+    assert refused.value.message == f"{installed} is version 0.0.9, and this windtunnel is {__version__}"
+    monkeypatch.setenv(find.VARIABLE, str(installed))  # who names it wants it
+    assert find.find_engine() == installed
+
+
+def test_an_installed_engine_of_this_version_is_found(tmp_path: Path) -> None:
+    installed = program(
+        tmp_path / "path" / find.NAME, f"windtunnel-engine {__version__}, DPDK 22.11.11, build 0123456789ab"
+    )
+    assert find.find_engine() == installed
+
+
+def test_an_installed_engine_that_says_no_version_is_found(tmp_path: Path) -> None:
+    installed = program(tmp_path / "path" / find.NAME)
+    installed.write_text("not a program")
+    assert find.find_engine() == installed
 
 
 def test_a_relative_path_is_relative_to_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,6 +92,7 @@ def test_an_installed_package_without_an_engine_names_the_variable() -> None:
     with pytest.raises(UserError) as refused:
         find.find_engine()
     assert find.VARIABLE in (refused.value.remedy or "")
+    assert f"apt install ./windtunnel-engine_{__version__}_*.deb" in (refused.value.remedy or "")
 
 
 def test_the_checkout_is_the_one_that_contains_the_package() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, PrivateAttr, ValidationError, field_validator, model_validator
+from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from windtunnel.errors import UserError
 from windtunnel.scenario import renames, toml
@@ -39,8 +39,14 @@ class Log(Table):
     points: Annotated[int, Field(ge=2, le=MAX_VALUES)] = Field(description="how many values")
 
 
+def _one_of(*names: str) -> dict[str, Any]:
+    return {"oneOf": [{"required": [name]} for name in names]}
+
+
 class Factor(Table):
     """What is changed from point to point."""
+
+    model_config = ConfigDict(json_schema_extra={"allOf": [_one_of("key", "keys"), _one_of("values", "range", "log")]})
 
     name: str | None = Field(
         None,

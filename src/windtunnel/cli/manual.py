@@ -1,0 +1,114 @@
+"""What a shell's users find in share/: a man page a command, from the same texts as --help, and completion scripts.
+
+setup.py writes them when a wheel is built.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from windtunnel.cli.app import app
+from windtunnel.version import __version__
+
+NAME = "windtunnel"
+COMPLETIONS = {
+    "bash": f"bash-completion/completions/{NAME}",
+    "zsh": f"zsh/site-functions/_{NAME}",
+    "fish": f"fish/vendor_completions.d/{NAME}.fish",
+}
+"""Shell -> where it looks, below share/."""
+
+
+def write(share: Path) -> None:
+    """All of it, below a directory."""
+    texts = {f"man/man1/{name}.1": text for name, text in man_pages()}
+    texts |= {place: completion_script(shell) for shell, place in COMPLETIONS.items()}
+    for place, text in texts.items():
+        (share / place).parent.mkdir(parents=True, exist_ok=True)
+        (share / place).write_text(text)
+
+
+def completion_script(shell: str) -> str:
+    """As typer has it: the script asks the program at each TAB."""
+    ours = {f"_{NAME.upper()}_COMPLETE": f"source_{shell}", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", "from windtunnel.cli import main; main()"]
+    return subprocess.run(command, env=os.environ | ours, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def man_pages() -> Iterator[tuple[str, str]]:
+    """Name and text of each page, `windtunnel-model-fit` for instance."""
+    yield from _pages(typer.main.get_command(app), NAME, None)
+
+
+def _pages(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
+    with command.make_context(name, [], parent=parent, resilient_parsing=True) as context:
+        page = context.command_path.replace(" ", "-")
+        yield page, _page(page, context)
+        inner = getattr(command, "commands", {})  # a command of two words is here alone
+        for below in dict.fromkeys([*inner, *(command.list_commands(context) if inner else ())]):
+            found = command.get_command(context, below)
+            if not found.hidden:
+                yield from _pages(found, below, context)
+
+
+def _page(page: str, context: Any) -> str:
+    command, manual = context.command, Manual()
+    command.format_help(context, manual)
+    about = command.short_help or command.help.removesuffix(".")
+    head = [f'.TH {_plain(page.upper())} 1 "" "{NAME} {__version__}" "User Commands"']
+    head += [".SH NAME", f"{_plain(page)} \\- {_plain(about)}", ".SH SYNOPSIS", *manual.synopsis, ".SH DESCRIPTION"]
+    return "\n".join([*head, *manual.lines]) + "\n"
+
+
+class Manual:
+    """A formatter as --help writes to, which makes roff(7) of it."""
+
+    width = 1 << 20
+    """Of a line: nothing is wrapped or cut here."""
+
+    def __init__(self) -> None:
+        self.synopsis: list[str] = []
+        self.lines: list[str] = []
+
+    def write_usage(self, program: str, arguments: str = "", prefix: str | None = None) -> None:
+        self.synopsis = [f".B {_plain(program)}", _plain(arguments)]
+
+    def write_paragraph(self) -> None:
+        """Each part begins its own."""
+
+    def indentation(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    @contextmanager
+    def section(self, name: str) -> Iterator[None]:
+        self.lines.append(f".SH {_plain(name.upper())}")
+        yield
+
+    def write_dl(self, rows: Sequence[tuple[str, str]]) -> None:
+        for term, text in rows:
+            self.lines += [".TP", f"\\fB{_plain(term.strip())}\\fP", _plain(text)]
+
+    def write_text(self, text: str) -> None:
+        self.write(text)
+
+    def write(self, text: str) -> None:
+        """Running text; a line that ends with a colon alone is a heading, and indented lines are examples."""
+        for line in text.strip("\n").split("\n"):
+            if line.endswith(":") and " " not in line:
+                self.lines.append(f".SH {_plain(line[:-1].upper())}")
+            elif line.startswith("  "):
+                self.lines += [".nf", _plain(line), ".fi"]
+            else:
+                self.lines.append(_plain(line) or ".PP")
+
+
+def _plain(text: str) -> str:
+    """Text in which nothing is a request or an escape of roff's."""
+    escaped = text.replace("\\", "\\e").replace("-", "\\-")
+    return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

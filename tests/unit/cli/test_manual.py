@@ -1,0 +1,95 @@
+"""Man pages and completion scripts: one page a command with what its --help says, and scripts that the shells take."""
+
+import os
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import typer
+from command_line import command, environment
+
+from windtunnel.cli import manual
+from windtunnel.cli.app import app
+
+
+@pytest.fixture(scope="module")
+def share(tmp_path_factory) -> Path:
+    place = tmp_path_factory.mktemp("share")
+    manual.write(place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    return dict(manual.man_pages())
+
+
+def test_every_command_that_is_not_hidden_has_a_page(pages):
+    shown = {name for name, command in typer.main.get_command(app).commands.items() if not command.hidden}
+    assert {f"windtunnel-{name.replace(' ', '-')}" for name in shown} <= pages.keys()
+    assert {"windtunnel", "windtunnel-model-fit", "windtunnel-study-query", "windtunnel-share-serve"} <= pages.keys()
+    assert "windtunnel-doctor" not in pages  # an alias
+
+
+def test_a_page_says_what_help_says(pages):
+    page = pages["windtunnel-compare"].replace("\\-", "-")
+    for part in (
+        ".SH NAME\nwindtunnel-compare - Compare two runs or two scenarios\n",
+        ".SH SYNOPSIS\n.B windtunnel compare\n[OPTIONS] A B\n",
+        ".SH DESCRIPTION\nCompare two runs or two scenarios.\n.PP\n",
+        ".SH ARGUMENTS\n.TP\n\\fBA\\fP\nThe baseline: ",
+        ".TP\n\\fB--pairs N\\fP\nScenarios: number of pairs to run.  [default: 15, 1 to 9999]\n",
+        ".SH EXAMPLES\n.nf\n  windtunnel compare scenarios/echo.toml",
+    ):
+        assert part in page
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [("--set a.b", "\\-\\-set a.b"), (".TH x", "\\&.TH x"), ("'so x", "\\&'so x"), ("a\\fBb", "a\\efBb"), ("", "")],
+)
+def test_nothing_in_a_text_is_a_request_of_roff(text, plain):
+    formatter = manual.Manual()
+    formatter.write_dl([("-x", text)])
+    assert formatter.lines[-1] == plain
+
+
+def test_groff_has_nothing_to_say(pages):
+    if shutil.which("groff") is None:
+        pytest.skip("no groff")
+    for name, text in pages.items():
+        done = subprocess.run(
+            ["groff", "-man", "-ww", "-z", "-Tutf8", "-Kutf8"], input=text, capture_output=True, text=True, check=False
+        )
+        assert done.stderr == "", name
+
+
+def test_what_is_written_lies_where_shells_look(share, pages):
+    written = {str(path.relative_to(share)) for path in share.rglob("*") if path.is_file()}
+    assert written == {f"man/man1/{name}.1" for name in pages} | set(manual.COMPLETIONS.values())
+
+
+def test_bash_loads_the_script_and_offers_commands(share, tmp_path):
+    script = share / manual.COMPLETIONS["bash"]
+    subprocess.run(["bash", "-n", script], check=True)
+    (tmp_path / "windtunnel").write_text(f'#!/bin/sh\nexec {shlex.join(command())} "$@"\n')
+    (tmp_path / "windtunnel").chmod(0o755)
+    asked = f"""source {script}
+complete -p windtunnel
+COMP_WORDS=(windtunnel mig) COMP_CWORD=1 COMPREPLY=()
+_windtunnel_completion windtunnel
+echo "offered: ${{COMPREPLY[*]}}" """
+    variables = environment("run") | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", asked], env=variables, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["complete -o default -F _windtunnel_completion windtunnel", "offered: migrate"]
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_read_their_script(share, shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell}")
+    done = subprocess.run([shell, "-n", share / manual.COMPLETIONS[shell]], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
