@@ -1,6 +1,7 @@
 """Into the wheel go man pages and completions, which the command line writes itself. All else is in pyproject.toml."""
 
 import sys
+import tempfile
 from distutils.command.install_data import install_data  # which setuptools brings along
 from pathlib import Path
 
@@ -17,11 +18,11 @@ class InstallShare(install_data):
         sys.path.insert(0, str(HERE / "src"))
         from windtunnel.cli import manual
 
-        made = HERE / self.get_finalized_command("build").build_base / "share"
-        manual.write(made)
-        places = [path for path in made.rglob("*") if path.is_file()]
-        self.data_files = [(f"share/{path.parent.relative_to(made)}", [str(path)]) for path in places]
-        super().run()
+        with tempfile.TemporaryDirectory() as made:
+            manual.write(Path(made))
+            places = [path for path in Path(made).rglob("*") if path.is_file()]
+            self.data_files = [(f"share/{path.parent.relative_to(made)}", [str(path)]) for path in places]
+            super().run()
 
 
 # without a file the command would not be called

@@ -1,0 +1,125 @@
+"""The action of contrib/compare-action: its file is one that GitHub takes, and its step does with the job what the exit code says."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+ACTION = Path(__file__).resolve().parents[3] / "contrib" / "compare-action"
+DESCRIBED = YAML(typ="safe").load(ACTION / "action.yml")
+FAKE = """#!/bin/sh
+printf '%s\\n' "$@" >"$ARGUMENTS_FILE"
+echo 'B is slower by 7%'
+exit $EXIT_CODE
+"""
+
+
+@dataclass
+class Ended:
+    code: int
+    log: str
+    arguments: list[str]
+    outputs: dict[str, str]
+    summary: str
+
+
+@pytest.fixture
+def step(tmp_path):
+    """Runs the step as a runner does: inputs into expressions, the shell of `shell: bash`, a `windtunnel` that ends with `code`."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "windtunnel").write_text(FAKE)
+    (tmp_path / "bin" / "windtunnel").chmod(0o755)
+    files = {name: tmp_path / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "ARGUMENTS_FILE")}
+
+    def run(code: int = 0, path: str | None = None, **inputs: str) -> Ended:
+        given = {"a": "before.toml", "b": "after.toml", "fail-if": "slower:5%"}
+        given |= {name.replace("_", "-"): text for name, text in inputs.items()}
+        (described,) = DESCRIBED["runs"]["steps"]
+        environment = {name: _evaluated(text, given) for name, text in described["env"].items()}
+        environment |= {name: str(file) for name, file in files.items()}
+        environment |= {"PATH": path or f"{tmp_path / 'bin'}:{os.environ['PATH']}", "EXIT_CODE": str(code)}
+        environment |= {"GITHUB_ACTION_PATH": str(ACTION), "RUNNER_TEMP": str(tmp_path)}
+        for file in files.values():
+            file.write_text("")
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", described["run"]],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.stderr == ""
+        outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
+        arguments = files["ARGUMENTS_FILE"].read_text().splitlines()
+        return Ended(done.returncode, done.stdout, arguments, outputs, files["GITHUB_STEP_SUMMARY"].read_text())
+
+    return run
+
+
+def _evaluated(text: str, given: dict[str, str]) -> str:
+    name = re.fullmatch(r"\$\{\{ inputs\.([a-z-]+) \}\}", text)[1]
+    return given.get(name, DESCRIBED["inputs"][name].get("default", ""))
+
+
+def test_github_takes_the_file():
+    command = [
+        sys.executable,
+        "-m",
+        "check_jsonschema",
+        "--builtin-schema",
+        "vendor.github-actions",
+        ACTION / "action.yml",
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_text_of_a_workflow_is_part_of_the_script():
+    (described,) = DESCRIBED["runs"]["steps"]
+    assert "${{" not in described["run"]
+    assert set(DESCRIBED["inputs"]) == {re.search(r"inputs\.([a-z-]+)", text)[1] for text in described["env"].values()}
+
+
+@pytest.mark.parametrize(
+    ("code", "result", "ends"), [(0, "passed", 0), (1, "failed", 1), (3, "cannot-tell", 3), (2, "refused", 2), (130, "refused", 130)]
+)  # fmt: skip
+def test_the_exit_code_decides(step, code, result, ends):
+    ended = step(code)
+    assert (ended.code, ended.outputs["result"]) == (ends, result)
+    assert "B is slower by 7%" in ended.log
+    assert ended.summary == f"### windtunnel compare: {result}\n\n    B is slower by 7%\n"
+
+
+def test_a_comparison_that_cannot_tell_may_pass(step):
+    ended = step(3, cannot_tell="pass")
+    assert (ended.code, ended.outputs["result"]) == (0, "cannot-tell")
+    assert "::warning::" in ended.log
+
+
+def test_conditions_and_arguments_are_one_a_line(step):
+    ended = step(fail_if="slower:5%\n\np99:+10%\n", arguments="--set=title=two words; $(touch x)\n--within=10min\n")
+    report = ended.outputs["report"]
+    assert ended.arguments == [
+        "compare", "--fail-if=slower:5%", "--fail-if=p99:+10%", "--report", report,
+        "--set=title=two words; $(touch x)", "--within=10min", "--", "before.toml", "after.toml",
+    ]  # fmt: skip
+    assert report.endswith("/report.html") and Path(report).parent.is_dir() and not Path(report).exists()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "said"),
+    [
+        ({"fail_if": "\n"}, "fail-if names no condition"),
+        ({"cannot_tell": "maybe"}, 'cannot-tell is "maybe": it takes fail or pass'),
+        ({"path": "/usr/bin:/bin"}, "no windtunnel on this runner"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_words(step, inputs, said):
+    ended = step(**inputs)
+    assert (ended.code, ended.outputs["result"], ended.arguments) == (2, "refused", [])
+    assert f"::error::{said}" in ended.log
