@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json, Report, State, with_state
+from windtunnel.cli.options import Format, IncludeInvalid, Json, Report, State, with_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -120,6 +120,7 @@ def compare(
         ),
     ] = None,
     json: Json = False,
+    format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")] = False,
 ) -> None:
     """Compare two runs or two scenarios.

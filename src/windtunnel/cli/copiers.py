@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli.options import Format
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -18,6 +20,7 @@ def copiers(
         ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    format_: Format = "text",
 ) -> None:
     """List copiers and their options, and the profiles of engines that can be modelled.
 

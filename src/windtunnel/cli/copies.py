@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from windtunnel.cli.options import Json
+from windtunnel.cli.options import Format, Json
 
 
 def copies(
@@ -32,6 +32,7 @@ def copies(
     ] = "cpu",
     hot: Annotated[bool, typer.Option("--hot", help="Its costs of bytes in the caches.")] = False,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Measure what copies cost on this machine, and from which size on a copier frees the core.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.diagnose import Diagnosis
@@ -61,6 +61,7 @@ def diagnose(
         ),
     ] = None,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Say what limits a run.
 

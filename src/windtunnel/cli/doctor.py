@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli.options import Format
+
 if TYPE_CHECKING:
     from windtunnel.host.findings import Finding
 
@@ -15,6 +17,7 @@ COLOURS = {"good": "green", "fair": "yellow", "bad": "red", "unknown": "dim"}
 
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print facts and findings as JSON.")] = False,
+    format_: Format = "text",
 ) -> None:
     """Check if this machine is fit to measure on.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.options import Format
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,6 +25,7 @@ def handlers(
         Path | None, typer.Option("--plugin", metavar="FILE.so", help="Show the handler of this shared object.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    format_: Format = "text",
 ) -> None:
     """List handlers and their options.
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from windtunnel.cli.options import Json, Report
+from windtunnel.cli.options import Format, Json, Report
 
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
@@ -27,6 +27,7 @@ def ladder(
     ] = None,
     report: Report = None,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Measure the cache latency of this machine.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json, Report
+from windtunnel.cli.options import Format, IncludeInvalid, Json, Report
 
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
@@ -64,6 +64,7 @@ def fit(
     report: Report = None,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Fit a model to a study.
 
@@ -145,6 +146,7 @@ def predict(
         bool, typer.Option("--allow-other-host", help="Accept models that were fitted on another host.")
     ] = False,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Predict a cost or a latency.
 
@@ -197,6 +199,7 @@ def what_if(
     ] = None,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Predict the rate of a run with other settings, cores or NICs.
 
@@ -230,6 +233,7 @@ def validate(
     ],
     ladder: LadderFile = None,
     bound: Bound = None,
+    format_: Format = "text",
 ) -> None:
     """Show the held-out error of models.
 

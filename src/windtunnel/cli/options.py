@@ -1,11 +1,21 @@
 """Options that several commands share."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from windtunnel.cli import completion
+
+
+def _use_format(context: typer.Context, chosen: str) -> str:
+    """Tells the console for results, so that no command has to pass it on."""
+    if chosen == "markdown" and not context.resilient_parsing:
+        from windtunnel.views.terminal.console import results_as_markdown
+
+        context.with_resource(results_as_markdown())
+    return chosen
+
 
 Scenario = Annotated[
     Path,
@@ -38,6 +48,10 @@ State = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]
+Format = Annotated[
+    Literal["text", "markdown"],
+    typer.Option("--format", callback=_use_format, help="Print tables as text, or as Markdown with all their columns."),
+]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to FILE, which must be new.")
 ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json
+from windtunnel.cli.options import Format, IncludeInvalid, Json
 
 if TYPE_CHECKING:
     from windtunnel.pcie import Link, Nic, Settings
@@ -122,6 +122,7 @@ def estimate(
     measured: Counters = None,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Estimate the PCIe traffic of packets.
 
@@ -173,6 +174,7 @@ def nics(
         str | None, typer.Argument(metavar="NIC", help="Show every number of this NIC.", show_default=False)
     ] = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print the file of the NIC, to start your own from.")] = False,
+    format_: Format = "text",
 ) -> None:
     """List the NICs that estimates know.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.options import Format
 
 if TYPE_CHECKING:
     from windtunnel.measure.study.query import Response
@@ -27,6 +28,7 @@ def query(
     ] = None,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a row.")] = False,
+    format_: Format = "text",
     parquet: Annotated[
         Path | None, typer.Option("--parquet", metavar="FILE", help="Write the rows to FILE, which must be new.")
     ] = None,

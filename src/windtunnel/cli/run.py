@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Json, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, Scenario, Sets, State, with_state
 from windtunnel.cli.repeat import RepeatOption, UntilOption
 from windtunnel.cli.side import SideOption
 
@@ -30,6 +30,7 @@ def run(
         typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<scenario>"),
     ] = None,
     json: Json = False,
+    format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdict and the run directory.")] = False,
     side: SideOption = None,
     wait: Annotated[

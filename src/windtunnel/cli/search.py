@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from windtunnel.cli.options import IncludeInvalid, Json, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Format, IncludeInvalid, Json, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
@@ -69,6 +69,7 @@ def search(
     no_report: Annotated[bool, typer.Option("--no-report", help="Write no report.html.")] = False,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
+    format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no trials.")] = False,
 ) -> None:
     """Find the highest rate a scenario carries.

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json
+from windtunnel.cli.options import Format, IncludeInvalid, Json
 
 if TYPE_CHECKING:
     from windtunnel.runs import Run
@@ -23,6 +23,7 @@ def show(
         ),
     ] = None,
     json: Json = False,
+    format_: Format = "text",
     html: Annotated[bool, typer.Option("--html", help="Write each run's report.html anew and print its path.")] = False,
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the stages in the table format of another tool.")

@@ -2,11 +2,12 @@
 
 import typer
 
-from windtunnel.cli.options import Json
+from windtunnel.cli.options import Format, Json
 
 
 def state(
     json: Json = False,
+    format_: Format = "text",
 ) -> None:
     """Show the levels of round trips that runs have seen on this host: of a cache line between workers, of a copy to a software copier.
 

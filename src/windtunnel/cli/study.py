@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid, Json, State, with_state
+from windtunnel.cli.options import Format, IncludeInvalid, Json, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
@@ -46,6 +46,7 @@ def study(
     plan: Annotated[bool, typer.Option("--plan", help="Show points, runs and time. Run nothing.")] = False,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
+    format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory; progress by lines.")] = False,
 ) -> None:
     """Run a scenario over factors.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -73,6 +73,7 @@ def tune(
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Show the space and the first moves. Run nothing.")] = False,
     json: Json = False,
+    format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the directory.")] = False,
 ) -> None:
     """Find better settings for a scenario.

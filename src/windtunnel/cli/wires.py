@@ -4,13 +4,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli.options import Format
+
 if TYPE_CHECKING:
     from rich.table import Table
 
     from windtunnel.engine.query import Wire
 
 
-def wires(json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False) -> None:
+def wires(
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    format_: Format = "text",
+) -> None:
     """List wires, what each needs of the host, and their options.
 
     An option belongs in [wire], or in [client] and [server] where the list says "endpoint".

@@ -92,7 +92,7 @@ def test_the_exit_code_decides(step, code, result, ends):
     ended = step(code)
     assert (ended.code, ended.outputs["result"]) == (ends, result)
     assert "B is slower by 7%" in ended.log
-    assert ended.summary == f"### windtunnel compare: {result}\n\n    B is slower by 7%\n"
+    assert ended.summary == f"### windtunnel compare: {result}\n\nB is slower by 7%\n"
 
 
 def test_a_comparison_that_cannot_tell_may_pass(step):
@@ -106,6 +106,7 @@ def test_conditions_and_arguments_are_one_a_line(step):
     report = ended.outputs["report"]
     assert ended.arguments == [
         "compare", "--fail-if=slower:5%", "--fail-if=p99:+10%", "--report", report,
+        "--format", "markdown",
         "--set=title=two words; $(touch x)", "--within=10min", "--", "before.toml", "after.toml",
     ]  # fmt: skip
     assert report.endswith("/report.html") and Path(report).parent.is_dir() and not Path(report).exists()

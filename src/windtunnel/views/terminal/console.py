@@ -3,15 +3,34 @@
 import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from rich.console import Console
 
 UNLIMITED = 10_000
 """Width off a terminal: tables take the width that they need, and drop no column."""
 
+_AS_MARKDOWN = ContextVar("as_markdown", default=False)
+
+
+@contextmanager
+def results_as_markdown() -> Iterator[None]:
+    """What `results` gives within writes Markdown."""
+    before = _AS_MARKDOWN.set(True)
+    try:
+        yield
+    finally:
+        _AS_MARKDOWN.reset(before)
+
 
 def results() -> Console:
     """For the results of a command. On a terminal it is as wide as the terminal."""
+    if _AS_MARKDOWN.get():
+        from windtunnel.views.terminal.markdown import MarkdownConsole
+
+        return MarkdownConsole()
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=UNLIMITED)
 

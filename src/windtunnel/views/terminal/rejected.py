@@ -11,14 +11,14 @@ class Rejected:
     """What it holds, with a mark on the left of each line."""
 
     def __init__(self, shown: RenderableType):
-        self._shown = shown
+        self.shown = shown
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         coloured = console.color_system is not None and not console.no_color
         mark = Segment("┃ ", Style(color="red")) if coloured else Segment(f"{WORD}  ")
         style = Style(dim=True) if coloured else None
         inner = options.update(max_width=max(options.max_width - len(mark.text), 1), height=None)
-        for line in console.render_lines(self._shown, inner, pad=False):
+        for line in console.render_lines(self.shown, inner, pad=False):
             if any(segment.text.strip() for segment in line):
                 yield mark
                 yield from (Segment(segment.text, style or segment.style, segment.control) for segment in line)
