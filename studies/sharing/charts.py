@@ -5,7 +5,7 @@ from typing import Any
 
 from sharing.trials import spread, values
 from windtunnel.views.pages.charts import SERIES
-from windtunnel.views.pages.layout import duration_ticks, layout_of
+from windtunnel.views.pages.layout import duration_ticks, layout_of, ticks_at
 
 DASHES = ("solid", "dot", "dash", "longdash")
 
@@ -75,7 +75,7 @@ def chart(
     layout["yaxis"] |= {"title": {"text": y}} | ({"type": "log"} if log_y else {"rangemode": "tozero"})
     at = sorted({value for trace in drawn for value in trace["x"]})
     if log_x:
-        layout["xaxis"] |= {"tickvals": at, "ticktext": [f"{value:g}" for value in at]}
+        layout["xaxis"] |= ticks_at(at, [f"{value:g}" for value in at], log=True) if at else {}
     else:
         layout["xaxis"] |= {"tickformat": "~s"}
     shown = [value for trace in drawn for value in trace["y"] if value] + [value for value, _ in limits]

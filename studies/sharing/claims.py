@@ -14,6 +14,8 @@ from windtunnel.measure.compare.statistics import LEAST_RUNS, paired
 from windtunnel.runs.record import Part
 
 Outcome = Literal["holds", "does not hold", "not shown"]
+MOST_LISTED = 4
+"""Comparisons that a verdict names; the page and the table have them all."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,10 @@ def verdict(claim: Claim, findings: Iterable[Finding]) -> Verdict:
 
 
 def _listed(findings: list[Finding]) -> str:
-    return "; ".join(finding.what for finding in findings)
+    more = len(findings) - MOST_LISTED
+    return "; ".join(
+        [*(finding.what for finding in findings[:MOST_LISTED]), *([f"and {more} more"] if more > 0 else [])]
+    )
 
 
 def _outcome(yes: bool, no: bool) -> Outcome:

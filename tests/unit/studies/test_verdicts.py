@@ -48,6 +48,7 @@ class TestClaims:
         assert verdict(CLAIM, [yes, open_, no]).outcome == "does not hold"
         assert verdict(CLAIM, [yes, open_, no]).because == "contradicted by: no"
         assert verdict(CLAIM, []).outcome == "not shown"
+        assert verdict(CLAIM, [open_] * 18).because == f"undecided: {'open; ' * 4}and 14 more"
 
 
 class TestVerdicts:

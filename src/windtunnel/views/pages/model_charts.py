@@ -113,7 +113,7 @@ def _stroke(colour: str, dash: str, width: int = 2) -> dict[str, Any]:
     return {"line": {"color": colour, "width": width, "dash": dash}}
 
 
-def _dots(name: str, x: list[float], y: list[float], colour: str = SERIES[1]) -> dict[str, Any]:
+def _dots(name: str, x: list[float], y: list[float], colour: str = SERIES[0]) -> dict[str, Any]:
     marker = {"size": 6, "color": colour, "opacity": 0.7}
     return {"type": "scatter", "mode": "markers", "name": name, "x": x, "y": y, "marker": marker}
 

@@ -1,13 +1,15 @@
 """The report of a search: the result of each goal, every trial, and latency at parts of the rate, in one HTML file."""
 
 from html import escape
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
+from windtunnel.format import rate
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.runs.files import replace
 from windtunnel.views.pages.charts import SERIES
-from windtunnel.views.pages.layout import duration_ticks, layout_of
+from windtunnel.views.pages.layout import duration_ticks, layout_of, log_ticks
 from windtunnel.views.pages.page import filled, host_lines, pretty
 from windtunnel.views.terminal.search import (
     METHODS,
@@ -19,8 +21,8 @@ from windtunnel.views.terminal.search import (
     width_of,
 )
 
-LEAST_SHOWN = 1e-6
-"""Loss ratio at which trials without loss are drawn on the logarithmic axis."""
+LEAST_LOSS = 1e-5
+"""Loss ratio from which the axis begins at the latest."""
 
 
 def write(record: SearchRecord, directory: Path) -> Path:
@@ -46,7 +48,6 @@ def render(record: SearchRecord) -> str:
         allowed=allowed_words,
         bound=bound_words,
         host_words=host_words(record),
-        least=LEAST_SHOWN,
         host=host_lines(record.host),
         facts=pretty(record.host),
         scenario=pretty(record.scenario),
@@ -56,22 +57,34 @@ def render(record: SearchRecord) -> str:
 def trials(record: SearchRecord) -> dict[str, Any]:
     """Each trial at its load and the share that it lost; the goals' lower bounds as lines."""
     counted = [trial for trial in record.trials if trial.excluded is None]
+    losses = [trial.loss_ratio or 0.0 for trial in counted]
+    ticks, zero = _loss_axis(losses)
     data = [
         {
             "type": "scatter",
             "mode": "markers",
             "x": [trial.load for trial in counted],
-            "y": [max(trial.loss_ratio or 0.0, LEAST_SHOWN) for trial in counted],
+            "y": [loss or zero for loss in losses],
             "text": [f"{trial.run}: {trial.duration_s:g} s, lost {trial.loss_ratio:.4%}" for trial in counted],
             "hovertemplate": "%{text} at %{x:.4s}/s<extra></extra>",
             "marker": {"size": 8, "color": SERIES[0], "opacity": 0.6},
         }
     ]
     layout = layout_of(340)
-    layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "tickformat": "~s", "type": "log"}
-    layout["yaxis"] |= {"title": {"text": "share lost"}, "type": "log", "tickformat": ".0e"}
+    layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "type": "log"}
+    layout["xaxis"] |= log_ticks([trial.load for trial in counted], rate) if counted else {}
+    layout["yaxis"] |= {"title": {"text": "share lost"}, "type": "log"} | ticks
     layout["shapes"] = [_bound(bound, names) for bound, names in _lower_bounds(record).items()]
     return {"data": data, "layout": layout | {"showlegend": False}}
+
+
+def _loss_axis(losses: list[float]) -> tuple[dict[str, Any], float]:
+    """Ticks of a logarithmic axis at powers of ten, and where on it no loss is: a power below all others, labelled 0."""
+    lowest = floor(log10(min([loss for loss in losses if loss] + [LEAST_LOSS])))
+    powers = [10.0**power for power in range(lowest, 1)]
+    zero = powers[0] / 10
+    texts = ["0", *(f"{100 * power:g}%" for power in powers)]
+    return {"tickvals": [zero, *powers], "ticktext": texts, "range": [log10(zero) - 0.3, 0.1]}, zero
 
 
 def _lower_bounds(record: SearchRecord) -> dict[float, list[str]]:
@@ -87,7 +100,7 @@ def _bound(bound: float, names: list[str]) -> dict[str, Any]:
     """A line from bottom to top, with the goals' names."""
     place = {"xref": "x", "yref": "paper", "x0": bound, "x1": bound, "y0": 0, "y1": 1}
     line = {"color": SERIES[1], "width": 2, "dash": "dot"}
-    label = {"text": escape(", ".join(names)), "textangle": 0, "textposition": "start", "font": {"size": 11}}
+    label = {"text": escape(", ".join(names)), "textangle": 0, "textposition": "end", "font": {"size": 11}}
     return {"type": "line", "line": line, "label": label | {"xanchor": "left"}} | place
 
 

@@ -17,7 +17,7 @@ from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.views import study_metrics
 from windtunnel.views.pages import references
 from windtunnel.views.pages.charts import SERIES
-from windtunnel.views.pages.layout import duration_ticks, layout_of
+from windtunnel.views.pages.layout import duration_ticks, layout_of, ticks_at
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
@@ -230,11 +230,9 @@ def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict[str, Any]:
     layout["xaxis"] |= {"title": {"text": escape(factor.name)}, "showgrid": False}
     if _is_number(factor):
         log = _is_log(factor, [level.cell for level in levels])
-        layout["xaxis"] |= {
-            "tickvals": [level.cell for level in levels],
-            "ticktext": [escape(level.label) for level in levels],
-        }
-        layout["xaxis"] |= {"type": "log"} if log else {}
+        ordered = sorted(levels, key=lambda level: level.cell)
+        cells, labels = [level.cell for level in ordered], [escape(level.label) for level in ordered]
+        layout["xaxis"] |= ticks_at(cells, labels, log) | ({"type": "log"} if log else {})
     else:
         layout["xaxis"] |= {"type": "category"}
     layout["yaxis"] |= _vertical(drawn)
