@@ -60,10 +60,10 @@ def show(
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     loaded = [load(path) for path in runs or [latest()]]
     if html:
-        from windtunnel.views.pages import write
+        from windtunnel.views.pages import write_several
 
-        for run in loaded:
-            print(write(run.path))
+        for path in write_several([run.path for run in loaded]):
+            print(path)
     elif as_:
         from windtunnel.exchange.axio.log import tables_of_run
         from windtunnel.exchange.axio.table import text_of

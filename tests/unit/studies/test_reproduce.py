@@ -169,9 +169,7 @@ class TestDirectory:
             and "<script>alert(1)" not in page
             and "<b>no</b>" not in page
         )
-        assert (
-            page.index("Claim 2: holds") < page.index('<div id="') < page.index("<h2>Comparisons: Claim 2</h2>")
-        )
+        assert page.index("Claim 2: holds") < page.index('<div id="') < page.index("<h2>Comparisons: Claim 2</h2>")
 
     def test_findings_stand_in_the_table_and_on_the_page(self, tmp_path):
         import duckdb

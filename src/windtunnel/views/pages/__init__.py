@@ -1,5 +1,7 @@
-"""Reports: one HTML file each, that needs no network."""
+"""Reports: one HTML file each, that needs no network. Those of several runs in a directory may share one file of plotly.js."""
 
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,8 +41,9 @@ def write_sweep(sweep: "Sweep", path: Path) -> Path:
     return _write_new(path, render(sweep))
 
 
-def write(run_dir: Path) -> Path:
-    """Write report.html into the run directory from what is in it, and return its path.
+def write(run_dir: Path, plotly_file: str | None = None) -> Path:
+    """Write report.html into the run directory from what is in it, and return its path. `plotly_file`: where plotly.js is, relative to
+    the report; None: in the report.
 
     Raises UserError where the directory is not a run's or cannot be written.
     """
@@ -50,8 +53,33 @@ def write(run_dir: Path) -> Path:
 
     run = load(run_dir)
     path = run.path / "report.html"
-    replace(path, render(run))
+    replace(path, render(run, plotly_file))
     return path
+
+
+def write_several(run_dirs: Sequence[Path]) -> Iterator[Path]:
+    """As `write`, one after the other. Reports of runs that lie in one directory share the plotly.js that is written there.
+
+    Raises UserError as `write`.
+    """
+    beside = Counter(run_dir.absolute().parent for run_dir in run_dirs)
+    shared = {parent: f"../{_write_plotly(parent)}" for parent, count in beside.items() if count > 1}
+    for run_dir in run_dirs:
+        yield write(run_dir, shared.get(run_dir.absolute().parent))
+
+
+def _write_plotly(directory: Path) -> str:
+    """Writes plotly.js into the directory and returns its name, which says what is in it: a newer one does not take its place."""
+    from hashlib import sha256
+
+    from windtunnel.runs.files import replace
+    from windtunnel.views.pages.page import plotly_js
+
+    script = plotly_js()
+    name = f"plotly-{sha256(script).hexdigest()[:12]}.js"
+    if not (directory / name).exists():
+        replace(directory / name, script.decode())
+    return name
 
 
 def _write_new(path: Path, html: str) -> Path:

@@ -31,15 +31,21 @@ async function unpacked(id) {
   return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-async function start() {
+async function load() {
+  const shared = document.querySelector("script[src]");
+  if (shared) throw new Error(`${shared.getAttribute("src")} is not there`);
   const plotly = document.createElement("script");
   plotly.textContent = await unpacked("plotly");
   document.head.append(plotly);
+}
+
+async function start() {
+  if (!window.Plotly) await load();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   draw();
 }
 
 start().catch((error) => {
   for (const id of Object.keys(figures))
-    document.getElementById(id).textContent = `This browser cannot draw the plots: ${error.message}`;
+    document.getElementById(id).textContent = `The plots cannot be drawn: ${error.message}`;
 });

@@ -44,8 +44,9 @@ class HeadlineNumber:
     label: str
 
 
-def render(run: Run) -> str:
-    """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`."""
+def render(run: Run, plotly_file: str | None = None) -> str:
+    """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`. `plotly_file`: as
+    `filled` has it."""
     summary = summarise(run) if run.has_metrics else None
     links = shown_ports(run) if summary else []
     before = earlier(run)
@@ -72,14 +73,22 @@ def render(run: Run) -> str:
         host=_hosts(run),
         facts=pretty(run.record.host),
         scenario=pretty(run.record.scenario),
+        plotly_file=plotly_file,
     )
 
 
 PAGES = "windtunnel.views.pages"
 
 
-def filled(template: str, plots: dict[str, dict[str, Any]], package: str = PAGES, **values: Any) -> str:
-    """The template's own values in the frame that all pages share, with the plots by their places; `package` holds the template."""
+def filled(
+    template: str,
+    plots: dict[str, dict[str, Any]],
+    package: str = PAGES,
+    plotly_file: str | None = None,
+    **values: Any,
+) -> str:
+    """The template's own values in the frame that all pages share, with the plots by their places; `package` holds the template.
+    `plotly_file`: where plotly.js is, relative to the page; None: in the page."""
     here = files(PAGES)
     return (
         environment(package)
@@ -88,16 +97,21 @@ def filled(template: str, plots: dict[str, dict[str, Any]], package: str = PAGES
             charts=plots,
             css=(here / "page.css").read_text(encoding="utf-8"),
             js=(here / "page.js").read_text(encoding="utf-8"),
-            plotly=_packed_plotly() if plots else "",
+            plotly=_packed_plotly() if plots and plotly_file is None else "",
+            plotly_file=plotly_file,
             **values,
         )
     )
 
 
+def plotly_js() -> bytes:
+    """plotly.js with cartesian plots alone."""
+    return (files(PAGES) / "plotly" / "plotly-cartesian.min.js").read_bytes()
+
+
 def _packed_plotly() -> str:
-    """plotly.js with cartesian plots alone, as gzip in base64: a third of its size, which page.js unpacks."""
-    script = (files(PAGES) / "plotly" / "plotly-cartesian.min.js").read_bytes()
-    return b64encode(gzip.compress(script, mtime=0)).decode("ascii")
+    """As gzip in base64: a third of its size, which page.js unpacks."""
+    return b64encode(gzip.compress(plotly_js(), mtime=0)).decode("ascii")
 
 
 def environment(package: str = PAGES) -> Environment:
