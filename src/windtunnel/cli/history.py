@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Json, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.options import Decided
@@ -51,6 +51,7 @@ def history(
         ),
     ] = None,
     json: Json = False,
+    format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the verdicts.")] = False,
 ) -> None:
     """Show how the metrics of a scenario changed over its runs.

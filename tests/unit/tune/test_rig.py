@@ -93,11 +93,11 @@ def test_both_are_run_with_their_settings_in_an_order_that_is_drawn(engines, tmp
     seen = []
 
     class Pair:
-        def __init__(self, specs, runs, order, interrupts, listeners, host):
-            seen.append(([spec.scenario.client.inflight for spec in specs], runs, order))
+        def __init__(self, scenarios, runs, order):
+            seen.append(([scenario.client.inflight for scenario in scenarios], runs, order))
 
-        def run(self, change, announce):
-            assert change == "window"
+        def run(self, change, executor, interrupts, announce):
+            assert (change, executor, interrupts) == ("window", engines.executor, engines.interrupts)
             return iter(())
 
     monkeypatch.setattr(rig, "Pair", Pair)
