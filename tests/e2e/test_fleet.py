@@ -14,7 +14,8 @@ from study_tools import COMMAND, HEAD, environment, runs, written
 pytest.importorskip("ray", reason='Ray is not installed: pip install "windtunnel[fleet]"')
 from ray_nodes import LocalCluster
 
-pytestmark = [pytest.mark.fake_engine, pytest.mark.slow]
+# not "fake_engine": the nodes of a Ray cluster take so much CPU that a real run beside them is disturbed
+pytestmark = pytest.mark.slow
 
 PATIENCE_S = 300
 FILE = """\
