@@ -4,6 +4,7 @@ repeated at the end."""
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -81,49 +82,53 @@ class Conductor:
     include_invalid: bool = False
     """Rejected metrics are in the rows of invalid runs. They run again all the same."""
 
+    @cached_property
+    def forecast(self) -> Forecast:
+        return Forecast(self.design, len(self.executor.testbeds))
+
     def run(self) -> Progress:
         """Runs what is missing in the study's directory. Ends early, in good order, with the first interrupt.
 
         Raises UserError where a run cannot be kept.
         """
-        progress, forecast = Progress({}), Forecast(self.design, len(self.executor.testbeds))
+        progress = Progress({})
         (self.path / RUNS).mkdir(exist_ok=True)
         for slots in rounds(self.record, progress):
-            due = [slot for slot in slots if not self._was_finished(slot, progress, forecast)]
-            if self._run(due, progress, forecast) < len(due):
+            due = [slot for slot in slots if not self._was_finished(slot, progress)]
+            if self._run(due, progress) < len(due):
                 progress.interrupted = True
                 break
         return progress
 
-    def _run(self, due: Sequence[Slot], progress: Progress, forecast: Forecast) -> int:
+    def _run(self, due: Sequence[Slot], progress: Progress) -> int:
         """Runs these slots, and says how many came to their end."""
         slots = {self.path / RUNS / slot.name: slot for slot in due}
         jobs = (self._job(slot, directory) for directory, slot in slots.items())
 
         def begins(job: Job) -> None:
-            forecast.begins(slots[job.directories[0]])
+            self.forecast.begins(slots[job.directories[0]])
             self.watcher.begins(slots[job.directories[0]])
 
         ended = 0
         for job, (outcome,) in self.executor.each(jobs, self.interrupts, [self.watcher.line], begins):
             if run := self._kept(outcome, job.directories[0]):
-                self._note(slots[job.directories[0]], run, progress, forecast, ran_now=True)
+                self._note(slots[job.directories[0]], run, progress, ran_now=True)
                 ended += 1
         return ended
 
-    def _was_finished(self, slot: Slot, progress: Progress, forecast: Forecast) -> bool:
+    def _was_finished(self, slot: Slot, progress: Progress) -> bool:
         run = finished(self.path, slot)
         if run is not None:
             self.executor.keep(self._group(slot), run.record.testbed)
-            self._note(slot, run, progress, forecast, ran_now=False)
+            self._note(slot, run, progress, ran_now=False)
         return run is not None
 
-    def _note(self, slot: Slot, run: Run, progress: Progress, forecast: Forecast, ran_now: bool) -> None:
+    def _note(self, slot: Slot, run: Run, progress: Progress, ran_now: bool) -> None:
         rows = rows_of(run, _place(slot), self.include_invalid)
         progress.note(slot, rows)
         self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
-        forecast.run_ended(slot, ran_now)
-        ANNOUNCEMENT.progress(forecast.done, forecast.runs, "runs", forecast.left_s)
+        self.forecast.run_ended(slot, ran_now)
+        ANNOUNCEMENT.progress(self.forecast.done, self.forecast.runs, "runs", self.forecast.left_s)
 
     def _job(self, slot: Slot, directory: Path) -> Job:
         scenario = self.design.points[slot.point.number - 1].scenario
