@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from windtunnel.errors import UserError
 from windtunnel.index import notes
-from windtunnel.index.find import LABEL, number_of
+from windtunnel.index.find import LABEL, LISTED, number_of
 from windtunnel.index.untrusted import MOST_BYTES, check_files, read_file
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ KINDS = {
     "comparison.json": "comparison",
     "tuning.json": "tuning",
 }
-LISTED = ("responses_per_s", "p50", "p99")
-"""Metrics of every list."""
 
 
 @dataclass(frozen=True)

@@ -55,3 +55,9 @@ def remove_stale(path: Path) -> bool:
         except OSError:
             return False
     return False
+
+
+def remove_all_stale() -> None:
+    """Those of all processes of this user that were killed."""
+    for path in announced():
+        remove_stale(path)

@@ -37,10 +37,10 @@ def test_what_is_no_quantity(text):
 def base():
     base = duckdb.connect()
     base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, tags VARCHAR, note VARCHAR)"
+        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR)"
     )
     for number, p99 in enumerate([10_000, 60_000, None]):
-        facts = {"server.batch.app_rx": 64 >> number, "wire.kind": "ring", "p99": p99}
+        facts = {"server.batch.app_rx": 64 >> number, "wire.kind": "ring", "server.p90": p99}
         row = [
             f"r{number}/run.json",
             "run",
@@ -50,8 +50,9 @@ def base():
             "valid",
             f"2026-11-0{number + 1}",
             json.dumps(facts),
+            p99,
         ]
-        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '')", row)
+        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')", row)
     return base
 
 
@@ -68,6 +69,7 @@ def found(base, text):
     [
         ("", [0, 1, 2]),
         ("p99 < 50us", [0]),
+        ("server.p90 < 50us", [0]),
         ("p99<50us", [0]),
         ("p99 >= 0.06ms", [1]),
         ("server.batch.app_rx = 64", [0]),
@@ -101,7 +103,7 @@ def test_what_cannot_be_read_is_refused_with_a_remedy(text):
 def test_no_text_breaks_the_search(text):
     base = duckdb.connect()
     base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, tags VARCHAR, note VARCHAR)"
+        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR)"
     )
     try:
         of = where(text)

@@ -27,6 +27,7 @@ def restore(
     windtunnel share restore /run/windtunnel/mine.journal
     """
     from windtunnel.errors import UserError
+    from windtunnel.live import places
     from windtunnel.sharing import changed_threads
     from windtunnel.sharing.daemon.lock import default_directory, tidy
 
@@ -59,6 +60,7 @@ def restore(
     for directory in directories:
         if directory.exists():
             tidy(directory)
+    places.remove_all_stale()
     if refused:
         raise UserError("\n".join(refused))
 
