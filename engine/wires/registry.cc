@@ -23,13 +23,13 @@ const wire *find_wire(std::string_view name) {
     return found == all.end() ? nullptr : *found;
 }
 
-std::string no_such_wire(const std::string &name) {
+std::string no_such_wire(std::string_view name) {
     std::string names;
     for (const wire *w : all_wires()) names += (names.empty() ? "" : ", ") + std::string(w->about.name);
-    return "no wire is called \"" + name + "\"; there are " + names;
+    return "no wire is called \"" + std::string(name) + "\"; there are " + names;
 }
 
-const wire &wire_named(const std::string &name) {
+const wire &wire_named(std::string_view name) {
     if (const wire *found = find_wire(name)) return *found;
     throw refusal(no_such_wire(name), "`windtunnel wires` lists them");
 }

@@ -16,8 +16,8 @@ std::span<const wire *const> all_wires();
 const wire *find_wire(std::string_view name);
 
 // "no wire is called ...; there are ...", and a refusal of it.
-std::string no_such_wire(const std::string &name);
-const wire &wire_named(const std::string &name);
+std::string no_such_wire(std::string_view name);
+const wire &wire_named(std::string_view name);
 inline const wire &wire_of(const endpoint_plan &e) { return wire_named(e.port.wire); }
 
 // The NUMA node of the device behind an endpoint's port, before it is opened; -1: there is none, or its node
