@@ -36,6 +36,12 @@ workers() {
     printf '%s\n' $((cpus < 4 ? cpus : 4))
 }
 
+# Whether all that Windtunnel depends on is there as wheels: ruptures has none for Python 3.14, and is compiled there
+python_has_wheels() { "$(find_python)" -c 'import sys; sys.exit(sys.version_info >= (3, 14))'; }
+
+# python_has_header FILE: of Python's C interface
+python_has_header() { [[ -e $("$(find_python)" -c 'import sysconfig; print(sysconfig.get_path("include"))')/$1 ]]; }
+
 # there CHECK ARGUMENT: whether a line of setup/packages is fulfilled, by whatever means it was installed
 there() {
     case $1 in
@@ -43,6 +49,7 @@ there() {
         pkg-config) pkg-config --exists "$2" ;;
         python) find_python ;;
         python-module) "$(find_python)" -c "import $2" ;;
+        python-header) python_has_wheels || python_has_header "$2" ;;
         clang-runtime) [[ -e $(clang --print-file-name="libclang_rt.$2-$(uname -m).a") ]] ;;
         *) false ;;
     esac >/dev/null 2>&1

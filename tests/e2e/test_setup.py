@@ -450,7 +450,7 @@ def test_the_test_command_fails_when_either_part_fails(
 
 
 def test_every_line_of_the_package_list_can_be_checked() -> None:
-    checks = {"command", "pkg-config", "python", "python-module", "clang-runtime"}
+    checks = {"command", "pkg-config", "python", "python-module", "python-header", "clang-runtime"}
     lines = (CHECKOUT / "setup" / "packages").read_text().splitlines()
     rows = [line.split(maxsplit=3) for line in lines if not line.startswith("#")]
     assert {row[0] for row in rows} == {"build", "test"}

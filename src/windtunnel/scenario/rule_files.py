@@ -13,6 +13,7 @@ import hashlib
 import ipaddress
 import os
 import re
+import socket
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -280,5 +281,7 @@ def _written(rule: _Rule, kind: str) -> str:
     """As engine/tables/rules.h has it, with the line in the user's file."""
     if kind == "lpm":
         length = int.from_bytes(rule.mask, "big").bit_count()
-        return f"{ipaddress.ip_address(rule.key)}/{length},{rule.data},{rule.line}\n"
+        family = socket.AF_INET6 if len(rule.key) == 16 else socket.AF_INET
+        # versions of ipaddress write mapped addresses in two ways, and the text is hashed
+        return f"{socket.inet_ntop(family, rule.key)}/{length},{rule.data},{rule.line}\n"
     return f"{rule.key.hex()}{'/' + rule.mask.hex() if kind == 'ternary' else ''},{rule.data},{rule.line}\n"

@@ -44,7 +44,7 @@ def test_prefixes(tmp_path):
 
 def test_prefixes_of_ipv6(tmp_path):
     read = rules(tmp_path, "2001:DB8:0::/32,7\n::/0 , 9\n::ffff:10.0.0.1/128\n", "lpm", 16)
-    assert written(read) == ["2001:db8::/32,7,1", "::/0,9,2", "::ffff:a00:1/128,2,3"]
+    assert written(read) == ["2001:db8::/32,7,1", "::/0,9,2", "::ffff:10.0.0.1/128,2,3"]
     assert (read.rules, read.catches_all) == (3, True)
 
 
