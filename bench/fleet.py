@@ -9,20 +9,17 @@ import argparse
 import random
 import subprocess
 import sys
-import tempfile
 import time
 from os import environ, sched_getaffinity
 from pathlib import Path
 
 import duckdb
 from harness.engine_run import COMMAND
-from harness.main import commit
-from harness.results import Result, console, keep, show
+from harness.main import finish_in_directory
+from harness.results import Result, console
 from harness.statistics import Goal, extent, judge
-from pydantic_core import to_jsonable_python
 
 from windtunnel.errors import UserError
-from windtunnel.host import facts
 from windtunnel.runs import load
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
@@ -56,17 +53,8 @@ WHOLE = Goal(1.0, "at least", least_samples=1)
 
 
 def main() -> None:
-    """Exit codes: 0 the goals were met, 1 one was not, 2 a study could not be run."""
     given = _options()
-    with tempfile.TemporaryDirectory(prefix="windtunnel-bench-") as directory:
-        try:
-            results = _measured(Path(directory), given)
-        except UserError as error:
-            console().print(f"[red]{error.message}[/]")
-            sys.exit(2)
-    show(results)
-    console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
-    sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
+    finish_in_directory(lambda directory: _measured(directory, given))
 
 
 def _options() -> argparse.Namespace:

@@ -8,22 +8,18 @@ part of bench/all: with the scenario's own 3 s and 500 ms it takes seven minutes
 import argparse
 import itertools
 import subprocess
-import sys
-import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from harness.engine_run import COMMAND
-from harness.main import commit
+from harness.main import finish_in_directory
 from harness.noise import MOST_LOST
-from harness.results import Result, console, keep, show
+from harness.results import Result
 from harness.statistics import Goal, Spread, extent, interval, judge
-from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
-from windtunnel.host import facts
 from windtunnel.runs import Run, load
 from windtunnel.runs.metrics import measured
 
@@ -54,17 +50,8 @@ PHASES = {
 
 
 def main() -> None:
-    """Exit codes: 0 the goal was met, 1 it was not, 2 the study could not be run."""
     given = _options()
-    with tempfile.TemporaryDirectory(prefix="windtunnel-bench-") as directory:
-        try:
-            results = _measure(Path(directory), given.points, given.seconds)
-        except UserError as error:
-            console().print(f"[red]{error.message}[/]")
-            sys.exit(2)
-    show(results)
-    console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
-    sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
+    finish_in_directory(lambda directory: _measure(directory, given.points, given.seconds))
 
 
 def _options() -> argparse.Namespace:

@@ -3,12 +3,12 @@
 .venv/bin/python bench/ui.py            needs chromium, two CPUs, and some four minutes
 """
 
+import argparse
 import json
 import os
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +19,8 @@ from urllib.parse import quote
 from urllib.request import urlopen
 
 from harness.engine_run import COMMAND
-from harness.results import Result, text
+from harness.main import finish_in_directory
+from harness.results import Result
 from harness.statistics import Goal, interval, judge
 
 from windtunnel.index.index import Index
@@ -43,14 +44,9 @@ LIVE = """() => {
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place:
-        directory = Path(place)
-        for found in measured(directory):
-            goal = f"{found.goal.sense} {found.goal.limit:g} {found.unit}" if found.goal else ""
-            print(
-                f"{found.name}: {text(found.spread, found.unit)}, goal {goal}: {found.verdict and found.verdict.words}",
-                flush=True,
-            )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+    finish_in_directory(measured)
 
 
 def measured(directory: Path) -> Iterator[Result]:

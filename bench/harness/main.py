@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -21,17 +22,22 @@ Bench = Callable[[Session], Iterable[Result]]
 
 
 def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], None] | None = None) -> None:
-    """`more` adds options. Exit codes: 0 no goal was missed, 1 one was, 2 a bench could not be run."""
+    """`more` adds options. It ends as `finish` does."""
     given = options(description, more)
     signal.signal(signal.SIGTERM, _end)
+    finish(_in_hugepages(benches, given))
+
+
+def finish(measured: Iterable[Result]) -> None:
+    """Shows and keeps what is measured, after Ctrl-C and where a bench could not go on, too. Exit codes: 0 no goal was missed, 1 one was,
+    2 a bench could not be run."""
     results: list[Result] = []
     stopped: UserError | None = None
     try:
-        with hugepages.reserved(given.hugepages):
-            results.extend(_measured(benches, given))
+        results.extend(measured)
     except UserError as error:
         stopped = error
-    finally:  # after Ctrl-C, too
+    finally:
         if results:
             show(results)
             console().print(f"samples: {keep(results, to_jsonable_python(facts.collect()), commit())}")
@@ -39,6 +45,17 @@ def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], Non
         console().print(f"[red]{stopped.message}[/]" + (f"\n{stopped.remedy}" if stopped.remedy else ""), markup=True)
         sys.exit(2)
     sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
+
+
+def finish_in_directory(measured: Callable[[Path], Iterable[Result]]) -> None:
+    """`finish`, of what is measured in a directory that is removed afterwards."""
+    with tempfile.TemporaryDirectory(prefix="windtunnel-bench-") as directory:
+        finish(measured(Path(directory)))
+
+
+def _in_hugepages(benches: Sequence[Bench], given) -> Iterable[Result]:
+    with hugepages.reserved(given.hugepages):
+        yield from _measured(benches, given)
 
 
 def _measured(benches: Sequence[Bench], given) -> Iterable[Result]:

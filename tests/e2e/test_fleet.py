@@ -128,6 +128,19 @@ def test_a_comparison_takes_one_testbed(cluster, tmp_path):
     assert {json.loads(f.read_text())["testbed"] for f in (tmp_path / "out").glob("[ab]/01/run.json")} == {"alpha"}
 
 
+def test_repeats_take_one_testbed_and_a_run_alone_is_one(cluster, tmp_path):
+    written(tmp_path)
+    fleet = on(tmp_path, cluster.address, "alpha")
+    for words, names in ((["--repeat", 2], ["01", "02"]), ([], ["01"])):
+        out = tmp_path / f"of {len(names)}"
+        code, said = ended(begun("run", tmp_path / "echo.toml", *words, "--out", out, "--on", fleet))
+        assert code == 0 and f"runs   {out}" in said, said
+        kept = {file.parent.name: json.loads(file.read_text())["testbed"] for file in out.glob("*/run.json")}
+        assert kept == dict.fromkeys(names, "alpha")
+    code, said = ended(begun("run", tmp_path / "echo.toml", "--trace", "--on", fleet))
+    assert code == 2 and "--trace has no effect on repeated runs" in said
+
+
 def test_another_engine_is_refused_before_the_first_run(cluster, tmp_path):
     other = tmp_path / "engine.py"
     other.write_text(FAKE.read_text() + "# another build\n")

@@ -28,8 +28,8 @@ def served(cwd: Path, port: int, *arguments: str) -> Iterator[str]:
 
 
 @contextmanager
-def page_of(address: str, **options) -> Iterator:
-    """A page of Chromium at the address, in which no script may fail."""
+def page_of(address: str, refused: str = "nothing", **options) -> Iterator:
+    """A page of Chromium at the address, in which no script may fail; nor a request, but with the status `refused`."""
     from playwright.sync_api import sync_playwright
 
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses to run as root with one
@@ -40,10 +40,25 @@ def page_of(address: str, **options) -> Iterator:
         page.on("pageerror", lambda error: errors.append(str(error)))
         page.goto(address)
         yield page
-        assert errors == []
+        assert [error for error in errors if refused not in error] == []
 
 
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def until_listed(page, runs: int) -> None:
+    """Loads Runs until it has as many."""
+    while not page.get_by_role("status").inner_text().startswith(f"{runs} "):
+        page.wait_for_timeout(200)
+        page.reload()
+
+
+def check_accessibility(page) -> None:
+    """The page has names, labels, roles and contrasts as WCAG 2.2 AA wants them, by axe-core's rules."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(page)
+    assert found.violations_count == 0, found.generate_report()

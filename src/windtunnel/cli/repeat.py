@@ -33,12 +33,14 @@ def repeated(
     out: Path | None,
     runs: int | None,
     until: str | None,
+    on: str | None,
     json: bool,
     quiet: bool,
     others: dict[str, Any],
 ) -> int:
-    """Runs, prints states and medians, and returns the exit code. `others`: options that are for one run alone, and what was given.
+    """Runs, with `on` alone once, prints states and medians, and returns the exit code. `others`: options that are for one run alone, and what was given.
     Raises UserError for bad input."""
+    from windtunnel.cli.on import executor
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.errors import UserError
     from windtunnel.measure.compare.options import percent
@@ -49,7 +51,8 @@ def repeated(
 
     if given := [name for name, value in others.items() if value]:
         raise UserError(
-            f"{given[0]} has no effect on repeated runs", remedy="leave it out, or leave out --repeat and --until"
+            f"{given[0]} has no effect on repeated runs, and on those elsewhere",
+            remedy="leave it out, or leave out --repeat, --until and --on",
         )
     wanted = None if until is None else percent("--until", until)
     directory = out or new_directory(f"{file.stem}-repeated")
@@ -58,8 +61,11 @@ def repeated(
         if not json and not quiet:
             progress().out(run_line(so_far), highlight=False)
 
-    with Interrupts() as interrupts:
-        found = repeat(file, sets, directory, interrupts, labels=labels, most=runs or MOST, until=wanted, ended=say)
+    most = runs or (1 if wanted is None else MOST)
+    with executor(on, most=1) as where, Interrupts() as interrupts:
+        found = repeat(
+            file, sets, directory, interrupts, labels=labels, most=most, until=wanted, ended=say, executor=where
+        )
     if json:
         print(found.model_dump_json(indent=1))
     elif quiet:

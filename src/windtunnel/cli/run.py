@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from windtunnel.cli.on import On
 from windtunnel.cli.options import Format, Json, Labels, Scenario, Sets, State, with_state
 from windtunnel.cli.repeat import RepeatOption, UntilOption
 from windtunnel.cli.side import SideOption
@@ -27,6 +28,7 @@ def run(
     label: Labels = None,
     repeat: RepeatOption = None,
     until: UntilOption = None,
+    on: On = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<scenario>"),
@@ -81,7 +83,8 @@ def run(
 
     Shows the stages while it runs, keeps a run directory and writes a report. Results go to stdout, progress to stderr.
     The first Ctrl-C stops the run, and shows what it measured. The second Ctrl-C kills it. Metrics of an invalid run are shown as
-    rejected. --repeat and --until run the scenario several times, and show the median of each state of the host.
+    rejected. --repeat and --until run the scenario several times, and show the median of each state of the host. With --on all
+    runs are on one testbed.
 
     Exit codes: 0 valid, 1 invalid (of repeated runs: all of them), 2 bad input or refused by the engine, 3 the interval of
     --until was not reached, 130 interrupted.
@@ -92,6 +95,7 @@ def run(
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
     windtunnel run scenarios/echo.toml --until 2% --state one-l3
+    windtunnel run scenarios/echo.toml --repeat 5 --on fleet.toml
     windtunnel run scenarios/echo.toml --label commit=8fe5ed78
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
@@ -112,9 +116,9 @@ def run(
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     sets, labels = with_state(sets, state), labels_of(label or ())
     trace = trace or trace_every is not None or trace_limit is not None
-    if repeat is not None or until is not None:
+    if repeat is not None or until is not None or on is not None:
         alone = {"--side": side, "--wait": wait, "--metrics": metrics, "--counters": counters, "--trace": trace}
-        raise typer.Exit(repeated(file, sets, labels, out, repeat, until, json, quiet, alone))
+        raise typer.Exit(repeated(file, sets, labels, out, repeat, until, on, json, quiet, alone))
     directory = out or new_directory(file.stem, side)
     spec = replace(resolve(load(file, sets), here(), one_side(side, wait)), labels=labels)
     if trace:

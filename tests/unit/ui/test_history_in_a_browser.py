@@ -4,7 +4,7 @@ import pytest
 from comparing import SCENARIO
 from histories import history_of, noisy
 from sample_runs import HOSTILE
-from ui_tools import CHROMIUM, free_port, page_of, served
+from ui_tools import CHROMIUM, check_accessibility, free_port, page_of, served
 
 pytestmark = [
     pytest.mark.slow,
@@ -42,6 +42,7 @@ def test_a_regression_is_seen_and_its_run_opened(address, width, scheme):
     with page_of(address + "history", viewport={"width": width, "height": 900}, color_scheme=scheme) as page:
         whole(page).locator(".chart canvas").wait_for(timeout=WAIT_MS)
         assert page.evaluate("document.documentElement.scrollWidth") == width
+        check_accessibility(page)
         assert (
             "regression: commit=c18 (2026-12-10 12:00): echo responses_per_s -"
             in page.get_by_role("status").inner_text()

@@ -3,7 +3,7 @@
 import pytest
 from command_line import SCENARIO, windtunnel
 from sample_runs import HOSTILE, RUNS, execute
-from ui_tools import CHROMIUM, free_port, page_of, served
+from ui_tools import CHROMIUM, check_accessibility, free_port, page_of, served, until_listed
 
 pytestmark = [
     pytest.mark.slow,
@@ -26,9 +26,8 @@ def address(tmp_path):
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
 def test_a_run_is_found_and_its_report_opened(address, width, scheme):
     with page_of(address + "runs", viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
-        while not page.get_by_role("status").inner_text().startswith("3 "):
-            page.wait_for_timeout(200)
-            page.reload()
+        until_listed(page, 3)
+        check_accessibility(page)
         assert page.get_by_role("link", name=HOSTILE, exact=True).count() == 1  # text, and no element
         assert "not JSON" in page.locator("tr", has_text="three").inner_text()
         assert page.evaluate("document.documentElement.scrollWidth") == width
@@ -44,12 +43,12 @@ def test_a_run_is_found_and_its_report_opened(address, width, scheme):
 def test_a_run_gets_tags_and_a_note_and_two_are_compared(address, tmp_path, width, scheme):
     windtunnel("run", "echo.toml", "--out", "runs/four", "-q", "--no-report", cwd=tmp_path)
     with page_of(address + "runs", viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
-        while not page.get_by_role("status").inner_text().startswith("4 "):
-            page.wait_for_timeout(200)
-            page.reload()
+        until_listed(page, 4)
+        check_accessibility(page)
         page.locator("tr", has_text="four/run.json").get_by_role("link", name="Note").click()
         page.get_by_label("Tags").fill("baseline")
         page.get_by_label("Note").fill(HOSTILE)
+        check_accessibility(page)
         assert page.evaluate("document.documentElement.scrollWidth") == width
         page.get_by_role("button", name="Save").press("Enter")
         assert "baseline" in page.locator("tr", has_text="four/run.json").inner_text()
