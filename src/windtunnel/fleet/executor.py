@@ -13,7 +13,9 @@ from windtunnel.errors import UserError
 from windtunnel.fleet.hosts import other_software, unlike
 from windtunnel.fleet.messages import About, Ended, Event, Failed, Joined, Lost, Refused, Replied, Request
 from windtunnel.fleet.packed import sweep, take
+from windtunnel.fleet.utilisation import Utilisation
 from windtunnel.host import facts
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Begins, Done, Job, unwatched
 from windtunnel.runs import load
@@ -63,6 +65,7 @@ class Fleet:
         self._joined: dict[str, About] = {}
         self._lost: dict[str, str] = {}
         self._places: dict[Hashable, str] = {}
+        self._utilisation = Utilisation(ANNOUNCEMENT.testbeds)
         for name in cluster.names:
             cluster.invite(name)
         self._until = monotonic() + wait_s
@@ -104,6 +107,7 @@ class Fleet:
         while running or (waiting and not interrupts.count):
             if not interrupts.count:
                 self._begin(waiting, running, begins)
+            self._utilisation.say(len(waiting))
             if told < interrupts.count:
                 told += 1
                 for name in running:
@@ -114,6 +118,7 @@ class Fleet:
                     continue
                 job = running.pop(event.name, None)
                 if job is not None and isinstance(event, Replied) and isinstance(event.reply, Ended):
+                    self._utilisation.ended(event.name, len(job.directories))
                     yield job, _kept(job, event.reply)
                 elif job is not None and isinstance(event, Replied) and isinstance(event.reply, Refused):
                     raise UserError(f"testbed {event.name}: {event.reply.message}", remedy=event.reply.remedy)
@@ -136,6 +141,7 @@ class Fleet:
                 self._places[job.group] = name
             running[name] = job
             begins(job)
+            self._utilisation.begins(name, job)
             self._cluster.start(name, Request(name, job.scenarios, job.first, job.settle, job.labels))
 
     def _open(self) -> None:
@@ -178,6 +184,7 @@ class Fleet:
             self._cluster.dismiss(name)
             return
         self._joined[name] = about
+        self._utilisation.joined(name)
         if self._lost.pop(name, None):
             self._say(f"testbed {name} has joined again")
         if len(self._joined) == self._most:
@@ -201,6 +208,7 @@ class Fleet:
         self._places = {group: name for group, name in self._places.items() if name != event.name}
         self._cluster.dismiss(event.name)
         if had_joined:
+            self._utilisation.lost(event.name, why)
             self._say(f"testbed {event.name} is lost: {why}")
             self._until = monotonic() + self._wait_s
             for name in self._cluster.names:

@@ -89,10 +89,16 @@ class Announcement:
 
     def progress(self, done: int, of: int | None, unit: str, left_s: float | None = None) -> None:
         """How far a command with many runs is: so many of its runs, pairs or trials. `of`: None where nobody knows; `left_s`: likewise."""
+        self._say_of_all("progress", {"done": done, "of": of, "unit": unit, "left_s": left_s})
+
+    def testbeds(self, waiting: int, rows: list[dict[str, Any]]) -> None:
+        """What a fleet does: jobs that wait, and a row for each testbed, as `windtunnel.fleet.utilisation` has them."""
+        self._say_of_all("fleet", {"waiting": waiting, "testbeds": rows})
+
+    def _say_of_all(self, what: str, about: dict[str, Any]) -> None:
         publisher = self._open() if self._kind is not None else self._publisher
         if publisher is not None:
-            about = {"done": done, "of": of, "unit": unit, "left_s": left_s}
-            publisher.progress(f"{json.dumps({'progress': about})}\n".encode())
+            publisher.say_of_all(what, f"{json.dumps({what: about})}\n".encode())
 
     def _open(self) -> "Publisher | None":
         from windtunnel.live import places

@@ -85,7 +85,7 @@ class Publisher:
         self._lock = threading.Lock()
         self._kept: dict[int, tuple[list[bytes], deque[bytes]]] = {}
         self._kept_bytes = 0
-        self._progress: list[bytes] = []
+        self._of_all: dict[str, bytes] = {}
         self._fresh: list[bytes] = []
         self._readers: list[_Reader] = []
         self._ending = False
@@ -107,10 +107,10 @@ class Publisher:
                 self._fresh.append(line)
                 self._wake_up()
 
-    def progress(self, line: bytes) -> None:
-        """One line about all runs, which takes the place of the one before."""
+    def say_of_all(self, what: str, line: bytes) -> None:
+        """One line about all runs, which takes the place of the one before with the same `what`."""
         with self._lock:
-            self._progress = [line]
+            self._of_all[what] = line
             if self._readers:
                 self._fresh.append(line)
                 self._wake_up()
@@ -165,7 +165,7 @@ class Publisher:
                 reader.give(
                     [
                         self._about,
-                        *self._progress,
+                        *self._of_all.values(),
                         *(line for kept in self._kept.values() for part in kept for line in part),
                     ]
                 )

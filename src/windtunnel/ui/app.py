@@ -22,6 +22,8 @@ from windtunnel.views.pages.page import PAGES
 
 UPDATE_S = 0.2
 """Between two updates of a page; a window that ends is shown within this time."""
+OF_PROCESS = {"far": "how_far.html", "fleet": "fleet.html", "tenants": "tenants.html"}
+"""Parts of a process that are sent when they change."""
 ASSETS = {
     "page.css": (PAGES, "page.css", "text/css"),
     "ui.css": ("windtunnel.ui", "assets/ui.css", "text/css"),
@@ -99,9 +101,8 @@ async def _events(watch: Watch, pages: Pages) -> AsyncIterator[str]:
             sent = {"list": shape}
             yield _event("processes", pages.filled("processes.html", watch=watch))
         for process in watch.processes.values():
-            parts = {f"far-{process.pid}": "how_far.html", f"tenants-{process.pid}": "tenants.html"}
-            for name, template in parts.items():
-                text = pages.filled(template, process=process)
+            for part, template in OF_PROCESS.items():
+                name, text = f"{part}-{process.pid}", pages.filled(template, process=process)
                 if sent.get(name) != text:
                     sent[name] = text
                     yield _event(name, text)

@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -153,6 +153,29 @@ class HowFar:
         return min(1.0, self.done / self.of) if self.of else None
 
 
+@dataclass(frozen=True)
+class Testbed:
+    """Of a fleet."""
+
+    name: str
+    state: Literal["running", "free", "lost"]
+    about: str
+    """The directory of its run, or why it was lost."""
+    runs: int
+    """That ended there."""
+    utilisation: float
+    """From 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """On which a command runs."""
+
+    waiting: int
+    """Runs that wait for a testbed."""
+    testbeds: list[Testbed]
+
+
 @dataclass
 class WatchedProcess:
     """A process and its runs, the last of them."""
@@ -165,6 +188,7 @@ class WatchedProcess:
     done: int = 0
     """Its runs that ended."""
     how_far: HowFar | None = None
+    fleet: Fleet | None = None
     tenants: Tenants | None = None
     """Of the share daemon."""
     gone: bool = False
@@ -188,6 +212,9 @@ class WatchedProcess:
             return
         if "progress" in line:
             self.how_far = _HOW_FAR.validate_python(line["progress"])
+            return
+        if "fleet" in line:
+            self.fleet = _FLEET.validate_python(line["fleet"])
             return
         number = int(line["run"])
         if "begins" in line:
@@ -218,4 +245,4 @@ class WatchedProcess:
         return " ".join(map(str, self.about.get("command", ())))
 
 
-_HOW_FAR = TypeAdapter(HowFar)
+_HOW_FAR, _FLEET = TypeAdapter(HowFar), TypeAdapter(Fleet)

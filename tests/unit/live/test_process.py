@@ -86,6 +86,18 @@ def test_how_far_a_command_is_stands_until_it_is_told_anew(tmp_path):
             assert "begins" in late.line()
 
 
+def test_what_a_fleet_does_stands_beside_how_far_a_command_is():
+    announcement = Announcement()
+    with announcement.command("study"):
+        announcement.progress(1, 60, "runs")
+        announcement.testbeds(9, [])
+        announcement.testbeds(8, [{"name": "alpha"}])
+        with LiveReader(places.socket_path(os.getpid())) as late:
+            _, progress, fleet = [late.line() for _ in range(3)]
+    assert progress["progress"]["done"] == 1
+    assert fleet == {"fleet": {"waiting": 8, "testbeds": [{"name": "alpha"}]}}
+
+
 def test_how_far_is_told_to_nobody_where_nothing_is_announced():
     Announcement().progress(1, 2, "runs")
     assert places.announced() == []

@@ -4,7 +4,9 @@ import subprocess
 
 import pytest
 from command_line import SCENARIO, command, environment
-from ui_tools import CHROMIUM, free_port, page_of, served
+from ui_tools import CHROMIUM, check_accessibility, free_port, page_of, served
+
+from windtunnel.live.process import ANNOUNCEMENT
 
 pytestmark = [
     pytest.mark.slow,
@@ -52,6 +54,24 @@ def test_a_run_is_stopped_as_by_ctrl_c(address, tmp_path):
         assert run.returncode == 130
         page.get_by_role("heading", name="Ended", exact=True).wait_for(timeout=WAIT_MS)
     assert (tmp_path / "stopped" / "run.json").exists()
+
+
+def test_a_fleet_is_seen_at_work(address, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    at_work = {"name": "<i>alpha</i>", "state": "running", "about": "0012", "runs": 11, "utilisation": 0.934}
+    lost = {"name": "beta", "state": "lost", "about": "silent for 30 s", "runs": 9, "utilisation": 0.5}
+    with ANNOUNCEMENT.command("study", at_once=True), page_of(address) as page:
+        ANNOUNCEMENT.testbeds(40, [at_work, lost])
+        rows = page.get_by_role("region", name="Testbeds").locator("tbody tr")
+        rows.first.wait_for(timeout=WAIT_MS)
+        assert [row.split("\t") for row in rows.all_inner_texts()] == [
+            ["<i>alpha</i>", "running: 0012", "11", "93%"],
+            ["beta", "lost: silent for 30 s", "9", "50%"],
+        ]
+        check_accessibility(page)
+        ANNOUNCEMENT.testbeds(39, [at_work | {"about": "0013"}])
+        page.get_by_text("running: 0013").wait_for(timeout=WAIT_MS)
+        assert "39 waiting for one" in page.locator("main").inner_text()
 
 
 def test_a_page_needs_nothing_from_elsewhere(address):

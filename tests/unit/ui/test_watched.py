@@ -121,3 +121,17 @@ def test_how_far_a_command_is(process, line, words, share):
 def test_what_is_no_progress_is_trouble(process, line):
     process.line(json.dumps({"progress": line}))
     assert process.trouble and process.how_far is None
+
+
+ALPHA = {"name": "alpha", "state": "running", "about": "0001", "runs": 12, "utilisation": 0.93}
+
+
+def test_what_a_fleet_does(process):
+    process.line(json.dumps({"fleet": {"waiting": 8, "testbeds": [ALPHA]}}))
+    assert (process.fleet.waiting, process.fleet.testbeds[0].about, process.trouble) == (8, "0001", None)
+
+
+@pytest.mark.parametrize("line", [None, {"waiting": 1}, {"waiting": 1, "testbeds": [ALPHA | {"state": "odd"}]}])
+def test_what_is_no_fleet_is_trouble(process, line):
+    process.line(json.dumps({"fleet": line}))
+    assert process.trouble and process.fleet is None

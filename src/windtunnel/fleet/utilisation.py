@@ -1,0 +1,79 @@
+"""What the testbeds of a command do and have done, for *Now* of `windtunnel ui`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+
+from windtunnel.measure.executor import Job
+
+EVERY_S = 1.0
+"""Utilisation is told so often where nothing else changes."""
+Tell = Callable[[int, list[dict[str, object]]], None]
+
+
+@dataclass
+class _Testbed:
+    """One that has joined at least once. Times are of `monotonic`."""
+
+    name: str
+    joined_at: float
+    here_s: float = 0.0
+    """It was joined so long before it joined again."""
+    busy_s: float = 0.0
+    runs: int = 0
+    job: Job | None = None
+    began_at: float = 0.0
+    lost: str = ""
+
+    def ends(self, now: float) -> None:
+        if self.job is not None:
+            self.busy_s += now - self.began_at
+            self.job = None
+
+    def row(self, now: float) -> dict[str, object]:
+        here_s = self.here_s + (0.0 if self.lost else now - self.joined_at)
+        busy_s = self.busy_s + (now - self.began_at if self.job else 0.0)
+        return {
+            "name": self.name,
+            "state": "lost" if self.lost else "running" if self.job else "free",
+            "about": self.lost or (str(self.job.directories[0].name) if self.job else ""),
+            "runs": self.runs,
+            "utilisation": busy_s / here_s if here_s else 0.0,
+        }
+
+
+class Utilisation:
+    """`tell` gets the number of waiting jobs and a row for each testbed: name, state (running, free, lost), the directory of its run or
+    why it was lost, runs that have ended there, and the share of its time in which it had one."""
+
+    def __init__(self, tell: Tell, now: Callable[[], float] = monotonic):
+        self._tell, self._now = tell, now
+        self._testbeds: dict[str, _Testbed] = {}
+        self._changed, self._told_at = False, 0.0
+
+    def joined(self, name: str) -> None:
+        known = self._testbeds.setdefault(name, _Testbed(name, self._now()))
+        known.joined_at, known.lost, self._changed = self._now(), "", True
+
+    def lost(self, name: str, why: str) -> None:
+        known = self._testbeds[name]
+        known.ends(self._now())
+        known.here_s += self._now() - known.joined_at
+        known.lost, self._changed = why, True
+
+    def begins(self, name: str, job: Job) -> None:
+        known = self._testbeds[name]
+        known.job, known.began_at, self._changed = job, self._now(), True
+
+    def ended(self, name: str, runs: int) -> None:
+        known = self._testbeds[name]
+        known.ends(self._now())
+        known.runs += runs
+        self._changed = True
+
+    def say(self, waiting: int) -> None:
+        """If there is something new."""
+        now = self._now()
+        if self._changed or now - self._told_at >= EVERY_S:
+            self._changed, self._told_at = False, now
+            self._tell(waiting, [testbed.row(now) for _, testbed in sorted(self._testbeds.items())])
