@@ -2,7 +2,7 @@
 
 import io
 import os
-import tarfile
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
@@ -26,9 +26,11 @@ def left(parent):
 
 
 def test_a_directory_comes_back_as_it_was(tmp_path):
-    sent = pack([directory(tmp_path, "sent", "one")])
-    assert take(sent, [tmp_path / "runs" / "kept"]) == [True]
+    made = directory(tmp_path, "sent", "one")
+    (made / "empty").mkdir()
+    assert take(pack([made]), [tmp_path / "runs" / "kept"]) == [True]
     assert (tmp_path / "runs" / "kept" / "inner" / "more").read_text() == "one"
+    assert (tmp_path / "runs" / "kept" / "empty").is_dir()
     assert left(tmp_path / "runs") == ["kept"]
 
 
@@ -75,7 +77,15 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     assert "free some space" in refused.value.remedy and left(tmp_path / "runs") == []
 
 
-@pytest.mark.parametrize("damage", [lambda sent: sent[:700], lambda sent: b"x" * len(sent), lambda sent: b""])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda sent: sent[:700],
+        lambda sent: b"x" * len(sent),
+        lambda sent: b"",
+        lambda sent: sent.replace(b"oneone", b"oneOne", 1),
+    ],
+)
 def test_a_damaged_archive_leaves_nothing_behind(tmp_path, damage):
     sent = damage(pack([directory(tmp_path, "sent", "one" * 1000)]))
     with pytest.raises(UserError):
@@ -83,14 +93,14 @@ def test_a_damaged_archive_leaves_nothing_behind(tmp_path, damage):
     assert left(tmp_path / "runs") == []
 
 
-@pytest.mark.parametrize("name", ["../out", "/tmp/out", "0/../../out"])
+@pytest.mark.parametrize("name", ["../out", "/tmp/out", "0/../../out", "0/../../../out"])
 def test_an_archive_writes_nowhere_else(tmp_path, name):
     written = io.BytesIO()
-    with tarfile.open(fileobj=written, mode="w") as archive:
-        archive.addfile(tarfile.TarInfo(name), io.BytesIO())
-    with pytest.raises(UserError):
-        take(written.getvalue(), [tmp_path / "runs" / "1"])
-    assert left(tmp_path) == ["runs"] and left(tmp_path / "runs") == []
+    with zipfile.ZipFile(written, "w") as archive:
+        archive.writestr("0/run.json", "")
+        archive.writestr(name, "")
+    assert take(written.getvalue(), [tmp_path / "runs" / "1"]) == [True]
+    assert left(tmp_path) == ["runs"] and left(tmp_path / "runs") == ["1"]
 
 
 def test_what_a_killed_attempt_left_is_swept(tmp_path):
