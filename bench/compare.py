@@ -23,10 +23,10 @@ from harness.statistics import Goal, Spread, extent, judge
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host.states import counts, groups
-from windtunnel.measure.compare import Side
-from windtunnel.measure.compare import judge as compare
+from windtunnel.measure.compare.judge import judge as compare
 from windtunnel.measure.compare.paired_runs import Contestant, run_in_turn
 from windtunnel.measure.compare.reading import Reading, read
+from windtunnel.measure.compare.sides import Side
 from windtunnel.measure.executor import ThisHost
 from windtunnel.scenario import load
 

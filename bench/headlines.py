@@ -25,9 +25,9 @@ from harness.session import Session
 from harness.statistics import Goal, Spread, judge
 
 from windtunnel.errors import UserError
-from windtunnel.measure.compare import Side
-from windtunnel.measure.compare import judge as compare
+from windtunnel.measure.compare.judge import judge as compare
 from windtunnel.measure.compare.reading import Reading, read
+from windtunnel.measure.compare.sides import Side
 from windtunnel.runs import Run, load
 from windtunnel.runs.summary import summarise
 

@@ -16,8 +16,8 @@ from harness.statistics import Goal, extent, judge
 from scipy.signal import lfilter
 
 from windtunnel.measure.compare.reading import Reading
-from windtunnel.measure.history import history
 from windtunnel.measure.history.change_points import LASTING
+from windtunnel.measure.history.judge import history
 
 HISTORIES = 400
 """Of each kind."""

@@ -29,7 +29,7 @@ from windtunnel.runs import load
 from windtunnel.runs.summary import summarise
 
 RUNS, TRIALS, PAIRS = 10_000, 15, 15
-SEARCHES = ("", "echo", "p99 < 50us", "server.batch.app_rx = 64 verdict = valid")
+SEARCHES = ("", "echo", "p99 < 50us", "server.batch.app_rx = 32 wire.kind = ring")
 PAGES = ("", "runs", "edit", "edit?kind=shipped&name=echo")
 MiB = 1024.0
 ECHO = Path(__file__).resolve().parents[1] / "scenarios" / "echo.toml"
@@ -54,7 +54,9 @@ def measured(directory: Path) -> Iterator[Result]:
     with ui(directory) as (address, pid):
         yield from searched(address)
         yield from opened(address)
-        yield memory(pid)
+        yield memory(pid, "")
+        urlopen(f"{address}history").read()
+        yield memory(pid, ", History opened")
     yield live(directory)
     yield beside(directory)
 
@@ -84,6 +86,9 @@ def filled(directory: Path, run: Path) -> None:
     index._base.execute(
         f"INSERT INTO entries SELECT * EXCLUDE (number) REPLACE (concat(number, '/run.json') AS path, title || ' ' || number AS title, p99 + number AS p99) "
         f"FROM entries, range(1, {RUNS}) AS numbers(number)"
+    )
+    index._base.execute(
+        f"INSERT INTO facts SELECT concat(numbers.number, '/run.json'), name, facts.number, text FROM facts, range(1, {RUNS}) AS numbers(number)"
     )
     index.close()
 
@@ -134,9 +139,9 @@ def opened(address: str) -> Iterator[Result]:
             yield result(f"page /{path}, interactive", times, "ms", 1000)
 
 
-def memory(pid: int) -> Result:
+def memory(pid: int, when: str) -> Result:
     words = Path(f"/proc/{pid}/status").read_text().split()
-    return result(f"memory with {RUNS} runs, at most", [int(words[words.index("VmHWM:") + 1]) / MiB], "MiB", 150)
+    return result(f"memory with {RUNS} runs{when}, at most", [int(words[words.index("VmHWM:") + 1]) / MiB], "MiB", 150)
 
 
 class Ends(threading.Thread):

@@ -11,7 +11,7 @@ from windtunnel.version import __version__
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
     from windtunnel.library import compare, export, import_run, query, run, search, study
-    from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.compare.model import Comparison
     from windtunnel.measure.study.study import Study
     from windtunnel.measure.throughput.record import SearchRecord
     from windtunnel.runs import Run, load

@@ -19,7 +19,7 @@ from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.overrides import as_sets
 
 if TYPE_CHECKING:
-    from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.compare.model import Comparison
     from windtunnel.measure.study.study import Study
     from windtunnel.measure.throughput.find import Options
     from windtunnel.measure.throughput.record import SearchRecord
@@ -79,8 +79,8 @@ def compare(
     too few runs show it: for runs in turn, and with `force` for others, whose verdict is "cannot tell" without. `include_invalid`
     uses the rejected metrics of invalid runs too. Raises UserError for bad input.
     """
-    from windtunnel.measure.compare import Running
-    from windtunnel.measure.compare import compare as compare_paths
+    from windtunnel.measure.compare.compared import Running
+    from windtunnel.measure.compare.compared import compare as compare_paths
     from windtunnel.views.pages import write_comparison
 
     of_both, of_a, of_b = (as_sets(keys or {}) for keys in (sets, sets_a, sets_b))

@@ -21,8 +21,9 @@ from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.host.states import Where
 from windtunnel.measure import executor
-from windtunnel.measure.compare import Running, paired_runs
-from windtunnel.measure.compare import compare as hold
+from windtunnel.measure.compare import paired_runs
+from windtunnel.measure.compare.compared import Running
+from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.options import percent, seconds
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.runs import Verdict, load

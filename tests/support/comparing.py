@@ -10,8 +10,9 @@ import sample_lines as sample
 
 from windtunnel.engine.lines import Hello, Ready, Result, Window
 from windtunnel.engine.plan import Plan
-from windtunnel.measure.compare import Comparison, Running
-from windtunnel.measure.compare import compare as hold
+from windtunnel.measure.compare.compared import Running
+from windtunnel.measure.compare.compared import compare as hold
+from windtunnel.measure.compare.model import Comparison
 from windtunnel.runs import EngineRecord, Record, Verdict
 from windtunnel.runs.validity import HostState, Validity
 

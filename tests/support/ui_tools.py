@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,16 +16,21 @@ CHROMIUM = shutil.which("chromium")
 
 @contextmanager
 def served(cwd: Path, port: int, *arguments: str) -> Iterator[str]:
-    """The address of `windtunnel ui`."""
+    """The address of `windtunnel ui`, which has nothing to say on stderr."""
     variables = environment("run", RUNTIME_DIRECTORY=str(cwd))
     told = command("ui", "--listen", f":{port}", *arguments)
-    with subprocess.Popen(told, cwd=cwd, env=variables, stdout=subprocess.PIPE, text=True) as server:
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        subprocess.Popen(told, cwd=cwd, env=variables, stdout=subprocess.PIPE, stderr=said, text=True) as server,
+    ):
         try:
             assert server.stdout is not None
             yield server.stdout.readline().strip()
         finally:
             server.terminate()
             assert server.wait(60) == 0
+            said.seek(0)
+            assert said.read() == ""
 
 
 @contextmanager

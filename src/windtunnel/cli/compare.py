@@ -13,7 +13,7 @@ from windtunnel.cli.options import Format, IncludeInvalid, Json, Report, State, 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.compare.model import Comparison
     from windtunnel.measure.compare.options import Decided
     from windtunnel.measure.compare.paired_runs import Turn
     from windtunnel.views.terminal.paired_runs import TurnsDisplay
@@ -141,8 +141,8 @@ def compare(
     """
     from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
     from windtunnel.errors import UserError
-    from windtunnel.measure.compare import Running
-    from windtunnel.measure.compare import compare as hold
+    from windtunnel.measure.compare.compared import Running
+    from windtunnel.measure.compare.compared import compare as hold
     from windtunnel.measure.compare.model import NO_VERDICT
     from windtunnel.measure.compare.options import conditions, decide, percent, seconds
     from windtunnel.runs.files import check_new

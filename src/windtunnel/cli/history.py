@@ -10,7 +10,7 @@ from windtunnel.cli.options import Format, Json, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.options import Decided
-    from windtunnel.measure.history import Histories
+    from windtunnel.measure.history.model import Histories
 
 FAILED = 1
 MOST_DOUBTS = 20

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from windtunnel.diagnose.model import Cause, Diagnosis, Tried
 from windtunnel.errors import UserError
-from windtunnel.measure.compare import Running, compare
+from windtunnel.measure.compare.compared import Running, compare
 from windtunnel.measure.compare.paired_runs import Turn
 
 PAIRS = 8

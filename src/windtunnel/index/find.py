@@ -78,14 +78,17 @@ def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
         return f"{'NOT ' if operator == '!=' else ''}contains(tags, ?)", [f" {value} "]
     if name in COLUMNS:
         return f"{name} {operator} ?", [value]
-    place = f'$."{name}"'
+    if name in LISTED and (listed := number_of(value)) is not None:
+        return f"{name} {operator} ?", [listed]
     wanted = None if name.startswith(LABEL) else number_of(value)
-    if wanted is None:
-        if operator not in ("=", "!="):
-            if name.startswith(LABEL):
-                raise UserError(f"{name} {operator} {value}: a label is text", remedy=f"{name} = {value}, or !=")
-            raise UserError(f"{name} {operator} {value}: not a number with a unit", remedy=f"one of {', '.join(UNITS)}")
-        return f"json_extract_string(facts, ?) {operator} ?", [place, value]
-    if name in LISTED:  # without the facts of every run, which are 50 MB of 10,000
-        return f"{name} {operator} ?", [wanted]
-    return f"TRY_CAST(json_extract_string(facts, ?) AS DOUBLE) {operator} ?", [place, wanted]
+    if wanted is not None:
+        return _fact("number", operator), [name, wanted]
+    if operator not in ("=", "!="):
+        if name.startswith(LABEL):
+            raise UserError(f"{name} {operator} {value}: a label is text", remedy=f"{name} = {value}, or !=")
+        raise UserError(f"{name} {operator} {value}: not a number with a unit", remedy=f"one of {', '.join(UNITS)}")
+    return _fact("coalesce(text, CAST(number AS VARCHAR))", operator), [name, value]
+
+
+def _fact(what: str, operator: str) -> str:
+    return f"path IN (SELECT path FROM facts WHERE name = ? AND {what} {operator} ?)"

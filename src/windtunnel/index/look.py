@@ -1,7 +1,7 @@
 """What the index keeps of one directory: of a run its record and metrics, of others their title and time. Nothing of it is believed."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,6 @@ class Entry:
     host: str = ""
     verdict: str = ""
     started: str = ""
-    facts: str = "{}"
     problem: str | None = None
     responses_per_s: float | None = None
     p50: float | None = None
@@ -41,8 +40,9 @@ class Entry:
     tags: str = ""
     """With a space before and after each."""
     note: str = ""
+    facts: dict[str, str | float] = field(default_factory=dict)
+    """Keys of the scenario, metrics and labels. Of a run, as `of` is."""
     of: "OfHistory | None" = None
-    """Of a run."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ def _run(file: Path) -> Entry:
         str(record.host.get("hostname") or ""),
         record.verdict_words,
         record.started.isoformat(sep=" ", timespec="seconds") if record.started else "",
-        json.dumps(facts),
         problem="; ".join([*run.problems, *unread]) or None,
         tags=" ".join(["", *said.tags, ""]) if said.tags else "",
         note=said.note,
         **{name: facts.get(name) for name in LISTED},
+        facts=facts,
         of=_of_history(run),
     )
 

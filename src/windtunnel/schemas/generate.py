@@ -9,8 +9,8 @@ from windtunnel.engine.lines import LINE, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
-from windtunnel.measure.compare import Comparison
-from windtunnel.measure.history import Histories
+from windtunnel.measure.compare.model import Comparison
+from windtunnel.measure.history.model import Histories
 from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.record import SearchRecord

@@ -11,8 +11,6 @@ from fastapi.responses import HTMLResponse, Response
 
 from windtunnel.index.index import Index, Listed
 from windtunnel.measure.compare.reading import Reading
-from windtunnel.measure.history import history
-from windtunnel.measure.history.change_points import LEAST_RUNS
 from windtunnel.measure.history.model import ChangePoint, History, InState, Metric
 from windtunnel.measure.history.words import left_out, metric_name, percents, run_name, verdict_words
 from windtunnel.ui.templates import Pages
@@ -60,6 +58,8 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
 
 def _chosen(listed: list[Listed], asked: Asked, index: Index) -> Listed | None:
     """The history that is asked for, that of a run, or else the newest one that can be judged."""
+    from windtunnel.measure.history.change_points import LEAST_RUNS
+
     wanted = index.history_of(asked.run) if asked.run else asked.of
     exact = [each for each in listed if each.key == wanted]
     judged = [each for each in listed if each.runs >= LEAST_RUNS]
@@ -67,6 +67,8 @@ def _chosen(listed: list[Listed], asked: Asked, index: Index) -> Listed | None:
 
 
 def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
+    from windtunnel.measure.history.judge import history  # and with it SciPy, which is half of the server's memory
+
     readings = index.readings(chosen.key)
     labels = sorted({key for reading in readings for key in reading.labels})
     by = asked.by if asked.by in labels else None

@@ -49,8 +49,8 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
 
     @app.get("/compare")
     def compare(run: list[str] = Query(default=[])) -> Response:  # noqa: B008 - FastAPI's way to say so
-        from windtunnel.measure.compare import Running
-        from windtunnel.measure.compare import compare as compared
+        from windtunnel.measure.compare.compared import Running
+        from windtunnel.measure.compare.compared import compare as compared
         from windtunnel.views.pages.comparison import render
 
         try:

@@ -59,6 +59,7 @@ async def _serve(door: Door, listening: socket.socket, index: Index, below: Belo
         say(doors.shown(door, listening))
         ended = loop.create_task(end.wait())
         await asyncio.wait([ended, serving], return_when=asyncio.FIRST_COMPLETED)
+        await watch.end()
         server.should_exit = True
         await serving
         ended.cancel()

@@ -39,6 +39,7 @@ class Watch:
         self._reading: dict[Path, asyncio.Task[None]] = {}
         self._changed = asyncio.Condition()
         self._version = self._pages = 0
+        self._ending = False
 
     async def __aenter__(self) -> Self:
         self._start(self._look())
@@ -50,12 +51,17 @@ class Watch:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def end(self) -> None:
+        """Ends `changes`, for pages that are open when the server ends."""
+        self._ending = True
+        await self._tell()
+
     async def changes(self, least_s: float) -> AsyncIterator[None]:
-        """Yields at once, and then whenever something has changed, at most once in so many seconds."""
+        """Yields at once, and then whenever something has changed, at most once in so many seconds, until `end`."""
         seen = -1
         self._pages += 1
         try:
-            while True:
+            while not self._ending:
                 async with self._changed:
                     while self._version == seen:
                         await self._changed.wait()

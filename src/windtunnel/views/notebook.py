@@ -7,7 +7,7 @@ from typing import Any
 
 from windtunnel import format as fmt
 from windtunnel.errors import UserError
-from windtunnel.measure.compare import Comparison
+from windtunnel.measure.compare.model import Comparison
 from windtunnel.measure.study.study import Study
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.runs import Run

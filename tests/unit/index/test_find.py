@@ -1,7 +1,5 @@
 """What a user types becomes a search, and never SQL."""
 
-import json
-
 import duckdb
 import pytest
 from hypothesis import given
@@ -37,22 +35,25 @@ def test_what_is_no_quantity(text):
 def base():
     base = duckdb.connect()
     base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR)"
+        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR);"
+        "CREATE TABLE facts (path VARCHAR, name VARCHAR, number DOUBLE, text VARCHAR)"
     )
-    for number, p99 in enumerate([10_000, 60_000, None]):
-        facts = {"server.batch.app_rx": 64 >> number, "wire.kind": "ring", "server.p90": p99}
+    for place, p99 in enumerate([10_000, 60_000, None]):
+        facts: dict = {"server.batch.app_rx": 64 >> place, "wire.kind": "ring", "server.p90": p99}
         row = [
-            f"r{number}/run.json",
+            f"r{place}/run.json",
             "run",
-            f"Echo {number}",
+            f"Echo {place}",
             "what?",
             "here",
             "valid",
-            f"2026-11-0{number + 1}",
-            json.dumps(facts),
+            f"2026-11-0{place + 1}",
             p99,
         ]
-        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, '', '')", row)
+        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '')", row)
+        for name, value in facts.items():
+            number, text = (None, value) if isinstance(value, str) else (value, None)
+            base.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", [row[0], name, number, text])
     return base
 
 
@@ -103,7 +104,8 @@ def test_what_cannot_be_read_is_refused_with_a_remedy(text):
 def test_no_text_breaks_the_search(text):
     base = duckdb.connect()
     base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, facts VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR)"
+        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR);"
+        "CREATE TABLE facts (path VARCHAR, name VARCHAR, number DOUBLE, text VARCHAR)"
     )
     try:
         of = where(text)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import export, restore
-from windtunnel.measure.compare import Running, compare
+from windtunnel.measure.compare.compared import Running, compare
 from windtunnel.runs import load
 from windtunnel.runs.joined import join
 from windtunnel.runs.migrate import FIRST_VERSION, RECORD_STEPS, WINDOW_STEPS, migrate_record

@@ -3,8 +3,3 @@
 `scenarios` says which runs are of one history, `change_points` where a series changes its level, `judge` which of these changes hold by
 the tests of `measure.compare`.
 """
-
-from windtunnel.measure.history.judge import history
-from windtunnel.measure.history.model import Histories, History
-
-__all__ = ["Histories", "History", "history"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from windtunnel.measure.compare import Comparison
+    from windtunnel.measure.compare.model import Comparison
     from windtunnel.pcie.sweep import Sweep
     from windtunnel.runs.joined import Joined
 

@@ -3,8 +3,7 @@
 from html import escape
 from typing import Any
 
-from windtunnel.measure.compare import Comparison
-from windtunnel.measure.compare.model import Measure, Point
+from windtunnel.measure.compare.model import Comparison, Measure, Point
 from windtunnel.measure.compare.options import fall
 from windtunnel.views.pages.layout import layout_of
 from windtunnel.views.pages.page import filled

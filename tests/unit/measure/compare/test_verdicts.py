@@ -8,9 +8,10 @@ from comparing import HOST, SCENARIO, change, compared, in_turn, made
 
 from windtunnel.engine.plan import Load
 from windtunnel.errors import UserError
-from windtunnel.measure.compare import Running, sides
-from windtunnel.measure.compare import compare as hold
+from windtunnel.measure.compare.compared import Running
+from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.model import PairedRuns
+from windtunnel.measure.compare.sides import sides
 from windtunnel.views.terminal.comparison import state_words, verdict_lines
 
 judge = import_module("windtunnel.measure.compare.judge")

@@ -10,8 +10,9 @@ from histories import noisy
 
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.reading import read
-from windtunnel.measure.history import Histories, history
+from windtunnel.measure.history.judge import history
 from windtunnel.measure.history.kept import from_text, to_text
+from windtunnel.measure.history.model import Histories
 from windtunnel.measure.history.options import conditions, decide
 from windtunnel.measure.history.scenarios import history_key, in_order, scenario_key
 from windtunnel.measure.history.words import left_out, verdict_words
