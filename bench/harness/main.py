@@ -24,13 +24,13 @@ Bench = Callable[[Session], Iterable[Result]]
 def main(description: str, *benches: Bench, more: Callable[[ArgumentParser], None] | None = None) -> None:
     """`more` adds options. It ends as `finish` does."""
     given = options(description, more)
-    signal.signal(signal.SIGTERM, _end)
     finish(_in_hugepages(benches, given))
 
 
 def finish(measured: Iterable[Result]) -> None:
     """Shows and keeps what is measured, after Ctrl-C and where a bench could not go on, too. Exit codes: 0 no goal was missed, 1 one was,
     2 a bench could not be run."""
+    signal.signal(signal.SIGTERM, _end)
     results: list[Result] = []
     stopped: UserError | None = None
     try:

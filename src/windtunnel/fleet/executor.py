@@ -129,6 +129,7 @@ class Fleet:
                         self._check_lost(job, lost[job.directories[0]])
                         waiting.insert(0, job)
             self._check_joined()
+        self._utilisation.say(len(waiting))
 
     def _begin(self, waiting: list[Job], running: dict[str, Job], begins: Begins) -> None:
         """Gives each free testbed the first job of a group that no other has: the order of the jobs is that of a design."""

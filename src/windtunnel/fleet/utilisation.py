@@ -36,7 +36,7 @@ class _Testbed:
         return {
             "name": self.name,
             "state": "lost" if self.lost else "running" if self.job else "free",
-            "about": self.lost or (str(self.job.directories[0].name) if self.job else ""),
+            "about": self.lost or (self.job.directories[0].name if self.job else ""),
             "runs": self.runs,
             "utilisation": busy_s / here_s if here_s else 0.0,
         }

@@ -80,7 +80,7 @@ def _run(file: Path) -> Entry:
     facts |= {f"{LABEL}{key}": value for key, value in record.labels.items()}
     if run.has_metrics:
         for row in reversed(rows_of(run, {}, include_invalid=True)):  # of several workloads the first one's
-            facts |= {name: value for name, value in row.items() if isinstance(value, int | float)}
+            facts |= {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
     return Entry(
         "run",
         record.title,
@@ -135,6 +135,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | float):
-        return value
+        return float(value)
     known = number_of(value) if isinstance(value, str) else None
     return str(value) if known is None else known

@@ -6,6 +6,7 @@ from fleet_tools import SOFTWARE, Failed, Lost, PaperCluster, Refused, Replied, 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.fleet.packed import take
+from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.runs import load
 
 TWO = {"alpha": about(), "beta": about()}
@@ -59,6 +60,18 @@ def test_what_ran_on_a_lost_testbed_runs_on_the_other(tmp_path):
     assert found[lost] == "beta" and sum(title == lost for _, title in cluster.started) == 2
     assert len(cluster.started) == 10
     assert "testbed alpha is lost: its node was killed" in said
+
+
+def test_what_the_testbeds_do_is_announced_to_the_end(tmp_path, monkeypatch):
+    told = []
+    monkeypatch.setattr(ANNOUNCEMENT, "testbeds", lambda waiting, rows: told.append((waiting, rows)))
+    cluster = PaperCluster(TWO, {("alpha", 2): Lost("alpha", "its node was killed")})
+    executed(fleet(cluster), [job(tmp_path, f"{n}") for n in range(9)])
+    states = {row["state"] for _, rows in told for row in rows if row["name"] == "alpha"}
+    assert {"running", "lost"} <= states
+    waiting, rows = told[-1]
+    assert waiting == 0 and sum(row["runs"] for row in rows) == 9
+    assert "running" not in {row["state"] for row in rows}
 
 
 def test_a_full_disk_of_a_testbed_is_like_its_loss(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 
 import pytest
 from sample_runs import HOSTILE, RUNS, execute
@@ -127,6 +128,18 @@ def test_what_is_damaged_is_shown_as_such(index, runs, name, text):
     index.refresh()
     (row,) = index.find(f"path = hurt/{name}")[1]
     assert row.problem or name != "run.json"
+
+
+def test_a_number_that_no_column_holds_is_damage(index, runs):
+    """And keeps no other run from being read."""
+    shutil.copytree(runs / "good", runs / "huge")
+    record = json.loads((runs / "huge" / "run.json").read_text())
+    record["scenario"]["duration"] = 10**400
+    (runs / "huge" / "run.json").write_text(json.dumps(record))
+    index.refresh()
+    (row,) = index.find("path = huge/run.json")[1]
+    assert row.problem
+    assert index.left == 0
 
 
 def test_links_and_fifos_are_not_followed(index, runs, tmp_path):
