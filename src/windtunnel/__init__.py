@@ -40,7 +40,7 @@ _HOMES = {
     "compare": "windtunnel.library",
     "export": "windtunnel.library",
     "import_run": "windtunnel.library",
-    "Comparison": "windtunnel.measure.compare",
+    "Comparison": "windtunnel.measure.compare.model",
     "study": "windtunnel.library",
     "SearchRecord": "windtunnel.measure.throughput.record",
     "Study": "windtunnel.measure.study.study",
