@@ -10,6 +10,7 @@ import random
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from os import environ, sched_getaffinity
 from pathlib import Path
 
@@ -66,7 +67,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measured(directory: Path, given: argparse.Namespace) -> list[Result]:
+def _measured(directory: Path, given: argparse.Namespace) -> Iterator[Result]:
     cpus = sorted(sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         raise UserError("two CPUs are needed, one for each testbed")
@@ -79,37 +80,43 @@ def _measured(directory: Path, given: argparse.Namespace) -> list[Result]:
         cluster.start("beta", cpus[1:])
         fleet = directory / "fleet.toml"
         fleet.write_text(FLEET.format(address=cluster.address))
-        alone, both = [], []
-        for number in range(given.rounds):
-            alone.append(_timed([*_on_cpu(cpus[0]), *_words(study, directory / f"alone-{number}")]))
-            both.append(_timed(_words(study, directory / f"both-{number}", fleet)))
-        wanted = _rows(directory / "alone-0")
-        kept = [
-            _survives(cluster, study, directory / f"killed-{number}", fleet, cpus[1:], wanted)
-            for number in range(given.kills)
-        ]
+        yield _faster(directory, study, fleet, cpus[0], given.rounds)
+        if given.kills:
+            yield _whole(directory, study, fleet, cluster, cpus[1:], given.kills)
+
+
+def _faster(directory: Path, study: Path, fleet: Path, cpu: int, rounds: int) -> Result:
+    alone, both = [], []
+    for number in range(rounds):
+        alone.append(_timed([*_on_cpu(cpu), *_words(study, directory / f"alone-{number}")]))
+        both.append(_timed(_words(study, directory / f"both-{number}", fleet)))
+        console().print(f"one CPU {alone[-1]:.1f} s, two testbeds {both[-1]:.1f} s", style="dim")
     ratios = extent([b / a for a, b in zip(alone, both, strict=True)])
-    memory = load(next((directory / "both-0" / "runs").iterdir())).record.memory or ""
-    results = [
-        Result(
-            f"time of a study of {len(wanted)} runs on two testbeds",
-            memory,
-            ratios,
-            "x",
-            ours=f"{min(both):.1f} s",
-            reference=f"one CPU without a fleet: {min(alone):.1f} s",
-            goal=FASTER,
-            verdict=judge(ratios, FASTER),
-            details={"alone_s": alone, "both_s": both},
-        )
-    ]
-    if kept:
-        share = extent([sum(kept) / len(kept)])
-        words = f"{sum(kept)} of {len(kept)} studies"
-        results.append(
-            Result("whole after kill -9 of a node", memory, share, "", words, goal=WHOLE, verdict=judge(share, WHOLE))
-        )
-    return results
+    return Result(
+        f"time of a study of {len(_rows(directory / 'alone-0'))} runs on two testbeds",
+        _memory(directory),
+        ratios,
+        "x",
+        ours=f"{min(both):.1f} s",
+        reference=f"one CPU without a fleet: {min(alone):.1f} s",
+        goal=FASTER,
+        verdict=judge(ratios, FASTER),
+        details={"alone_s": alone, "both_s": both},
+    )
+
+
+def _whole(directory: Path, study: Path, fleet: Path, cluster: LocalCluster, cpus: list[int], kills: int) -> Result:
+    wanted = _rows(directory / "alone-0")
+    kept = [_survives(cluster, study, directory / f"killed-{number}", fleet, cpus, wanted) for number in range(kills)]
+    share = extent([sum(kept) / len(kept)])
+    words = f"{sum(kept)} of {len(kept)} studies"
+    return Result(
+        "whole after kill -9 of a node", _memory(directory), share, "", words, goal=WHOLE, verdict=judge(share, WHOLE)
+    )
+
+
+def _memory(directory: Path) -> str:
+    return load(next((directory / "both-0" / "runs").iterdir())).record.memory or ""
 
 
 def _on_cpu(cpu: int) -> list[str]:

@@ -22,6 +22,10 @@ from windtunnel.errors import UserError
 
 CHUNK_BYTES = 1 << 18
 MAX_LINE_BYTES = 64 << 20
+LAST_THREADS_S = 0.005
+"""Between the end of an engine and the call that takes its exit status. Its last threads still remove their entries of /proc then. On a
+CPU that both share, Linux 6.18 with autogroups kept that call in a loop (shrink_dcache_parent) and these threads off the CPU, for up to
+100 s."""
 
 
 class EngineProcess:
@@ -141,6 +145,7 @@ class EngineProcess:
 
     def end(self) -> None:
         """Takes the exit status of a process that has ended, after its last line, and closes the descriptors."""
+        time.sleep(LAST_THREADS_S)
         self.history.exit_code = self._process.wait()
         self.history.ended_at = time.monotonic()
         self._close_out()
