@@ -63,7 +63,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="studies on one CPU and on two, in turns")
     parser.add_argument("--kills", type=int, default=5, help="studies during which a node is killed")
     parser.add_argument("--points", type=int, default=20, help="of the study, with three runs each")
-    parser.add_argument("--seconds", type=float, default=0.5, help="measured time of a run")
+    parser.add_argument("--seconds", type=float, default=2.0, help="measured time of a run, as in studies/")
     return parser.parse_args()
 
 
@@ -90,6 +90,8 @@ def _faster(directory: Path, study: Path, fleet: Path, cpu: int, rounds: int) ->
     for number in range(rounds):
         alone.append(_timed([*_on_cpu(cpu), *_words(study, directory / f"alone-{number}")]))
         both.append(_timed(_words(study, directory / f"both-{number}", fleet)))
+        if _rows(directory / f"both-{number}") != _rows(directory / f"alone-{number}"):
+            raise UserError("the studies on one CPU and on two testbeds have different tables")
         console().print(f"one CPU {alone[-1]:.1f} s, two testbeds {both[-1]:.1f} s", style="dim")
     ratios = extent([b / a for a, b in zip(alone, both, strict=True)])
     return Result(
