@@ -15,7 +15,7 @@ from sides import met, start, waits
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
 from windtunnel.runs import EngineRecord
-from windtunnel.runs.joined import join
+from windtunnel.runs.joined import crossings, join
 
 TYPES = ("rc", "ud", "rdm")
 PORT = 9000
@@ -118,8 +118,8 @@ def test_runs_of_two_processes_join(tmp_path, kind):
         assert_sound(run)
     joined = join(runs)
     assert joined.record.verdict.valid
-    assert all(crossing.sent >= crossing.received > 100 for crossing in joined.crossings)
-    assert kind == "ud" or all(crossing.sent == crossing.received for crossing in joined.crossings)
+    assert all(crossing.sent >= crossing.received > 100 for crossing in crossings(joined))
+    assert kind == "ud" or all(crossing.sent == crossing.received for crossing in crossings(joined))
 
 
 @pytest.mark.parametrize("kind", ["rc", "ud"])

@@ -23,7 +23,7 @@ from sides import (
     waits,
 )
 
-from windtunnel.runs.joined import join
+from windtunnel.runs.joined import crossings, join
 from windtunnel.version import __version__
 
 pytestmark = [
@@ -71,7 +71,7 @@ def test_two_hosts_run_one_file_despite_foreign_hellos(tmp_path):
     assert told[2] == "refused a hello: a second client connects while the first one runs"
     joined = join(runs)
     assert joined.record.verdict.valid
-    assert all(crossing.lost == 0 and crossing.sent > 100 for crossing in joined.crossings)
+    assert all(crossing.lost == 0 and crossing.sent > 100 for crossing in crossings(joined))
 
 
 def other_version(asked: bytes, client: int) -> list[bytes]:

@@ -7,7 +7,7 @@ from real_runs import assert_sound
 from scenario_tools import SHIPPED
 from sides import met, start
 
-from windtunnel.runs.joined import join
+from windtunnel.runs.joined import crossings, join, session
 from windtunnel.views.pages import write_joined
 
 FILE = SHIPPED / "two-processes.toml"
@@ -26,11 +26,11 @@ def test_runs_of_two_terminals_join_into_one_report(tmp_path):
     joined = join(runs)
     assert joined.record.verdict.valid
     assert [engine.name for engine in joined.record.engines] == ["server", "client"]
-    assert all(crossing.sent == crossing.received > 100 for crossing in joined.crossings)
+    assert all(crossing.sent == crossing.received > 100 for crossing in crossings(joined))
     sessions = {engine.peer.session for engine in joined.record.engines}
-    assert sessions == {joined.session} and len(joined.session) == 32
+    assert sessions == {session(joined)} and len(session(joined)) == 32
     page = write_joined(joined, tmp_path / "joined.html").read_text()
-    assert "Between the hosts" in page and f"{joined.crossings[0].sent:,}" in page
+    assert "Between the hosts" in page and f"{crossings(joined)[0].sent:,}" in page
 
 
 @pytest.mark.parametrize("stopped", ["client", "server"])

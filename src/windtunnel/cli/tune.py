@@ -97,6 +97,7 @@ def tune(
     from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
     from windtunnel.errors import UserError
     from windtunnel.exchange.axio.tuned import write_axio
+    from windtunnel.scenario import Cable
     from windtunnel.tune.goal import goal
     from windtunnel.tune.tuner import prepare, run
     from windtunnel.views import tune_outcome as shown
@@ -106,6 +107,8 @@ def tune(
     asked = goal(objective, slo, rate)
     with executor(on, most=1) as where:
         view = where.view if where else None
+        if isinstance(view, Cable):
+            raise UserError("--on: a tuner has one testbed, and the fleet file has cables", remedy="[[testbed]] there")
         prepared = prepare(file, with_state(sets, state), asked, space_file=space, out=out, seed=seed, host=view)
         if plan:
             shown.print_plan(prepared, json)

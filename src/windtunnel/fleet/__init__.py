@@ -9,6 +9,7 @@ hosts      whether a testbed has the same software, and is like the others
 messages   what the driver and a testbed tell each other
 node       what runs on a testbed
 cluster    the testbeds of a Ray cluster: who has joined, who is lost
+cables     two testbeds as one, for runs with a side on each
 executor   the executor of `windtunnel.measure` on them
 opened     a fleet from what --on says
 """

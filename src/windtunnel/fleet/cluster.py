@@ -8,6 +8,7 @@ one that is killed ends its calls seconds before its workers. So `is_there` is c
 import contextlib
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -20,6 +21,8 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
 
 import ray
 from ray.exceptions import RayError
+from ray.util.placement_group import placement_group, remove_placement_group
+from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 RESOURCE = "testbed:"
 """Of a node, before the name of the testbed."""
@@ -34,6 +37,8 @@ class _Invited:
     actor: Any
     about: Any
     """The call whose end says that it has joined; None: it has."""
+    group: Any
+    """The placement group of those that were invited together; None: it was invited alone."""
     run: Any = None
     """The call that executes a job; None: it is free."""
     call: Any = None
@@ -51,16 +56,33 @@ class RayCluster:
         self._invited: dict[str, _Invited] = {}
 
     def invite(self, name: str) -> None:
-        if name in self._invited:
-            return
+        if name not in self._invited:
+            self._invite(name, {})
+
+    def invite_together(self, names: Sequence[str]) -> None:
+        """Asks for testbeds that all join, or none: two drivers never wait for what the other one has."""
+        if self._invited.keys().isdisjoint(names):
+            group = placement_group([{f"{RESOURCE}{name}": 1} for name in names], strategy="SPREAD")
+            for place, name in enumerate(names):
+                strategy = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=place)
+                self._invite(name, {"scheduling_strategy": strategy}, group)
+
+    def _invite(self, name: str, more: dict[str, Any], group: Any = None) -> None:
         options = {"num_cpus": 0, "resources": {f"{RESOURCE}{name}": 1}, "max_restarts": 0, "max_concurrency": 2}
-        actor: Any = ray.remote(Node).options(**options).remote()
-        self._invited[name] = _Invited(actor, actor.about.remote())
+        actor: Any = ray.remote(Node).options(**options, **more).remote()
+        self._invited[name] = _Invited(actor, actor.about.remote(), group)
 
     def dismiss(self, name: str) -> None:
-        if invited := self._invited.pop(name, None):
-            with contextlib.suppress(RayError, ConnectionError, ValueError):  # it may be gone already
+        """With all that were invited together with it."""
+        if (invited := self._invited.pop(name, None)) is None:
+            return
+        with contextlib.suppress(RayError, ConnectionError, ValueError):  # it may be gone already
+            if invited.group is None:
                 ray.kill(invited.actor)
+            else:
+                remove_placement_group(invited.group)  # ends the actors in it
+        for other in [other for other, of in self._invited.items() if of.group and of.group is invited.group]:
+            del self._invited[other]
 
     def start(self, name: str, request: Request) -> None:
         invited = self._invited[name]

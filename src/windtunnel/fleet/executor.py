@@ -19,7 +19,7 @@ from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Begins, Done, Job, unwatched
 from windtunnel.runs import load
-from windtunnel.scenario import HostView
+from windtunnel.scenario import Cable, HostView
 
 TICK_S = 0.2
 """So long an interrupt may wait."""
@@ -77,7 +77,7 @@ class Fleet:
         return self._first.facts
 
     @property
-    def view(self) -> HostView:
+    def view(self) -> HostView | Cable:
         return self._first.view
 
     @property
@@ -194,10 +194,10 @@ class Fleet:
 
     def _useless(self, about: About) -> tuple[str, str] | None:
         """Why a testbed cannot be used, and what to do."""
-        if differs := other_software(self._software, about.software):
+        if differs := other_software(self._software, about):
             return differs, "install the same windtunnel and the same engine on both"
         first = next(iter(self._joined.items()), None)
-        if first and not self.spread and (differs := unlike(first[1].facts, about.facts)):
+        if first and not self.spread and (differs := unlike(first[1], about)):
             remedy = "name testbeds that are alike in a fleet file, or say spread = true there: a study then compares within one testbed"
             return f"it is not like testbed {first[0]}: {differs}", remedy
         return None

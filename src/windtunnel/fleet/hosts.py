@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from windtunnel.fleet.messages import About
 from windtunnel.host.facts import Facts
 from windtunnel.measure.study import record
 
@@ -18,8 +19,11 @@ def software() -> dict[str, str]:
     return {**record.versions(), "windtunnel sha256": digest.hexdigest()}
 
 
-def other_software(here: dict[str, str], there: dict[str, str]) -> str | None:
+def other_software(here: dict[str, str], about: About) -> str | None:
     """What differs first, in words; None: nothing does."""
+    if about.server and (differs := other_software(here, about.server)):
+        return differs
+    there = about.software
     name = next((name for name in here if here[name] != there.get(name)), None)
     if name is None:
         return None
@@ -28,9 +32,12 @@ def other_software(here: dict[str, str], there: dict[str, str]) -> str | None:
     return f"{name} is {theirs[:length]} there and {ours[: length or None]} here"
 
 
-def unlike(a: Facts, b: Facts) -> str | None:
-    """What makes numbers of one host no numbers of the other, in words; None: they are alike."""
-    ours, theirs = _what_counts(a), _what_counts(b)
+def unlike(a: About, b: About) -> str | None:
+    """What makes numbers of one testbed no numbers of the other, in words; None: they are alike. Of cabled ones, servers are held against
+    servers and clients against clients."""
+    if a.server and b.server and (differs := unlike(a.server, b.server)):
+        return differs
+    ours, theirs = _what_counts(a.facts), _what_counts(b.facts)
     name = next((name for name in ours if ours[name] != theirs[name]), None)
     return None if name is None else f"{name}: {ours[name]} and {theirs[name]}"
 

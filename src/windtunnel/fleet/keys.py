@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError
 
 from windtunnel.errors import UserError
+from windtunnel.runs.joined import SIDES
 from windtunnel.scenario.load import parsed, refusal_of
 from windtunnel.scenario.quantities import Duration
 from windtunnel.scenario.refusal import Refusal, Source
@@ -40,12 +41,24 @@ def _name(text: str) -> str:
     return text
 
 
+Name = Annotated[str, AfterValidator(_name), Wanted('a name of letters, digits, ".", "_" and "-"')]
+
+
 class Testbed(Table):
     """A testbed that may be used."""
 
-    name: Annotated[str, AfterValidator(_name), Wanted('a name of letters, digits, ".", "_" and "-"')] = Field(
-        description='as in the resource of its node: "testbed:NAME"'
-    )
+    name: Name = Field(description='as in the resource of its node: "testbed:NAME"')
+
+
+class Cabled(Table):
+    """Two testbeds with a cable between them: each run has its server on one and its client on the other."""
+
+    server: Name = Field(description="the testbed on which the server runs")
+    client: Name = Field(description="the testbed on which the client runs")
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}+{self.client}"
 
 
 class FleetFile(Table):
@@ -68,10 +81,16 @@ class FleetFile(Table):
         max_length=MOST_TESTBEDS,
         description="testbeds that may be used; none: all of the cluster",
     )
+    cable: list[Cabled] = Field(
+        default_factory=list,
+        max_length=MOST_TESTBEDS // 2,
+        description="pairs of testbeds that may be used; none: a run has one testbed",
+    )
 
     @property
     def names(self) -> list[str]:
-        return [testbed.name for testbed in self.testbed]
+        """Of all testbeds that may be used; none: all of the cluster."""
+        return [testbed.name for testbed in self.testbed] or [n for c in self.cable for n in (c.server, c.client)]
 
 
 def read(file: Path) -> FleetFile:
@@ -80,7 +99,7 @@ def read(file: Path) -> FleetFile:
     data: dict[str, Any] = parsed(file, text)
     try:
         found = FleetFile.model_validate(data)
-        _check_names(found.names)
+        _check_names(found)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
@@ -90,10 +109,18 @@ def read(file: Path) -> FleetFile:
     return found
 
 
-def _check_names(names: list[str]) -> None:
-    for place, name in enumerate(names):
-        if name in names[:place]:
-            raise Refusal(("testbed", place, "name"), f'testbed "{name}" is there twice', "name each testbed once")
+def _check_names(file: FleetFile) -> None:
+    if file.testbed and file.cable:
+        raise Refusal(
+            ("testbed", 0, "name"),
+            "[[testbed]] and [[cable]] exclude each other",
+            "name cabled testbeds in [[cable]] alone",
+        )
+    places = [(("testbed", n, "name"), testbed.name) for n, testbed in enumerate(file.testbed)]
+    places += [(("cable", n, side), getattr(of, side)) for n, of in enumerate(file.cable) for side in SIDES]
+    for number, (place, name) in enumerate(places):
+        if name in [other for _, other in places[:number]]:
+            raise Refusal(place, f'testbed "{name}" is there twice', "name each testbed once")
 
 
 def asked(on: str) -> FleetFile:

@@ -3,18 +3,22 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
 from windtunnel.host.facts import Facts
-from windtunnel.scenario import HostView, Scenario
+from windtunnel.scenario import Cable, HostView, Scenario
 
 
 @dataclass(frozen=True)
 class About:
-    """A testbed that has joined."""
+    """A testbed that has joined, or two with a cable between them."""
 
     facts: Facts
-    view: HostView
+    """Of cabled testbeds those of the client's."""
+    view: HostView | Cable
     software: dict[str, str]
+    server: "About | None" = None
+    """Of cabled testbeds the server's; None: it is one testbed."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +30,8 @@ class Request:
     first: int
     settle: bool
     labels: Mapping[str, str]
+    side: Side | None = None
+    """The side that runs there; None: both."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from windtunnel.fleet.packed import pack
 from windtunnel.host import facts
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Job, perform
-from windtunnel.scenario import here, resolve
+from windtunnel.scenario import OneSide, here, resolve
+from windtunnel.scenario.one_side import CABLED
 
 
 class Node:
@@ -46,7 +47,8 @@ class Node:
         job = Job(request.scenarios, directories, request.first, request.settle, request.labels)
         try:
             _full_priority()
-            specs = [replace(resolve(each, here()), testbed=request.testbed) for each in request.scenarios]
+            side = OneSide(request.side, given_by=CABLED) if request.side else None
+            specs = [replace(resolve(each, here(), side), testbed=request.testbed) for each in request.scenarios]
             with self._interruptible() as interrupts:
                 outcomes = perform(specs, job, interrupts, [], facts.collect())
             if why := next(filter(None, map(_not_written, outcomes)), None):

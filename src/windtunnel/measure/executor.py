@@ -15,7 +15,7 @@ from windtunnel.engine.supervisor import Listener
 from windtunnel.engine.turns import Place, Turns
 from windtunnel.host import facts
 from windtunnel.measure.execute import RunOutcome, execute, no_garbage_collection
-from windtunnel.scenario import HostView, RunSpec, Scenario, here, resolve
+from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, here, resolve
 
 ALTERNATING = "alternated by window with another run on the same cores; parked time is not counted"
 
@@ -54,8 +54,8 @@ class Executor(Protocol):
         """The host, or one that all are like."""
 
     @property
-    def view(self) -> HostView:
-        """The same for the placement of scenarios, as it is now."""
+    def view(self) -> HostView | Cable:
+        """The same for the placement of scenarios, as it is now. With a cable a run has two hosts, a side on each."""
 
     @property
     def testbeds(self) -> dict[str, facts.Facts]:

@@ -1,9 +1,10 @@
-"""The two run directories of a run on two hosts as one run.
+"""A run on two hosts as one run: from the directories of its two sides, or from the one that `merge` has made of them.
 
 Each host has a clock of its own, and no time of one is ever subtracted from one of the other: windows go together by their
 index alone, counts by what they count.
 """
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,11 @@ from windtunnel.engine.lines import Window
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError
-from windtunnel.runs.reader import Run
+from windtunnel.runs.files import cannot_write
+from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import HEADLINES, HostState, Validity
+from windtunnel.runs.writer import make_directory
 
 SIDES: tuple[Side, ...] = ("server", "client")
 REFUSED = "refused_hello"
@@ -59,11 +62,9 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Joined(Run):
-    """Both sides. `path` is the client's directory, `record.host` has the facts of each host by its side."""
+    """Both sides, each with a directory of its own. `path` is the client's, `record.host` has the facts of each host by its side."""
 
     paths: dict[Side, Path] = field(default_factory=dict)
-    session: str = ""
-    crossings: Sequence[Crossing] = ()
 
 
 def join(runs: Sequence[Run]) -> Joined | None:
@@ -75,28 +76,74 @@ def join(runs: Sequence[Run]) -> Joined | None:
         return None
     server, client = (by_side[side] for side in SIDES)
     _check(server, client)
-    windows: dict[str, list[Window]] = {side: next(iter(by_side[side].windows.values())) for side in SIDES}
+    return _joined(server, client)
+
+
+def _joined(server: Run, client: Run) -> Joined:
+    sides = {"server": server, "client": client}
     return Joined(
         path=client.path,
         record=_record(server.record, client.record),
-        windows=windows,
-        problems=[f"{side}: {problem}" for side in SIDES for problem in by_side[side].problems],
-        paths={side: by_side[side].path for side in SIDES},
-        session=_session(client) or "",
-        crossings=[
-            _crossing("client", windows["client"], windows["server"]),
-            _crossing("server", windows["server"], windows["client"]),
-        ],
+        windows={side: next(iter(run.windows.values())) for side, run in sides.items()},
+        problems=[f"{side}: {problem}" for side, run in sides.items() for problem in run.problems],
+        paths={"server": server.path, "client": client.path},
     )
+
+
+def merge(server: Path, client: Path, directory: Path) -> None:
+    """Makes one run directory of those of two sides, which stay as they are. Whoever calls knows that they belong together: two sides that
+    never met make an invalid run. Raises UserError where the new directory exists or cannot be written."""
+    joined = _joined(load(server), load(client))
+    make_directory(directory)
+    try:
+        for side, path in joined.paths.items():
+            for file in sorted(path.iterdir()):
+                _copy_of(side, file, directory)
+        record = joined.record.model_copy(update={"rejected": joined.rejected})
+        (directory / "run.json").write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise cannot_write(directory, error) from error
+
+
+def _copy_of(side: Side, file: Path, directory: Path) -> None:
+    """A side's file as a run of two engines has it: all windows in one file, latencies from the client, the others by their side."""
+    match file.name:
+        case "run.json":
+            return
+        case "windows.jsonl":
+            with (directory / file.name).open("ab") as windows:
+                windows.write(file.read_bytes())
+        case "latency.hlog":
+            if side == "client":
+                shutil.copy(file, directory)
+        case "engine.log":
+            shutil.copy(file, directory / f"engine-{side}.log")
+        case other:
+            shutil.copy(file, directory / f"{side}-{other}")
+
+
+def on_two_hosts(run: Run) -> bool:
+    """Whether a run is both sides of one on two hosts: `record.host` has the facts of each by its side then."""
+    engines = run.record.engines
+    return len(engines) == 2 and all(engine.plan.hello_wait_ns is not None for engine in engines)
+
+
+def session(run: Run) -> str | None:
+    """What both sides of a run on two hosts have in common, and no other run has; None: there was no handshake."""
+    peer = _engine(run).peer
+    return peer.session if peer else None
+
+
+def crossings(run: Run) -> list[Crossing]:
+    """From the client to the server, and back; none of a run that is not both sides of one on two hosts."""
+    if not on_two_hosts(run):
+        return []
+    server, client = run.windows["server"], run.windows["client"]
+    return [_crossing("client", client, server), _crossing("server", server, client)]
 
 
 def _engine(run: Run) -> EngineRecord:
     return run.record.engines[0]
-
-
-def _session(run: Run) -> str | None:
-    peer = _engine(run).peer
-    return peer.session if peer else None
 
 
 def _ran_alone(run: Run) -> bool:
@@ -110,7 +157,7 @@ def _check(server: Run, client: Run) -> None:
                 f"{run.path}: no handshake with another host, so {other.path} cannot be joined with it",
                 remedy=f"windtunnel show {run.path}",
             )
-    if _session(server) != _session(client):
+    if session(server) != session(client):
         raise UserError(
             f"{server.path} and {client.path} are sides of different runs",
             remedy="two run directories with the same `session` in run.json",

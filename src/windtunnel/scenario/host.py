@@ -34,6 +34,14 @@ class HostView:
     """CPUs to which workers of running engines are bound; read only where one side runs alone."""
 
 
+@dataclass(frozen=True)
+class Cable:
+    """Two machines with a cable between them. Each runs one side."""
+
+    server: HostView
+    client: HostView
+
+
 def here(root: Path = Path("/")) -> HostView:
     """This machine; devices and NUMA nodes as /sys below `root` shows them."""
     import os

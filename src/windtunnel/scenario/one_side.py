@@ -1,4 +1,4 @@
-"""`--side`: one side of a scenario runs here, the other one in another process, as a rule on another host."""
+"""One side of a scenario runs here, the other one in another process, as a rule on another host: `--side`, and cabled testbeds."""
 
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from windtunnel.scenario.wires import named, needed_option, value
 HELLO_BYTES = MESSAGE_HEADER_BYTES + 80
 """UDP payload of a word between two hosts (engine/core/hello.h)."""
 DEFAULT_WAIT_NS = 60 * 10**9
+CABLED = "two cabled testbeds"
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,12 @@ class OneSide:
 
     side: Side
     wait_ns: int = DEFAULT_WAIT_NS
+    given_by: str = ""
+    """In words for the user; empty: --side."""
+
+    @property
+    def words(self) -> str:
+        return self.given_by or f"--side {self.side}"
 
 
 def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
@@ -27,27 +34,27 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
     if not two_processes(scenario):
         raise Refusal(
             ("wire", "kind"),
-            f'--side {one_side.side}: no peer can be at the other end of the wire "{scenario.wire.kind}"',
+            f'{one_side.words}: no peer can be at the other end of the wire "{scenario.wire.kind}"',
             f"wire.kind = {named('foreign_peer', without=('process_each',))} for two hosts or {named('process_each')} for two "
-            "processes, or a run without --side",
+            "processes, or a run of both sides in one process",
         )
     for side in ("client", "server"):
         keys = endpoint(scenario, side)
         if keys is None:
             raise Refusal(
                 (one_side.side,),
-                f"--side {one_side.side}: the file has no [{side}], and both sides read the same file",
-                f"a table [{side}], or a run without --side where the peer is another program",
+                f"{one_side.words}: the file has no [{side}], and both sides read the same file",
+                f"a table [{side}], or a run of one side alone where the peer is another program",
             )
         if keys.mtu < HELLO_BYTES + ip_udp_header_bytes(keys):
             raise Refusal(
                 (side, "mtu"),
-                f"--side {one_side.side}: the hello of two hosts does not fit an MTU of {keys.mtu}",
+                f"{one_side.words}: the hello of two hosts does not fit an MTU of {keys.mtu}",
                 f"at least {HELLO_BYTES + ip_udp_header_bytes(keys)}",
             )
     if (shared := needed_option(scenario, "shared_socket")) and value(scenario, shared.name) is None:
         raise Refusal(
             ("wire",),
-            f"--side {one_side.side}: wire.{shared.name} is missing, by which the two processes find each other",
+            f"{one_side.words}: wire.{shared.name} is missing, by which the two processes find each other",
             f'as in {shared.name} = "{shared.example}"',
         )

@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from windtunnel.engine import plan as plans
@@ -14,13 +14,13 @@ from windtunnel.scenario import wires
 from windtunnel.scenario.copies import check_workers, copy_devices, profile_of, reserved_cpus, source_bytes, threads
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
-from windtunnel.scenario.host import HostView
+from windtunnel.scenario.host import Cable, HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.loads import unseen_phases
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, replayed, shared_socket
 from windtunnel.scenario.nics import devices, far_nics
-from windtunnel.scenario.one_side import OneSide, check_one_side
+from windtunnel.scenario.one_side import CABLED, OneSide, check_one_side
 from windtunnel.scenario.other_engines import engines_cpus, shared_with_engines
 from windtunnel.scenario.phases import short_phases, window_ns
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
@@ -36,14 +36,30 @@ from windtunnel.scenario.variants import longest_delay_ns
 
 
 def resolve(
-    scenario: Scenario, host: HostView, one_side: OneSide | None = None, variants: Variants | None = None
+    scenario: Scenario, host: HostView | Cable, one_side: OneSide | None = None, variants: Variants | None = None
 ) -> RunSpec:
-    """Plans the run on this host, or one side of it, and what changes between its windows. Raises UserError that names file and line
-    of what cannot be."""
+    """Plans the run on this host, or one side of it, or each side on its end of a cable, and what changes between its windows. Raises
+    UserError that names file and line of what cannot be."""
     try:
+        if isinstance(host, Cable):
+            return _at_both_ends(scenario, host, variants)
         return _resolve(scenario, host, one_side, variants)
     except Refusal as refusal:
         raise scenario.source.error(refusal) from None
+
+
+def _at_both_ends(scenario: Scenario, cable: Cable, variants: Variants | None) -> RunSpec:
+    """Both sides as one run, of which each machine executes its own."""
+    server = _resolve(scenario, cable.server, OneSide("server", given_by=CABLED), variants)
+    client = _resolve(scenario, cable.client, OneSide("client", given_by=CABLED), variants)
+    return replace(
+        client,
+        plans=[*server.plans, *client.plans],
+        names=[*server.names, *client.names],
+        notes=list(dict.fromkeys([*client.notes, *server.notes])),
+        resolved=client.resolved | {"server": server.resolved["server"]},
+        demands=server.demands | client.demands,
+    )
 
 
 @dataclass(frozen=True)

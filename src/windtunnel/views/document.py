@@ -7,7 +7,7 @@ from windtunnel.measure.earlier import Earlier
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.counters import event_rows
-from windtunnel.runs.joined import Joined
+from windtunnel.runs.joined import Joined, crossings, on_two_hosts, session
 from windtunnel.runs.reader import Run
 from windtunnel.runs.summary import summarise
 from windtunnel.views.terminal.pcie import document as pcie
@@ -41,13 +41,16 @@ def document(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "metrics": asdict(summarise(run)) if run.has_metrics else None,
         "events": [asdict(row) for row in event_rows(run)] if run.has_metrics else [],
         "pcie": pcie(ports_of(run), measured_with_run(run.path)) if run.has_metrics and record.engines else None,
-    }
+    } | (_between_hosts(run) if on_two_hosts(run) else {})
 
 
 def joined_document(joined: Joined) -> dict[str, Any]:
-    """Both sides for machines: as one run, with what crossed between the hosts."""
-    return document(joined) | {
-        "paths": {side: str(path) for side, path in joined.paths.items()},
-        "session": joined.session,
-        "between_hosts": [asdict(crossing) | {"lost": crossing.lost} for crossing in joined.crossings],
+    """Both sides for machines, as one run."""
+    return document(joined) | {"paths": {side: str(path) for side, path in joined.paths.items()}}
+
+
+def _between_hosts(run: Run) -> dict[str, Any]:
+    return {
+        "session": session(run),
+        "between_hosts": [asdict(crossing) | {"lost": crossing.lost} for crossing in crossings(run)],
     }

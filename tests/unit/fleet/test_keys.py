@@ -91,3 +91,45 @@ def test_an_empty_file_lacks_an_address(tmp_path):
     (tmp_path / "fleet.toml").write_text("")
     with pytest.raises(UserError, match="address is missing"):
         read(tmp_path / "fleet.toml")
+
+
+CABLED = """\
+address = "ray://lab:10001"
+
+[[cable]]
+server = "alpha"
+client = "beta"
+
+[[cable]]
+server = "gamma"
+client = "delta"
+"""
+
+
+def test_cables(tmp_path):
+    (tmp_path / "fleet.toml").write_text(CABLED)
+    found = read(tmp_path / "fleet.toml")
+    assert [cable.name for cable in found.cable] == ["alpha+beta", "gamma+delta"]
+    assert found.names == ["alpha", "beta", "gamma", "delta"]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "words"),
+    [
+        (('client = "delta"', 'client = "gamma"'), 9, 'testbed "gamma" is there twice'),
+        (('server = "gamma"', 'server = "beta"'), 8, 'testbed "beta" is there twice'),
+        (('client = "delta"', ""), 7, "client is missing"),
+        (('client = "delta"', 'client = "a+b"'), 9, '"a+b" is not a name'),
+        (
+            ('address = "ray://lab:10001"', 'address = "ray://lab:10001"\n[[testbed]]\nname = "x"'),
+            3,
+            "exclude each other",
+        ),
+    ],
+)
+def test_wrong_cables_name_file_and_line(tmp_path, change, line, words):
+    file = tmp_path / "fleet.toml"
+    file.write_text(CABLED.replace(*change))
+    with pytest.raises(UserError) as refused:
+        read(file)
+    assert words in refused.value.message and refused.value.message.startswith(f"{file}:{line}: ")

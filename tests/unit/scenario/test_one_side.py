@@ -3,21 +3,21 @@
 import json
 
 import pytest
-import sample_lines as sample
 from rich.console import Console
 from scenario_tools import SHIPPED, loaded, machine
+from side_runs import one_side
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
-from windtunnel.engine.lines import Peer
 from windtunnel.errors import UserError
-from windtunnel.runs import RunWriter, Verdict
-from windtunnel.runs.joined import join
+from windtunnel.runs import Verdict, load
+from windtunnel.runs.joined import crossings, join, merge, on_two_hosts
 from windtunnel.runs.validity import HostState, Validity
-from windtunnel.scenario import OneSide, load, resolve
-from windtunnel.views.document import joined_document
+from windtunnel.scenario import Cable, OneSide, resolve
+from windtunnel.scenario import load as load_scenario
+from windtunnel.views.document import document, joined_document
 from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import joined_view
+from windtunnel.views.terminal.run import joined_view, run_view
 
 TWO_HOSTS = {
     "wire": {"kind": "af_packet"},
@@ -143,21 +143,8 @@ def test_two_hosts_may_have_nics_at_the_same_address(tmp_path):
 
 def test_the_shipped_scenario_resolves_on_either_host():
     for side in ("client", "server"):
-        spec = resolve(load(SHIPPED / "two-hosts.toml"), machine(), OneSide(side))
+        spec = resolve(load_scenario(SHIPPED / "two-hosts.toml"), machine(), OneSide(side))
         assert spec.question == "What does one small RPC cost between two hosts?"
-
-
-def one_side(directory, side, session="ab" * 16, verdict=None, hostname="here", validity=None, **changes):
-    """A run of one side as its host would have left it; `session` None: it met nobody."""
-    plan = sample.plan((side,), wire="af_packet").model_copy(update={"hello_wait_ns": 1} | changes)
-    about = {"resolved": {"title": plan.title, "client": {"of": side}, "server": {"of": side}}}
-    writer = RunWriter(directory, sample.spec([plan], [side], **about), {"hostname": hostname})
-    lines = sample.engine_lines(plan)
-    if session:
-        lines.insert(4, Peer(type="peer", at_ns=1, session=session))
-    for line in lines:
-        writer.line(side, line, line.model_dump_json())
-    return writer.finish(verdict or Verdict(True), validity)
 
 
 def shown(view):
@@ -175,7 +162,7 @@ def test_two_sides_of_one_run_are_one_run(tmp_path):
             "client": {"of": "client"},
             "server": {"of": "server"},
         }
-        assert [c.source for c in joined.crossings] == ["client", "server"]
+        assert [c.source for c in crossings(joined)] == ["client", "server"]
         document = json.loads(json.dumps(joined_document(joined)))
         assert document["paths"] == {"server": str(server.path), "client": str(client.path)}
         assert {row["endpoint"] for row in document["metrics"]["stages"]} == {"client", "server"}
@@ -246,6 +233,53 @@ def test_sides_of_two_runs_are_refused(tmp_path):
     with pytest.raises(UserError, match="lonely: no handshake with another host"):
         join([client, lonely])
     assert join([client, client]) is None and join([client]) is None
+
+
+def test_two_directories_become_one(tmp_path):
+    """What is known of the joined run is known of the one directory, too, whose files are those of a run with two engines."""
+    sides = [one_side(tmp_path / side, side, hostname=f"of-{side}") for side in ("server", "client")]
+    for run in sides:
+        (run.path / "engine.log").write_text(f"{run.path.name} was here")
+        (run.path / "received.pcap").write_bytes(b"pcap")
+    merge(*(run.path for run in sides), tmp_path / "whole")
+    whole, joined = load(tmp_path / "whole"), join(sides)
+    assert whole.problems == [] and on_two_hosts(whole)
+    assert whole.record == joined.record.model_copy(update={"rejected": False})
+    assert whole.windows == joined.windows and crossings(whole) == crossings(joined)
+    assert (whole.path / "latency.hlog").read_bytes() == (tmp_path / "client" / "latency.hlog").read_bytes()
+    assert {file.name for file in whole.path.iterdir()} == {
+        *("run.json", "windows.jsonl", "latency.hlog"),
+        *(f"engine-{side}.log" for side in ("client", "server")),
+        *(f"{side}-received.pcap" for side in ("client", "server")),
+    }
+    assert (whole.path / "engine-server.log").read_text() == "server was here"
+    assert shown(run_view(whole)) in shown(joined_view(joined))
+    assert document(whole).items() <= (joined_document(joined) | {"path": str(whole.path)}).items()
+    page = render(whole)
+    assert "Between the hosts" in page and "Host of the server" in page
+
+
+def test_a_directory_that_is_there_stays(tmp_path):
+    server, client = (one_side(tmp_path / side, side).path for side in ("server", "client"))
+    there = one_side(tmp_path / "there", "server", session="cd" * 16).path
+    with pytest.raises(UserError, match="exists already"):
+        merge(server, client, there)
+    assert load(there).record.engines[0].peer.session == "cd" * 16
+
+
+def test_each_end_of_a_cable_has_its_side(tmp_path):
+    scenario = loaded(tmp_path, TWO_HOSTS)
+    cable = Cable(server=machine(64, interfaces=("eth7",)), client=machine(2, interfaces=("wt0",)))
+    spec = resolve(scenario, cable)
+    assert spec.names == ["server", "client"]
+    assert [{worker.cpu for worker in plan.workers} for plan in spec.plans] == [{55}, {0}]
+    assert all(plan.hello_wait_ns for plan in spec.plans) and len({plan.hash for plan in spec.plans}) == 1
+    assert spec.resolved["server"]["cores"] == [55] and spec.resolved["client"]["cores"] == [0]
+    with pytest.raises(UserError, match="server: CPU 55 does not exist"):
+        resolve(scenario, Cable(server=machine(2, interfaces=("eth7",)), client=machine(2, interfaces=("wt0",))))
+    ring = loaded(tmp_path, {"workload": [{"handler": "l_app"}]})
+    with pytest.raises(UserError, match='two cabled testbeds: no peer can be at the other end of the wire "ring"'):
+        resolve(ring, cable)
 
 
 def test_a_joined_report_is_written_once_and_to_a_new_file(tmp_path):

@@ -38,12 +38,16 @@ class Pair:
             yield side, executor.one(job, interrupts)[0]
 
 
-def change_after(scenarios: Sequence[Scenario], asked: Change | None) -> Change:
-    """How often A and B alternate: as asked for, else after every window where the wires allow it.
+def change_after(scenarios: Sequence[Scenario], asked: Change | None, cabled: bool = False) -> Change:
+    """How often A and B alternate: as asked for, else after every window where the wires allow it, and both sides are on one host.
 
     Raises UserError where they do not."""
-    if asked == "run":
+    if asked == "run" or (cabled and asked is None):
         return "run"
+    if cabled:
+        raise UserError(
+            "--alternate window: two runs cannot alternate by window on two cabled testbeds", remedy="--alternate run"
+        )
     kinds = {scenario.wire.kind for scenario in scenarios if not has(scenario, "twice")}
     if asked == "window" and kinds:
         raise UserError(

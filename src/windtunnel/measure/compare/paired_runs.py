@@ -14,7 +14,7 @@ from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
 from windtunnel.runs.writer import make_directory
-from windtunnel.scenario import Scenario, load, resolve
+from windtunnel.scenario import Cable, Scenario, load, resolve
 
 PAIRS = 15
 START_S = 1.5
@@ -137,7 +137,7 @@ def run_in_turn(
     for scenario in scenarios:
         resolve(scenario, executor.view)  # refused before there is a directory
     planned_s = sum(map(_length_s, scenarios)) / 2
-    change = change_after(scenarios, change)
+    change = change_after(scenarios, change, cabled=isinstance(executor.view, Cable))
     make_directory(directory)
     coin = random.Random(seed)
     turns = _Turns(pairs, within_s, seed, change)

@@ -10,7 +10,7 @@ from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
 from windtunnel.measure.study.values import Level
-from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
+from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, load, resolve
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.refusal import Refusal
 
@@ -61,7 +61,7 @@ class Design:
         return {f.name: level.cell for f, level in zip(self.factors, point.levels, strict=True)}
 
 
-def design(definition: Definition, sets: list[str], host: HostView) -> Design:
+def design(definition: Definition, sets: list[str], host: HostView | Cable) -> Design:
     """Every point of the study. Raises UserError with file and line for whatever is wrong with any of them, and where none
     can run on this host."""
     try:
@@ -92,7 +92,9 @@ def _check_metrics(definition: Definition) -> None:
 class _Checker:
     """Loads points and sees whether they can run on the host."""
 
-    def __init__(self, definition: Definition, found: list[Factor], common: list[Change], host: HostView, digits: int):
+    def __init__(
+        self, definition: Definition, found: list[Factor], common: list[Change], host: HostView | Cable, digits: int
+    ):
         self._definition, self._factors, self._common = definition, found, common
         self._host, self._digits = host, digits
         self._anywhere = HostView(

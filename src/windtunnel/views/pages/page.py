@@ -14,7 +14,7 @@ from windtunnel.measure.earlier import earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.runs.counters import event_rows
-from windtunnel.runs.joined import Joined
+from windtunnel.runs.joined import SIDES, crossings, on_two_hosts
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
@@ -69,7 +69,7 @@ def render(run: Run, plotly_file: str | None = None) -> str:
         pcie_labels=labels(links),
         pcie_measured=asdict(counters) if (counters := measured_with_run(run.path)) else None,
         events=event_rows(run) if summary else [],
-        crossings=run.crossings if isinstance(run, Joined) else [],
+        crossings=crossings(run),
         host=_hosts(run),
         facts=pretty(run.record.host),
         scenario=pretty(run.record.scenario),
@@ -164,11 +164,9 @@ def sentence(words: str) -> str:
 
 def _hosts(run: Run) -> list[tuple[str, str]]:
     """The host's lines; of two hosts those of each, with its side."""
-    if not isinstance(run, Joined):
+    if not on_two_hosts(run):
         return host_lines(run.record.host)
-    return [
-        (f"{label} of the {side}", value) for side in run.paths for label, value in host_lines(run.record.host[side])
-    ]
+    return [(f"{label} of the {side}", value) for side in SIDES for label, value in host_lines(run.record.host[side])]
 
 
 def host_lines(host: dict[str, Any]) -> list[tuple[str, str]]:

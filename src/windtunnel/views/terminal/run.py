@@ -14,7 +14,7 @@ from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports
 from windtunnel.runs.counters import EventRow, event_rows
-from windtunnel.runs.joined import Crossing, Joined
+from windtunnel.runs.joined import SIDES, Crossing, Joined, crossings, on_two_hosts
 from windtunnel.runs.labels import words as label_words
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
@@ -55,7 +55,7 @@ def run_view(run: Run, earlier: Earlier | None = None) -> RenderableType:
     """Everything of one run, and where it stands among the earlier ones. The metrics of an invalid run stand below its reasons, marked
     as rejected."""
     record = run.record
-    parts: list[RenderableType] = [header(record)]
+    parts: list[RenderableType] = [_two_hosts(record), header(record)] if on_two_hosts(run) else [header(record)]
     if not record.verdict.valid:
         parts += [reasons_view(record.verdict, "metrics rejected" if run.rejected else "no window was measured")]
     if run.rejected:
@@ -92,18 +92,18 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [pcie_view(links, measured_with_run(run.path)), Text()] if (links := shown_ports(run)) else []
     parts += [event_table(events), Text()] if (events := event_rows(run)) else []
     parts += [value_table(imported.values), Text()] if imported else []
+    parts += [crossing_table(crossed), Text()] if (crossed := crossings(run)) else []
     return Group(*parts)
 
 
 def joined_view(joined: Joined) -> RenderableType:
-    """Both sides of a run on two hosts, as one run, and the packets between them."""
-    where = " · ".join(f"{side} on {joined.record.host[side].get('hostname')}" for side in joined.paths)
-    parts: list[RenderableType] = [Text(f"two hosts: {where}", style="dim"), run_view(joined)]
-    if joined.has_metrics:
-        crossings = crossing_table(joined.crossings)
-        parts += [Text(), Rejected(crossings) if joined.rejected else crossings]
-    parts += [Text(f"{side:<7}{path}", style="dim") for side, path in joined.paths.items()]
-    return Group(*parts)
+    """Both sides of a run on two hosts, as one run, and where they are."""
+    return Group(run_view(joined), *(Text(f"{side:<7}{path}", style="dim") for side, path in joined.paths.items()))
+
+
+def _two_hosts(record: Record) -> RenderableType:
+    where = " · ".join(f"{side} on {record.host[side].get('hostname')}" for side in SIDES)
+    return Text(f"two hosts: {where}", style="dim")
 
 
 def crossing_table(rows: Sequence[Crossing]) -> RenderableType:

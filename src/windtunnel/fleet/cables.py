@@ -1,0 +1,128 @@
+"""Two testbeds with a cable between them as one: a run has its server on one and its client on the other.
+
+Both testbeds get the same scenario, each with its side. Their run directories become one, which the driver takes as it takes that of one
+testbed.
+"""
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from windtunnel.engine.plan_values import Side
+from windtunnel.fleet.keys import Cabled
+from windtunnel.fleet.messages import (
+    About,
+    Ended,
+    Event,
+    Failed,
+    Joined,
+    Lost,
+    Outcome,
+    Refused,
+    Replied,
+    Request,
+)
+from windtunnel.fleet.packed import pack, take
+from windtunnel.runs.joined import SIDES, merge
+from windtunnel.runs.reader import record_of
+from windtunnel.scenario import Cable, HostView
+
+
+class Testbeds(Protocol):
+    """Testbeds by name, of which several may join together. Otherwise as `Cluster` of the executor has it."""
+
+    def invite_together(self, names: Sequence[str]) -> None: ...
+
+    def dismiss(self, name: str) -> None: ...
+
+    def start(self, name: str, request: Request) -> None: ...
+
+    def stop(self, name: str) -> None: ...
+
+    def events(self, timeout_s: float) -> list[Event]: ...
+
+
+@dataclass
+class _Said:
+    """By the testbeds of a cable that was asked for."""
+
+    abouts: dict[Side, About] = field(default_factory=dict)
+    replies: dict[Side, Ended] = field(default_factory=dict)
+    """To the latest request."""
+
+
+class Cables:
+    """Cables by name, as `Cluster` of the executor has testbeds."""
+
+    def __init__(self, testbeds: Testbeds, cables: Sequence[Cabled]):
+        self._testbeds = testbeds
+        self._cables: dict[str, dict[Side, str]] = {c.name: {"server": c.server, "client": c.client} for c in cables}
+        self._places = {testbed: (name, side) for name, ends in self._cables.items() for side, testbed in ends.items()}
+        self._asked: dict[str, _Said] = {}
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._cables)
+
+    def invite(self, name: str) -> None:
+        if name not in self._asked:
+            self._asked[name] = _Said()
+            self._testbeds.invite_together(list(self._cables[name].values()))
+
+    def dismiss(self, name: str) -> None:
+        if self._asked.pop(name, None):
+            for testbed in self._cables[name].values():
+                self._testbeds.dismiss(testbed)
+
+    def start(self, name: str, request: Request) -> None:
+        assert len(request.scenarios) == 1, "two runs alternate on one host only"
+        self._asked[name].replies.clear()
+        for side, testbed in self._cables[name].items():
+            self._testbeds.start(testbed, replace(request, side=side))
+
+    def stop(self, name: str) -> None:
+        for testbed in self._cables[name].values():
+            self._testbeds.stop(testbed)
+
+    def events(self, timeout_s: float) -> list[Event]:
+        told = (self._of_cable(event) for event in self._testbeds.events(timeout_s))
+        return [event for event in told if event is not None]
+
+    def _of_cable(self, event: Event) -> Event | None:
+        """What an event of a testbed is for its cable; None: nothing yet, or nothing any more."""
+        name, side = self._places[event.name]
+        if (said := self._asked.get(name)) is None:
+            return None
+        if isinstance(event, Joined):
+            said.abouts[side] = event.about
+            return Joined(name, _about(said.abouts)) if len(said.abouts) == len(SIDES) else None
+        if isinstance(event, Lost):
+            self.dismiss(name)
+            return Lost(name, f"{event.name}: {event.why}")
+        if isinstance(event.reply, Refused):
+            return Replied(name, Refused(f"{side} on {event.name}: {event.reply.message}", event.reply.remedy))
+        if isinstance(event.reply, Failed):
+            return Replied(name, Failed(f"{event.name}: {event.reply.why}"))
+        said.replies[side] = event.reply
+        return Replied(name, _merged(said.replies)) if len(said.replies) == len(SIDES) else None
+
+
+def _about(of: dict[Side, About]) -> About:
+    server, client = of["server"], of["client"]
+    assert isinstance(server.view, HostView) and isinstance(client.view, HostView)
+    return About(client.facts, Cable(server.view, client.view), client.software, server)
+
+
+def _merged(replies: dict[Side, Ended]) -> Ended:
+    """One reply of both."""
+    outcomes = [replies[side].outcomes[0] for side in SIDES]
+    with tempfile.TemporaryDirectory(prefix="windtunnel-") as place:
+        server, client, whole = (Path(place, name) for name in (*SIDES, "whole"))
+        take(replies["server"].packed, [server])
+        take(replies["client"].packed, [client])
+        merge(server, client, whole)
+        exit_code = next((outcome.exit_code for outcome in outcomes if outcome.exit_code), 0)
+        interrupted = any(outcome.interrupted for outcome in outcomes)
+        return Ended((Outcome(record_of(whole).verdict, exit_code, interrupted),), pack([whole]))
