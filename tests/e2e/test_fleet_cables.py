@@ -1,6 +1,7 @@
 """Runs whose sides are on two cabled testbeds, with the real engine: local Ray nodes, between which a memif is the cable."""
 
 import json
+import signal
 import subprocess
 import time
 
@@ -89,6 +90,30 @@ def test_a_scenario_that_has_no_second_host_is_refused(lab, tmp_path):
     code, said = ended(begun("run", SHIPPED / "echo.toml", "--on", lab, "--out", tmp_path / "out"))
     assert code == 2 and 'two cabled testbeds: no peer can be at the other end of the wire "ring"' in said
     assert not (tmp_path / "out").exists()
+
+
+def test_a_pair_that_waits_for_one_testbed_leaves_the_other_free(cluster, lab, tmp_path):
+    """They join together or not at all: two commands never wait for what the other one has."""
+
+    def on(testbed):
+        file = tmp_path / f"{testbed}.toml"
+        file.write_text(f'address = "{cluster.address}"\n[[testbed]]\nname = "{testbed}"\n')
+        return file
+
+    long = begun("run", SHIPPED / "echo.toml", *sets("duration=30s"), "--on", on("alpha"), "--out", tmp_path / "long")
+    while not (tmp_path / "long").exists():  # made when the testbed has joined
+        assert long.poll() is None, long.communicate()[0]
+        time.sleep(0.1)
+    socket = f"wire.socket={tmp_path / 'wt.sock'}"
+    pair = begun("run", FILE, *sets(socket), "--on", lab, "--out", tmp_path / "pair")
+    time.sleep(5)  # it has asked by then
+    code, said = ended(begun("run", SHIPPED / "echo.toml", *sets(), "--on", on("beta"), "--out", tmp_path / "short"))
+    assert code == 0, said
+    assert pair.poll() is None and not (tmp_path / "pair").exists(), "it had both testbeds"
+    long.send_signal(signal.SIGINT)
+    assert ended(long)[0] == 130
+    code, said = ended(pair)
+    assert code == 0, said
 
 
 def test_a_study_is_whole_whose_clients_testbed_was_killed(cluster, lab, tmp_path):

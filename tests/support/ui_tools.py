@@ -12,6 +12,7 @@ from pathlib import Path
 from command_line import command, environment
 
 CHROMIUM = shutil.which("chromium")
+MOST_LOADS = 300
 
 
 @contextmanager
@@ -56,10 +57,13 @@ def free_port() -> int:
 
 
 def until_listed(page, runs: int) -> None:
-    """Loads Runs until it has as many."""
-    while not page.get_by_role("status").inner_text().startswith(f"{runs} "):
+    """Loads Runs, as it is searched, until it has found as many: it reads what is new every few seconds."""
+    for _ in range(MOST_LOADS):
+        if (said := page.get_by_role("status").inner_text()).startswith(f"{runs} "):
+            return
         page.wait_for_timeout(200)
         page.reload()
+    raise AssertionError(said)
 
 
 def check_accessibility(page) -> None:

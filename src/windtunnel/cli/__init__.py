@@ -15,8 +15,9 @@ def main() -> None:
         _run()
     except KeyboardInterrupt:  # before or after a run, which handles it itself
         raise SystemExit(130) from None
-    except ImportError as error:
-        if isinstance(error.__cause__, KeyboardInterrupt):  # modules written in C turn it into this
+    except Exception as error:
+        # Modules written in C make errors of their own of it while they are imported: ImportError, pydantic's SchemaError.
+        if isinstance(error.__cause__, KeyboardInterrupt) or "KeyboardInterrupt" in str(error):
             raise SystemExit(130) from None
         raise
 
