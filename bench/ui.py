@@ -177,7 +177,7 @@ def live(directory: Path) -> Result:
         seen, began = page.evaluate("() => window.seen"), ends.began
     if began is None or not seen:
         raise SystemExit("no window was seen")
-    firsts = {end: at for at, end in reversed(seen)}
+    firsts = {end: at for at, end in reversed(seen) if end is not None}  # None: a series without a point yet
     return result(
         "live update after a window's end", [(at - began - end) * 1e3 for end, at in firsts.items()], "ms", 300
     )

@@ -45,7 +45,8 @@ def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
     if address is None:
         yield None
         return
-    from windtunnel.exchange.metrics_server import Server, parse
+    from windtunnel.exchange.address import parse
+    from windtunnel.exchange.metrics_server import Server
     from windtunnel.exchange.openmetrics import Windows
 
     windows = Windows(spec)
@@ -74,7 +75,7 @@ def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
 
     lines = [f"telemetry: {how_to_ask(plan)}" for plan in spec.plans]
     if metrics:
-        from windtunnel.exchange.metrics_server import parse
+        from windtunnel.exchange.address import parse
 
         lines.append(f"metrics: {parse(metrics).url}")
     return lines

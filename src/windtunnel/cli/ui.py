@@ -47,7 +47,7 @@ def ui(
     windtunnel ui --scenarios scenarios
     """
     from windtunnel.errors import UserError
-    from windtunnel.exchange.metrics_server import parse
+    from windtunnel.exchange.address import parse
 
     try:
         from windtunnel.ui.doors import Door, door_of

@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.metrics_server import parse
+from windtunnel.exchange.address import parse
 from windtunnel.text_file import beginning
 
 MOST_CONNECTIONS = 64

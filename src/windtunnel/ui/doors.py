@@ -10,7 +10,7 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
-from windtunnel.exchange.metrics_server import Address
+from windtunnel.exchange.address import Address
 from windtunnel.ui.guard import Allowed
 
 LOOPBACK = ("127.0.0.1", "::1")

@@ -15,7 +15,8 @@ from sample_streams import stream_plan
 
 from windtunnel.engine.lines import CopyWindow, Window
 from windtunnel.errors import UserError
-from windtunnel.exchange.metrics_server import MOST_READERS, Server, parse
+from windtunnel.exchange.address import parse
+from windtunnel.exchange.metrics_server import MOST_READERS, Server
 from windtunnel.exchange.openmetrics import Windows
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ from command_line import command, environment
 from ui_tools import free_port
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.metrics_server import Address
+from windtunnel.exchange.address import Address
 from windtunnel.ui.doors import door_of
 
 TOKEN = "0123456789abcdef0123456789abcdef"

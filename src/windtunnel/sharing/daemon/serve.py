@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from windtunnel.errors import UserError
+from windtunnel.exchange import address, metrics_server
 from windtunnel.exchange import http_server as http
-from windtunnel.exchange import metrics_server
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.sharing import changed_threads, threads
 from windtunnel.sharing.daemon import api, rights, state
@@ -103,7 +103,7 @@ class Daemon:
         self.core = Core(keys, self.sharing, carrier, chosen, around.words)
         self._begin(kept)
         if keys.api.metrics:
-            stack.enter_context(metrics_server.Server(metrics_server.parse(keys.api.metrics), self.core.metrics))
+            stack.enter_context(metrics_server.Server(address.parse(keys.api.metrics), self.core.metrics))
 
     def _listen(self, stack: ExitStack) -> dict[str, Any]:
         """All sockets, opened while there are rights to."""

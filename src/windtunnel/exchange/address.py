@@ -1,0 +1,42 @@
+"""Where a server listens, as options have it. It is light: not every server has metrics."""
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from windtunnel.errors import UserError
+
+_ADDRESS = re.compile(r"(?:(?P<host>[^:\[\]]*|\[[^\[\]]+\]):)?(?P<port>[0-9]{1,5})", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/metrics"
+
+
+def parse(text: str, option: str = "--metrics") -> Address:
+    """ ":9464" and "9464" mean loopback; another address must be named. Raises UserError."""
+    match = _ADDRESS.fullmatch(text)
+    host = (match["host"] or "127.0.0.1").strip("[]") if match else ""
+    host = "127.0.0.1" if host == "localhost" else host
+    if not match or not 1 <= int(match["port"]) <= 65535 or not _is_ip(host):
+        raise UserError(
+            f"{option} {text}: not a port with or without an IP address",
+            remedy=f"{option} :9464 listens on loopback, {option} 192.0.2.1:9464 on that address",
+        )
+    return Address(host, int(match["port"]))
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
