@@ -32,7 +32,7 @@ SORTS = {
     "p50": "p50",
     "p99": "p99",
 }
-MEMORY = "28MB"
+MEMORY = "40MB"
 _SHAPE = 5
 _TABLES = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
