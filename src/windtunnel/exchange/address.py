@@ -1,4 +1,4 @@
-"""Where a server listens, as options have it. It is light: not every server has metrics."""
+"""Where a server listens, as options have it. Apart from `metrics_server`: a server without metrics does not import Prometheus."""
 
 import ipaddress
 import re

@@ -85,7 +85,7 @@ def _run(file: Path) -> Entry:
         "run",
         record.title,
         record.question or "",
-        str(record.host.get("hostname") or ""),
+        " and ".join(dict.fromkeys(str(host.get("hostname") or "") for host in record.hosts)),
         record.verdict_words,
         record.started.isoformat(sep=" ", timespec="seconds") if record.started else "",
         problem="; ".join([*run.problems, *unread]) or None,

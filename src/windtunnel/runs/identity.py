@@ -13,12 +13,10 @@ NO_FACTOR = {"title", "seed", "wire.socket"}
 def identity(record: Record) -> dict[str, str]:
     """What two runs must have in common to be compared, in words: host, software, memory mode, wire, sides."""
     plans = [engine.plan for engine in record.engines]
-    cpus = record.host.get("cpus")
-    model = cpus.get("model") if isinstance(cpus, dict) else None
     sides = sorted({endpoint.side for plan in plans for endpoint in plan.endpoints})
     return {
-        "host": f"{record.host.get('hostname') or 'not known'}{f' ({model})' if model else ''}",
-        "kernel": str(record.host.get("kernel") or "not known"),
+        "host": " and ".join(map(_named, record.hosts)),
+        "kernel": " and ".join(dict.fromkeys(str(host.get("kernel") or "not known") for host in record.hosts)),
         "engine": record.versions.get("engine", "not known"),
         "DPDK": record.versions.get("dpdk", "not known"),
         "memory": record.memory or "not known",
@@ -27,6 +25,12 @@ def identity(record: Record) -> dict[str, str]:
         "sides run": " and ".join(sides) or "none",
         "measured by": record.imported.tool if record.imported else "windtunnel",
     }
+
+
+def _named(host: dict[str, Any]) -> str:
+    cpus = host.get("cpus")
+    model = cpus.get("model") if isinstance(cpus, dict) else None
+    return f"{host.get('hostname') or 'not known'}{f' ({model})' if model else ''}"
 
 
 def _copies_by(record: Record) -> str:

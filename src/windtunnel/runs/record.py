@@ -154,6 +154,12 @@ class Record(Part):
         state = self.validity.headline_state if self.validity else None
         return Where(state.name, state.line_ns) if state else Where()
 
+    @property
+    def hosts(self) -> list[dict[str, Any]]:
+        """The facts of each host: of one, or of the server's and the client's where these are two."""
+        sides = [facts for side in ("server", "client") if isinstance(facts := self.host.get(side), dict)]
+        return sides or [self.host]
+
     def all_notes(self) -> list[str]:
         """Notes of the scenario and of the engines, each once, in order; what is emulated stands in `emulated`."""
         notes = [

@@ -50,7 +50,7 @@ class PaperTestbeds:
 
     def _ended(self, name, request, mishap):
         directory = self._place / f"{name}-{self._starts[name]}"
-        of = (mishap or one_side)(directory, request.side, hostname=f"of-{name}")
+        of = (mishap or one_side)(directory, request.side, hostname=f"of-{name}-{self._starts[name]}")
         return Replied(
             name, Ended((Outcome(of.record.verdict, 0 if of.record.verdict.valid else 1, False),), pack([directory]))
         )
@@ -93,10 +93,17 @@ def test_a_run_has_a_side_on_each_testbed_and_one_directory(tmp_path, place):
     run = load(tmp_path / "1")
     assert on_two_hosts(run) and run.record.verdict.valid
     assert {side: run.record.host[side]["hostname"] for side in ("server", "client")} == {
-        "server": "of-alpha",
-        "client": "of-beta",
+        "server": "of-alpha-1",
+        "client": "of-beta-1",
     }
     assert testbeds.started() == [("alpha", "server"), ("beta", "client")]
+
+
+def test_a_second_run_has_nothing_of_the_first_one(tmp_path, place):
+    _, cables = both(place)
+    executed(fleet(cables), [job(tmp_path, "1"), job(tmp_path, "2")])
+    found = [[host["hostname"] for host in load(tmp_path / name).record.hosts] for name in "12"]
+    assert found == [["of-alpha-1", "of-beta-1"], ["of-alpha-2", "of-beta-2"]]
 
 
 def test_cables_share_the_jobs(tmp_path, place):

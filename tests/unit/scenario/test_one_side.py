@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
+from windtunnel.index.look import look
 from windtunnel.runs import Verdict, load
+from windtunnel.runs.identity import identity
 from windtunnel.runs.joined import crossings, join, merge, on_two_hosts
 from windtunnel.runs.validity import HostState, Validity
 from windtunnel.scenario import Cable, OneSide, resolve
@@ -257,6 +259,19 @@ def test_two_directories_become_one(tmp_path):
     assert document(whole).items() <= (joined_document(joined) | {"path": str(whole.path)}).items()
     page = render(whole)
     assert "Between the hosts" in page and "Host of the server" in page
+
+
+def test_a_run_on_two_hosts_is_of_both(tmp_path):
+    """Its numbers are not those of another pair, of which one host is the same."""
+    for name in ("a", "b"):
+        sides = [
+            one_side(tmp_path / name / side, side, hostname=name if side == "server" else "of-both").path
+            for side in ("server", "client")
+        ]
+        merge(*sides, tmp_path / f"{name}-whole")
+    found = [identity(load(tmp_path / f"{name}-whole").record)["host"] for name in ("a", "b")]
+    assert found == ["a and of-both", "b and of-both"]
+    assert look(tmp_path / "a-whole" / "run.json").host == "a and of-both"
 
 
 def test_a_directory_that_is_there_stays(tmp_path):
