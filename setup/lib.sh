@@ -5,6 +5,7 @@
 root=${root:?"the checkout, set by whoever sources this"}
 venv=$root/.venv
 build=$root/build
+constraints=$root/setup/constraints.txt
 PATH=$PATH:/usr/sbin:/sbin # where ordinary users of Debian do not look: ip, ethtool
 
 say() { printf '%s\n' "$*" >&2; }
@@ -121,17 +122,26 @@ install_packages() {
 make_venv() {
     local stamp extra='[sharing]'
     # the path belongs to the stamp: an environment does not survive a move
-    stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" | sha256sum)
+    stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$constraints" | sha256sum)
     if venv_has test "$stamp" || venv_has "$1" "$stamp"; then return 0; fi
     say "making the Python environment in .venv"
     [[ $1 == run ]] || extra="[$1,docs]"
     if ! { venv_has run "$stamp" || "$(find_python)" -m venv --clear "$venv"; } ||
-        ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable "$root$extra"; then
+        ! install_python "$venv" --constraint "$constraints" --editable "$root$extra"; then
         say "error: the Python environment could not be made (see above)"
         say "  the first time, pip needs a network; call this again once there is one"
         exit 1
     fi
     printf '%s' "$stamp" >"$venv/.set-up-$1"
+}
+
+# install_python ENVIRONMENT ARGUMENT...: by pip. Bytecode comes when a module is first imported: most never are
+install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
+
+# install_newest ENVIRONMENT: makes it, with the newest packages that pyproject.toml allows, whatever the constraints say
+install_newest() {
+    "$(find_python)" -m venv --clear "$1"
+    install_python "$1" --editable "$root[test,docs]"
 }
 
 # venv_has run|test STAMP: whether it was made from this pyproject.toml, here, and its Python is still there

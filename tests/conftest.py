@@ -1,6 +1,9 @@
-"""Fixtures that several test files share, and the order of the tests."""
+"""Fixtures that several test files share; the tiers, and what may run side by side.
 
-import os
+A test without a mark is of the quick tier: it starts no process. `slow` ones are left to `./test`, `long` ones to `./test long`. Files run
+side by side, engines included; a test that cannot bear that is marked `alone`.
+"""
+
 import signal
 from pathlib import Path
 
@@ -13,38 +16,71 @@ from windtunnel.engine import supervisor
 
 pytest.register_assert_rewrite("real_runs")
 
-# On a machine that has other things to do, slow is no fault.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+# The same examples every time, so that a change alone decides whether a property holds; `./test long properties` draws new ones. On a
+# machine that has other things to do, slow is no fault.
+TOLERANT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, **TOLERANT)
+settings.register_profile("new", max_examples=2000, **TOLERANT)
+settings.load_profile("same")
 
 # A background job ignores Ctrl-C, and so would every run that the tests start; `windtunnel run` respects that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 UNIT = Path(__file__).parent / "unit"
+BUDGET_S = {"quick": 1.0, "middle": 20.0}
+"""What one test of the tier may take. A slower one is listed at the end, and is not failed for it: a host may be busy."""
 
 
-def _needs_cpus(item: pytest.Item) -> bool:
-    return UNIT not in item.path.parents and item.get_closest_marker("fake_engine") is None
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--long", metavar="SLICE", help="the tests of this slice of the long tier, and no others")
+    parser.addoption("--alone", action="store_true", help="the tests that bear no other beside them, and no others")
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """With `-n` (pytest-xdist) files are shared out among the processes; everything that runs the engine is one group, in one process,
-    because its workers want both CPUs. The mark is set here: xdist reads it before any other hook comes."""
-    item.add_marker(pytest.mark.xdist_group("engine" if _needs_cpus(item) else str(item.path)))
-    if _needs_cpus(item) or item.get_closest_marker("slow"):
-        item.add_marker(pytest.mark.flaky(reruns=1))  # a host may give a process no CPU for seconds
+def tier_of(item: pytest.Item) -> str:
+    if item.get_closest_marker("long"):
+        return "long"
+    return "middle" if item.get_closest_marker("slow") or UNIT not in item.path.parents else "quick"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What runs the engine comes last, when no other test is left."""
-    items.sort(key=_needs_cpus)  # keeps the order otherwise
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Selects by tier and by neighbours. Runs of the engine come first: they take longest, and the others fill the gaps at the end."""
+    side_by_side = getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput")
+
+    def is_wanted(item: pytest.Item) -> bool:
+        mark, alone = item.get_closest_marker("long"), item.get_closest_marker("alone") is not None
+        in_tier = (mark.args[0] if mark else None) == config.option.long
+        return in_tier and (alone or not config.option.alone) and not (alone and side_by_side)
+
+    others = [item for item in items if not is_wanted(item)]
+    if others:
+        config.hook.pytest_deselected(items=others)
+    items[:] = sorted(filter(is_wanted, items), key=lambda item: UNIT in item.path.parents)
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Without its groups, xdist runs two engines at once, and tests fail for want of a CPU."""
-    grouping = "PYTEST_XDIST_WORKER" in os.environ and getattr(session.config.option, "loadgroup", False)
-    if grouping and not all("@" in item.nodeid for item in session.items):
-        raise pytest.UsageError("this pytest-xdist does not group tests: pyproject.toml says which pytest it needs")
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """`./test -k NAME` asks for these, too, and seldom means one of them."""
+    if session.config.option.alone and exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED:
+        session.exitstatus = pytest.ExitCode.OK
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> object:
+    report = yield
+    report.tier = tier_of(item)  # goes to the terminal's process with the report
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for each in terminalreporter.stats.values() for report in each if hasattr(report, "tier")]
+    slow = [
+        (report.duration, report) for report in reports if report.duration > BUDGET_S.get(report.tier, float("inf"))
+    ]
+    if slow:
+        terminalreporter.section("slower than their tier allows")
+    for seconds, report in sorted(slow, key=lambda pair: -pair[0]):
+        terminalreporter.line(
+            f"{seconds:6.1f} s {report.when:8} {report.nodeid} ({report.tier}: {BUDGET_S[report.tier]:g} s)"
+        )
 
 
 @pytest.fixture

@@ -138,6 +138,8 @@ def tree() -> Iterator[Tree]:
         for name in ("windtunnel", "test", "pyproject.toml"):
             shutil.copy(CHECKOUT / name, checkout)
         shutil.copytree(CHECKOUT / "setup", checkout / "setup")
+        (checkout / "tests").mkdir()
+        shutil.copy(CHECKOUT / "tests" / "long", checkout / "tests")
         for room in (
             "engine/stages",
             "engine/core",
@@ -387,8 +389,9 @@ def test_the_test_command_passes_its_arguments_and_ends_with_pytest(tree: Tree) 
     assert done.returncode == 0, done.stderr
     called = tree.log
     assert "ninja all" in called
-    assert called[-2] == "meson test"
-    assert called[-1].startswith("pytest -n ") and called[-1].endswith(" -k two words")
+    assert called[-3] == "meson test"
+    assert called[-2].startswith("pytest -n ") and called[-2].endswith(" -k two words")
+    assert called[-1] == "pytest --alone -k two words"
     assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
 
 
@@ -397,7 +400,7 @@ def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
     assert done.returncode == 0, done.stderr
     called = tree.log
     assert called[-2] == "meson test --no-suite fuzz --no-suite slow"
-    assert called[-1].startswith("pytest -n ") and called[-1].endswith(" tests/unit -m not slow -x")
+    assert called[-1].startswith("pytest tests/unit -m not slow -n ") and called[-1].endswith(" -x")
     for linter in ("ruff", "mypy", "imports", "clang-format", "docs"):
         assert f"{linter}: ok" in done.stderr
     assert "clang-tidy" not in done.stderr
@@ -407,6 +410,20 @@ def test_fuzz_takes_seconds_and_nothing_else_runs(tree: Tree) -> None:
     done = tree.run("./test", "fuzz", "7")
     assert done.returncode == 0, done.stderr
     assert "ruff:" not in done.stderr and tree.log[-1] == "meson test --suite fuzz --timeout-multiplier 0"
+
+
+def test_long_runs_the_named_slices_and_counts_them(tree: Tree) -> None:
+    tree.environment["PYTEST"] = "1"
+    done = tree.run("./test", "long", "crosses", "fuzz")
+    assert done.returncode == 1
+    assert tree.log[-2:] == ["pytest --long crosses", "meson test --suite fuzz --timeout-multiplier 0"]
+    assert "failed: crosses" in done.stderr and done.stdout.splitlines()[-1] == "slices: 1 passed, 1 failed"
+
+
+def test_a_slice_that_does_not_exist_is_refused_before_any_runs(tree: Tree) -> None:
+    done = tree.run("./test", "long", "crosses", "corners")
+    assert done.returncode == 2 and "there is no slice corners" in done.stderr
+    assert not any(call.startswith("pytest") for call in tree.log)
 
 
 def test_lint_runs_the_named_linters_and_shows_their_findings(tree: Tree) -> None:
