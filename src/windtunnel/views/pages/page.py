@@ -4,6 +4,7 @@ import gzip
 import json
 from base64 import b64encode
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -109,13 +110,16 @@ def plotly_js() -> bytes:
     return (files(PAGES) / "plotly" / "plotly-cartesian.min.js").read_bytes()
 
 
+@cache
 def _packed_plotly() -> str:
     """As gzip in base64: a third of its size, which page.js unpacks."""
     return b64encode(gzip.compress(plotly_js(), mtime=0)).decode("ascii")
 
 
+@cache
 def environment(package: str = PAGES) -> Environment:
-    """The templates of `package` and of this one, with the formats of `windtunnel.format` as filters."""
+    """The templates of `package` and of this one, with the formats of `windtunnel.format` as filters. Made once in a process: compiling them takes a
+    quarter of a second, and a study writes a page a run."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, PAGES))]),
         autoescape=True,
