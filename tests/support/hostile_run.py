@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 from fake_runs import gone
 from scenario_tools import LENIENT
 
@@ -28,10 +29,12 @@ def arguments(
     return ["run", str(file), "--out", str(directory / out), *changes, *more]
 
 
-def start(words: list[str], python: str = sys.executable, **how) -> subprocess.Popen:
-    """The command with its own pipes, unless `how` says otherwise."""
+def start(words: list[str], python: str | None = None, **how) -> subprocess.Popen:
+    """The command with its own pipes, unless `how` says otherwise. `python`: by an interpreter that starts now, as with `preexec_fn`."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen([python, "-c", START, *words], **(pipes | how))
+    if python or "preexec_fn" in how:
+        return subprocess.Popen([python or sys.executable, "-c", START, *words], **(pipes | how))
+    return forked.Command(words, **(pipes | how))
 
 
 def ended(process: subprocess.Popen) -> tuple[int, str]:

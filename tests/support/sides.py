@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import forked
 from hostile_run import COMMAND
 from namespace import Namespace
 from scenario_tools import LENIENT
@@ -95,10 +96,11 @@ def start(
     cpus = sorted(os.sched_getaffinity(0))
     cores = (f"client.cores=[{cpus[0]}]", f"server.cores=[{cpus[-1]}]")
     changes = [text for change in (*SHORT, *cores, *sets) for text in ("--set", change)]
-    inside = ["ip", "netns", "exec", host.name] if host else []
-    command = [*inside, *COMMAND, "run", str(file), "--side", side, "--out", str(out), "--quiet", "--no-report"]
-    process = subprocess.Popen([*command, *more, *changes], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return Side(out, process)
+    words = ["run", str(file), "--side", side, "--out", str(out), "--quiet", "--no-report", *more, *changes]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    if host:
+        return Side(out, subprocess.Popen(["ip", "netns", "exec", host.name, *COMMAND, *words], **pipes))
+    return Side(out, forked.Command(words, **pipes))
 
 
 def waits(record: Record) -> bool:
