@@ -11,7 +11,7 @@ import pytest
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.engine.query import compile_spec
 from windtunnel.errors import UserError
-from windtunnel.scenario import HostView, RunSpec, Scenario, load, resolve
+from windtunnel.scenario import HostView, OneSide, RunSpec, Scenario, load, resolve
 
 SHIPPED = Path(__file__).parents[2] / "scenarios"
 LENIENT = ("validity.max_preempted=1", "validity.max_slowdown=1", "validity.max_drift=1", "validity.max_unsent=1")
@@ -56,6 +56,16 @@ def loaded(directory: Path, data: dict[str, Any] | str, *sets: str) -> Scenario:
 
 def finished(directory: Path, data: dict[str, Any] | str, *sets: str, host: HostView | None = None) -> RunSpec:
     return resolve(loaded(directory, data, *sets), host or machine())
+
+
+def refused(
+    directory: Path, data: dict[str, Any] | str, *sets: str, host: HostView | None = None, side: str | None = None
+) -> str:
+    """Why a scenario is not planned, and what to do. `side`: the one that is planned alone."""
+    with pytest.raises(UserError) as caught:
+        resolve(loaded(directory, data, *sets), host or machine(), OneSide(side) if side else None)
+    assert caught.value.remedy
+    return f"{caught.value.message}; {caught.value.remedy}"
 
 
 def machine(

@@ -5,40 +5,26 @@ import subprocess
 import sys
 
 import pytest
-from scenario_tools import ECHO, SHIPPED, engine, machine, written
+from scenario_tools import ECHO, SHIPPED, machine, written
+from typer.testing import CliRunner
 
 from windtunnel import scenario
-from windtunnel.cli import check as command
+from windtunnel.cli.app import app
 
 
-@pytest.fixture(autouse=True, scope="module")
-def no_engine():
-    """Handlers are not what these tests are about: any name passes where no engine knows better."""
-    with engine("/nonexistent"):
-        yield
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def here(monkeypatch):
     monkeypatch.setattr(scenario, "here", machine)
 
 
-def checked(capsys, *files, sets=None, as_json=False):
+def checked(*words):
     """(exit code, stdout, stderr) of the command."""
-    import typer
-
-    try:
-        command.check(list(files), sets, json=as_json)
-        code = 0
-    except typer.Exit as end:
-        code = end.exit_code
-    said = capsys.readouterr()
-    return code, said.out, said.err
+    done = CliRunner().invoke(app, ["check", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
 
 
-@pytest.mark.usefixtures("here")
-def test_check_shows_the_placement(capsys):
-    code, out, err = checked(capsys, SHIPPED / "echo.toml")
+def test_check_shows_the_placement():
+    code, out, err = checked(SHIPPED / "echo.toml")
     assert code == 0
     assert "handlers and their options were not checked" in err  # the tests of scenarios have no engine to ask
     assert "What does one small RPC cost, stage by stage?" in " ".join(out.split())  # a long path breaks the line
@@ -47,9 +33,8 @@ def test_check_shows_the_placement(capsys):
     assert "without hugepages" in out
 
 
-@pytest.mark.usefixtures("here")
-def test_json_is_for_machines(capsys):
-    code, out, _ = checked(capsys, SHIPPED / "echo.toml", SHIPPED / "two-processes.toml", as_json=True)
+def test_json_is_for_machines():
+    code, out, _ = checked(SHIPPED / "echo.toml", SHIPPED / "two-processes.toml", "--json")
     echo, pair = json.loads(out)
     assert code == 0
     assert echo["workers"][0] == {
@@ -61,18 +46,18 @@ def test_json_is_for_machines(capsys):
     assert [worker["engine"] for worker in pair["workers"]] == ["server", "client"]
 
 
-@pytest.mark.usefixtures("here")
-def test_one_bad_file_among_good_ones(capsys, tmp_path):
+def test_one_bad_file_among_good_ones(tmp_path):
     bad = written(tmp_path, ECHO | {"duration": "[red]5[/red]"})
-    code, out, err = checked(capsys, bad, SHIPPED / "echo.toml")
+    code, out, err = checked(bad, SHIPPED / "echo.toml")
     assert code == 2
     assert "valid scenario" in out
     assert f'{bad}:2: duration: "[red]5[/red]" is not a duration' in err
-    code, out, _ = checked(capsys, bad, SHIPPED / "echo.toml", as_json=True)
+    code, out, _ = checked(bad, SHIPPED / "echo.toml", "--json")
     assert code == 2
     assert [document["ok"] for document in json.loads(out)] == [False, True]
 
 
+@pytest.mark.slow
 def test_check_imports_nothing_heavy():
     code = "import sys, windtunnel.cli.check; print([m for m in ('pydantic', 'rich.table', 'tomllib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

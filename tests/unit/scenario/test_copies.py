@@ -3,12 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scenario_tools import finished, machine, toml, written
+from scenario_tools import finished, loaded, machine, refused, toml
 
 from windtunnel.engine.query import Copier, Handler, HandlerOption
-from windtunnel.errors import UserError
 from windtunnel.scenario import copies as module
-from windtunnel.scenario import load
 from windtunnel.scenario.copies import reserved_cpus
 from windtunnel.scenario.engine_profiles import text_of
 from windtunnel.scenario.topology import topologies
@@ -18,42 +16,24 @@ def option(name: str, kind: str = "text", default: str = "", choices=None) -> Ha
     return HandlerOption(name=name, type=kind, default=default, choices=choices, help=f"its {name}")
 
 
-def copier(name: str, *options: HandlerOption, thread=None, inner=None, profile=None, most_depth: int = 8191) -> Copier:
-    return Copier(
-        name=name,
-        help="moves bytes",
-        thread_option=thread,
-        inner_option=inner,
-        profile_option=profile,
-        most_depth=most_depth,
-        options=[*options],
+def copier(name: str, *options: HandlerOption, thread=None, inner=None, profile=None) -> Copier:
+    of = {"thread_option": thread, "inner_option": inner, "profile_option": profile}
+    return Copier(name=name, help="moves bytes", most_depth=8191, options=[*options], **of)
+
+
+FAULT = option("fault", "choice", "lying", ["late", "lying"])
+COPIERS = [
+    copier("cpu"),
+    copier("dma", option("device", default="skeleton"), thread="device"),
+    copier("model", option("profile"), profile="profile"),
+    copier("planted", option("engine", default="cpu"), option("profile"), FAULT, inner="engine"),
+]
+
+
+def handler(name: str, **can: bool) -> Handler:
+    return Handler(
+        name=name, kind="message", help="responds", options=[], **{"names_copies": False, "checks": False} | can
     )
-
-
-KNOWN = {
-    "cpu": copier("cpu"),
-    "dma": copier("dma", option("device", default="skeleton"), thread="device"),
-    "model": copier("model", option("profile"), profile="profile"),
-    "planted": copier(
-        "planted",
-        option("engine", default="cpu"),
-        option("profile"),
-        option("fault", "choice", "lying", ["late", "lying"]),
-        inner="engine",
-    ),
-}
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch):
-    monkeypatch.setattr(module, "known", lambda: KNOWN)
-    monkeypatch.setattr(module, "built_in", lambda: HANDLERS)
-    by_name = {handler.name: handler for handler in HANDLERS}
-    monkeypatch.setattr(module, "named_handler", lambda s, index: by_name.get(s.workload[index].handler))
-
-
-def handler(name: str, *, names_copies: bool = False, checks: bool = False) -> Handler:
-    return Handler(name=name, kind="message", help="responds", options=[], names_copies=names_copies, checks=checks)
 
 
 HANDLERS = [
@@ -64,21 +44,33 @@ HANDLERS = [
 ]
 
 
-def scenario(copies=None, source=None, **keys) -> dict:
+@pytest.fixture(autouse=True)
+def known(monkeypatch):
+    by_name = {handler.name: handler for handler in HANDLERS}
+    monkeypatch.setattr(module, "known", lambda: {copier.name: copier for copier in COPIERS})
+    monkeypatch.setattr(module, "built_in", lambda: HANDLERS)
+    monkeypatch.setattr(module, "named_handler", lambda s, index: by_name.get(s.workload[index].handler))
+
+
+def scenario(copies=None, source=None, workload=None, **keys) -> dict:
     """Copies come with a source, unless a workload says otherwise."""
     source = {} if source is None and copies is not None else source
-    workload = {"handler": "l_app", "request": "32KiB", "copies": copies, "source": source}
-    return {"workload": [workload | keys.pop("workload", {})], "client": {"inflight": 64}} | keys
+    plain = {"handler": "l_app", "request": "32KiB", "copies": copies, "source": source}
+    return {"workload": [plain | (workload or {})], "client": {"inflight": 64}} | keys
 
 
 def planned(directory, *about, cpus: int = 2, **keys):
     return finished(directory, scenario(*about, **keys), host=machine(cpus))
 
 
-def refused(directory, *about, **keys) -> str:
-    with pytest.raises(UserError) as caught:
-        planned(directory, *about, **keys)
-    return f"{caught.value.message}; {caught.value.remedy}"
+NULL, MEMIF = {"kind": "null"}, {"kind": "memif"}
+UNCHECKED = MEMIF | {"udp_checksum": False}
+RATED = {"inflight": 64, "rate": "1kpps"}
+NAMED = {"handler": "fs_read", "source": None, "request": 86, "response": "32KiB"}
+"""A workload whose handler names the copies of its responses."""
+ONE = {"client": {"inflight": 64, "cores": [0]}, "server": {"cores": [0]}}
+"""Both sides on one worker."""
+MODELLED = {"engine": "model", "options": {"profile": "dsa-spr"}}
 
 
 def test_without_them_a_plan_has_none(tmp_path):
@@ -92,33 +84,26 @@ def test_without_them_a_plan_has_none(tmp_path):
 @pytest.mark.parametrize("about", [({}, {}), (None, {})])
 def test_a_source_brings_copies(tmp_path, about):
     [workload] = planned(tmp_path, *about).plans[0].workloads
-    assert workload.source.bytes == 128 << 20 and workload.source.order == "rotating"
-    assert workload.copies.engine == "cpu" and workload.copies.way == "pipelined"
-    assert workload.copies.at_least_bytes == 0 and workload.copies.lcores == []
-    assert (workload.copies.depth, workload.copies.batch, workload.copies.timeout_ns) == (64, 32, 10**9)
+    assert workload.source.model_dump() == {"bytes": 128 << 20, "order": "rotating"}
+    defaults = {"engine": "cpu", "way": "pipelined", "at_least_bytes": 0, "lcores": [], "depth": 64, "batch": 32}
+    assert workload.copies.model_dump().items() >= (defaults | {"timeout_ns": 10**9}).items()
 
 
 def test_every_key_reaches_the_plan(tmp_path):
-    copies = {
+    same = {
         "engine": "dma",
         "options": {"device": "0000:6a:01.0-q0,0000:6a:01.0-q1"},
         "depth": 7,
         "batch": 3,
         "way": "wait_all",
-        "at_least": "auto",
         "verify": True,
-        "timeout": "20ms",
     }
+    copies = same | {"at_least": "auto", "timeout": "20ms"}
     plan = planned(tmp_path, copies, {"bytes": "1MiB", "order": "hot"}).plans[0]
     [workload] = plan.workloads
     assert workload.source.model_dump() == {"bytes": 1 << 20, "order": "hot"}
-    same = {key: value for key, value in copies.items() if key not in ("at_least", "timeout")}
-    assert workload.copies.model_dump() == same | {
-        "at_least_bytes": None,
-        "timeout_ns": 20_000_000,
-        "lcores": [],
-        "model": None,
-    }
+    derived = {"at_least_bytes": None, "timeout_ns": 20_000_000, "lcores": [], "model": None}
+    assert workload.copies.model_dump() == same | derived
     assert plan.eal.args.count("0000:6a:01.0") == 1, "EAL looks for this device, once"
 
 
@@ -139,8 +124,8 @@ def test_packets_that_wait_are_a_part_of_the_demand(tmp_path):
 def lcore_of(plan, cpu: int) -> int:
     """As EAL's arguments say."""
     pairs = dict(pair.split("@") for pair in plan.eal.args[1].split(",") if "(" not in pair)
-    [found] = [int(lcore) for lcore, at in pairs.items() if int(at) == cpu]
-    return found
+    [lcore] = [int(lcore) for lcore, at in pairs.items() if int(at) == cpu]
+    return lcore
 
 
 def test_the_thread_of_a_software_engine_gets_a_cpu_that_no_worker_has(tmp_path):
@@ -165,7 +150,7 @@ def test_a_device_of_the_host_needs_no_cpu(tmp_path):
 def test_cpus_that_workers_have_are_called_over_committed(tmp_path):
     one = planned(tmp_path, {"engine": "dma"}, cpus=1)
     assert "the copiers' threads run on CPU 0, over-committed: workers run on CPU 0 too" in one.notes
-    named = planned(tmp_path, {"engine": "dma"}, client={"cores": [0], "inflight": 64}, server={"cores": [1]})
+    named = planned(tmp_path, {"engine": "dma"}, **ONE | {"server": {"cores": [1]}})
     assert any("over-committed" in note for note in named.notes)
     assert named.plans[0].workloads[0].copies.lcores == [lcore_of(named.plans[0], 0)], "EAL has one lcore for the CPU"
 
@@ -173,25 +158,10 @@ def test_cpus_that_workers_have_are_called_over_committed(tmp_path):
 @given(cpus=st.integers(1, 12), apps=st.integers(1, 6))
 def test_threads_never_take_the_workers_last_cpu(tmp_path_factory, cpus, apps):
     data = scenario({"engine": "dma"}, workload={"apps": apps}, client={"inflight": 1024})
-    file = written(tmp_path_factory.mktemp("x"), data)
-    loaded = load(file, [])
-    kept = reserved_cpus(loaded, topologies(loaded), range(cpus))
+    many = loaded(tmp_path_factory.getbasetemp(), data)
+    kept = reserved_cpus(many, topologies(many), range(cpus))
     assert 1 <= len(kept) <= apps
     assert cpus < 3 or len(kept) <= cpus - 2
-
-
-def test_what_the_engine_does_not_have_is_refused(tmp_path):
-    assert 'test.toml:1: no copier "dam"; did you mean "dma"?' in refused(tmp_path, {"engine": "dam"})
-    assert 'no copier "x"; one of cpu, dma, model, planted' in refused(tmp_path, {"engine": "x"})
-    assert "dma takes 8191 copies at once, not 8192; at most 8191" in refused(
-        tmp_path, {"engine": "dma", "depth": 8192}
-    )
-    assert 'dma has no option "devise"; did you mean "device"?' in refused(
-        tmp_path, {"engine": "dma", "options": {"devise": "x"}}
-    )
-    assert 'fault: "slow" is not a choice; one of late, lying' in refused(
-        tmp_path, {"engine": "planted", "options": {"fault": "slow"}}
-    )
 
 
 @pytest.mark.parametrize(
@@ -207,46 +177,100 @@ def test_what_the_engine_does_not_have_is_refused(tmp_path):
     ],
 )
 def test_values_out_of_range_are_refused_with_the_key(tmp_path, keys, words):
-    assert f"copies.{words}" in refused(tmp_path, keys)
+    assert f"copies.{words}" in refused(tmp_path, scenario(keys))
 
 
-def test_a_source_holds_a_request(tmp_path):
-    assert "a source of 16KiB does not hold the body of a request, 32752 bytes; at least 32752" in refused(
-        tmp_path, {}, {"bytes": "16KiB"}
-    )
+def beside_a_model() -> dict:
+    """A copier with a thread beside an engine that is modelled."""
+    [first] = scenario(MODELLED)["workload"]
+    second = first | {"name": "second", "copies": {"engine": "dma"}}
+    return {"workload": [first | {"name": "first"}, second]} | ONE
 
 
-def test_zero_copies_need_a_wire_that_copies_and_no_checksum(tmp_path):
-    zero, memif = {"way": "zero"}, {"kind": "memif"}
-    assert 'way = "zero" on the wire "ring": mbufs change hands there' in refused(tmp_path, zero)
-    assert "udp_checksum = false" in refused(tmp_path, zero, wire=memif)
-    assert 'nothing is copied with way = "zero"; no engine' in refused(
-        tmp_path, zero | {"engine": "cpu"}, wire=memif | {"udp_checksum": False}
-    )
-    server, client = planned(tmp_path, zero, wire=memif | {"udp_checksum": False}).plans
-    assert client.endpoints[0].port.chains and not server.endpoints[0].port.chains
+REFUSED = [
+    (scenario({"engine": "dam"}), 'test.toml:1: no copier "dam"; did you mean "dma"?'),
+    (scenario({"engine": "x"}), 'no copier "x"; one of cpu, dma, model, planted'),
+    (scenario({"engine": "dma", "depth": 8192}), "dma takes 8191 copies at once, not 8192; at most 8191"),
+    (scenario({"engine": "dma", "options": {"devise": "x"}}), 'dma has no option "devise"; did you mean "device"?'),
+    (scenario({"engine": "planted", "options": {"fault": "slow"}}), '"slow" is not a choice; one of late, lying'),
+    (
+        scenario({}, {"bytes": "16KiB"}),
+        "a source of 16KiB does not hold the body of a request, 32752 bytes; at least 32752",
+    ),
+    (scenario({"way": "zero"}), 'way = "zero" on the wire "ring": mbufs change hands there'),
+    (scenario({"way": "zero"}, wire=MEMIF), "udp_checksum = false"),
+    (scenario({"way": "zero", "engine": "cpu"}, wire=UNCHECKED), 'nothing is copied with way = "zero"; no engine'),
+    (
+        scenario({"verify": True}, wire=NULL, client=RATED, workload={"timeout": "1ms"}),
+        "the server checks the bytes, and this scenario has none",
+    ),
+    (scenario({"verify": True}, workload={"packet_handler": "echo"}), "a packet handler could have changed them"),
+    (
+        scenario({}, wire=NULL, client=None, server={}),
+        "the client copies requests from the source, and this scenario has none; a table [client]",
+    ),
+    (
+        scenario({}, workload=NAMED | {"handler": "kv"}),
+        "kv names no copies of its responses; a table [workload.source], or a handler that names copies (fs_read, mine)",
+    ),
+    (
+        scenario({}, workload=NAMED | {"handler": None, "packet_handler": "echo", "response": None}),
+        "and a packet handler names no copies",
+    ),
+    (scenario({"way": "zero"}, workload=NAMED), 'way = "zero" is for requests from a source; another way'),
+    (
+        scenario({"at_least": "auto"}, workload=NAMED),
+        'at_least = "auto" is measured with a source, and this workload has none',
+    ),
+    (
+        scenario({"verify": True}, workload=NAMED | {"handler": "mine"}),
+        "mine cannot say what its responses must be: it has no hook `check`; verify = false",
+    ),
+    (
+        scenario({"verify": True}, workload=NAMED | {"packet_handler": "echo"}),
+        "a packet handler could have changed them",
+    ),
+    (
+        scenario({"verify": True}, workload=NAMED, wire=NULL, client=None, server={}),
+        "the client checks the bytes, and this scenario has none; a table [client]",
+    ),
+    (
+        scenario({}, workload=NAMED | {"timeout": "1ms"}, wire=NULL, client=RATED),
+        "names copies of its responses, and this scenario has no server",
+    ),
+    (
+        scenario({"engine": "model"}, **ONE),
+        'model has no profile: it says what the engine costs; options: profile = "dsa-spr"',
+    ),
+    (
+        scenario(MODELLED | {"options": {"profile": "none.toml"}}, **ONE),
+        'no profile "none.toml" of a copy engine; profile = "dsa-spr"',
+    ),
+    (scenario(MODELLED | {"depth": 129}, **ONE), "dsa-spr takes 128 copies at once, not 129; at most 128"),
+    (
+        scenario(MODELLED, **ONE | {"server": {"cores": [1]}}),
+        "copies are modelled on one worker, and this run has 2, of which the others would go on; cores = [0] for each side",
+    ),
+    (
+        scenario(MODELLED, wire=MEMIF, **ONE),
+        'copies are modelled, and the wire "memif" has a time of its own; wire.kind =',
+    ),
+    (beside_a_model(), "dma would go on while the run's time stands still"),
+]
+
+
+@pytest.mark.parametrize(("data", "words"), REFUSED, ids=[words for _, words in REFUSED])
+def test_copies_that_cannot_be_made_are_refused_with_the_line(tmp_path, data, words):
+    said = refused(tmp_path, data)
+    assert words in said and "test.toml:" in said
 
 
 def test_zero_copies_take_two_mbufs_a_packet(tmp_path):
-    wire = {"kind": "memif", "udp_checksum": False}
-    copied, zero = (planned(tmp_path, {"way": way}, wire=wire).demands["client"].mbufs for way in ("pipelined", "zero"))
-    assert zero["in flight"] - copied["in flight"] == 64 * 23
-
-
-def test_bytes_are_checked_only_where_a_server_sees_them_first(tmp_path):
-    verify = {"verify": True}
-    assert "the server checks the bytes, and this scenario has none" in refused(
-        tmp_path, verify, wire={"kind": "null"}, client={"inflight": 64, "rate": "1kpps"}, workload={"timeout": "1ms"}
-    )
-    assert "a packet handler could have changed them" in refused(tmp_path, verify, workload={"packet_handler": "echo"})
-
-
-def test_a_scenario_without_a_client_copies_nothing(tmp_path):
-    words = refused(tmp_path, {}, wire={"kind": "null"}, client=None, server={})
-    assert "the client copies requests from the source, and this scenario has none; a table [client]" in words
-
-
-NAMED = {"handler": "fs_read", "source": None, "request": 86, "response": "32KiB"}
+    copied, zero = (planned(tmp_path, {"way": way}, wire=UNCHECKED) for way in ("pipelined", "zero"))
+    server, client = zero.plans
+    assert client.endpoints[0].port.chains and not server.endpoints[0].port.chains
+    in_flight = [spec.demands["client"].mbufs["in flight"] for spec in (copied, zero)]
+    assert in_flight[1] - in_flight[0] == 64 * 23
 
 
 def test_without_a_source_the_copies_are_the_servers(tmp_path):
@@ -254,9 +278,8 @@ def test_without_a_source_the_copies_are_the_servers(tmp_path):
     [workload] = spec.plans[0].workloads
     assert workload.source is None and workload.copies.depth == 100 and workload.copies.verify
     assert "copies" not in spec.demands["client"].mbufs
-    assert spec.demands["server"].mbufs["copies"] == 512, (
-        "23 packets a response: 120 and two bursts of 4 x 23, rounded up"
-    )
+    waiting = "23 packets a response: 120 and two bursts of 4 x 23, rounded up"
+    assert spec.demands["server"].mbufs["copies"] == 512, waiting
 
 
 def test_a_server_has_threads_of_copiers_too(tmp_path):
@@ -264,51 +287,11 @@ def test_a_server_has_threads_of_copiers_too(tmp_path):
     assert len(spec.plans[0].workloads[0].copies.lcores) == 2
 
 
-@pytest.mark.parametrize(
-    ("about", "words"),
-    [
-        (
-            {"handler": "kv"},
-            (
-                "requests have no source, and kv names no copies of its responses; a table [workload.source], or a handler that names "
-                "copies (fs_read, mine)"
-            ),
-        ),
-        ({"handler": None, "packet_handler": "echo", "response": None}, "and a packet handler names no copies"),
-        ({"copies": {"way": "zero"}}, 'way = "zero" is for requests from a source; another way'),
-        ({"copies": {"at_least": "auto"}}, 'at_least = "auto" is measured with a source, and this workload has none'),
-        (
-            {"handler": "mine", "copies": {"verify": True}},
-            "mine cannot say what its responses must be: it has no hook `check`; verify = false",
-        ),
-        ({"copies": {"verify": True}, "packet_handler": "echo"}, "a packet handler could have changed them"),
-    ],
-)
-def test_copies_with_nothing_to_do_are_refused_with_the_line(tmp_path, about, words):
-    said = refused(tmp_path, {}, workload=NAMED | about)
-    assert words in said and "test.toml:" in said
-
-
-def test_responses_are_checked_only_where_there_is_a_client(tmp_path):
-    null = {"wire": {"kind": "null"}, "client": None, "server": {}}
-    assert "the client checks the bytes, and this scenario has none; a table [client]" in refused(
-        tmp_path, {"verify": True}, workload=NAMED, **null
-    )
-    null = {"wire": {"kind": "null"}, "client": {"inflight": 64, "rate": "1kpps"}}
-    assert "names copies of its responses, and this scenario has no server" in refused(
-        tmp_path, {}, workload=NAMED | {"timeout": "1ms"}, **null
-    )
-
-
 def test_the_resolved_scenario_is_one_again(tmp_path):
     spec = planned(tmp_path, {"engine": "dma", "at_least": "2KiB"}, {"bytes": "3MiB"})
     workload = spec.resolved["workload"][0]
     assert workload["copies"]["at_least"] == "2KiB" and workload["source"]["bytes"] == "3MiB"
     assert "copies" in toml(workload)
-
-
-ONE = {"client": {"inflight": 64, "cores": [0]}, "server": {"cores": [0]}}
-MODELLED = {"engine": "model", "options": {"profile": "dsa-spr"}}
 
 
 def test_a_modelled_engine_comes_into_the_plan_as_plain_numbers(tmp_path):
@@ -321,8 +304,7 @@ def test_a_modelled_engine_comes_into_the_plan_as_plain_numbers(tmp_path):
 
 
 def test_a_modelled_engine_may_have_planted_faults_and_a_profile_of_ones_own(tmp_path):
-    text = text_of("dsa-spr").replace('name = "dsa-spr"', 'name = "mine"')
-    (tmp_path / "mine.toml").write_text(text)
+    (tmp_path / "mine.toml").write_text(text_of("dsa-spr").replace('name = "dsa-spr"', 'name = "mine"'))
     copies = {"engine": "planted", "options": {"engine": "model", "profile": "mine.toml", "fault": "late"}}
     [workload] = planned(tmp_path, copies, **ONE).plans[0].workloads
     assert workload.copies.model.name == "mine" and workload.copies.lcores == []
@@ -333,43 +315,7 @@ def test_bytes_that_are_moved_in_earnest_have_no_numbers(tmp_path):
     assert planned(tmp_path, copies).plans[0].workloads[0].copies.model is None
 
 
-@pytest.mark.parametrize(
-    ("copies", "more", "words"),
-    [
-        ({"engine": "model"}, ONE, 'model has no profile: it says what the engine costs; options: profile = "dsa-spr"'),
-        (
-            MODELLED | {"options": {"profile": "none.toml"}},
-            ONE,
-            'no profile "none.toml" of a copy engine; profile = "dsa-spr"',
-        ),
-        (MODELLED | {"depth": 129}, ONE, "dsa-spr takes 128 copies at once, not 129; at most 128"),
-        (
-            MODELLED,
-            {"client": {"inflight": 64, "cores": [0]}, "server": {"cores": [1]}},
-            "copies are modelled on one worker, and this run has 2, of which the others would go on; cores = [0] for each side",
-        ),
-        (
-            MODELLED,
-            ONE | {"wire": {"kind": "memif"}},
-            'copies are modelled, and the wire "memif" has a time of its own; wire.kind =',
-        ),
-    ],
-)
-def test_where_something_would_go_on_a_modelled_engine_is_refused_with_the_line(tmp_path, copies, more, words):
-    said = refused(tmp_path, copies, **more)
-    assert words in said and "test.toml:" in said
-
-
-def test_a_copier_with_a_thread_beside_a_modelled_engine_is_refused(tmp_path):
-    data = scenario(MODELLED, **ONE)
-    second = data["workload"][0] | {"name": "second", "copies": {"engine": "dma"}}
-    data["workload"][0]["name"] = "first"
-    data["workload"].append(second)
-    with pytest.raises(UserError, match="dma would go on while the run's time stands still"):
-        finished(tmp_path, data, host=machine(2))
-
-
 def test_what_is_wrong_in_a_profile_is_said_with_its_own_line(tmp_path):
     (tmp_path / "mine.toml").write_text("[engine]\nname = 3\n")
-    said = refused(tmp_path, MODELLED | {"options": {"profile": "mine.toml"}}, **ONE)
-    assert "mine.toml:2: engine.name is 3" in said
+    data = scenario(MODELLED | {"options": {"profile": "mine.toml"}}, **ONE)
+    assert "mine.toml:2: engine.name is 3" in refused(tmp_path, data)

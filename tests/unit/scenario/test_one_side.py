@@ -1,14 +1,15 @@
 """`--side`: what is planned for one side alone, and what is refused; two run directories joined that were never run."""
 
+import io
 import json
 
 import pytest
 from rich.console import Console
-from scenario_tools import SHIPPED, loaded, machine
+from scenario_tools import ECHO, SHIPPED, loaded, machine, refused
 from side_runs import one_side
-from typer.testing import CliRunner
+from study_tools import invoke
+from study_tools import refused as refused_command
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.index.look import look
 from windtunnel.runs import Verdict, load
@@ -21,18 +22,11 @@ from windtunnel.views.document import document, joined_document
 from windtunnel.views.pages.page import render
 from windtunnel.views.terminal.run import joined_view, run_view
 
-TWO_HOSTS = {
+TWO_HOSTS = ECHO | {
     "wire": {"kind": "af_packet"},
     "client": {"interface": "wt0", "cores": [0]},
     "server": {"interface": "eth7", "cores": [55]},
-    "workload": [{"handler": "l_app"}],
 }
-
-
-def refused(directory, data, side, host=None):
-    with pytest.raises(UserError) as caught:
-        resolve(loaded(directory, data), host or machine(), OneSide(side))
-    return f"{caught.value.message}; {caught.value.remedy}"
 
 
 def test_one_side_is_planned_on_its_own_host_alone(tmp_path):
@@ -43,29 +37,25 @@ def test_one_side_is_planned_on_its_own_host_alone(tmp_path):
     [asks], [responses] = client.plans, server.plans
     assert [e.side for e in asks.endpoints + responses.endpoints] == ["client", "server"]
     assert ({w.cpu for w in asks.workers}, {w.cpu for w in responses.workers}) == ({0}, {55})
-    assert (
-        asks.hash
-        == responses.hash
-        != resolve(loaded(tmp_path, TWO_HOSTS, "seed=2"), machine(), OneSide("client")).plans[0].hash
-    )
+    [other] = resolve(loaded(tmp_path, TWO_HOSTS, "seed=2"), machine(), OneSide("client")).plans
+    assert asks.hash == responses.hash != other.hash
     assert (asks.hello_wait_ns, responses.hello_wait_ns) == (60 * 10**9, 5 * 10**9)
     assert asks.endpoints[0].peer_mac == responses.endpoints[0].mac
     assert asks.workloads[0].load and responses.workloads[0].load is None
     assert responses.workloads[0].client_slots == 1024, "a server expects the places of the client that runs elsewhere"
-    assert "server: CPU 55 does not exist" in refused(tmp_path, TWO_HOSTS, "server", machine(2, interfaces=("eth7",)))
+    small = machine(2, interfaces=("eth7",))
+    assert "server: CPU 55 does not exist" in refused(tmp_path, TWO_HOSTS, side="server", host=small)
 
 
 def test_without_a_side_both_run_here(tmp_path):
     data = TWO_HOSTS | {"server": {"interface": "eth7"}}
     spec = resolve(loaded(tmp_path, data), machine(interfaces=("wt0", "eth7")))
     assert spec.plans[0].hello_wait_ns is None and len(spec.plans[0].endpoints) == 2
-    with pytest.raises(UserError) as caught:
-        resolve(loaded(tmp_path, data), machine(interfaces=("wt0",)))
-    assert "--side, if the other side is another host's" in caught.value.remedy
+    assert "--side, if the other side is another host's" in refused(tmp_path, data, host=machine(interfaces=("wt0",)))
 
 
 def test_the_ends_of_a_memif_keep_off_each_others_cpus(tmp_path):
-    data = {"wire": {"kind": "memif", "socket": "wt.sock"}, "workload": [{"handler": "l_app"}]}
+    data = ECHO | {"wire": {"kind": "memif", "socket": "wt.sock"}}
     plans = [resolve(loaded(tmp_path, data), machine(2), OneSide(side)).plans[0] for side in ("server", "client")]
     assert [{worker.cpu for worker in plan.workers} for plan in plans] == [{1}, {0}]
     assert len({plan.endpoints[0].port.options["socket"] for plan in plans}) == 1
@@ -90,8 +80,7 @@ def test_a_side_keeps_off_the_cpus_of_an_engine_that_runs(tmp_path):
 
 
 def test_a_run_of_both_sides_does_not_look_for_engines(tmp_path):
-    data = {"workload": [{"handler": "l_app"}]}
-    spec = resolve(loaded(tmp_path, data), machine(2, engines_cpus=lambda: {1}))
+    spec = resolve(loaded(tmp_path, ECHO), machine(2, engines_cpus=lambda: {1}))
     assert {worker.cpu for worker in spec.plans[0].workers} == {0, 1}
     assert not any("another engine" in note for note in spec.notes)
 
@@ -99,10 +88,7 @@ def test_a_run_of_both_sides_does_not_look_for_engines(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            {"wire": {"kind": "ring"}, "client": {}, "server": {}},
-            'no peer can be at the other end of the wire "ring"',
-        ),
+        ({"wire": {}, "client": {}, "server": {}}, 'no peer can be at the other end of the wire "ring"'),
         ({"wire": {"kind": "memif"}, "client": {}, "server": {}}, "wire.socket is missing"),
         ({"server": None}, "the file has no [server]"),
         ({"client": None}, "the file has no [client]"),
@@ -114,7 +100,7 @@ def test_a_run_of_both_sides_does_not_look_for_engines(tmp_path):
 )
 @pytest.mark.parametrize("side", ["server", "client"])
 def test_what_two_processes_cannot_run_is_refused(tmp_path, change, words, side):
-    said = refused(tmp_path, TWO_HOSTS | change, side)
+    said = refused(tmp_path, TWO_HOSTS | change, side=side)
     assert words in said and f"--side {side}" in said and "test.toml:" in said
 
 
@@ -127,20 +113,17 @@ def test_what_two_processes_cannot_run_is_refused(tmp_path, change, words, side)
     ],
 )
 def test_invalid_options(options, words):
-    done = CliRunner().invoke(app, ["run", str(SHIPPED / "two-hosts.toml"), *options])
-    assert isinstance(done.exception, UserError) and words in done.exception.message
+    assert words in refused_command("run", SHIPPED / "two-hosts.toml", *options).message
 
 
 def test_two_hosts_may_have_nics_at_the_same_address(tmp_path):
     nic = {"pci": "0000:01:00.0"}
-    data = {"wire": {"kind": "pci"}, "client": nic, "server": nic, "workload": [{"handler": "l_app"}]}
+    data = ECHO | {"wire": {"kind": "pci"}, "client": nic, "server": nic}
     host = machine(hugepages_mib=1024)
     for side in ("client", "server"):
-        assert (
-            resolve(loaded(tmp_path, data), host, OneSide(side)).plans[0].endpoints[0].port.options["pci"] == nic["pci"]
-        )
-    with pytest.raises(UserError, match="client and server have the same NIC"):
-        resolve(loaded(tmp_path, data), host)
+        [plan] = resolve(loaded(tmp_path, data), host, OneSide(side)).plans
+        assert plan.endpoints[0].port.options["pci"] == nic["pci"]
+    assert "client and server have the same NIC" in refused(tmp_path, data, host=host)
 
 
 def test_the_shipped_scenario_resolves_on_either_host():
@@ -150,20 +133,25 @@ def test_the_shipped_scenario_resolves_on_either_host():
 
 
 def shown(view):
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console = Console(width=120, record=True, file=io.StringIO())
     console.print(view)
     return console.export_text()
 
 
+def both_sides(directory, *order, **about):
+    """A run of each side; `about` one of them, where it is a table by side."""
+    return [one_side(directory / side, side, **about.get(side, {})) for side in order or ("client", "server")]
+
+
+NAMES = {side: {"hostname": f"of-{side}"} for side in ("client", "server")}
+
+
 def test_two_sides_of_one_run_are_one_run(tmp_path):
-    client, server = (one_side(tmp_path / side, side, hostname=f"of-{side}") for side in ("client", "server"))
+    client, server = both_sides(tmp_path, **NAMES)
     for joined in (join([client, server]), join([server, client])):
         assert joined.record.verdict.valid and list(joined.windows) == ["server", "client"]
-        assert joined.record.scenario == {
-            "title": client.record.title,
-            "client": {"of": "client"},
-            "server": {"of": "server"},
-        }
+        sides = {side: {"of": side} for side in ("client", "server")}
+        assert joined.record.scenario == {"title": client.record.title} | sides
         assert [c.source for c in crossings(joined)] == ["client", "server"]
         document = json.loads(json.dumps(joined_document(joined)))
         assert document["paths"] == {"server": str(server.path), "client": str(client.path)}
@@ -175,9 +163,7 @@ def test_two_sides_of_one_run_are_one_run(tmp_path):
 
 
 def test_an_invalid_side_makes_both_invalid(tmp_path):
-    client = one_side(tmp_path / "client", "client")
-    server = one_side(tmp_path / "server", "server", verdict=Verdict(False, ["peer lost: gone"]))
-    joined = join([client, server])
+    joined = join(both_sides(tmp_path, server={"verdict": Verdict(False, ["peer lost: gone"])}))
     assert joined.record.verdict.reasons == ["peer lost: gone [server]"]
     assert joined.rejected and joined_document(joined)["rejected"] is True
     (crossing, *_) = [line for line in shown(joined_view(joined)).splitlines() if "lost between hosts" in line]
@@ -185,26 +171,14 @@ def test_an_invalid_side_makes_both_invalid(tmp_path):
 
 
 def test_states_of_both_hosts_have_the_side_in_their_names(tmp_path):
-    def found(*names):
-        rates = {"mixed": 1e6} if names[0] == "one-l3" else {}
-        states = [
-            HostState(
-                name=name,
-                words=f"CPU 0: {name}",
-                windows=4,
-                indexes=[n],
-                line_ns=91,
-                responses_per_s=rates,
-                p50_ns={},
-                stage_ns={f"{'client nic_tx' if rates else 'server nic_rx'}": 7.0},
-            )
-            for n, name in enumerate(names)
-        ]
-        return Validity(checks=[], excluded=[], states=states, headline=names[0])
+    def states(*names, rates, stage):
+        about = {"windows": 4, "line_ns": 91, "responses_per_s": rates, "p50_ns": {}, "stage_ns": {stage: 7.0}}
+        each = [HostState(name=name, words=f"CPU 0: {name}", indexes=[n], **about) for n, name in enumerate(names)]
+        return {"validity": Validity(checks=[], excluded=[], states=each, headline=names[0])}
 
-    client = one_side(tmp_path / "client", "client", validity=found("one-l3"))
-    server = one_side(tmp_path / "server", "server", validity=found("two-l3s", "one-l3, sibling busy"))
-    joined = join([client, server])
+    of_client = states("one-l3", rates={"mixed": 1e6}, stage="client nic_tx")
+    of_server = states("two-l3s", "one-l3, sibling busy", rates={}, stage="server nic_rx")
+    joined = join(both_sides(tmp_path, client=of_client, server=of_server))
     assert [(s.name, s.words) for s in joined.record.validity.states] == [
         ("one-l3 [client]", "CPU 0: one-l3 [client]"),
         ("two-l3s [server]", "CPU 0: two-l3s [server]"),
@@ -222,8 +196,8 @@ def test_states_of_both_hosts_have_the_side_in_their_names(tmp_path):
 
 def test_two_hosts_whose_states_are_not_known_have_none(tmp_path):
     none = Validity(checks=[], excluded=[])
-    client, server = (one_side(tmp_path / side, side, validity=none) for side in ("client", "server"))
-    assert join([client, server]).record.validity == none
+    sides = both_sides(tmp_path, client={"validity": none}, server={"validity": none})
+    assert join(sides).record.validity == none
 
 
 def test_sides_of_two_runs_are_refused(tmp_path):
@@ -239,7 +213,7 @@ def test_sides_of_two_runs_are_refused(tmp_path):
 
 def test_two_directories_become_one(tmp_path):
     """What is known of the joined run is known of the one directory, too, whose files are those of a run with two engines."""
-    sides = [one_side(tmp_path / side, side, hostname=f"of-{side}") for side in ("server", "client")]
+    sides = both_sides(tmp_path, "server", "client", **NAMES)
     for run in sides:
         (run.path / "engine.log").write_text(f"{run.path.name} was here")
         (run.path / "received.pcap").write_bytes(b"pcap")
@@ -264,21 +238,19 @@ def test_two_directories_become_one(tmp_path):
 def test_a_run_on_two_hosts_is_of_both(tmp_path):
     """Its numbers are not those of another pair, of which one host is the same."""
     for name in ("a", "b"):
-        sides = [
-            one_side(tmp_path / name / side, side, hostname=name if side == "server" else "of-both").path
-            for side in ("server", "client")
-        ]
-        merge(*sides, tmp_path / f"{name}-whole")
+        about = {"server": {"hostname": name}, "client": {"hostname": "of-both"}}
+        sides = both_sides(tmp_path / name, "server", "client", **about)
+        merge(*(run.path for run in sides), tmp_path / f"{name}-whole")
     found = [identity(load(tmp_path / f"{name}-whole").record)["host"] for name in ("a", "b")]
     assert found == ["a and of-both", "b and of-both"]
     assert look(tmp_path / "a-whole" / "run.json").host == "a and of-both"
 
 
 def test_a_directory_that_is_there_stays(tmp_path):
-    server, client = (one_side(tmp_path / side, side).path for side in ("server", "client"))
+    server, client = both_sides(tmp_path, "server", "client")
     there = one_side(tmp_path / "there", "server", session="cd" * 16).path
     with pytest.raises(UserError, match="exists already"):
-        merge(server, client, there)
+        merge(server.path, client.path, there)
     assert load(there).record.engines[0].peer.session == "cd" * 16
 
 
@@ -292,23 +264,20 @@ def test_each_end_of_a_cable_has_its_side(tmp_path):
     assert spec.resolved["server"]["cores"] == [55] and spec.resolved["client"]["cores"] == [0]
     with pytest.raises(UserError, match="server: CPU 55 does not exist"):
         resolve(scenario, Cable(server=machine(2, interfaces=("eth7",)), client=machine(2, interfaces=("wt0",))))
-    ring = loaded(tmp_path, {"workload": [{"handler": "l_app"}]})
-    with pytest.raises(UserError, match='two cabled testbeds: no peer can be at the other end of the wire "ring"'):
-        resolve(ring, cable)
+    said = refused(tmp_path, ECHO, host=cable)
+    assert 'two cabled testbeds: no peer can be at the other end of the wire "ring"' in said
 
 
 def test_a_joined_report_is_written_once_and_to_a_new_file(tmp_path):
-    paths = [str(one_side(tmp_path / side, side).path) for side in ("client", "server")]
+    client, server = (run.path for run in both_sides(tmp_path))
     file = tmp_path / "joined.html"
-    done = CliRunner().invoke(app, ["show", *paths, "--report", str(file)])
-    assert done.exit_code == 0, done.exception
+    invoke("show", client, server, "--report", file)
     page = file.read_text()
     assert "Between the hosts" in page and "Host of the server" in page
     for arguments, words in (
-        ([*paths, "--report", str(file)], "exists already"),
-        ([paths[0], "--report", str(tmp_path / "new.html")], "two sides of one run"),
-        ([*paths, "--report", str(file), "--json"], "exclude each other"),
+        ([client, server, "--report", file], "exists already"),
+        ([client, "--report", tmp_path / "new.html"], "two sides of one run"),
+        ([client, server, "--report", file, "--json"], "exclude each other"),
     ):
-        done = CliRunner().invoke(app, ["show", *arguments])
-        assert isinstance(done.exception, UserError) and words in done.exception.message
+        assert words in refused_command("show", *arguments).message
     assert file.read_text() == page

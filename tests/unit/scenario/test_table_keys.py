@@ -4,20 +4,15 @@ from pathlib import Path
 
 import pytest
 from sample_rules import FILTER
-from scenario_tools import SHIPPED, engine, finished, loaded, machine
+from scenario_tools import SHIPPED, finished, loaded, machine
+from scenario_tools import refused as refused_scenario
 
 from windtunnel.engine.pipeline import Pipeline
-from windtunnel.errors import UserError
 from windtunnel.scenario.table_memory import tables_bytes
 
 NULL = {"wire": {"kind": "null"}, "server": {}}
+LONG = NULL | {"wire": {"kind": "null", "packet": "128B"}}
 FIELDS = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def no_engine():
-    with engine("/nonexistent"):
-        yield
 
 
 def tables(*given: dict, **workload) -> dict:
@@ -32,11 +27,10 @@ def planned(tmp_path, *given: dict, top=NULL, **workload) -> Pipeline:
 
 
 def refused(tmp_path, *given: dict, top=NULL, **workload) -> str:
-    with pytest.raises(UserError) as caught:
-        finished(tmp_path, top | tables(*given, **workload))
-    assert caught.value.remedy
-    assert caught.value.message.startswith(f"{tmp_path}/test.toml:")
-    return caught.value.message.partition(": ")[2]
+    """Without file and line in front, which are always there."""
+    said = refused_scenario(tmp_path, top | tables(*given, **workload))
+    assert said.startswith(f"{tmp_path}/test.toml:")
+    return said.partition(": ")[2]
 
 
 def test_a_table_of_defaults(tmp_path):
@@ -57,7 +51,7 @@ def test_segments(tmp_path, key, segments):
 
 def test_tables_have_keys_of_their_own(tmp_path):
     three = [{}, {"kind": "lpm"}, {"kind": "ternary", "where": "egress"}]
-    pipeline = planned(tmp_path, *three, top=NULL | {"wire": {"kind": "null", "packet": "128B"}})
+    pipeline = planned(tmp_path, *three, top=LONG)
     assert [t.key.fields[0].offset for t in pipeline.tables] == [0, 16, 20]
     assert [t.expected for t in pipeline.tables] == [36, 40, 44]
     assert pipeline.body_bytes == 48
@@ -85,7 +79,7 @@ def test_a_client_writes_keys_behind_an_inner_header(tmp_path):
 def test_keys_of_ipv6(tmp_path):
     """Of frames and of headers in a request's body, which are 20 bytes longer; prefixes by rte_lpm6."""
     lpm, exact = {"kind": "lpm", "key": ["ipv6.dst"]}, {"key": ["ipv6.src", "udp.src", "udp.dst"]}
-    frames = planned(tmp_path, lpm, exact, top=NULL | {"wire": {"kind": "null", "packet": "128B"}})
+    frames = planned(tmp_path, lpm, exact, top=LONG)
     assert (frames.traffic, frames.inner, frames.ipv6, frames.body_bytes) == ("frames", False, True, 8)
     first, second = frames.tables
     assert (first.method, first.prefixes, first.key.bytes) == ("lpm", "48", 16)
@@ -107,9 +101,8 @@ def test_keys_of_a_capture(tmp_path):
     top = {"wire": {"kind": "pcap", "replay": str(SHIPPED / "frames.pcap")}, "server": {}}
     pipeline = planned(tmp_path, {"kind": "lpm", "key": ["ipv4.dst"]}, top=top)
     assert (pipeline.traffic, pipeline.body_bytes) == ("none", 0)
-    assert refused(tmp_path, {"hit": 0.5}, top=top).startswith(
-        "hit: Windtunnel does not generate the keys of this traffic"
-    )
+    said = refused(tmp_path, {"hit": 0.5}, top=top)
+    assert said.startswith("hit: Windtunnel does not generate the keys of this traffic")
 
 
 def test_rules_of_a_file(tmp_path, monkeypatch):
@@ -123,21 +116,21 @@ def test_rules_of_a_file(tmp_path, monkeypatch):
     assert [f.bytes for f in table.key.fields] == [4, 4, 2, 2, 1]
     (tmp_path / "acl.txt").write_text("10.0.0.0/8,1\n10.0.0.0/8,2\n")
     said = refused(tmp_path, {"kind": "lpm", "rules": "acl.txt"})
-    assert said == f"{tmp_path}/acl.txt:2: conflicts with line 1: the same rule"
+    assert said.startswith(f"{tmp_path}/acl.txt:2: conflicts with line 1: the same rule; ")
 
 
 @pytest.mark.parametrize("key", ["1x4", ["ipv4.src"], [*FIELDS], ["ipv4.dst", "ipv4.src", *FIELDS[2:], "ipv4.proto"]])
 def test_filters_have_fields_of_their_own(tmp_path, key):
     (tmp_path / "acl.txt").write_text(FILTER)
     said = refused(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": key})
-    assert said == f"{tmp_path}/acl.txt: its filters define their own fields"
+    assert said.startswith(f"{tmp_path}/acl.txt: its filters define their own fields; ")
     assert len(planned(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": "2x8"}).tables[0].key.fields) == 2
 
 
 def test_a_default_rule_cannot_miss(tmp_path):
     (tmp_path / "all.txt").write_text("0.0.0.0/0,1\n")
     said = refused(tmp_path, {"kind": "lpm", "rules": "all.txt", "hit": 0.9})
-    assert said == "a hit rate of 0.9, but one rule matches every key"
+    assert said.startswith("a hit rate of 0.9, but one rule matches every key; ")
 
 
 @pytest.mark.parametrize(
@@ -147,10 +140,7 @@ def test_a_default_rule_cannot_miss(tmp_path):
         ([{"kind": "lpm", "key": "4x4"}], '"4x4": an IPv6 address is moved whole'),
         ([{"kind": "lpm", "key": ["udp.src", "udp.dst", "ipv6.dst"]}], "the key of an lpm table is one IP address"),
         ([{"kind": "lpm", "key": ["ipv6.dst"], "method": "fib"}], "fib looks up IPv4 addresses only"),
-        (
-            [{"kind": "lpm", "key": ["ipv6.dst"], "prefixes": "24"}],
-            '"24" is a length for IPv4, and the key is an IPv6 address',
-        ),
+        ([{"kind": "lpm", "key": ["ipv6.dst"], "prefixes": "24"}], '"24" is a length for IPv4, and the key is an IPv6'),
         ([{"kind": "lpm", "prefixes": "48"}], '"48" is a length for IPv6, and the key is an IPv4 address'),
         ([{"key": ["ipv4.dst"]}, {"key": ["ipv6.dst"]}], "the tables have fields of IPv4 and of IPv6"),
         ([{"key": ["ipv4.dst", "ipv6.dst"]}], "names fields of IPv4 and of IPv6"),
@@ -189,20 +179,15 @@ def test_table_changes_use_a_free_cpu(tmp_path):
     assert planned(tmp_path, live).change_cpu == 0  # the server has the higher of two
     crowded = NULL | {"server": {"cores": [0, 1]}}
     spec = finished(tmp_path, crowded | tables(live, dispatchers=2))
-    assert spec.plans[0].workloads[0].pipeline.change_cpu is None and any(
-        "none of which is free" in note for note in spec.notes
-    )
+    assert spec.plans[0].workloads[0].pipeline.change_cpu is None
+    assert any("none of which is free" in note for note in spec.notes)
 
 
 def test_tables_larger_than_memory(tmp_path, monkeypatch):
     from windtunnel.scenario import table_memory
 
-    scenario = loaded(
-        tmp_path,
-        NULL
-        | {"wire": {"kind": "null", "packet": "128B"}}
-        | tables({"entries": "10M"}, {"entries": 10}, dispatchers=2),
-    )
+    two = tables({"entries": "10M"}, {"entries": 10}, dispatchers=2)
+    scenario = loaded(tmp_path, LONG | two)
     monkeypatch.setattr(table_memory, "_asked", lambda pipeline: [t.rules * 100 for t in pipeline.tables])
     assert tables_bytes(scenario, machine(memory_bytes=4 << 30)) == 1_000_001_000
     with pytest.raises(Exception) as caught:
