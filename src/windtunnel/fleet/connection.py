@@ -47,5 +47,8 @@ def _check_there(address: str, timeout_s: float) -> None:
 
 
 def _said(error: Exception) -> str:
+    """Its first lines; of a traceback, which a cluster sends where it cannot serve a driver, the last one says why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if any(line.startswith("Traceback ") for line in lines):
+        lines = [lines[0], lines[-1]]
     return " ".join(lines[:3]) or type(error).__name__
