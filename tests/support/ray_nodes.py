@@ -3,6 +3,7 @@
 `ray stop` ends those of everybody. So each node has a variable of its own in its environment, which all its processes inherit.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -19,7 +20,13 @@ from typing import Self
 VARIABLE = "WINDTUNNEL_LOCAL_NODE"
 RAY = Path(sys.executable).with_name("ray")
 START_S = 180
-SETTINGS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0", "RAY_enable_open_telemetry": "0"}
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
+    "RAY_enable_open_telemetry": "0",
+    # a driver over ray:// gets a server of its own, which a busy host does not start within Ray's 30 s
+    "RAY_CLIENT_SERVER_CHECK_CHANNEL_TIMEOUT_S": f"{START_S}",
+}
 
 
 class LocalCluster:
@@ -48,13 +55,14 @@ class LocalCluster:
     def client_address(self) -> str:
         return f"ray://127.0.0.1:{self.client_port}"
 
-    def start(self, name: str, cpus: Sequence[int] = (), **changed: str) -> None:
-        """A node with the testbed `name`. `cpus`: all its processes are bound to them; `changed`: in its environment."""
+    def start(self, name: str, cpus: Sequence[int] = (), testbeds: Sequence[str] = (), **changed: str) -> None:
+        """A node with these testbeds; none: one with its name. `cpus`: all its processes are bound to them; `changed`: in its environment."""
         head = ["--head", "--port", f"{self.port}", "--ray-client-server-port", f"{self.client_port}"]
         head += ["--temp-dir", self._directory, "--include-dashboard=false"]
         words = [str(RAY), "start", *(["--address", self.address] if self._nodes else head)]
         words += ["--node-ip-address", "127.0.0.1", "--num-cpus", "1", "--object-store-memory", f"{100 << 20}"]
-        words += ["--disable-usage-stats", "--resources", f'{{"testbed:{name}": 1}}']
+        resources = {f"testbed:{testbed}": 1 for testbed in testbeds or (name,)}
+        words += ["--disable-usage-stats", "--resources", json.dumps(resources)]
         if cpus:
             words = ["taskset", "-c", ",".join(map(str, cpus)), *words]
         self._nodes.append(name)
