@@ -1,6 +1,10 @@
-"""The one exception that a user is meant to see, and the one thing that is asked of every path."""
+"""The one exception that a user is meant to see, words that many need for it, and what is asked of every path."""
 
+import errno
+import os
 from pathlib import Path
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class UserError(Exception):
@@ -13,6 +17,14 @@ class UserError(Exception):
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+
+
+def cannot_write(
+    path: Path, error: OSError, space: str = "free some space, or choose another directory with --out"
+) -> UserError:
+    """The words for a write that failed; `space`: what to do where the disk is full."""
+    remedy = space if error.errno in _FULL else None
+    return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
 
 
 def check_name(path: Path) -> None:

@@ -14,11 +14,11 @@ from sharing.record import NAME, REPORT, TABLE, TRIALS, FigureRecord, drawn
 from sharing.site import Site
 from sharing.trials import Arm, Row
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.errors import UserError, check_name
+from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.host import facts
 from windtunnel.measure.study import sql
 from windtunnel.measure.study.record import versions
-from windtunnel.runs.files import LineFile, cannot_write, replace
+from windtunnel.runs.files import LineFile, replace
 from windtunnel.sharing.changed_threads import Journal, held
 from windtunnel.sharing.changed_threads import directory as places_directory
 

@@ -96,7 +96,7 @@ def _keep(file: Path, text: str) -> Path:
     """Writes the old text to an unused name in the same directory."""
     from itertools import count
 
-    from windtunnel.runs.files import cannot_write
+    from windtunnel.errors import cannot_write
 
     for number in count():
         backup = file.with_name(f"{file.name}.orig{f'.{number}' if number else ''}")

@@ -10,6 +10,7 @@ import stat
 from pathlib import Path
 
 from windtunnel.engine import xdp
+from windtunnel.engine.own_directory import runtime_directory
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.engine.wires import of_port
 
@@ -42,13 +43,6 @@ def _of_wire(endpoint: Endpoint) -> None:
     for need in wire.needs:
         if need.kind == "no_xdp" and need.option in options:
             xdp.remove_default_program(options[need.option])
-
-
-def runtime_directory() -> Path:
-    """Where EAL keeps its runtime directories: the choice of eal_create_runtime_dir."""
-    if systemd := os.environ.get("RUNTIME_DIRECTORY"):
-        return Path(systemd)
-    return Path("/var/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
 
 
 def hugetlbfs_mounts(mounts: Path = Path("/proc/mounts")) -> list[Path]:

@@ -11,13 +11,19 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
 
 MODE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+def runtime_directory() -> Path:
+    """Where EAL keeps its runtime directories: the choice of eal_create_runtime_dir."""
+    if systemd := os.environ.get("RUNTIME_DIRECTORY"):
+        return Path(systemd)
+    return Path("/var/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
 
 
 def of_runtime() -> Path:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from windtunnel.engine.leftovers import runtime_directory
+from windtunnel.engine.own_directory import runtime_directory
 from windtunnel.engine.plan import Plan
 
 SOCKET = "dpdk_telemetry.v2"

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from windtunnel.engine.verdict import Verdict
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.exchange.source import Foreign
-from windtunnel.runs.files import cannot_write, replace
+from windtunnel.runs.files import replace
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import ForeignValue, Imported, Record
 from windtunnel.runs.rows import PortRow, StageRow

@@ -13,8 +13,8 @@ import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from windtunnel.errors import UserError
-from windtunnel.runs.files import cannot_write, sync_directory
+from windtunnel.errors import UserError, cannot_write
+from windtunnel.runs.files import sync_directory
 
 PREFIX = ".attempt-"
 """Of the directory of an attempt that is not taken yet."""

@@ -1,22 +1,11 @@
 """Files that are whole or absent: replaced at once, or appended to by whole lines."""
 
-import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from windtunnel.errors import UserError
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-
-def cannot_write(
-    path: Path, error: OSError, space: str = "free some space, or choose another directory with --out"
-) -> UserError:
-    """The words for a write that failed; `space`: what to do where the disk is full."""
-    remedy = space if error.errno in _FULL else None
-    return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
+from windtunnel.errors import UserError, cannot_write
 
 
 def check_new(*paths: Path | None) -> None:

@@ -12,8 +12,7 @@ from pathlib import Path
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
-from windtunnel.errors import UserError
-from windtunnel.runs.files import cannot_write
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import HEADLINES, HostState, Validity

@@ -18,8 +18,7 @@ import numpy as np
 
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
-from windtunnel.errors import UserError
-from windtunnel.runs.files import cannot_write
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord
 

@@ -10,8 +10,8 @@ from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.lines import Error, Hello, Line, Peer, Phase, Ready, Result, Window
 from windtunnel.engine.verdict import Verdict
-from windtunnel.errors import UserError, check_name
-from windtunnel.runs.files import LineFile, cannot_write, replace
+from windtunnel.errors import UserError, cannot_write, check_name
+from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import DID_NOT_FINISH, EngineRecord, Record

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engine import own_directory
-from windtunnel.errors import UserError
-from windtunnel.runs.files import cannot_write
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.sharing.threads import Fields, Process, Value
 
 VERSION = 1

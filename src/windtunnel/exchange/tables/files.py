@@ -11,12 +11,12 @@ from typing import Any, Final, Literal
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.exchange.tables.fold import Fold
 from windtunnel.exchange.tables.shape import Table, tables
 from windtunnel.exchange.tables.unfold import Row, rows
 from windtunnel.runs import Run, load
-from windtunnel.runs.files import LineFile, cannot_write, replace
+from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 

@@ -17,13 +17,13 @@ from typing import Any
 
 from windtunnel.engine import leftovers
 from windtunnel.engine.verdict import INTERRUPTED_BY_USER, NOT_WRITTEN, READER_LEFT
-from windtunnel.errors import UserError, check_name
+from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.measure.study import record as records
 from windtunnel.measure.study import sql
 from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
-from windtunnel.runs.files import cannot_write, replace, sync_directory
+from windtunnel.runs.files import replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
 from windtunnel.runs.reader import record_of
 
