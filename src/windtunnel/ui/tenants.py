@@ -91,7 +91,9 @@ async def _ask(socket: str, method: str, path: str, body: Any = None) -> Any:
         raise UserError(f"{socket}: not a socket of this user")
     try:
         async with httpx.AsyncClient(
-            transport=httpx.AsyncHTTPTransport(uds=socket), base_url="http://windtunnel", timeout=TIMEOUT_S
+            transport=httpx.AsyncHTTPTransport(uds=socket, verify=False),
+            base_url="http://windtunnel",
+            timeout=TIMEOUT_S,
         ) as client:
             response = await client.request(method, path, json=body)
             found = response.json() if response.content else None
