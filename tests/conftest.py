@@ -4,7 +4,10 @@ A test without a mark is of the quick tier: it starts no process. `slow` ones ar
 side by side, engines included; a test that cannot bear that is marked `alone`.
 """
 
+import fcntl
 import signal
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +84,14 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(
             f"{seconds:6.1f} s {report.when:8} {report.nodeid} ({report.tier}: {BUDGET_S[report.tier]:g} s)"
         )
+
+
+@pytest.fixture
+def rdma_addresses() -> Iterator[None]:
+    """Only one run at a time has the addresses and the port that scenarios over RDMA have by default."""
+    with (Path(tempfile.gettempdir()) / "windtunnel-tests-rdma.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture

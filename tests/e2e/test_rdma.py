@@ -17,6 +17,8 @@ from windtunnel.engine.query import handlers
 from windtunnel.runs import EngineRecord
 from windtunnel.runs.joined import crossings, join
 
+pytestmark = pytest.mark.usefixtures("rdma_addresses")
+
 TYPES = ("rc", "ud", "rdm")
 PORT = 9000
 """The server's, where a scenario names none."""
@@ -173,7 +175,7 @@ def test_a_client_of_another_type_finds_no_server(tmp_path):
     assert code == 2 and "no client sent a hello within 4 s" in said
 
 
-@pytest.mark.parametrize("said", [b"", b"SSH-2.0-OpenSSH_9.2\r\n" * 20])
+@pytest.mark.parametrize("said", [b"", b"SSH-2.0-OpenSSH_9.2\r\n" * 20], ids=["silent", "ssh"])
 def test_a_server_that_is_no_windtunnel_is_not_believed(tmp_path, said):
     with socket.create_server(("127.0.0.1", 0)) as listening, ThreadPoolExecutor(1) as pool:
         listening.settimeout(20)

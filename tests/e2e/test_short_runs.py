@@ -13,8 +13,10 @@ guest/guest_runs."""
 
 
 @pytest.mark.parametrize("name", sorted({file.stem for file in SHIPPED.glob("*.toml")} - ELSEWHERE))
-def test_shipped_scenario_ends_in_a_valid_run(tmp_path, name):
+def test_shipped_scenario_ends_in_a_valid_run(tmp_path, name, request):
     skip_without_pipelines(name)
+    if name.startswith("rdma"):
+        request.getfixturevalue("rdma_addresses")
     shown = run_short(SHIPPED / f"{name}.toml", tmp_path / "run")
     assert shown["verdict"] == {"valid": True, "reasons": []}
     assert shown["metrics"]["stages"]
