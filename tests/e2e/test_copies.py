@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from real_runs import assert_sound, execute, messages, run_well, scenario, stages
+from real_runs import after, assert_sound, execute, messages, run_well, scenario, stages
 
 from windtunnel.copies.costs import SIZES, measure
 from windtunnel.copies.profiles import profile_text
@@ -16,6 +16,8 @@ from windtunnel.runs.summary import summarise
 REQUEST = 32 << 10
 SMALL = {"source": {"bytes": "1MiB"}}
 CLIENT = {"inflight": 64}
+TIMED = after(3000)
+"""Of fewer messages perhaps none is in a loop that is timed."""
 
 
 def workload(copies: dict, **more) -> dict:
@@ -79,7 +81,7 @@ def test_the_way_to_the_thread_of_a_copier_is_probed(tmp_path):
 @pytest.mark.parametrize("way", ["pipelined", "wait_all"])
 @pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
 def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
-    run = run_well(tmp_path, of({"engine": engine, "way": way}))
+    run = run_well(tmp_path, of({"engine": engine, "way": way}) | TIMED)
     ledger = assert_copied(run)
     assert ledger.kind == "core" and ledger.by_cpu == {} and ledger.copies == ledger.submitted - ledger.measuring
     [row] = summarise(run).copies
@@ -98,7 +100,7 @@ def modelled(of, copies: dict) -> dict:
 @SIDES
 @pytest.mark.parametrize("way", ["pipelined", "wait_all"])
 def test_a_modelled_engine_moves_the_right_bytes_and_everything_says_modelled(tmp_path, way, of):
-    run = run_well(tmp_path, modelled(of, {"way": way}))
+    run = run_well(tmp_path, modelled(of, {"way": way}) | TIMED)
     ledger = assert_copied(run)
     assert (ledger.kind, ledger.device, ledger.by_cpu) == ("modelled", "dsa-spr", {})
     [row] = summarise(run).copies

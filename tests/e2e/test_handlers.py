@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from real_runs import execute, messages, recorded, run_well, scenario
+from real_runs import after, execute, messages, recorded, run_well, scenario
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
@@ -107,7 +107,7 @@ def test_compressed_output_equals_that_of_zlib(tmp_path, library):
     if library not in libraries():
         pytest.skip(f"this engine was built without {library}")
     workload = {"handler": "decompress", "request": 1400, "response": 40, "options": {"library": library}}
-    run = run_well(tmp_path, scenario(workload, client={"rate": "1kpps"}, record="run.pcap"))
+    run = run_well(tmp_path, scenario(workload, client={"rate": "1kpps"}, record="run.pcap", **after(50)))
     outputs = []
     for body in bodies(run, 0x11):
         length, adler, output = struct.unpack_from("<IIQ", body)
@@ -115,7 +115,7 @@ def test_compressed_output_equals_that_of_zlib(tmp_path, library):
         assert (len(content), zlib.adler32(content)) == (output, adler)
         outputs.append((adler, output))
     responses = [struct.unpack("<B3xIQ", body[:16]) for body in bodies(run, 0x12)]
-    assert len(responses) == messages(run).responses > 50
+    assert len(responses) == messages(run).responses >= 50
     assert {status for status, *_ in responses} == {0}
     assert {tuple(response[1:]) for response in responses} == set(outputs)
     assert len(set(outputs)) == 4

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from namespace import ENGINE_IP, KERNEL_IP, Namespace, namespace, two_hosts
-from real_runs import assert_sound, messages, scenario
+from real_runs import after, assert_sound, messages, scenario
 from real_runs import execute as run_any
 from scenario_tools import SHIPPED, written
 from sides import start
@@ -152,7 +152,7 @@ def test_two_processes_over_a_memif(tmp_path):
 @pytest.mark.parametrize("seed", [3, 11])
 def test_planted_lies_about_a_stream_are_found(tmp_path, seed):
     planted = {"engine": "planted", "options": {"fault": "lying", "share": "0.2", "most": 10}}
-    run = execute(tmp_path, streaming(copies=planted) | {"seed": seed})
+    run = execute(tmp_path, streaming(copies=planted) | {"seed": seed} | after(60))
     assert copies_of(run).planted.count == 10
     [checked] = [ledger.checked for ledger in streams(run, "server")]
     [reason] = run.record.verdict.reasons
@@ -164,7 +164,7 @@ def test_planted_lies_about_a_stream_are_found(tmp_path, seed):
 @pytest.mark.parametrize(("fault", "reason"), [("failing", "failed"), ("full", "no_room")])
 def test_what_fails_or_finds_no_room_is_copied_by_the_cpu(tmp_path, fault, reason):
     planted = {"engine": "planted", "options": {"fault": fault, "share": "0.2"}}
-    run = execute(tmp_path, streaming(copies=planted))
+    run = execute(tmp_path, streaming(copies=planted) | after(20))
     assert_arrived(run)
     assert list(copies_of(run).by_cpu) == [reason]
 

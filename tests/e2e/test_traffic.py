@@ -4,7 +4,7 @@ import os
 from math import sqrt
 
 import pytest
-from real_runs import L_APP, PATIENT, SIDES, STAGES, drops, messages, ports, recorded, run_well, scenario
+from real_runs import L_APP, PATIENT, SIDES, STAGES, after, drops, messages, ports, recorded, run_well, scenario
 
 LOSSY = {"loss": 0.02, "duplicate": 0.02, "reorder": 0.05}
 
@@ -61,7 +61,7 @@ def test_bytes_on_a_lossy_wire_are_those_that_passed(tmp_path):
 
 
 def test_emulated_loss_alone_loses_its_share(tmp_path):
-    run = run_well(tmp_path, scenario(L_APP | {"timeout": "50ms"}, wire={"faults": {"loss": 0.05}}))
+    run = run_well(tmp_path, scenario(L_APP | {"timeout": "50ms"}, wire={"faults": {"loss": 0.05}}, duration="200ms"))
     for side in SIDES:
         ledger = packet_ledger(run, side)
         expected = 0.05 * ledger.sent
@@ -80,7 +80,7 @@ def test_equal_seeds_emulate_equal_faults(tmp_path):
         directory.mkdir()
         one = {"cores": [max(os.sched_getaffinity(0))], "batch": dict.fromkeys(STAGES, 1)}
         wire = {"faults": {"loss": 0.005, "duplicate": 0.3}}
-        keys = {"client": one | {"inflight": 1}, "server": one, "seed": seed, "record": "run.pcap"}
+        keys = {"client": one | {"inflight": 1}, "server": one, "seed": seed, "record": "run.pcap"} | after(100)
         return recorded(run_well(directory, scenario(L_APP | {"timeout": "100ms"}, wire=wire, **keys)))
 
     first, again, other = frames("first", 7), frames("again", 7), frames("other", 8)

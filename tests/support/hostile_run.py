@@ -13,7 +13,7 @@ from scenario_tools import LENIENT
 from windtunnel.engine import leftovers
 
 ECHO = '[[workload]]\nhandler = "l_app"\n'
-SHORT = ("duration=200ms", "warmup=0s", "window=100ms", "drain=100ms", *LENIENT)
+SHORT = ("duration=60ms", "warmup=0s", "window=20ms", "drain=100ms", *LENIENT)
 START = "from windtunnel.cli import main; main()"
 COMMAND = (sys.executable, "-c", START)
 

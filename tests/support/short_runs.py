@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 
-SHORTER = ("duration=300ms", "warmup=100ms", "window=100ms", *LENIENT)
+SHORTER = ("duration=90ms", "warmup=30ms", "window=30ms", *LENIENT)
 
 
 def run_short(file, out, *sets) -> dict:

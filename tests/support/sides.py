@@ -16,7 +16,7 @@ from windtunnel.runs import Run, load
 from windtunnel.runs.record import Record
 from windtunnel.version import __version__
 
-SHORT = ("duration=600ms", "warmup=100ms", "window=200ms", "drain=100ms", *LENIENT)
+SHORT = ("duration=200ms", "warmup=50ms", "window=50ms", "drain=100ms", *LENIENT)
 HELLO, RESPONSE = 0x13, 0x14
 STATE_HELLO, STATE_GO, STATE_DRAIN, STATE_FINISHED = 1, 2, 3, 4
 ACCEPTED, OTHER_VERSION, OTHER_PLAN, BUSY = 0, 1, 2, 3
