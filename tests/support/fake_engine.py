@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/env -S python3 -S -E
 """An engine without a data path: speaks the protocol, and misbehaves as FAKE_ENGINE says.
 
 FAKE_ENGINE is a behaviour ("run"), or one a side ("server=crash client=until_stopped"). The numbers are made up from the plan;
@@ -7,12 +7,10 @@ its ledgers close unless the behaviour is about them.
 
 import argparse
 import contextlib
-import ctypes
 import json
 import os
 import select
 import signal
-import subprocess
 import sys
 import time
 
@@ -188,6 +186,8 @@ class Fake:
 
 def crash() -> None:
     signal.signal(signal.SIGSEGV, signal.SIG_DFL)
+    import ctypes
+
     ctypes.string_at(0)
 
 
@@ -272,6 +272,8 @@ def run(fake: Fake) -> int:
                 pass
             fake.result("peer lost", 1)
         case "children":
+            import subprocess
+
             child = subprocess.Popen(["sleep", "60"])
             print("child", child.pid, flush=True)
             fake.run()

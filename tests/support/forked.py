@@ -119,7 +119,21 @@ def _import_all() -> None:
         if not module.name.startswith(APART) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     _compile_pages()
+    _ask_engines()
     gc.freeze()  # its pages stay shared
+
+
+def _ask_engines() -> None:
+    """What each run asks its engine first: its wires and handlers."""
+    from fake_runs import FAKE
+    from scenario_tools import SHIPPED, engine
+
+    from windtunnel.engine.find import find_engine
+    from windtunnel.scenario import here, load, resolve
+
+    for binary in (FAKE, find_engine()):
+        with engine(str(binary)):
+            resolve(load(SHIPPED / "echo.toml"), here())
 
 
 def _compile_pages() -> None:
