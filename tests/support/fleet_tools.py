@@ -1,20 +1,21 @@
 """A fleet on paper: a cluster whose testbeds are in this process, and run what a test says."""
 
+import json
 import tempfile
-from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
 import sample_lines as sample
+from sample_runs import execute
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import Verdict
 from windtunnel.fleet.executor import Fleet
-from windtunnel.fleet.messages import About, Ended, Failed, Joined, Lost, Outcome, Refused, Replied
+from windtunnel.fleet.messages import About, Ended, Joined, Lost, Outcome, Replied
 from windtunnel.fleet.packed import pack
 from windtunnel.host import facts
 from windtunnel.measure.executor import Job
-from windtunnel.runs import RunWriter
 
 SOFTWARE = {"windtunnel": "1", "engine": "1", "engine sha256": "e" * 64}
 HOST = facts.collect()
@@ -23,22 +24,24 @@ VALID = Verdict(True, [])
 
 def about(software=SOFTWARE, **changed) -> About:
     """`changed`: facts of the host that differ from this one's."""
-    return About(replace_facts(**changed), SimpleNamespace(cpus=[0]), software)
+    return About(HOST.model_copy(update=changed), SimpleNamespace(cpus=[0]), software)
 
 
-def replace_facts(**changed) -> facts.Facts:
-    return HOST.model_copy(update=changed)
-
-
-def archive(name: str, testbed: str | None = None, verdict: Verdict = VALID) -> bytes:
-    """A run directory as a testbed sends it; `name` is its title."""
+@cache
+def _files_of_a_run() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as directory:
-        spec = sample.spec(title=name, testbed=testbed)
-        writer = RunWriter(Path(directory) / "0", spec, {"hostname": testbed})
-        for line in sample.engine_lines(spec.plans[0]):
-            writer.line("windtunnel", line, line.model_dump_json())
-        writer.finish(verdict)
-        return pack([Path(directory) / "0"])
+        run = execute(Path(directory) / "0", [sample.plan()], ["windtunnel"])
+        return {file.name: file.read_bytes() for file in run.path.iterdir()}
+
+
+def archive(name: str, testbed: str | None = None) -> bytes:
+    """A valid run's directory as a testbed sends it; `name` is its title."""
+    files = _files_of_a_run()
+    record = json.loads(files["run.json"]) | {"title": name, "testbed": testbed}
+    with tempfile.TemporaryDirectory() as directory:
+        for file, content in (files | {"run.json": json.dumps(record).encode()}).items():
+            Path(directory, file).write_bytes(content)
+        return pack([Path(directory)])
 
 
 def job(directory: Path, name: str, group=None) -> Job:
@@ -104,6 +107,3 @@ def executed(of: Fleet, jobs) -> dict[str, str]:
     """Name of each job -> testbed of its run."""
     with Interrupts() as interrupts:
         return {job.directories[0].name: done.run.record.testbed for job, (done,) in of.each(jobs, interrupts)}
-
-
-__all__ = ["Failed", "Lost", "Refused", "Replied", "replace"]
