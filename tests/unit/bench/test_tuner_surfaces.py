@@ -71,12 +71,13 @@ def test_a_choice_counts_from_where_it_stays_good(recorded):
     assert needed(split, [good]) == (1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", RUN)
 def test_every_method_finds_a_surface_without_noise(recorded, method):
+    """In a fraction of its points, with this seed."""
     split = halves(recorded)
-    steps = list(itertools.islice(RUN[method](split, 1), 119))
-    found = needed(split, steps)
-    assert found is not None and found[0] <= 119
+    steps = list(itertools.islice(RUN[method](split, 1), 30 if method == "random" else 15))
+    assert needed(split, steps) is not None
     pairs = [step.pairs for step in steps]
     assert pairs == sorted(set(pairs)) and all(step.chosen in split.score for step in steps)
 
