@@ -146,8 +146,8 @@ class Fake:
             with contextlib.suppress(BrokenPipeError):
                 os.write(self.turn_out, b"t")
 
-    def run(self, until_stopped: bool = False, hold_s: float = 0.0) -> None:
-        """An orderly run: windows in their time, then the result; between them, with `hold_s`, a phase that holds its port.
+    def run(self, until_stopped: bool = False, held_until: str = "") -> None:
+        """An orderly run: windows in their time, then the result; between them a phase that holds its port until this file is there.
 
         A stop is obeyed after the first measured window: how long a process takes to start decides nothing."""
         phases = self.plan["phases"]
@@ -170,9 +170,10 @@ class Fake:
                 break
         self.take_turn()
         self.window(index, "drain")
-        if hold_s:
+        if held_until:
             self.phase("lingering")
-            time.sleep(hold_s)
+            while not os.path.exists(held_until) and os.getppid() != 1:
+                time.sleep(0.01)
         self.result(reason, index)
 
     def get_ready(self) -> None:
@@ -262,7 +263,7 @@ def run(fake: Fake) -> int:
                 pass
             crash()
         case "hold_port":
-            fake.run(hold_s=1.0)
+            fake.run(held_until=os.environ["FAKE_MARK"])
         case "lose_peer":
             fake.window(0, "measure")
             fake.result("peer lost", 1)

@@ -7,6 +7,7 @@ import pytest
 from fake_runs import CLIENT, SERVER, behave
 from sample_plan import make_plan
 
+from windtunnel.engine import supervisor
 from windtunnel.engine.verdict import exit_code, judge
 
 pytestmark = pytest.mark.slow
@@ -47,8 +48,12 @@ def test_an_engine_is_started_again_within_bounds_and_where_it_can_be_reached(
     assert f"engine died: SIGSEGV while waiting for the link{words} [server]" in judge(finished).reasons
 
 
-def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch):
+def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch, tmp_path):
+    """The client holds its port until the server's result is there."""
+    mark = tmp_path / "mark"
+    monkeypatch.setenv("FAKE_MARK", str(mark))
     behave(monkeypatch, "client=hold_port server=until_stopped")
+    spec.listeners.append(lambda name, line, raw: mark.touch() if (name, line.type) == ("server", "result") else None)
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
     assert judge(finished).reasons == []
     assert spec.heard.index(("server", "result")) < spec.heard.index(("client", "result"))
@@ -88,20 +93,21 @@ def test_a_killed_peer_ends_the_survivor_in_order(spec, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "expected"),
+    ("behaviour", "grace_s", "expected"),
     [
-        ("lose_peer", "peer lost: the engine saw the other side go [server]"),
-        ("stubborn", "peer lost: its peer was lost [server]"),
-        ("crash_when_stopped", "engine died: SIGSEGV after peer loss [server]"),
+        ("lose_peer", 60.0, "peer lost: the engine saw the other side go [server]"),
+        ("stubborn", 0.1, "peer lost: its peer was lost [server]"),
+        ("crash_when_stopped", 60.0, "engine died: SIGSEGV after peer loss [server]"),
     ],
 )
-def test_survivor_of_a_crash(spec, quick, monkeypatch, behaviour, expected):
+def test_survivor_of_a_crash(spec, monkeypatch, behaviour, grace_s, expected):
+    monkeypatch.setattr(supervisor, "PEER_GRACE_S", grace_s)
     behave(monkeypatch, f"client=crash_running server={behaviour}")
     verdict = judge(spec.run(make_plan(SERVER), make_plan(CLIENT, duration_ms=10_000)))
     assert sorted(verdict.reasons) == sorted([expected, "engine died: SIGSEGV while running, after window 0 [client]"])
 
 
-def test_refusal_of_one_of_two(spec, quick, monkeypatch):
+def test_refusal_of_one_of_two(spec, monkeypatch):
     behave(monkeypatch, "client=until_stopped server=refuse")
     finished = spec.run(make_plan(SERVER), make_plan(CLIENT))
     verdict = judge(finished)

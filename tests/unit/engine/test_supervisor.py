@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -71,33 +72,67 @@ def test_each_fault_makes_the_run_invalid_with_a_reason(spec, monkeypatch, behav
     assert exit_code(finished, verdict) == (2 if behaviour == "refuse" else 1)
 
 
+@pytest.fixture
+def clock(spec, monkeypatch):
+    """The supervisor's, by which it has much time, until a line is heard: `clock.after(LINE, S)` lets so much of it pass then."""
+    ahead_s = 0.0
+
+    def after(heard, s):
+        def listen(name, line, raw):
+            nonlocal ahead_s
+            if heard in (line.type, getattr(line, "name", None)) and not ahead_s:
+                ahead_s = s
+
+        spec.listeners.append(listen)
+
+    for patience in ("OVERDUE_S", "ORDERLY_END_S", "SETUP_SILENCE_S"):
+        monkeypatch.setattr(supervisor, patience, 1000.0)
+    monkeypatch.setattr(supervisor, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + ahead_s))
+    return SimpleNamespace(after=after)
+
+
 @pytest.mark.parametrize(
-    ("behaviour", "reason"),
+    ("behaviour", "line", "passed_s", "reason"),
     [
-        ("freeze", "engine killed: no line for 1.0 s while running, after window 0"),
-        ("stubborn", "engine killed: it exceeded its run time while running, after window "),
-        ("close_early", "engine killed: it closed its output and did not exit while running, after window 0"),
-        ("exit_late", "engine killed: it did not exit after its last line while ending"),
+        ("freeze", "window", 1500, "engine killed: no line for 1000.0 s while running, after window 0"),
+        ("stubborn", "window", 2500, "engine killed: it exceeded its run time while running, after window "),
+        (
+            "without_link",
+            "waiting for the link",
+            1500,
+            "engine killed: no link for 1000.0 s (look at the other end of the",
+        ),
     ],
 )
-def test_an_engine_that_never_ends_is_killed(spec, quick, monkeypatch, behaviour, reason):
+def test_an_engine_that_is_overdue_is_killed(spec, clock, monkeypatch, behaviour, line, passed_s, reason):
+    clock.after(line, passed_s)
     behave(monkeypatch, behaviour)
-    verdict = judge(spec.run(make_plan()))
-    assert len(verdict.reasons) == 1
-    assert verdict.reasons[0].startswith(reason)
+    [said] = judge(spec.run(make_plan())).reasons
+    assert said.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "windows", "reason"),
+    [
+        ("close_early", 1, "engine killed: it closed its output and did not exit while running, after window 0"),
+        ("exit_late", 5, "engine killed: it did not exit after its last line while ending"),
+    ],
+)
+def test_an_engine_that_does_not_exit_is_killed(spec, clock, monkeypatch, behaviour, windows, reason):
+    def hurry(name, line, raw):
+        if [kind for _, kind in spec.heard].count("window") == windows:
+            monkeypatch.setattr(supervisor, "OVERDUE_S", 0.05)
+
+    spec.listeners.append(hurry)
+    behave(monkeypatch, behaviour)
+    [said] = judge(spec.run(make_plan())).reasons
+    assert said.startswith(reason)
 
 
 def test_silence_before_the_run_ends_it_too(spec, monkeypatch):
-    monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
+    monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.05)
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "sleep 60")))
-    assert verdict.reasons == ["engine killed: no line for 0.3 s while starting"]
-
-
-def test_a_link_that_does_not_come_up_ends_the_run_with_a_remedy(spec, monkeypatch):
-    monkeypatch.setattr(supervisor, "SETUP_SILENCE_S", 0.3)
-    behave(monkeypatch, "without_link")
-    [reason] = judge(spec.run(make_plan())).reasons
-    assert reason.startswith("engine killed: no link for 0.3 s (look at the other end of the wire: ")
+    assert verdict.reasons == ["engine killed: no line for 0.1 s while starting"]
 
 
 def test_compiling_many_rules_extends_the_timeout():
@@ -192,20 +227,18 @@ def test_a_crash_names_the_plug_in_that_ran_in_the_engine(spec, monkeypatch):
     ]
 
 
-def test_a_measurement_is_extended_and_not_taken_for_overdue(spec, monkeypatch):
-    monkeypatch.setattr(supervisor, "OVERDUE_S", 0.5)
-    monkeypatch.setattr(supervisor, "ORDERLY_END_S", 0.0)
+def test_a_measurement_is_extended(spec):
     asked = []
 
     def more(name):
         asked.append(name)
-        return 40 if len(asked) == 2 else 0
+        return 4 if len(asked) == 2 else 0
 
     plan = make_plan()
     planned = plan.phases.duration_ns // plan.phases.window_ns
-    finished = spec.run(plan, extending=SimpleNamespace(most_ns=50 * plan.phases.window_ns, more=more))
+    finished = spec.run(plan, extending=SimpleNamespace(most_ns=9 * plan.phases.window_ns, more=more))
     assert judge(finished).valid
-    assert finished.histories[0].measured == len(asked) == planned + 40
+    assert finished.histories[0].measured == len(asked) == planned + 4
 
 
 def test_second_interrupt_kills(spec, monkeypatch):
@@ -283,15 +316,21 @@ def test_an_exception_of_the_supervisor_ends_the_engine(spec, monkeypatch):
     assert gone(pids[0])
 
 
+def limits(plan, more_ns=0):
+    """By when an engine must end, and how long it may be silent, after its first window. `more_ns`: by which it may be extended."""
+    engine = SimpleNamespace(history=SimpleNamespace(plan=plan))
+    watched = supervisor._Watched(engine, 1.0, 1, plan.phases.duration_ns + more_ns)
+    watched.heard(sample_windows.window(phase="warmup"), 0.0)
+    return watched.end_by, watched.silence_s
+
+
+def test_a_measurement_that_may_be_extended_is_not_taken_for_overdue():
+    plan = make_plan()
+    assert limits(plan, more_ns=10**9)[0] == pytest.approx(limits(plan)[0] + 1.0)
+
+
 def test_an_engine_may_settle_between_its_windows():
     """Beside what it measures; and as long as it settles there may be no line."""
-
-    def limits(plan):
-        engine = SimpleNamespace(history=SimpleNamespace(plan=plan))
-        watched = supervisor._Watched(engine, 1.0, 1, plan.phases.duration_ns)
-        watched.heard(sample_windows.window(phase="warmup"), 0.0)
-        return watched.end_by, watched.silence_s
-
     plan = make_plan()
     end_by, silence_s = limits(plan)
     settling = plan.model_copy(update={"variants": variants_of(2, settle_ns=10**9)})
