@@ -1,5 +1,7 @@
 """OpenMetrics: what is served parses, adds up to the windows, and is there while a run runs."""
 
+import contextlib
+import signal
 import socket
 import subprocess
 import threading
@@ -7,9 +9,11 @@ import time
 import urllib.request
 from contextlib import ExitStack
 
+import forked
 import pytest
 import sample_lines
-from command_line import SCENARIO, command, environment, windtunnel
+from command_line import environment, windtunnel
+from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from sample_streams import stream_plan
 
@@ -18,10 +22,6 @@ from windtunnel.errors import UserError
 from windtunnel.exchange.address import parse
 from windtunnel.exchange.metrics_server import MOST_READERS, Server
 from windtunnel.exchange.openmetrics import Windows
-
-pytestmark = pytest.mark.slow
-
-BUCKETS = "windtunnel_workload_latency_seconds"
 
 
 @pytest.fixture
@@ -57,16 +57,14 @@ def listened(plan=None, **about) -> tuple[Windows, list[Window]]:
     return windows, [line for line in lines if isinstance(line, Window)]
 
 
-def served(collector: Windows, port: int) -> dict:
-    with Server(parse(f":{port}"), collector):
-        kind, text = get(port)
-    assert kind.startswith("application/openmetrics-text")
-    return samples(text)
+def exposed(collector: Windows) -> dict:
+    """What a server has for those who ask."""
+    return samples(generate_latest(collector).decode())
 
 
-def test_totals_are_sums_of_the_windows(port):
+def test_totals_are_sums_of_the_windows():
     collector, windows = listened(lost=3)
-    found = served(collector, port)
+    found = exposed(collector)
     nic_rx = {"endpoint": "server", "stage": "nic_rx", "index": "0"}
     parts = [s for w in windows for s in w.stages if (s.endpoint, s.stage) == ("server", "nic_rx")]
     assert value(found, "stage_objects_total", **nic_rx) == sum(s.objects for s in parts)
@@ -87,7 +85,7 @@ def test_totals_are_sums_of_the_windows(port):
     assert value(found, "phase", windtunnel_phase="measure") == 0
 
 
-def test_copies_are_counted_by_application_and_reason(port):
+def test_copies_are_counted_by_application_and_reason():
     plan = sample_lines.plan()
     collector, [first, *_] = listened(plan)
     part = CopyWindow(
@@ -95,36 +93,34 @@ def test_copies_are_counted_by_application_and_reason(port):
     )
     for _ in range(2):
         collector.line("windtunnel", first.model_copy(update={"copies": [part]}), "")
-    found, where = served(collector, port), {"workload": "echo", "application": "1"}
+    found, where = exposed(collector), {"workload": "echo", "application": "1"}
     assert value(found, "copies_made_total", **where) == 180
     assert value(found, "copies_bytes_total", **where) == 10_000
     assert value(found, "copies_by_cpu_total", **where, reason="failed") == 8
 
 
-def test_a_stream_counts_the_bytes_of_acknowledged_writes(port):
+def test_a_stream_counts_the_bytes_of_acknowledged_writes():
     plan = stream_plan()
     collector, windows = listened(plan)
     responses = sum(each.responses for w in windows for each in w.workloads)
-    found = served(collector, port)
+    found = exposed(collector)
     assert value(found, "stream_acknowledged_bytes_total", workload="echo") == responses << 20
 
 
-def test_latency_is_a_histogram_in_seconds(port):
+def test_latency_is_a_histogram_in_seconds():
     collector, windows = listened()
-    found = served(collector, port)
+    found = exposed(collector)
     responses = sum(each.latency.total for w in windows for each in w.workloads)
     assert value(found, "workload_latency_seconds_count", workload="echo") == responses
     total = sum(each.latency.sum for w in windows for each in w.workloads) / 1e9
     assert value(found, "workload_latency_seconds_sum", workload="echo") == pytest.approx(total)
-    bounds = sorted(
-        (float(dict(labels)["le"]), count) for (name, labels), count in found.items() if name == f"{BUCKETS}_bucket"
-    )
+    bucket = "windtunnel_workload_latency_seconds_bucket"
+    bounds = sorted((float(dict(labels)["le"]), count) for (name, labels), count in found.items() if name == bucket)
     assert bounds[0][0] == 1e-6 and bounds[-1][0] == float("inf") and bounds[-1][1] == responses
     below = sum(n for w in windows for each in w.workloads for lowest, n in each.latency.counts if lowest <= 199_900)
     assert dict(bounds)[0.0002] == pytest.approx(below, rel=0.01)
-    assert value(found, "workload_window_latency_seconds", workload="echo", quantile="0.5") == pytest.approx(
-        196e-6, rel=0.1
-    )
+    median = value(found, "workload_window_latency_seconds", workload="echo", quantile="0.5")
+    assert median == pytest.approx(196e-6, rel=0.1)
 
 
 def paced(window: Window) -> Window:
@@ -133,55 +129,60 @@ def paced(window: Window) -> Window:
     return window.model_copy(update={"workloads": workloads})
 
 
-def test_pacing_is_exported_in_open_loop_only(port):
+def test_pacing_is_exported_in_open_loop_only():
     closed, windows = listened()
-    assert not any("pacing_seconds_count" in name for name, _ in served(closed, port))
+    assert not any("pacing_seconds_count" in name for name, _ in exposed(closed))
     opened = Windows(sample_lines.spec([sample_lines.plan()]))
     for window in windows:
         opened.line("windtunnel", paced(window), "")
-    found = served(opened, port)
+    found = exposed(opened)
     for name in ("seconds_count", "seconds_sum"):
         late = value(found, f"workload_pacing_{name}", workload="echo")
         assert late == value(found, f"workload_latency_{name}", workload="echo") > 0
     assert value(found, "workload_window_pacing_seconds", workload="echo", quantile="0.99") > 0
 
 
-def test_unmeasured_metrics_are_absent(port):
-    found = served(listened(sample_lines.plan(level="counts"))[0], port)
+def test_unmeasured_metrics_are_absent():
+    found = exposed(listened(sample_lines.plan(level="counts"))[0])
     names = {name for name, _ in found}
     assert "windtunnel_port_doorbells_total" not in names and "windtunnel_port_sent_packets_total" in names
-    assert served(listened(sample_lines.plan(level="off"))[0], port).keys() & {"windtunnel_stage_calls_total"} == set()
+    assert "windtunnel_stage_calls_total" not in {
+        name for name, _ in exposed(listened(sample_lines.plan(level="off"))[0])
+    }
 
 
+@pytest.mark.slow
 def test_prometheus_without_openmetrics_gets_the_text_format(port):
     with Server(parse(str(port)), listened()[0]):
         assert get(port, accept="text/plain;version=0.0.4")[0].startswith("text/plain")
         assert get(port, accept="*/*")[0].startswith("application/openmetrics-text")
 
 
+@pytest.mark.slow
 def test_a_silent_reader_does_not_block_others(port):
     with Server(parse(f":{port}"), listened()[0]), socket.create_connection(("127.0.0.1", port)):
         assert get(port)[1].endswith("# EOF\n")
 
 
+@pytest.mark.slow
 def test_many_silent_readers_take_neither_threads_nor_the_terminal(port, monkeypatch, capfd):
-    monkeypatch.setattr("windtunnel.exchange.metrics_server._Quiet.timeout", 0.2)
+    monkeypatch.setattr("windtunnel.exchange.metrics_server._Quiet.timeout", 0.05)
     with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
         before = threading.active_count()
-        for _ in range(100):
-            readers.enter_context(socket.create_connection(("127.0.0.1", port)))
-        for _ in range(60):
-            assert threading.active_count() <= before + MOST_READERS
-            time.sleep(0.01)
+        silent = [readers.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(5 * MOST_READERS)]
         assert get(port)[1].endswith("# EOF\n")
-        time.sleep(0.5)  # the last of them has been silent for long enough
+        for each in silent:  # until it has been silent for too long
+            each.settimeout(60)
+            while each.recv(1 << 16):
+                pass
+            assert threading.active_count() <= before + MOST_READERS
     assert capfd.readouterr().err == ""
 
 
-def test_the_wait_for_the_other_side_is_a_phase(port):
+def test_the_wait_for_the_other_side_is_a_phase():
     collector, windows = listened()
     collector.line("windtunnel", windows[0].model_copy(update={"phase": "hello"}), "")
-    assert value(served(collector, port), "phase", windtunnel_phase="hello") == 1
+    assert value(exposed(collector), "phase", windtunnel_phase="hello") == 1
 
 
 @pytest.mark.parametrize(
@@ -204,43 +205,38 @@ def test_invalid_addresses_are_refused(text):
         parse(text)
 
 
-def test_metrics_are_served_during_a_run(tmp_path, port):
-    file = tmp_path / "echo.toml"
-    file.write_text(SCENARIO.format(duration="2s"))
-    run = subprocess.Popen(
-        command("run", file, "--no-report", "--out", "here", "--metrics", f":{port}"),
+@pytest.mark.slow
+def test_metrics_are_served_during_a_run(scenario, tmp_path, port):
+    """Which lasts until it is told to stop, after some windows were seen."""
+    run = forked.Command(
+        ["run", scenario, "--no-report", "--out", "here", "--metrics", f":{port}"],
         cwd=tmp_path,
-        env=environment("run"),
+        env=environment("until_stopped"),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    found: dict = {}
-    for _ in range(600):  # until some windows were seen, or the run is over
-        try:
-            found = samples(get(port)[1])
-        except OSError:
-            assert run.poll() is None or found, "never answered"
-        if found.get(("windtunnel_windows_total", frozenset({("engine", "windtunnel")})), 0) >= 2:
-            break
+    windows, found = 0, {}
+    while windows < 2:
+        assert run.poll() is None, run.communicate()[0]
         time.sleep(0.02)
-    windows = value(found, "windows_total", engine="windtunnel")
-    assert windows >= 2
+        with contextlib.suppress(OSError):
+            found = samples(get(port)[1])
+            windows = found.get(("windtunnel_windows_total", frozenset({("engine", "windtunnel")})), 0)
     stage = {"endpoint": "client", "stage": "app_tx", "index": "0"}
     assert value(found, "stage_objects_total", **stage) == 32_000 * windows
-    assert run.poll() is None
+    run.send_signal(signal.SIGINT)
     said, _ = run.communicate(timeout=60)
-    assert run.returncode == 0
+    assert run.returncode == 130
     assert f"metrics: http://127.0.0.1:{port}/metrics" in said
     assert "telemetry: dpdk-telemetry.py -f wt-" in said
 
 
-def test_a_port_in_use_is_refused_before_anything_starts(tmp_path):
-    file = tmp_path / "echo.toml"
-    file.write_text(SCENARIO.format(duration="60ms"))
+@pytest.mark.slow
+def test_a_port_in_use_is_refused_before_anything_starts(scenario, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        done = windtunnel("run", file, "--out", "here", "--metrics", f":{port}", cwd=tmp_path)
+        done = windtunnel("run", scenario, "--out", "here", "--metrics", f":{port}", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: --metrics 127.0.0.1:{port}: Address already in use\nremedy: ")
     assert not (tmp_path / "here").exists()
