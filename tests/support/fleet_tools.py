@@ -2,12 +2,12 @@
 
 import json
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import sample_lines as sample
-from sample_runs import execute
+from sample_runs import execute, first_windows
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import Verdict
@@ -30,7 +30,8 @@ def about(software=SOFTWARE, **changed) -> About:
 @cache
 def _files_of_a_run() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as directory:
-        run = execute(Path(directory) / "0", [sample.plan()], ["windtunnel"])
+        lines = partial(first_windows, count=1)
+        run = execute(Path(directory) / "0", [sample.plan()], ["windtunnel"], lines=lines)
         return {file.name: file.read_bytes() for file in run.path.iterdir()}
 
 

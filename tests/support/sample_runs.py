@@ -38,6 +38,11 @@ def execute(directory, plans, names, verdict=None, lines=sample.engine_lines, **
     return writer.finish(verdict or Verdict(True))
 
 
+def first_windows(plan, count):
+    """The lines of a run that has no more windows."""
+    return [line for line in sample.engine_lines(plan) if line.type != "window" or line.index < count]
+
+
 class Page(HTMLParser):
     """What a browser would load and show: tags with their attributes, the text outside scripts and styles."""
 

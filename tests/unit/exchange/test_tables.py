@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from importing import imported
 from pydantic import BaseModel
-from sample_runs import execute
+from sample_runs import execute, first_windows
 
 import windtunnel as library
 from windtunnel.engine.lines import Histogram, Line, Window
@@ -54,7 +54,9 @@ def values_of(kind) -> st.SearchStrategy:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return execute(tmp_path_factory.mktemp("export") / "run", [sample.plan()], ["windtunnel"]).path
+    """With four windows, which are 5,000 rows."""
+    place = tmp_path_factory.mktemp("export") / "run"
+    return execute(place, [sample.plan()], ["windtunnel"], lines=lambda plan: first_windows(plan, 4)).path
 
 
 @pytest.fixture(scope="module")
