@@ -50,23 +50,21 @@ esac
 PYTHON
         chmod +x "$4/bin/python" """,
 }
-for present in (
-    "g++",
-    "gcc",
-    "dpdk-testpmd",
-    "tshark",
-    "fi_pingpong",
-    "ethtool",
-    "ip",
-    "ping",
-    "make",
-    "memcached",
-    "nginx",
-    "redis-server",
-    "xz",
-    "chromium",
-):
-    FAKES[present] = ":"
+PRESENT = """
+    g++ gcc dpdk-testpmd tshark fi_pingpong ethtool ip ping
+    make memcached nginx redis-server xz chromium
+"""
+FAKES |= dict.fromkeys(PRESENT.split(), ":")
+
+
+ROOMS = """
+    engine/stages engine/core engine/handlers/applications engine/control
+    slicers studies include plugins bench
+"""
+"""Where linters look for files."""
+
+
+Done = subprocess.CompletedProcess
 
 
 @dataclass
@@ -93,40 +91,25 @@ class Tree:
     def without(self, tool: str) -> None:
         (self.top / "bin" / tool).unlink()
 
-    def run(
-        self, *command: str, cwd: Path | None = None, stdin: int = subprocess.DEVNULL
-    ) -> subprocess.CompletedProcess:
+    def replace(self, tool: str, body: str) -> None:
+        (self.top / "bin" / tool).write_text(f"#!/usr/bin/env bash\n{body}\n")
+        (self.top / "bin" / tool).chmod(0o755)
+
+    def run(self, *command: str, cwd: Path | None = None, root: bool = False, stdin: int = subprocess.DEVNULL) -> Done:
         """As an ordinary user, also when the tests run as root."""
-        user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-        return self.call(command, cwd, stdin, **user)
-
-    def run_as_root(self, *command: str) -> subprocess.CompletedProcess:
-        if os.geteuid() != 0:
+        if root and os.geteuid() != 0:
             pytest.skip("needs root")
-        return self.call(command, None, subprocess.DEVNULL)
+        user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 and not root else {}
+        paths = {"PATH": self.top / "bin", "LOG": self.top / "log", "ABSENT": self.top / "absent"}
+        variables = {name: str(path) for name, path in paths.items()} | {"SUDO": "no", "NETWORK": "yes"}
+        how = {"cwd": cwd or self.checkout, "env": variables | self.environment, "stdin": stdin} | user
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, **how)
 
-    def call(
-        self, command: tuple[str, ...], cwd: Path | None, stdin: int, **user: object
-    ) -> subprocess.CompletedProcess:
-        environment = {
-            "PATH": str(self.top / "bin"),
-            "LOG": str(self.top / "log"),
-            "ABSENT": str(self.top / "absent"),
-            "SUDO": "no",
-            "NETWORK": "yes",
-            **self.environment,
-        }
-        return subprocess.run(
-            command,
-            check=False,
-            cwd=cwd or self.checkout,
-            env=environment,
-            stdin=stdin,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            **user,
-        )
+    def quickstart(self, *words: str, code: int = 0, **how) -> Done:
+        """`./windtunnel quickstart`, which ends with this code."""
+        done = self.run("./windtunnel", "quickstart", *words, **how)
+        assert done.returncode == code, done.stderr
+        return done
 
 
 @pytest.fixture
@@ -140,30 +123,20 @@ def tree() -> Iterator[Tree]:
         shutil.copytree(CHECKOUT / "setup", checkout / "setup")
         (checkout / "tests").mkdir()
         shutil.copy(CHECKOUT / "tests" / "long", checkout / "tests")
-        for room in (
-            "engine/stages",
-            "engine/core",
-            "engine/handlers/applications",
-            "engine/control",
-            "slicers",
-            "studies",
-            "include",
-            "plugins",
-            "bench",
-        ):
+        for room in ROOMS.split():
             (checkout / room).mkdir(parents=True)
         tools.mkdir()
         for tool in REAL_TOOLS:
             (tools / tool).symlink_to(shutil.which(tool) or pytest.fail(f"no {tool} on this machine"))
-        for tool, body in FAKES.items():
-            (tools / tool).write_text(f"#!/usr/bin/env bash\n{body}\n")
-            (tools / tool).chmod(0o755)
         for name in ("log", "absent"):
             (top / name).touch()
             (top / name).chmod(0o666)
         for place in (top, checkout):
             place.chmod(0o777)
-        yield Tree(top)
+        made = Tree(top)
+        for tool, body in FAKES.items():
+            made.replace(tool, body)
+        yield made
 
 
 def test_before_quickstart_other_commands_name_it(tree: Tree) -> None:
@@ -175,7 +148,7 @@ def test_before_quickstart_other_commands_name_it(tree: Tree) -> None:
 
 
 def test_after_quickstart_commands_run_in_the_callers_directory(tree: Tree) -> None:
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     link = tree.top / "link"
     link.symlink_to(tree.checkout / "windtunnel")
     done = tree.run(str(link), "show", "a b", cwd=Path("/"))
@@ -184,7 +157,7 @@ def test_after_quickstart_commands_run_in_the_callers_directory(tree: Tree) -> N
 
 @pytest.mark.parametrize("command", [["--help"], ["-h"], []])
 def test_after_quickstart_help_still_lists_it(tree: Tree, command: list[str]) -> None:
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     done = tree.run("./windtunnel", *command)
     assert done.stdout.startswith("In this checkout:\n  quickstart ")
     assert done.stdout.endswith(f"run {' '.join(command)} in {tree.checkout.resolve()}\n")
@@ -211,66 +184,63 @@ def test_help_of_quickstart_sets_nothing_up(tree: Tree, command: list[str]) -> N
 @pytest.mark.parametrize("build_name", ["", "."], ids=["meson-1.0", "meson-1.7"])
 def test_a_second_quickstart_needs_no_network(tree: Tree, build_name: str) -> None:
     tree.environment["BUILD_NAME"] = build_name
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log
     tree.environment["NETWORK"] = "no"
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 0, done.stderr
+    tree.quickstart()
     assert tree.log == ["ninja engine/windtunnel-engine"]
 
 
 def test_quickstart_without_a_network_says_so_and_can_be_repeated(tree: Tree) -> None:
     tree.environment["NETWORK"] = "no"
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 1
+    done = tree.quickstart(code=1)
     assert "needs a network" in done.stderr
     assert tree.log == ["venv", f"pip {tree.checkout}[sharing]"]
     tree.environment["NETWORK"] = "yes"
-    assert tree.run("./windtunnel", "quickstart").returncode == 0
+    tree.quickstart()
     assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
 
 
 def test_a_changed_pyproject_recreates_the_environment(tree: Tree) -> None:
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     with open(tree.checkout / "pyproject.toml", "a") as file:
         file.write("# changed\n")
     assert tree.log
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log[:2] == ["venv", f"pip {tree.checkout}[sharing]"]
 
 
 @pytest.mark.parametrize("build_name", ["", "."], ids=["meson-1.0", "meson-1.7"])
 def test_a_moved_checkout_is_set_up_anew(tree: Tree, build_name: str) -> None:
     tree.environment["BUILD_NAME"] = build_name
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     leftover = tree.checkout / "build" / "leftover"
     leftover.touch()
     moved = tree.top / "moved"
     tree.checkout.rename(moved)
     assert tree.log
-    done = tree.run("./windtunnel", "quickstart", cwd=moved)
-    assert done.returncode == 0, done.stderr
+    tree.quickstart(cwd=moved)
     assert tree.log == ["venv", f"pip {moved}[sharing]", "meson setup", "ninja engine/windtunnel-engine"]
     assert not (moved / "build" / "leftover").exists()
 
 
 def test_a_library_that_came_later_is_built_with(tree: Tree) -> None:
     tree.lacks("libfabric")
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log
     tree.lacks()
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log == ["meson setup", "ninja engine/windtunnel-engine"]
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log == ["ninja engine/windtunnel-engine"]
 
 
 def test_the_test_environment_extends_the_runtime_environment(tree: Tree) -> None:
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log
     tree.run("./test")
     assert f"pip {tree.checkout}[test,docs]" in tree.log
-    tree.run("./windtunnel", "quickstart")
+    tree.quickstart()
     assert tree.log == ["ninja engine/windtunnel-engine"]
 
 
@@ -288,8 +258,7 @@ def test_without_rights_the_exact_command_is_printed(tree: Tree) -> None:
 def test_without_sudo_the_command_is_for_root(tree: Tree) -> None:
     tree.lacks("gtest")
     tree.without("sudo")
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 2
+    done = tree.quickstart(code=2)
     install = "apt-get update && apt-get install --no-install-recommends libgtest-dev\n"
     assert f"as root, type: {install}" in done.stderr
 
@@ -297,8 +266,7 @@ def test_without_sudo_the_command_is_for_root(tree: Tree) -> None:
 def test_on_other_systems_what_is_needed_is_named(tree: Tree) -> None:
     tree.lacks("libdpdk")
     tree.without("apt-get")
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 2
+    done = tree.quickstart(code=2)
     assert "libdpdk-dev" in done.stderr
     assert "DPDK >= 22.11" in done.stderr
 
@@ -306,8 +274,7 @@ def test_on_other_systems_what_is_needed_is_named(tree: Tree) -> None:
 def test_sudo_without_a_password_installs_without_a_question(tree: Tree) -> None:
     tree.lacks("libdpdk")
     tree.environment["SUDO"] = "yes"
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 0, done.stderr
+    tree.quickstart()
     calls = [call for call in tree.log if call.startswith("apt-get")]
     assert calls == [
         "apt-get -q update frontend=noninteractive",
@@ -317,8 +284,7 @@ def test_sudo_without_a_password_installs_without_a_question(tree: Tree) -> None
 
 def test_root_installs_without_sudo(tree: Tree) -> None:
     tree.lacks("libdpdk")
-    done = tree.run_as_root("./windtunnel", "quickstart")
-    assert done.returncode == 0, done.stderr
+    tree.quickstart(root=True)
     calls = tree.log
     assert "apt-get -q install -y --no-install-recommends libdpdk-dev frontend=noninteractive" in calls
     assert not any(call.startswith("sudo") for call in calls)
@@ -330,7 +296,7 @@ def test_files_made_through_sudo_belong_to_the_user(tree: Tree) -> None:
     for path in (tree.checkout, *tree.checkout.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
     tree.environment |= {"SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
-    assert tree.run_as_root("./windtunnel", "quickstart").returncode == 0
+    assert tree.quickstart(root=True)
     assert (tree.checkout / ".venv" / "bin" / "windtunnel").exists()
     assert {path.lstat().st_uid for path in tree.checkout.rglob("*")} == {NOBODY}
 
@@ -354,21 +320,17 @@ def test_at_a_terminal_there_is_one_question(tree: Tree, response: str, status: 
 def test_packages_that_fail_to_install_are_named(tree: Tree) -> None:
     tree.lacks("libdpdk")
     tree.environment["SUDO"] = "yes"
-    (tree.top / "bin" / "apt-get").write_text("#!/usr/bin/env bash\n")
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 2
+    tree.replace("apt-get", ":")
+    done = tree.quickstart(code=2)
     assert "still not there, or too old: libdpdk-dev" in done.stderr
 
 
 def test_a_distribution_without_a_package_is_told_what_would_do_in_its_place(tree: Tree) -> None:
     tree.lacks("libdpdk", "libpcap")
     tree.environment["SUDO"] = "yes"
-    (tree.top / "bin" / "apt-get").write_text("#!/usr/bin/env bash\n[[ $* != *install* ]]\n")
-    knows = tree.top / "bin" / "apt-cache"
-    knows.write_text("#!/usr/bin/env bash\n[[ $2 == libpcap-dev ]]\n")
-    knows.chmod(0o755)
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 2
+    tree.replace("apt-get", "[[ $* != *install* ]]")
+    tree.replace("apt-cache", "[[ $2 == libpcap-dev ]]")
+    done = tree.quickstart(code=2)
     assert "package lists do not have all packages" in done.stderr
     assert "libdpdk-dev: what counts is the pkg-config libdpdk >= 22.11\n" in done.stderr
     assert "libpcap-dev:" not in done.stderr
@@ -378,8 +340,7 @@ def test_files_owned_by_root_are_named_with_their_remedy(tree: Tree) -> None:
     (tree.checkout / "build").mkdir(mode=0o555)
     if os.access(tree.checkout / "build", os.W_OK) and os.geteuid() != 0:
         pytest.skip("this user may write everywhere")
-    done = tree.run("./windtunnel", "quickstart")
-    assert done.returncode == 2
+    done = tree.quickstart(code=2)
     assert "cannot be written" in done.stderr
     assert "sudo chown -R" in done.stderr
 
@@ -444,7 +405,7 @@ def test_a_linter_finding_fails_the_suite_after_the_tests(tree: Tree) -> None:
 
 
 def test_a_failed_build_is_shown_and_ends_the_suite(tree: Tree) -> None:
-    (tree.top / "bin" / "ninja").write_text("#!/usr/bin/env bash\necho 'app_tx.cc:7: error'\nexit 1\n")
+    tree.replace("ninja", "echo 'app_tx.cc:7: error'; exit 1")
     done = tree.run("./test")
     assert done.returncode == 1
     assert "app_tx.cc:7: error\nthe build failed" in done.stderr
