@@ -3,11 +3,10 @@
 import time
 from collections.abc import Iterable
 
+import in_process
 import ray
 from scenario_tools import engine
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.fleet.cluster import RayCluster
 from windtunnel.fleet.connection import connected
@@ -19,7 +18,7 @@ PATIENCE_S = 180
 def command(binary: str, *words: str) -> tuple[int, str]:
     """Exit code of a command on a host with this engine, and all that it said."""
     with engine(binary):
-        done = CliRunner().invoke(app, words)
+        done = in_process.run(*words)
     if isinstance(done.exception, UserError):
         return 2, f"{done.exception.message}; {done.exception.remedy}"
     if done.exception and not isinstance(done.exception, SystemExit):

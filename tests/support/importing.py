@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from typer.testing import CliRunner
+import in_process
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.runs import Run, load
 
@@ -13,7 +12,7 @@ DATA = Path(__file__).parent / "data"
 
 def imported(*arguments) -> tuple[str, str]:
     """stdout and stderr. Raises what the command raises; a UserError is what ends it with exit code 2."""
-    result = CliRunner().invoke(app, ["import", *map(str, arguments)], env={"COLUMNS": "200"})
+    result = in_process.run("import", *arguments, COLUMNS="200")
     if result.exception:
         raise result.exception
     return result.stdout, result.stderr

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import fake_engine
+import in_process
 import pytest
 from fake_runs import FAKE
 from scenario_tools import engine
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINE
@@ -147,14 +146,14 @@ def on_paper():
 
 def invoke(*words, code: int = 0) -> str:
     """A command in this process, with its exit code; all that it said."""
-    done = CliRunner().invoke(app, list(map(str, words)))
+    done = in_process.run(*words)
     assert done.exit_code == code, done.output or done.exception
     return done.output
 
 
 def refused(*words) -> UserError:
     """The words with which a command refuses its input."""
-    done = CliRunner().invoke(app, list(map(str, words)))
+    done = in_process.run(*words)
     assert isinstance(done.exception, UserError), done.output or done.exception
     return done.exception
 

@@ -2,12 +2,11 @@
 
 import json
 
+import in_process
 import pytest
 import sample_lines as sample
 from rich.console import Console
-from typer.testing import CliRunner
 
-from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.pcie.measured import FILE, read_measured
 from windtunnel.pcie.nic import text_of
@@ -70,7 +69,7 @@ def text(run) -> str:
 
 
 def said(*arguments) -> str:
-    result = CliRunner().invoke(app, ["pcie", *map(str, arguments)], env={"COLUMNS": "220"})
+    result = in_process.run("pcie", *arguments, COLUMNS="220")
     if result.exception:
         raise result.exception
     return result.stdout

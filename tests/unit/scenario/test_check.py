@@ -4,12 +4,11 @@ import json
 import subprocess
 import sys
 
+import in_process
 import pytest
 from scenario_tools import ECHO, SHIPPED, machine, written
-from typer.testing import CliRunner
 
 from windtunnel import scenario
-from windtunnel.cli.app import app
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +18,7 @@ def here(monkeypatch):
 
 def checked(*words):
     """(exit code, stdout, stderr) of the command."""
-    done = CliRunner().invoke(app, ["check", *map(str, words)])
+    done = in_process.run("check", *words)
     return done.exit_code, done.stdout, done.stderr
 
 
