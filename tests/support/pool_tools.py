@@ -1,5 +1,7 @@
 """Pools without a machine: tenants that need no process, and a carrier that only remembers."""
 
+from sample_sharing import member, reading
+
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.allocation import Sharing
@@ -8,7 +10,7 @@ from windtunnel.sharing.daemon.find_tenant import Found
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.pools.plan import Arrangement, Machine
-from windtunnel.sharing.slicers import Member, MemberReading, Slicer, SliceReading
+from windtunnel.sharing.slicers import Member, Slicer
 
 
 class Remembers:
@@ -81,11 +83,10 @@ class Turns(Slicer):
     def set_members(self, members):
         if self.broken:
             raise UserError("turns has ended")
-        gone = {member.tid for member in self.members} - {member.tid for member in members}
-        for member in members:
-            if member.tid not in {one.tid for one in self.members}:
-                self.journal.change(member.tid, affinity=(self.cpu,), nice=1)
-        for tid in gone:
+        before, now = ({one.tid for one in them} for them in (self.members, members))
+        for tid in now - before:
+            self.journal.change(tid, affinity=(self.cpu,), nice=1)
+        for tid in before - now:
             self.journal.put_back(tid)
         self.members = members
         self.history.append(members)
@@ -96,36 +97,14 @@ class Turns(Slicer):
     def read(self):
         if self.broken:
             raise UserError("turns has ended")
-        total = sum(member.weight for member in self.members)
-        histogram = Histogram(counts=[(98304, 3)], bits=6, total=3, sum=300_000, max=100_000, min=100_000)
-        members = [
-            MemberReading(
-                tid=m.tid,
-                weight=m.weight,
-                nice=0,
-                ran_ns=10**9 * m.weight // total,
-                slices=1,
-                waited_ns=5,
-                entitled=m.weight / total,
-                share=m.weight / total,
-            )
-            for m in self.members
-        ]
-        return SliceReading(
-            cpu=self.cpu,
+        total = sum(one.weight for one in self.members)
+        shares = {one.tid: one.weight / total for one in self.members}
+        return reading(
+            self.cpu,
+            *(member(one.tid, one.weight, share=shares[one.tid], entitled=shares[one.tid]) for one in self.members),
             slice_ns=self.slice_ns,
-            interval_ns=10**9,
-            source="switches",
-            slice=histogram,
-            gap=None,
-            mean_slice_ns=None,
+            slice=Histogram(counts=[(98304, 3)], bits=6, total=3, sum=300_000, max=100_000, min=100_000),
             kicks=3,
-            late=None,
-            own_share=0.99,
-            others_share=0.01,
-            lost_records=0,
-            members=members,
-            warnings=[],
         )
 
     def stop(self):

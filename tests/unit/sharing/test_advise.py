@@ -2,16 +2,15 @@
 
 import json
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sample_sharing
 from study_tools import invoke, refused
 
 from windtunnel.sharing import changed_threads, costs, polling_trial
 from windtunnel.sharing.advise import SHORT, Demand, Estimate, Estimator, advise, slo_of
-from windtunnel.sharing.costs import Cost, Kept
 from windtunnel.sharing.simulate import Machine, Phase, Plan, Tenant, simulate
 from windtunnel.sharing.simulate.cache import refill_ns
 
@@ -85,9 +84,7 @@ ASKED = ("share", "advise", "--slo", "p99=800us", "--tenants", "4")
 @pytest.fixture
 def probed(monkeypatch):
     """A host that was probed once."""
-    cost = Cost(turn_ns=16_000, p99_us=465, late=[(20_000, 1)])
-    when = datetime(2026, 11, 23, tzinfo=UTC)
-    kept = Kept(when=when, slice_ns=150_000, tenants=4, gaps=[], alone_ns=10**9, costs={"rotor-far": cost})
+    kept = sample_sharing.probed(rotor_far=(16, 465))
     monkeypatch.setattr(costs, "kept", lambda cpu, shield=True: [kept])
 
 

@@ -1,12 +1,10 @@
 """Which slicer and slice a daemon takes, by its file and by what was measured on this host."""
 
-from datetime import UTC, datetime
-
 import pytest
+from sample_sharing import probed
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import costs, probe
-from windtunnel.sharing.costs import Cost, Kept
 from windtunnel.sharing.daemon.core import choose
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.sharing.slicers import SLICERS
@@ -19,15 +17,7 @@ def measured(monkeypatch):
     """What probes say of a host with two CPUs, and what the daemon said."""
     for kind in SLICERS.values():
         monkeypatch.setattr(kind, "missing", classmethod(lambda kind, cpu: None))
-    found = {"rotor-far": (10_000, 459), "kicker-far": (14_000, 530), "kicker": (27_000, 570)}
-    kept = Kept(
-        when=datetime(2026, 11, 23, tzinfo=UTC),
-        slice_ns=150_000,
-        tenants=4,
-        gaps=[],
-        alone_ns=10**9,
-        costs={name: Cost(turn_ns=turn, p99_us=p99, late=[]) for name, (turn, p99) in found.items()},
-    )
+    kept = probed(rotor_far=(10, 459), kicker_far=(14, 530), kicker=(27, 570))
     monkeypatch.setattr(costs, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (1, True) else [])
     return kept
 
@@ -60,12 +50,12 @@ def test_where_a_tenant_has_a_cap_no_rotor_is_taken(measured):
 
 
 def test_without_a_probe_the_host_is_measured_first(measured, monkeypatch):
-    said, probed = [], []
+    said, asked = [], []
     monkeypatch.setattr(
-        "windtunnel.sharing.daemon.core._probed", lambda cpu, shield, say: probed.append((cpu, shield)) or measured
+        "windtunnel.sharing.daemon.core._probed", lambda cpu, shield, say: asked.append((cpu, shield)) or measured
     )
     assert chosen(said, shield=False)[0] == "rotor-far"
-    assert probed == [(1, False)]
+    assert asked == [(1, False)]
 
 
 def test_a_probe_that_measured_nothing_of_it_leaves_the_kicker(measured, monkeypatch):

@@ -3,32 +3,21 @@
 import json
 
 import pytest
+from sample_sharing import member, reading
 from study_tools import invoke, refused
 
 from windtunnel.engine.lines import Histogram
 from windtunnel.sharing.cli import daemon_requests
-from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
 
-SECOND = 10**9
 MS = 10**6
 
 
-def reading(cpu: int) -> dict:
-    """Two members that take turns of 4 ms, where 100 us were asked for, beside a neighbour."""
-    slices = Histogram(bits=10, counts=[(40 * MS, 250)], total=250, sum=10 * SECOND, min=40 * MS, max=40 * MS)
-    member = {
-        "weight": 64,
-        "nice": 0,
-        "ran_ns": SECOND // 4,
-        "slices": 60,
-        "waited_ns": 0,
-        "entitled": 0.5,
-        "share": 0.5,
-    }
-    return SliceReading(
-        cpu=cpu, slice_ns=100_000, interval_ns=SECOND, source="switches", slice=slices, gap=slices, mean_slice_ns=4e6, kicks=0, late=None,
-        own_share=0.5, others_share=0.5, lost_records=0, members=[MemberReading(tid=tid, **member) for tid in (11, 12)], warnings=[],
-    ).model_dump()  # fmt: skip
+def turns_of_4_ms(cpu: int) -> dict:
+    """Of two members, where 100 us were asked for, beside a neighbour."""
+    slices = Histogram(bits=10, counts=[(40 * MS, 250)], total=250, sum=10**10, min=40 * MS, max=40 * MS)
+    return reading(
+        cpu, member(11), member(12), source="switches", slice=slices, gap=slices, own_share=0.5, others_share=0.5
+    ).model_dump()
 
 
 def tenant(number: int, name: str, pool: str = "ls") -> dict:
@@ -56,7 +45,7 @@ class Daemon:
         self.responses = {
             "/v1/tenants": [tenant(1, "kv1"), tenant(2, "kv2"), tenant(3, "batch", "be")],
             "/v1/pools": pools,
-            "/v1/readings": {"0": reading(0), "1": reading(1)},
+            "/v1/readings": {"0": turns_of_4_ms(0), "1": turns_of_4_ms(1)},
         }
 
     def __enter__(self):

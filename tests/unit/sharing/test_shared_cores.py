@@ -1,17 +1,16 @@
 """What is measured is what runs: one way to share cores."""
 
 import ast
-from contextlib import nullcontext
-from datetime import UTC, datetime
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 from pool_tools import Turns
+from sample_sharing import probed
 
 import windtunnel.sharing
 from windtunnel.sharing import costs
-from windtunnel.sharing.changed_threads import held
-from windtunnel.sharing.costs import Cost, Kept
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import cgroups, shared_cores
 from windtunnel.sharing.pools.shared_cores import Shielding, shielding
 from windtunnel.sharing.pools.shield import NoRealTime
@@ -27,7 +26,8 @@ def callers(name: str) -> set[str]:
     found = set()
     for root in (PRODUCT, CHECKOUT / "bench", CHECKOUT / "studies"):
         for path in root.rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text())):
+            text = path.read_text()
+            for node in ast.walk(ast.parse(text)) if f"{name}(" in text else ():
                 if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
                     found.add(str(path.relative_to(CHECKOUT)))
     return found
@@ -60,18 +60,11 @@ def test_a_slicer_without_its_budget_is_refused_instead_of_run_without_a_shield(
 
 
 def test_a_slicer_gets_what_the_probes_of_its_cpu_and_placement_say_of_its_turn(monkeypatch, tmp_path):
-    kept = Kept(
-        when=datetime(2026, 11, 24, tzinfo=UTC),
-        slice_ns=150_000,
-        tenants=4,
-        gaps=[],
-        alone_ns=10**9,
-        costs={Turns.name: Cost(turn_ns=16_000, p99_us=500, late=[])},
-    )
+    kept = probed(turns=(16, 500))
     monkeypatch.setattr(costs, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (CPUS[-1], False) else [])
     monkeypatch.setattr(shared_cores, "softirqs_first", lambda journal, cpus: nullcontext())
     with (
-        held(tmp_path / "a.journal") as journal,
+        closing(Journal(tmp_path / "a.journal")) as journal,
         shared_cores.shared_cores(journal, Turns, CPUS, 150_000, None) as carrier,
     ):
         for cpu in CPUS:
