@@ -5,6 +5,7 @@ import json
 import os
 import socket
 from contextlib import asynccontextmanager
+from functools import cache
 from types import SimpleNamespace
 
 import httpx
@@ -15,7 +16,7 @@ from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server as http
-from windtunnel.sharing.daemon import api
+from windtunnel.sharing.daemon import api, core
 from windtunnel.sharing.daemon.api_page import kind
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.core import Chosen, Core
@@ -33,97 +34,94 @@ def make_core(pools):
     return Core(Serve(), pools, carrier, Chosen(Turns, 100_000), "none")
 
 
-def talk(ask, pools=None, token=None):
-    """Lets `ask(client, pools)` speak with the API, without a socket."""
-    pools = pools or Pools((0, 1, 2), **KV)
+class Api:
+    """The API without a socket."""
 
-    async def run():
-        app = http.Limits(api.make(make_core(pools)), token)
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x") as client:
-            return await ask(client, pools)
+    def __init__(self, pools):
+        self.pools, self._app, self.token = pools, api.make(make_core(pools)), None
 
-    return asyncio.run(run())
+    def ask(self, method, path, body=None, **how) -> httpx.Response:
+        async def run():
+            transport = httpx.ASGITransport(http.Limits(self._app, self.token))
+            async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+                return await client.request(method, path, json=body, **how)
+
+        return asyncio.run(run())
+
+    def get(self, path):
+        return self.ask("GET", path).json()
 
 
-def test_a_weight_is_changed_and_shown():
-    async def ask(client, pools):
-        changed = await client.patch("/v1/tenants/kv1", json={"weight": 192})
-        return changed.json(), (await client.get("/v1/tenants/1")).json(), (await client.get("/v1/pools")).json()
+@pytest.fixture
+def pools():
+    return Pools((0, 1, 2), **KV)
 
-    planned, tenant, pools = talk(ask)
+
+@pytest.fixture
+def daemon(pools):
+    return Api(pools)
+
+
+@cache
+def one_daemon() -> Api:
+    """For what changes nothing: it takes longer to make than to ask."""
+    return Api(Pools((0, 1, 2), **KV))
+
+
+@pytest.fixture
+def guarded(monkeypatch):
+    """One with a token."""
+    monkeypatch.setattr(one_daemon(), "token", "t" * 40)
+    return one_daemon()
+
+
+def test_a_weight_is_changed_and_shown(daemon):
+    planned = daemon.ask("PATCH", "/v1/tenants/kv1", {"weight": 192}).json()
     assert planned == {"dry_run": False, "changed": 1, "ls": [2], "be": [0, 1], "loads": {"2": 256}, "overfull": {}}
+    tenant, pools = daemon.get("/v1/tenants/1"), daemon.get("/v1/pools")
     assert (tenant["weight"], tenant["cpus"], tenant["promised"], tenant["entitled"]) == (192, [2], 0.75, 0.75)
     assert (pools["weight"], pools["room"]) == (256, 256)
 
 
-def test_slicer_and_slice_change_without_a_restart(monkeypatch):
+def test_slicer_and_slice_change_without_a_restart(daemon, monkeypatch):
     done = []
     monkeypatch.setitem(SLICERS, "other", type("Other", (Turns,), {"name": "other"}))
     monkeypatch.setitem(SLICERS, "turns", Turns)
-    monkeypatch.setattr(Turns, "missing", classmethod(lambda kind, cpu: None))
-
-    async def ask(client, pools):
-        pools.carrier.reslice = lambda kind, slice_ns: done.append((kind.name, slice_ns))
-        responses = [
-            await client.patch("/v1/pools", json=body)
-            for body in (
-                {"slice_ns": 200_000},
-                {"slicer": "other"},
-                {"slicer": "other"},
-                {"slicer": "none"},
-                {"slice_ns": 5},
-            )
-        ]
-        return [(one.status_code, one.json()) for one in responses]
-
-    (one, two, same, unknown, short) = talk(ask)
+    daemon.pools.carrier.reslice = lambda kind, slice_ns: done.append((kind.name, slice_ns))
+    bodies = ({"slice_ns": 200_000}, {"slicer": "other"}, {"slicer": "other"}, {"slicer": "none"}, {"slice_ns": 5})
+    one, two, same, unknown, short = (daemon.ask("PATCH", "/v1/pools", body) for body in bodies)
     assert done == [("turns", 200_000), ("other", 200_000)]
-    assert (one[1]["slicer"], one[1]["slice_ns"]) == ("turns", 200_000)
-    assert [response[1]["slicer"] for response in (two, same)] == ["other", "other"]
-    assert unknown[0] == 422 and 'no slicer "none"' in unknown[1]["error"]
-    assert short[0] == 422 and "slice_ns" in short[1]["error"]
+    assert (one.json()["slicer"], one.json()["slice_ns"]) == ("turns", 200_000)
+    assert [response.json()["slicer"] for response in (two, same)] == ["other", "other"]
+    assert unknown.status_code == 422 and 'no slicer "none"' in unknown.json()["error"]
+    assert short.status_code == 422 and "slice_ns" in short.json()["error"]
 
 
-def test_the_autoscaler_of_a_tenant_changes_without_a_restart():
-    async def ask(client, pools):
-        rule = await client.put("/v1/tenants/kv1/autoscale", json={"by": "queue", "queue": 9})
-        kept = pools.tenants["kv1"].rule
-        without = await client.put("/v1/tenants/kv2/autoscale", json={"by": "p99"})
-        bad = await client.put("/v1/tenants/kv2/autoscale", json={"by": "load"})
-        off = await client.delete("/v1/tenants/kv1/autoscale")
-        return rule.json()["autoscaled"], kept.queue, without, bad.status_code, off.json()["autoscaled"]
-
-    autoscaled, queue, without, bad, after = talk(ask)
-    assert (autoscaled, queue, bad, after) == (True, 9, 422, False)
+def test_the_autoscaler_of_a_tenant_changes_without_a_restart(daemon):
+    rule = daemon.ask("PUT", "/v1/tenants/kv1/autoscale", {"by": "queue", "queue": 9})
+    assert (rule.json()["autoscaled"], daemon.pools.tenants["kv1"].rule.queue) == (True, 9)
+    without = daemon.ask("PUT", "/v1/tenants/kv2/autoscale", {"by": "p99"})
     assert without.status_code == 422 and "kv2 has no slo_p99" in without.json()["error"]
+    assert daemon.ask("PUT", "/v1/tenants/kv2/autoscale", {"by": "load"}).status_code == 422
+    assert daemon.ask("DELETE", "/v1/tenants/kv1/autoscale").json()["autoscaled"] is False
 
 
-def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing():
-    async def ask(client, pools):
-        dry = await client.post(
-            "/v1/batch",
-            json={"dry_run": True, "changes": [{"tenant": "kv1", "weight": 256}, {"tenant": "2", "weight": 100}]},
-        )
-        carried = len(pools.carrier.carried)
-        bad = await client.post(
-            "/v1/batch", json={"changes": [{"tenant": "kv1", "weight": 256}, {"tenant": "kv2", "weight": 257}]}
-        )
-        return dry.json(), bad, carried, pools
-
-    dry, bad, carried, pools = talk(ask)
+def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing(daemon, pools):
+    changes = [{"tenant": "kv1", "weight": 256}, {"tenant": "2", "weight": 100}]
+    dry = daemon.ask("POST", "/v1/batch", {"dry_run": True, "changes": changes}).json()
     assert (dry["ls"], dry["dry_run"]) == ([2, 1], True)
+    carried = len(pools.carrier.carried)
+    changes = [{"tenant": "kv1", "weight": 256}, {"tenant": "kv2", "weight": 257}]
+    bad = daemon.ask("POST", "/v1/batch", {"changes": changes})
     assert bad.status_code == 422
     assert "kv2: a weight of 257 is not between 1 and 256" in bad.json()["error"]
     assert pools.weights() == {"kv1": 64, "kv2": 64}
     assert len(pools.carrier.carried) == carried
 
 
-def test_what_the_system_refuses_is_taken_back():
-    async def ask(client, pools):
-        pools.carrier.refuses = "the kernel refused: Operation not permitted"
-        return await client.patch("/v1/tenants/kv1", json={"weight": 200}), pools
-
-    response, pools = talk(ask)
+def test_what_the_system_refuses_is_taken_back(daemon, pools):
+    pools.carrier.refuses = "the kernel refused: Operation not permitted"
+    response = daemon.ask("PATCH", "/v1/tenants/kv1", {"weight": 200})
     assert (response.status_code, response.json()["error"]) == (409, "the kernel refused: Operation not permitted")
     assert pools.weights()["kv1"] == 64
 
@@ -151,23 +149,17 @@ def test_what_the_system_refuses_is_taken_back():
     ],
 )
 def test_bad_requests_are_refused_and_change_nothing(method, path, body, status):
-    async def ask(client, pools):
-        before = pools.weights()
-        response = await client.request(method, path, json=body)
-        assert pools.weights() == before
-        return response
-
-    response = talk(ask)
+    daemon = one_daemon()
+    before = daemon.pools.weights()
+    response = daemon.ask(method, path, body)
     assert (response.status_code, response.json().keys()) == (status, {"error", "remedy"})
+    assert daemon.pools.weights() == before
 
 
-def test_who_is_added_is_where_the_response_says():
-    async def ask(client, pools):
-        added = await client.post("/v1/tenants", json={"name": "kv.3", "pid": 1, "weight": 1})
-        return added, await client.get(added.headers["location"])
-
-    added, there = talk(ask)
+def test_who_is_added_is_where_the_response_says(daemon):
+    added = daemon.ask("POST", "/v1/tenants", {"name": "kv.3", "pid": 1, "weight": 1})
     assert (added.status_code, added.headers["location"]) == (201, "/v1/tenants/kv.3")
+    there = daemon.ask("GET", added.headers["location"])
     assert (there.status_code, there.json()) == (200, added.json())
 
 
@@ -180,81 +172,52 @@ def test_who_is_added_is_where_the_response_says():
     ],
 )
 def test_a_path_or_method_that_is_not_there_is_an_error_like_others(method, path, status, words):
-    async def ask(client, pools):
-        return await client.request(method, path)
-
-    response = talk(ask)
+    response = one_daemon().ask(method, path)
     assert (response.status_code, response.json()["error"]) == (status, words)
     assert status == 404 or response.headers["allow"]
 
 
-def test_an_objective_alone_chooses_a_weight():
-    async def ask(client, pools):
-        await client.patch("/v1/tenants/kv2", json={"slo_p99_ns": 150_000})
-        return pools
-
-    pools = talk(ask)
+def test_an_objective_alone_chooses_a_weight(daemon, pools):
+    daemon.ask("PATCH", "/v1/tenants/kv2", {"slo_p99_ns": 150_000})
     assert (pools.tenants["kv2"].wish.weight, pools.tenants["kv2"].wish.slo_ns) == (128, 150_000)
 
 
-def test_exit_parks_and_a_weight_takes_back():
-    async def ask(client, pools):
-        await client.post("/v1/exit")
-        parked = (await client.get("/v1/tenants/kv1")).json()
-        await client.patch("/v1/tenants/kv1", json={"weight": 64})
-        return parked, (await client.get("/v1/tenants/kv1")).json()
-
-    parked, back = talk(ask)
+def test_exit_parks_and_a_weight_takes_back(daemon):
+    daemon.ask("POST", "/v1/exit")
+    parked = daemon.get("/v1/tenants/kv1")
+    daemon.ask("PATCH", "/v1/tenants/kv1", {"weight": 64})
+    back = daemon.get("/v1/tenants/kv1")
     assert (parked["parked"], parked["cpus"]) == (True, [])
     assert (back["parked"], back["cpus"]) == (False, [2])
 
 
-def test_a_report_moves_the_weight_as_far_as_there_is_room():
+def test_a_report_moves_the_weight_as_far_as_there_is_room(monkeypatch):
     pools = Pools((0, 1), **KV)
     pools.tenants["kv1"].rule, pools.tenants["kv1"].memory = Autoscale(rest="1ms"), Memory()
-
-    async def ask(client, pools):
-        responses = []
-        for p99 in (4_000_000, 900_000, 8_000_000):
-            responses.append((await client.post("/v1/tenants/kv1/report", json={"p99_ns": p99})).json()["weight"])
-            await asyncio.sleep(0.002)
-        return responses, pools.events.since(0)
-
-    weights, events = talk(ask, pools)
+    daemon, moments = Api(pools), iter(range(0, 10**9, 2_000_000))
+    monkeypatch.setattr(core.time, "monotonic_ns", lambda: next(moments))
+    reports = [{"p99_ns": p99} for p99 in (4_000_000, 900_000, 8_000_000)]
+    weights = [daemon.ask("POST", "/v1/tenants/kv1/report", report).json()["weight"] for report in reports]
     assert weights == [128, 128, 192]
-    assert [e["why"] for e in events if e["event"] == "scaled"] == [
+    assert [event["why"] for event in pools.events.since(0) if event["event"] == "scaled"] == [
         "p99 4000 us against 1000 us: 64 -> 128",
         "p99 8000 us against 1000 us: 128 -> 256; ls has room for 192",
     ]
 
 
-def test_metrics_are_openmetrics():
-    async def ask(client, pools):
-        await client.post("/v1/tenants/kv1/report", json={"wait_p99_ns": 250_000})
-        return (await client.get("/metrics")).text
-
-    text = talk(ask)
+def test_metrics_are_openmetrics(daemon):
+    daemon.ask("POST", "/v1/tenants/kv1/report", {"wait_p99_ns": 250_000})
+    text = daemon.ask("GET", "/metrics").text
     assert 'windtunnel_share_weight{pool="ls",tenant="kv1"} 64.0' in text
     assert 'windtunnel_share_wait_to_serve_seconds{quantile="0.99",tenant="kv1"} 0.00025' in text
     assert text.endswith("# EOF\n")
 
 
-def test_the_api_is_described():
-    async def ask(client, pools):
-        return (await client.get("/openapi.json")).json()
-
-    described = talk(ask)
-    paths = described["paths"]
-    assert {"/v1/tenants", "/v1/batch", "/v1/watch", "/v1/pools", "/v1/exit", "/metrics"} <= paths.keys()
+def test_the_api_is_described_also_by_a_page_that_needs_no_network_and_no_token(guarded):
+    page, described = guarded.ask("GET", "/docs"), guarded.get("/openapi.json")
+    assert {"/v1/tenants", "/v1/batch", "/v1/watch", "/v1/pools", "/v1/exit", "/metrics"} <= described["paths"].keys()
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert described["security"] == [{"token": []}, {}]
-
-
-def test_the_docs_are_a_page_that_needs_no_network_and_no_token():
-    async def ask(client, pools):
-        return await client.get("/docs"), (await client.get("/openapi.json")).json()
-
-    page, described = talk(ask, token="t" * 40)
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert "default-src 'none'" in page.text
     assert not [word for word in ("<script", "src=", "//", "url(", "@import") if word in page.text]
@@ -282,19 +245,14 @@ def test_a_schema_in_words(schema, words):
     assert kind(schema) == words
 
 
-@pytest.mark.parametrize("sent", [None, "Bearer", "Bearer wrong", "Basic " + "t" * 40, "Bearer " + "t" * 39])
-def test_without_the_token_there_is_nothing(sent):
-    async def ask(client, pools):
-        return await client.get("/v1/tenants", headers={"Authorization": sent} if sent else {})
-
-    assert talk(ask, token="t" * 40).status_code == 401
-
-
-def test_with_the_token_there_is():
-    async def ask(client, pools):
-        return await client.get("/v1/tenants", headers={"Authorization": "Bearer " + "t" * 40})
-
-    assert talk(ask, token="t" * 40).status_code == 200
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(None, 401), ("Bearer", 401), ("Bearer wrong", 401), ("Basic " + "t" * 40, 401), ("Bearer " + "t" * 39, 401)]
+    + [("Bearer " + "t" * 40, 200)],
+)
+def test_without_the_token_there_is_nothing(guarded, sent, status):
+    headers = {"Authorization": sent} if sent else {}
+    assert guarded.ask("GET", "/v1/tenants", headers=headers).status_code == status
 
 
 JSON = st.recursive(
@@ -307,24 +265,23 @@ FIELDS = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.slow
-@given(st.lists(FIELDS, max_size=5))
-def test_whatever_is_asked_the_pools_hold(bodies):
-    async def ask(client, pools):
-        for body in bodies:
-            content = json.dumps(body).encode(errors="replace")
-            response = await client.patch(
-                "/v1/tenants/kv1", content=content, headers={"Content-Type": "application/json"}
-            )
-            assert response.status_code in (200, 409, 422)
-            wish = pools.tenants["kv1"].wish
-            assert wish.least <= wish.weight <= (wish.most or 256)
-            assert sum(pools.plan.loads().values()) == sum(
-                t.wish.weight for t in pools.tenants.values() if t.wish.shares
-            )
-            assert len(pools.plan.ls) <= 2
+@cache
+def long_lived() -> Api:
+    return Api(Pools((0, 1, 2), **KV))
 
-    talk(ask)
+
+@given(FIELDS)
+def test_whatever_is_asked_the_pools_hold(body):
+    daemon = long_lived()
+    pools = daemon.pools
+    content = json.dumps(body).encode(errors="replace")
+    response = daemon.ask("PATCH", "/v1/tenants/kv1", content=content, headers={"Content-Type": "application/json"})
+    assert response.status_code in (200, 409, 422)
+    wish = pools.tenants["kv1"].wish
+    assert wish.least <= wish.weight <= (wish.most or 256)
+    shared = [tenant.wish.weight for tenant in pools.tenants.values() if tenant.wish.shares]
+    assert sum(pools.plan.loads().values()) == sum(shared)
+    assert len(pools.plan.ls) <= 2
 
 
 @asynccontextmanager
@@ -334,7 +291,8 @@ async def served(pools, token=None):
         server = http.server(api.make(make_core(pools)), token)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:
-            await asyncio.sleep(0.01)
+            assert not task.done()
+            await asyncio.sleep(0.001)
         try:
             yield listening.getsockname()[1]
         finally:
@@ -359,6 +317,7 @@ async def raw(port, *parts):
 HEAD = b"GET /v1/pools HTTP/1.1\r\nHost: x\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parts", "status"),
     [
@@ -385,33 +344,36 @@ def test_hostile_requests_are_bounded(parts, status):
     assert said == status or (said == b"" and sum(map(len, parts)) > 1 << 19)
 
 
-def test_a_slow_head_and_a_silent_client_are_cut_off(monkeypatch):
-    monkeypatch.setattr(http, "HEAD_S", 0.2)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("limit", "sent", "status"),
+    [
+        ("HEAD_S", b"", b""),
+        ("HEAD_S", HEAD, b""),
+        ("BODY_S", b"POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{", b"413"),
+    ],
+    ids=["silent", "slow head", "slow body"],
+)
+def test_who_is_slow_is_cut_off(monkeypatch, limit, sent, status):
+    monkeypatch.setattr(http, limit, 0.05)
 
     async def run():
         async with served(Pools((0, 1, 2), **KV)) as port:
-            return await raw(port), await raw(port, HEAD)
+            return await raw(port, sent)
 
-    assert asyncio.run(run()) == (b"", b"")
-
-
-def test_a_slow_body_is_cut_off(monkeypatch):
-    monkeypatch.setattr(http, "BODY_S", 0.2)
-
-    async def run():
-        async with served(Pools((0, 1, 2), **KV)) as port:
-            return await raw(port, b"POST /v1/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{")
-
-    assert asyncio.run(run())[9:12] == b"413"
+    assert asyncio.run(run())[9:12] == status
 
 
+@pytest.mark.slow
 def test_one_connection_too_many_is_closed(monkeypatch):
     monkeypatch.setattr(http, "MOST_CONNECTIONS", 2)
 
     async def run():
         async with served(Pools((0, 1, 2), **KV)) as port:
             held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-            await asyncio.sleep(0.05)
+            for reader, writer in held:
+                writer.write(HEAD + b"\r\n")
+                await reader.readuntil(b"\r\n\r\n")
             third = await raw(port, HEAD + b"\r\n")
             for _, writer in held:
                 writer.close()
@@ -420,8 +382,9 @@ def test_one_connection_too_many_is_closed(monkeypatch):
     assert asyncio.run(run()) == b""
 
 
+@pytest.mark.slow
 def test_a_watcher_hears_and_one_that_does_not_read_is_dropped(monkeypatch):
-    monkeypatch.setattr(http, "SLOW_S", 0.2)
+    monkeypatch.setattr(http, "SLOW_S", 0.05)
 
     async def run():
         pools = Pools((0, 1, 2), **KV)
