@@ -19,7 +19,7 @@ def restore(
 ) -> None:
     """Restore the threads of tenants after the process that shared them and its guardian were both killed.
 
-    Restores affinity, policy, priority, nice value, slice and cgroup, and removes the shields of processes that have ended. Threads that
+    Restores affinity, policy, priority, nice value, slice and cgroup, and removes the shields and cpusets of processes that have ended. Threads that
     have ended are skipped. Settings that a thread has changed itself meanwhile stay. A journal that a running process holds is left alone; so
     is one of another user, or in a directory that others may write. Exit code 2: something could not be restored.
 
@@ -56,7 +56,7 @@ def restore(
             refused.append(f"{path}: not everything could be restored; the journal is kept: try again with more rights")
     if not found:
         print(f"no journals in {changed_threads.directory()}")
-    refused += _remove_shields()
+    refused += _remove_groups()
     for directory in directories:
         if directory.exists():
             tidy(directory)
@@ -65,15 +65,22 @@ def restore(
         raise UserError("\n".join(refused))
 
 
-def _remove_shields() -> list[str]:
+def _remove_groups() -> list[str]:
     """Prints those that were removed, and returns words about those that stay."""
-    from windtunnel.sharing.pools import cgroups
+    from windtunnel.sharing import threads
+    from windtunnel.sharing.pools import cgroups, cpusets
     from windtunnel.sharing.pools.shield import clean, left_behind
 
-    hierarchy = cgroups.find()
-    if isinstance(hierarchy, cgroups.Nowhere):
-        return []
-    for group in clean(hierarchy):
-        print(f"{group}: removed")
-    left = [group for group in left_behind(hierarchy) if group.stat().st_uid == os.geteuid()]
-    return [f"{group}: cannot be removed: threads are in it ({group}/tasks, or cgroup.threads)" for group in left]
+    found = cgroups.find()
+    hierarchies = [] if isinstance(found, cgroups.Nowhere) else [found]
+    if (mount := threads.mounts().get(cpusets.KEY)) is not None:
+        hierarchies.append(cgroups.Hierarchy(1, mount, cpusets.KEY))
+    refused = []
+    for hierarchy in hierarchies:
+        for group in clean(hierarchy):
+            print(f"{group}: removed")
+        left = [group for group in left_behind(hierarchy) if group.stat().st_uid == os.geteuid()]
+        refused += [
+            f"{group}: cannot be removed: threads are in it ({group}/tasks, or cgroup.threads)" for group in left
+        ]
+    return refused
