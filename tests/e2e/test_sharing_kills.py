@@ -1,37 +1,41 @@
 """kill -9 of everything that shares, at moments that nobody chose: `share restore` finds every tenant, and leaves nothing.
 
-WINDTUNNEL_KILL_ROUNDS says how often (3); a failure shows its seed, which WINDTUNNEL_KILL_SEED takes.
+A failure shows its seed, which WINDTUNNEL_KILL_SEED takes.
 """
 
 import contextlib
 import os
 import random
 import signal
-import subprocess
 import time
-import uuid
 from pathlib import Path
 
 import pytest
-from daemon_tools import CPUS, tenant_toml
-from hostile_run import COMMAND, run
-from sharing_tools import POLL, SLEEP, needs_rights, tenant, until
+from daemon_tools import Running, daemons_and_theirs, tenant_toml
+from sharing_tools import (
+    CPUS,
+    POLL,
+    alone_on_this_machine,
+    needs_rights,
+    needs_two_cpus,
+    python_tenant,
+    share_restore,
+    tenant,
+    until,
+)
 from tenant_tools import needs_native
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.daemon.client import Client
-from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.shield import PREFIX
 from windtunnel.sharing.slicers import SLICERS
 from windtunnel.sharing.softirqs import softirq_threads
 
-ROUNDS = int(os.environ.get("WINDTUNNEL_KILL_ROUNDS", "3"))
 SEED = int(os.environ.get("WINDTUNNEL_KILL_SEED", time.time_ns()))
-LATEST_S, EARLY = 1.5, 0.2
+LATEST_S, EARLY = 0.5, 0.2
 """The latest moment after the daemon has tenants; the part of the rounds in which it comes after the start of the daemon instead."""
-PARTS = ("share serve", "sharing.guardian", "pools.remove_groups", "windtunnel-slicer")
-SLICED_BY = ("kicker", "rotor", "kicker-far", "rotor-far")
+SLICED_BY = [name for name in ("kicker", "rotor", "kicker-far", "rotor-far") if name in SLICERS]
 STAYS = {"share/lock", "share/state.json"}
 """What also a daemon that ends by itself leaves."""
 NEW_THREADS = """
@@ -40,35 +44,17 @@ while True:
     threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start()
     time.sleep(0.02)
 """
-pytestmark = [
-    pytest.mark.slow,
-    needs_rights,
-    pytest.mark.root,
-    pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs"),
-]
+pytestmark = [pytest.mark.slow, needs_rights, pytest.mark.root, pytest.mark.fake_engine, needs_two_cpus]
+alone = pytest.fixture(alone_on_this_machine, scope="module", autouse=True)
 
 
-def of_environment(marker: str) -> list[int]:
-    """Living processes that were started with this in their environment: the daemon, and all that it started."""
-    found = []
-    for pid in (int(path.name) for path in threads.PROC.iterdir() if path.name.isdecimal()):
-        with contextlib.suppress(OSError):
-            if marker.encode() in (threads.PROC / str(pid) / "environ").read_bytes():
-                found.append(pid)
-    return found
-
-
-def kill_all(marker: str, draw: random.Random) -> set[str]:
-    """In any order, until there is none; a guardian may just be restoring. Returns which parts were killed."""
-    killed = set()
-    while found := of_environment(marker):
+def kill_all(draw: random.Random) -> None:
+    """In any order, until there is none; a guardian may just be restoring."""
+    while found := daemons_and_theirs():
         draw.shuffle(found)
         for pid in found:
-            with contextlib.suppress(OSError):
-                words = (threads.PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-                killed |= {part for part in PARTS if part in words}
-    return killed
 
 
 def share_until(moment: float, socket: Path, draw: random.Random) -> None:
@@ -78,12 +64,6 @@ def share_until(moment: float, socket: Path, draw: random.Random) -> None:
             while time.monotonic() < moment:
                 client.ask("PATCH", f"/v1/tenants/{draw.choice('abc')}", {"weight": draw.randint(1, 60)})
         time.sleep(0.01)
-
-
-def responds(socket: Path) -> bool:
-    with contextlib.suppress(UserError, OSError), Client(socket) as client:
-        return bool(client.get("/v1/tenants"))
-    return False
 
 
 def as_they_were(before: dict[int, threads.Fields]) -> None:
@@ -98,7 +78,7 @@ def as_they_were(before: dict[int, threads.Fields]) -> None:
 @contextlib.contextmanager
 def tenants():
     """One of each policy, with its own CPUs and nice value; one that always begins threads."""
-    with tenant(POLL) as a, tenant(SLEEP) as b, tenant(NEW_THREADS) as c, tenant(POLL) as d:
+    with tenant(POLL) as a, tenant() as b, python_tenant(NEW_THREADS) as c, tenant(POLL) as d:
         sched.put(a.pid, sched.Attributes(sched.OTHER, 0, 3, 400_000))
         sched.put(b.pid, sched.Attributes(sched.IDLE, 0, 0, 0))
         sched.put(c.pid, sched.Attributes(sched.BATCH, 0, -2, 0))
@@ -110,44 +90,39 @@ def tenants():
         yield a, b, c, d
 
 
-def test_everything_killed_is_restored_by_hand(tmp_path):
+@pytest.mark.parametrize("rounds", [len(SLICED_BY), pytest.param(500, marks=pytest.mark.long("kills"))])
+def test_everything_killed_is_restored_by_hand(tmp_path, monkeypatch, rounds):
     needs_native("slicer")
     draw = random.Random(SEED)
-    hierarchy = cgroups.find()
     softirqs = {tid: threads.read(tid) for tid in softirq_threads(CPUS)}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         where = f"seed {SEED}, round {number}"
-        slicer = SLICED_BY[number % len(SLICED_BY)]
-        if slicer not in SLICERS:
-            continue
         runtime = tmp_path / str(number)
-        marker = f"WINDTUNNEL_TEST={uuid.uuid4().hex}"
-        environment = os.environ | {"RUNTIME_DIRECTORY": str(runtime)}
+        runtime.mkdir()
+        monkeypatch.setenv("RUNTIME_DIRECTORY", str(runtime))
         with tenants() as processes:
             before = {process.pid: threads.read(process.pid) for process in processes}
-            toml = "".join(
-                tenant_toml(name, process.pid, weight=30) for name, process in zip("abc", processes, strict=False)
-            )
-            file = tmp_path / "share.toml"
-            head = f'cpus = {CPUS}\nbe_cpus = 1\nslicer = "{slicer}"\ncheck = "20ms"\n'
-            file.write_text(f"{head}{toml}{tenant_toml('d', processes[3].pid, pool='be')}")
+            *polling, batch = processes
+            toml = "".join(tenant_toml(name, one.pid, weight=30) for name, one in zip("abc", polling, strict=True))
+            slicer = SLICED_BY[number % len(SLICED_BY)]
+            head = f'cpus = {CPUS}\nbe_cpus = 1\nslicer = "{slicer}"\nslice = "150us"\ncheck = "20ms"\n'
+            file = runtime / "share.toml"
+            file.write_text(f"{head}{toml}{tenant_toml('d', batch.pid, pool='be')}")
             socket = runtime / "windtunnel/share/share.sock"
-            with subprocess.Popen(
-                [*COMMAND, "share", "serve", file],
-                stdout=subprocess.DEVNULL,
-                env=environment | dict([marker.split("=")]),
-            ) as daemon:
+            daemon = Running(file, "real", socket, RUNTIME_DIRECTORY=str(runtime))
+            try:
                 if draw.random() >= EARLY:
-                    until(lambda socket=socket: responds(socket))
+                    until(daemon.responds, daemon.said)
                 share_until(time.monotonic() + draw.uniform(0, LATEST_S), socket, draw)
-                killed = kill_all(marker, draw)
-            left = list((runtime / "windtunnel").rglob("*.journal"))
-            code, said = run(["share", "restore"], env=environment)
-            print(f"{where}: {slicer}, killed {sorted(killed)}, {len(left)} journal left\n{said}")
+            finally:
+                kill_all(draw)
+                daemon.close()
+            code, said = share_restore()
+            print(f"{where}: {slicer}\n{said}")
             assert code == 0, f"{where}: {said}"
             as_they_were(before)
             assert {tid: threads.read(tid) for tid in softirqs} == softirqs, where
-            if isinstance(hierarchy, cgroups.Hierarchy):
-                assert not list(hierarchy.mount.glob(f"{PREFIX}{daemon.pid}-*")), where
-            found = {str(path.relative_to(runtime / "windtunnel")) for path in runtime.rglob("*") if not path.is_dir()}
-            assert found <= STAYS, where
+            for mount in threads.mounts().values():
+                assert not list(mount.glob(f"{PREFIX}{daemon.pid}-*")), where
+            left = [path for path in (runtime / "windtunnel").rglob("*") if not path.is_dir()]
+            assert {str(path.relative_to(runtime / "windtunnel")) for path in left} <= STAYS, where

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -12,30 +11,21 @@ from sharing.batch import Batch
 from sharing.client import Client, ClientPlan, Phase, Target
 from sharing.kept_process import ROOM, Kept
 from sharing.servers import POLL_SHIM, PROFILES, Content, Server, find_server, value_of
+from sharing_tools import PATIENCE_S, until
 from tenant_tools import load, needs_native, needs_server, plan_for
 
 from windtunnel.errors import UserError
+from windtunnel.sharing import threads
 from windtunnel.sharing.native import find_native
 
+pytestmark = pytest.mark.fake_engine
 CPU = min(os.sched_getaffinity(0))
 KINDS = tuple(PROFILES)
-PATIENCE_S = 20.0
 STUDIES = Path(__file__).resolve().parents[2] / "studies"
 
 
 def ended(pid: int) -> bool:
-    """Whether the process is gone, or a zombie that nobody has asked about."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
-def wait_until(true) -> bool:
-    deadline = time.monotonic() + PATIENCE_S
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return true()
+    return threads.started(pid) is None
 
 
 class TestKept:
@@ -57,7 +47,8 @@ class TestKept:
         words = "trap '' TERM; (trap '' TERM; setsid sleep 100) & echo $!; wait; sleep 100"
         with Kept(["sh", "-c", words], log=tmp_path / "log") as kept:
             child = int(kept.out.readline())
-        assert ended(kept.pid) and wait_until(lambda: ended(child))
+        assert ended(kept.pid)
+        until(lambda: ended(child))
 
     def test_a_program_that_is_not_there(self, tmp_path):
         code, _ = Kept(["/nonexistent/program"], log=tmp_path / "log").wait(PATIENCE_S)
@@ -73,9 +64,9 @@ class TestKept:
         with subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, text=True) as parent:
             pid, keeper = map(int, parent.stdout.readline().split())
             os.kill(parent.pid if victim == "parent" else keeper, signal.SIGKILL)
-            assert wait_until(lambda: ended(pid))
+            until(lambda: ended(pid))
             parent.kill()
-        assert wait_until(lambda: ended(keeper))
+        until(lambda: ended(keeper))
 
 
 WAITS = """
@@ -205,7 +196,7 @@ class TestBatch:
     def test_its_work_is_counted(self, tmp_path):
         needs_native("keeper", "batch")
         with Batch(tmp_path / "log", cpu=CPU, limit=1000, window_ms=20) as batch:
-            time.sleep(0.3)
+            until(lambda: threads.cpu_ns(batch.pid) > 100_000_000)
         first, last = batch.done[0], batch.done[-1]
         assert [d.events for d in batch.done] == sorted(d.events for d in batch.done)
         assert last.events > 0 and first.cpu_ns < last.cpu_ns <= last.at_ns - first.at_ns + last.cpu_ns

@@ -5,22 +5,35 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sharing_tools import PATIENCE_S, POLL, as_before, needs_rights, tenant, until
+from sharing_tools import (
+    CPUS,
+    PATIENCE_S,
+    POLL,
+    SLEEP,
+    alone_on_this_machine,
+    as_before,
+    needs_rights,
+    python_tenant,
+    tenant,
+    until,
+)
 from tenant_tools import needs_native
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
-from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.slicers import SLICERS, Member, warnings
+from windtunnel.sharing.slicers import slicer as slicer_module
+from windtunnel.sharing.slicers.slicer import LEAST_INTERVAL_NS
 from windtunnel.sharing.slicers.weights import kernel_weight, steps
 
-CPU = max(os.sched_getaffinity(0))
+CPU = CPUS[-1]
 SLICE_NS = 200_000
 LATE_NS = 1_000_000
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
@@ -38,7 +51,31 @@ with held(Path(sys.argv[1])) as journal, SLICERS[sys.argv[2]](journal) as slicer
 """
 
 
+pytestmark = pytest.mark.fake_engine
+alone = pytest.fixture(alone_on_this_machine, scope="module", autouse=True)
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """A host may be busy."""
+    monkeypatch.setattr(slicer_module, "RESPONSE_S", PATIENCE_S)
+
+
+@pytest.fixture
+def journal(tmp_path):
+    with closing(Journal(tmp_path / "a.journal")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def polling():
+    """Two threads that always poll."""
+    with tenant(POLL) as one, tenant(POLL) as two:
+        yield one, two
+
+
 def started(name, journal):
+    needs_native("slicer")
     slicer = SLICERS[name](journal)
     if slicer.missing(CPU):
         pytest.skip(f"{name}: {slicer.missing(CPU)}")
@@ -46,40 +83,42 @@ def started(name, journal):
     return slicer
 
 
+def members(*processes):
+    return [Member(each.pid) for each in processes]
+
+
+def all_read(processes):
+    return {each.pid: threads.read(each.pid) for each in processes}
+
+
 @needs_rights
-def test_a_turn_is_longer_by_what_it_costs_whatever_its_weight(tmp_path):
+def test_a_turn_is_longer_by_what_it_costs_whatever_its_weight(journal, polling):
     """Of 1 ms half is cost: turns of 1.25 and 0.75 ms at weights 3 to 1, in place of 1.5 and 0.5."""
-    with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
-        slicer = SLICERS["rotor"](journal, turn_cost_ns=500_000)
+    needs_native("slicer")
+    with SLICERS["rotor"](journal, turn_cost_ns=500_000) as slicer:
         slicer.start(CPU, 1_000_000)
-        with slicer:
-            slicer.set_members([Member(one.pid, 300), Member(two.pid, 100)])
-            slicer.read()
-            time.sleep(0.5)
-            ran = [member.ran_ns for member in slicer.read().members]
-    assert ran[0] / sum(ran) == pytest.approx(0.625, abs=0.05)
+        slicer.set_members([Member(each.pid, weight) for each, weight in zip(polling, (300, 100), strict=True)])
+        readings = []
+        until(lambda: readings.append(slicer.read()) or sum(one.kicks for one in readings) >= 3 * LEAST_TURNS)
+    ran = [sum(one.members[which].ran_ns for one in readings) for which in (0, 1)]
+    assert 0.56 < ran[0] / sum(ran) < 0.69
 
 
 @needs_rights
 @pytest.mark.parametrize("name", SLICERS)
-def test_members_share_the_core_and_are_restored(tmp_path, name):
-    with (
-        tenant(POLL) as one,
-        tenant(POLL) as two,
-        held(tmp_path / "a.journal") as journal,
-        started(name, journal) as slicer,
-    ):
-        before = [threads.read(each.pid) for each in (one, two)]
+def test_members_share_the_core_and_are_restored(journal, polling, name):
+    one, two = polling
+    with started(name, journal) as slicer:
+        before = all_read(polling)
         slicer.set_members([Member(one.pid, 256), Member(two.pid, 128)])
-        assert [os.sched_getaffinity(each.pid) for each in (one, two)] == [{CPU}, {CPU}]
+        assert [os.sched_getaffinity(each.pid) for each in polling] == [{CPU}, {CPU}]
         ran, kicks = [0, 0], [0]
 
         def both_ran():
             reading = slicer.read()
             kicks[0] += reading.kicks
-            late = (
-                LATE_NS / reading.interval_ns
-            )  # switches while it is read count, and the first interval may be a millisecond
+            # switches while it is read count, and the first interval may be a millisecond
+            late = LATE_NS / reading.interval_ns
             assert reading.cpu == CPU and reading.interval_ns > 0 and 0 <= reading.own_share <= 1.01 + late
             wanted = [member.entitled for member in reading.members]
             assert None in wanted or [round(part, 3) for part in wanted] == [0.667, 0.333]
@@ -89,102 +128,87 @@ def test_members_share_the_core_and_are_restored(tmp_path, name):
 
         until(both_ran)
         slicer.set_members([Member(two.pid, 128)])
-        assert threads.read(one.pid) == before[0] and os.sched_getaffinity(two.pid) == {CPU}
+        assert threads.read(one.pid) == before[one.pid] and os.sched_getaffinity(two.pid) == {CPU}
         slicer.stop()
-        assert threads.read(two.pid) == before[1]
+        assert as_before(before)()
 
 
 @needs_rights
 @pytest.mark.parametrize("name", ["kicker", "rotor"])
-def test_a_killed_slicer_leaves_its_members_as_they_were(tmp_path, name):
-    with (
-        tenant(POLL) as one,
-        tenant(POLL) as two,
-        held(tmp_path / "a.journal") as journal,
-        started(name, journal) as slicer,
-    ):
-        before = [threads.read(each.pid) for each in (one, two)]
-        slicer.set_members([Member(one.pid), Member(two.pid)])
-        os.kill(slicer._native.pid, signal.SIGKILL)
-        until(as_before(one.pid, before[0]))
-        until(as_before(two.pid, before[1]))
+def test_a_killed_slicer_leaves_its_members_as_they_were(journal, polling, name):
+    before = all_read(polling)
+    with started(name, journal) as slicer:
+        slicer.set_members(members(*polling))
+        os.kill(slicer.pid, signal.SIGKILL)
+        until(as_before(before))
         with pytest.raises(UserError, match="has ended: SIGKILL"):
             slicer.read()
 
 
 @needs_rights
 @pytest.mark.parametrize("name", ["kicker", "rotor"])
-def test_a_stopped_slicer_is_killed_and_leaves_its_members_as_they_were(tmp_path, monkeypatch, name):
-    monkeypatch.setattr("windtunnel.sharing.slicers.slicer.RESPONSE_S", 0.2)
-    with tenant(POLL) as one, tenant(POLL) as two, held(tmp_path / "a.journal") as journal:
-        before = [threads.read(each.pid) for each in (one, two)]
-        asks = (
-            lambda: slicer.set_members([Member(one.pid, 1), Member(two.pid)]),
-            lambda: slicer.set_members([Member(two.pid)]),
-            lambda: slicer.read(),
-        )
-        for ask in asks:
-            with started(name, journal) as slicer:
-                slicer.set_members([Member(one.pid), Member(two.pid)])
-                os.kill(slicer.pid, signal.SIGSTOP)
-                pid = slicer.pid
-                with pytest.raises(UserError, match=r"sent no line for 0.2 s"):
-                    ask()
-                assert threads.stat(pid) is None
-                assert [threads.read(each.pid) for each in (one, two)] == before
-                with pytest.raises(UserError, match="has ended: windtunnel-slicer sent no line"):
-                    slicer.read()
-        with started(name, journal) as slicer:
-            slicer.set_members([Member(one.pid), Member(two.pid)])
-            pid = slicer.pid
-            os.kill(pid, signal.SIGSTOP)
-        assert threads.stat(pid) is None
-        assert [threads.read(each.pid) for each in (one, two)] == before
+@pytest.mark.parametrize("ask", ["change weights", "take one out", "read", "stop"])
+def test_a_stopped_slicer_is_killed_and_leaves_its_members_as_they_were(journal, polling, monkeypatch, name, ask):
+    one, two = polling
+    before = all_read(polling)
+    with started(name, journal) as slicer:
+        slicer.set_members(members(*polling))
+        pid = slicer.pid
+        os.kill(pid, signal.SIGSTOP)
+        monkeypatch.setattr(slicer_module, "RESPONSE_S", 0.05)
+        asks = {
+            "change weights": lambda: slicer.set_members([Member(one.pid, 1), Member(two.pid)]),
+            "take one out": lambda: slicer.set_members([Member(two.pid)]),
+            "read": slicer.read,
+        }
+        if ask == "stop":
+            slicer.stop()
+        else:
+            with pytest.raises(UserError, match=r"sent no line for 0.05 s"):
+                asks[ask]()
+            with pytest.raises(UserError, match="has ended: windtunnel-slicer sent no line"):
+                slicer.read()
+        assert threads.stat(pid) is None and as_before(before)()
 
 
 @needs_rights
-def test_a_command_to_a_stopped_slicer_does_not_wait_for_room(tmp_path):
-    needs_native("slicer")
-    with held(tmp_path / "a.journal") as journal, started("kicker", journal) as slicer:
+def test_a_command_to_a_stopped_slicer_does_not_wait_for_room(journal):
+    with started("kicker", journal) as slicer:
         os.kill(slicer.pid, signal.SIGSTOP)
         slicer._native.send({"do": "members", "members": ["x" * 80] * 4096})
 
 
 @needs_rights
 @pytest.mark.parametrize("name", ["kicker", "rotor"])
-def test_a_killed_parent_restores_the_members_and_ends_the_slicer(tmp_path, name):
-    with tenant(POLL) as one, tenant(POLL) as two:
-        os.setpriority(os.PRIO_PROCESS, one.pid, 2)
-        before = [threads.read(each.pid) for each in (one, two)]
-        path = tmp_path / "a.journal"
-        words = [sys.executable, "-c", HOLDER, path, name, str(CPU), str(one.pid), str(two.pid)]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as holder:
-            assert holder.stdout.readline() == "sliced\n"
-            assert threads.read(one.pid)["affinity"] == (CPU,)
-            holder.kill()
-        until(lambda: not path.exists())
-        assert [threads.read(each.pid) for each in (one, two)] == before
+def test_a_killed_parent_restores_the_members_and_ends_the_slicer(tmp_path, polling, name):
+    needs_native("slicer")
+    os.setpriority(os.PRIO_PROCESS, polling[0].pid, 2)
+    before = all_read(polling)
+    path = tmp_path / "a.journal"
+    command = [sys.executable, "-c", HOLDER, path, name, str(CPU), *(str(each.pid) for each in polling)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "sliced\n"
+        assert threads.read(polling[0].pid)["affinity"] == (CPU,)
+        holder.kill()
+    until(lambda: not path.exists())
+    assert as_before(before)()
 
 
 @needs_rights
-def test_a_member_that_ends_does_not_affect_the_others(tmp_path):
-    with (
-        tenant(POLL) as one,
-        tenant(POLL) as two,
-        held(tmp_path / "a.journal") as journal,
-        started("rotor", journal) as slicer,
-    ):
-        slicer.set_members([Member(one.pid), Member(two.pid)])
+def test_a_member_that_ends_does_not_affect_the_others(journal, polling):
+    one, two = polling
+    with started("rotor", journal) as slicer:
+        slicer.set_members(members(one, two))
         one.kill()
         one.wait()
         slicer.read()
         until(lambda: slicer.read().members[1].ran_ns > 0)
         with pytest.raises(UserError, match="no such thread"):
-            slicer.set_members([Member(one.pid), Member(two.pid)])
-        slicer.set_members([Member(two.pid)])
+            slicer.set_members(members(one, two))
+        slicer.set_members(members(two))
 
 
-SLEEP_THEN_POLL = "\nimport sys; sys.stdin.readline()\nwhile True: pass"
+SLEEP_THEN_POLL = f"{SLEEP}\n{POLL}"
 NOTICES = """
 import os, signal, sys
 os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
@@ -203,7 +227,7 @@ def used_again(stack, process):
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         LAST_PID.write_text(str(process.pid - 1))
-        other = stack.enter_context(tenant(NOTICES))
+        other = stack.enter_context(python_tenant(NOTICES))
         if other.pid == process.pid:
             assert other.stdout.readline() == "notices\n"
             return other
@@ -228,11 +252,11 @@ def turns(slicer, count):
 @needs_rights
 @needs_numbers
 @pytest.mark.parametrize("name", ["kicker", "rotor", "rotor-far"])
-def test_new_weights_are_for_no_other_process_of_a_number(tmp_path, name):
+def test_new_weights_are_for_no_other_process_of_a_number(journal, polling, name):
     with ExitStack() as stack:
-        one, two, three = (stack.enter_context(tenant(POLL)) for _ in range(3))
-        slicer = stack.enter_context(started(name, stack.enter_context(held(tmp_path / "a.journal"))))
-        slicer.set_members([Member(each.pid) for each in (one, two, three)])
+        one, two, three = (stack.enter_context(tenant(POLL)), *polling)
+        slicer = stack.enter_context(started(name, journal))
+        slicer.set_members(members(one, two, three))
         other = used_again(stack, one)
         slicer.set_members([Member(one.pid, 16), Member(two.pid), Member(three.pid)])
         turns(slicer, LEAST_TURNS)
@@ -243,18 +267,17 @@ def test_new_weights_are_for_no_other_process_of_a_number(tmp_path, name):
 @needs_rights
 @needs_numbers
 @pytest.mark.parametrize("name", ["rotor", "rotor-far"])
-def test_no_other_process_of_a_number_is_raised_after_a_rest(tmp_path, name):
+def test_no_other_process_of_a_number_is_raised_after_a_rest(journal, name):
     """One that polls beside those that sleep is not looked at, until one of them wakes."""
     with ExitStack() as stack:
-        one, *later = (stack.enter_context(tenant(code)) for code in (POLL, SLEEP_THEN_POLL, SLEEP_THEN_POLL))
+        one, *later = (stack.enter_context(tenant(script)) for script in (POLL, SLEEP_THEN_POLL, SLEEP_THEN_POLL))
         until(lambda: all(state(each.pid) == "S" for each in later))
-        slicer = stack.enter_context(started(name, stack.enter_context(held(tmp_path / "a.journal"))))
-        slicer.set_members([Member(each.pid) for each in (one, *later)])
+        slicer = stack.enter_context(started(name, journal))
+        slicer.set_members(members(one, *later))
         other = used_again(stack, one)
-        time.sleep(0.1)
+        time.sleep(0.1)  # a number counts as the same for half of that
         for each in later:
             each.stdin.write("\n")
-            each.stdin.flush()
         turns(slicer, LEAST_TURNS)
         assert unchanged(other)
 
@@ -262,12 +285,12 @@ def test_no_other_process_of_a_number_is_raised_after_a_rest(tmp_path, name):
 @needs_rights
 @needs_numbers
 @pytest.mark.parametrize("raised", [False, True])
-def test_no_other_process_of_a_number_is_changed_in_long_turns(tmp_path, raised):
+def test_no_other_process_of_a_number_is_changed_in_long_turns(journal, polling, raised):
     with ExitStack() as stack:
-        one, two, three = (stack.enter_context(tenant(POLL)) for _ in range(3))
-        slicer = stack.enter_context(started("rotor", stack.enter_context(held(tmp_path / "a.journal"))))
-        slicer.set_slice(10**9)
-        slicer.set_members([Member(each.pid) for each in (one, two, three)])
+        one = stack.enter_context(tenant(POLL))
+        slicer = stack.enter_context(started("rotor", journal))
+        slicer.set_slice(200_000_000)
+        slicer.set_members(members(one, *polling))
         has_turn = lambda: sched.get(one.pid).policy == sched.FIFO
         until(lambda: has_turn() != raised)
         until(lambda: has_turn() == raised)
@@ -278,17 +301,10 @@ def test_no_other_process_of_a_number_is_changed_in_long_turns(tmp_path, raised)
 
 @needs_rights
 @pytest.mark.parametrize("name", ["rotor", "rotor-far"])
-def test_who_sleeps_gets_no_turn_until_it_wakes(tmp_path, name):
-    with (
-        tenant(POLL) as one,
-        tenant(POLL) as two,
-        tenant() as asleep,
-        tenant(SLEEP_THEN_POLL) as later,
-        held(tmp_path / "a.journal") as journal,
-        started(name, journal) as slicer,
-    ):
-        until(lambda: state(later.pid) == "S")
-        slicer.set_members([Member(each.pid) for each in (one, two, asleep, later)])
+def test_who_sleeps_gets_no_turn_until_it_wakes(journal, polling, name):
+    with tenant() as asleep, tenant(SLEEP_THEN_POLL) as later, started(name, journal) as slicer:
+        until(lambda: state(asleep.pid) == state(later.pid) == "S")
+        slicer.set_members(members(*polling, asleep, later))
 
         def halves():
             """The two that poll divide the core, and each of their turns is one slice."""
@@ -303,7 +319,6 @@ def test_who_sleeps_gets_no_turn_until_it_wakes(tmp_path, name):
 
         until(halves)
         later.stdin.write("\n")
-        later.stdin.flush()
         until(lambda: interval(slicer).members[3].share > 0.2)
 
 
@@ -312,24 +327,25 @@ def state(tid):
 
 
 def interval(slicer):
-    """A reading of some tenths of a second."""
+    """A reading long enough to tell who wanted the core."""
     slicer.read()
-    time.sleep(0.3)
+    time.sleep(1.5 * LEAST_INTERVAL_NS / 1e9)
     return slicer.read()
 
 
 @needs_rights
-def test_the_slice_changes_while_it_runs(tmp_path):
-    with tenant(POLL) as one, held(tmp_path / "a.journal") as journal, started("kicker", journal) as slicer:
-        slicer.set_members([Member(one.pid)])
+def test_the_slice_changes_while_it_runs(journal, polling):
+    with started("kicker", journal) as slicer:
+        slicer.set_members(members(*polling))
         slicer.set_slice(1_000_000)
         assert slicer.read().slice_ns == 1_000_000
         if sched.default_slice_ns():
-            assert threads.read(one.pid)["runtime_ns"] == 850_000
+            assert threads.read(polling[0].pid)["runtime_ns"] == 850_000
 
 
-def test_invalid_slices_weights_and_cpus_are_refused(tmp_path):
-    with tenant() as one, held(tmp_path / "a.journal") as journal:
+def test_invalid_slices_weights_and_cpus_are_refused(journal):
+    needs_native("slicer")
+    with tenant() as one:
         for slice_ns in (0, 9_999, 10**9 + 1):
             with pytest.raises(UserError, match="a slice of"):
                 SLICERS["tick"](journal).start(CPU, slice_ns)

@@ -11,13 +11,14 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 
 import pytest
-from daemon_tools import CPUS, daemon, tenant_toml, write
-from hostile_run import COMMAND, ended
+from allpairspy import AllPairs
+from daemon_tools import daemon, tenant_toml, write
 from other_users import python, user
-from sharing_tools import SLEEP
+from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine
 
 from windtunnel.sharing import journal, threads
 
@@ -28,6 +29,9 @@ pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become two other users"),
 ]
+
+
+alone = pytest.fixture(alone_on_this_machine)
 
 
 @pytest.fixture(autouse=True)
@@ -42,10 +46,26 @@ def as_user(uid: int, code: str, *words: object) -> str:
     return subprocess.run(command, **user(uid), check=True, capture_output=True, text=True).stdout
 
 
-def restore(*words: object, **how) -> tuple[int, str]:
-    """`windtunnel share restore`: exit code, and all that was said."""
-    command = [python(A, B), "-c", COMMAND[2], "share", "restore", *map(str, words)]
-    return ended(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how))
+RESTORE = """
+import io, json, sys
+from contextlib import redirect_stderr, redirect_stdout
+from windtunnel.cli import main
+done = []
+for words in json.loads(sys.argv[1]):
+    sys.argv = ["windtunnel", "share", "restore", *words]
+    with io.StringIO() as said, redirect_stdout(said), redirect_stderr(said):
+        try:
+            main()
+        except SystemExit as end:
+            done.append((end.code or 0, said.getvalue()))
+print(json.dumps(done))
+"""
+
+
+def restore(*calls: list[str], **how) -> list[tuple[int, str]]:
+    """`windtunnel share restore` with these words in turn: exit code, and all that was said."""
+    command = [python(A, B), "-c", RESTORE, json.dumps(calls)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, **how).stdout)
 
 
 @pytest.fixture
@@ -72,8 +92,8 @@ def fallback() -> Iterator[Path]:
 @contextmanager
 def process_of(uid: int) -> Iterator[subprocess.Popen]:
     """That sleeps, at nice 5: there is room to make it nicer."""
-    command = ["nice", "-n", "5", python(A, B), "-c", f"print('ready', flush=True)\n{SLEEP}"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
+    command = [*ENDS_WITH_US, "nice", "-n", "5", "sh", "-c", f"echo ready\n{SLEEP}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             yield process
@@ -106,9 +126,14 @@ directory.chmod(mode)
 LINK = "import os, sys; os.symlink(sys.argv[1], sys.argv[2])"
 
 
-@pytest.mark.parametrize("mode", ["755", "777"])
-@pytest.mark.parametrize("name", ["share.journal", "share/share.journal"])
-@pytest.mark.parametrize("without", [True, False])
+PLACES = (["755", "777"], ["share.journal", "share/share.journal"], [True, False])
+ALL_PAIRS = [tuple(row) for row in AllPairs(PLACES)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "name", "without"),
+    [row if row in ALL_PAIRS else pytest.param(*row, marks=pytest.mark.long("crosses")) for row in product(*PLACES)],
+)
 def test_a_journal_that_another_user_placed_is_refused(everybodys, fallback, mode, name, without):
     """B was first in the temporary directory, under the name that A's journals have."""
     mine = everybodys / "profile"
@@ -119,8 +144,7 @@ def test_a_journal_that_another_user_placed_is_refused(everybodys, fallback, mod
         before = threads.read(victim.pid)
         as_user(B, PLACE, directory, forged(victim.pid, mine), mode, name)
         how = user(A) if without else user(A, XDG_RUNTIME_DIR=str(everybodys))
-        for words in ([], [str(directory / name)]):
-            code, said = restore(*words, **how)
+        for code, said in restore([], [str(directory / name)], **how):
             assert code == 2 and f"of user {B}, and this is user {A}" in said
             assert "restored" not in said
         assert victim.poll() is None and threads.read(victim.pid) == before
@@ -135,7 +159,7 @@ def test_a_link_of_another_users_is_not_followed(everybodys, fallback):
     for path in (everybodys / "home", mine):
         os.chown(path, A, A)
     as_user(B, LINK, everybodys / "home", fallback)
-    code, said = restore(**user(A))
+    [(code, said)] = restore([], **user(A))
     assert code == 2 and "a link" in said and mine.read_text() == "mine"
 
 
@@ -153,10 +177,10 @@ def test_a_journal_of_our_own_that_others_may_write_is_refused(everybodys):
             os.chown(path, A, A)
         before = threads.read(victim.pid)
         how = user(A, XDG_RUNTIME_DIR=str(everybodys))
-        code, said = restore(**how)
+        [(code, said)] = restore([], **how)
         assert code == 2 and "other users may write it" in said
         file.chmod(0o600)
-        code, said = restore(**how)  # it is A's by now: what no journal of ours says is refused
+        [(code, said)] = restore([], **how)  # it is A's by now: what no journal of ours says is refused
         assert code == 2 and "is not below /proc/sys" in said
         assert victim.poll() is None and threads.read(victim.pid) == before
     assert mine.read_text() == "mine"
@@ -168,7 +192,7 @@ def test_root_does_not_restore_from_the_journal_of_a_user(everybodys):
         text = forged(victim.pid, Path("/proc/sys/kernel/sched_autogroup_enabled"))
         directory = everybodys / "windtunnel"
         as_user(B, PLACE, directory, text, "700", "share.journal")
-        code, said = restore(str(directory / "share.journal"), env=user(0)["env"])
+        [(code, said)] = restore([str(directory / "share.journal")], env=user(0)["env"])
         assert code == 2 and f"of user {B}, and this is user 0" in said
         assert threads.read(victim.pid) == before and other.poll() is None
 
@@ -177,7 +201,7 @@ HOLD = """
 import sys
 from windtunnel.sharing.changed_threads import directory, held
 with held(directory() / "mine.journal") as journal:
-    journal.change(int(sys.argv[1]), nice=9)
+    journal.change(int(sys.argv[1]), nice=int(sys.argv[2]))
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -186,37 +210,52 @@ with held(directory() / "mine.journal") as journal:
 def test_our_own_journals_are_ours_alone_and_found(fallback):
     """Without a runtime directory, and with both processes killed."""
     with process_of(A) as victim:
-        command = [python(A, B), "-c", HOLD, str(victim.pid)]
+        before = os.getpriority(os.PRIO_PROCESS, victim.pid)
+        after = before + 4
+        command = [python(A, B), "-c", HOLD, str(victim.pid), str(after)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(A)) as holder:
             assert holder.stdout.readline() == "held\n"
             found = fallback.stat()
             assert (found.st_uid, found.st_mode & 0o777) == (A, 0o700)
-            assert threads.read(victim.pid)["nice"] == 9
+            assert os.getpriority(os.PRIO_PROCESS, victim.pid) == after
             refused = "import os, sys\ntry: os.listdir(sys.argv[1])\nexcept PermissionError: print('refused')"
             assert as_user(B, refused, fallback) == "refused\n"
-            code, said = restore(str(fallback / "mine.journal"), **user(B))
-            assert code == 2 and "Permission denied" in said and threads.read(victim.pid)["nice"] == 9
+            [(code, said)] = restore([str(fallback / "mine.journal")], **user(B))
+            assert code == 2 and "Permission denied" in said
+            assert os.getpriority(os.PRIO_PROCESS, victim.pid) == after
             for child in threads.children()(holder.pid):
                 os.kill(child, 9)
             holder.kill()
         # Only CAP_SYS_NICE may raise a priority again: without it the journal is kept for later.
-        code, said = restore(**user(A))
-        assert code == 2 and "nice could not be restored to 5" in said and "the journal is kept" in said
+        [(code, said)] = restore([], **user(A))
+        assert code == 2 and f"nice could not be restored to {before}" in said and "the journal is kept" in said
         assert (fallback / "mine.journal").exists()
 
 
-REQUEST = """
+REQUESTS = """
 import json, sys, urllib.error, urllib.request
-port, method, path, body, headers = sys.argv[1:]
-request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", body.encode(), json.loads(headers), method=method)
-try:
-    print(urllib.request.urlopen(request).status)
-except urllib.error.HTTPError as error:
-    print(error.code)
+for method, path, body, headers in json.loads(sys.argv[2]):
+    request = urllib.request.Request(f"http://127.0.0.1:{sys.argv[1]}{path}", body.encode(), headers, method=method)
+    try:
+        print(urllib.request.urlopen(request).status)
+    except urllib.error.HTTPError as error:
+        print(error.code)
+"""
+CONNECT = """
+import socket, sys
+with socket.socket(socket.AF_UNIX) as connection:
+    try: connection.connect(sys.argv[1])
+    except PermissionError: print("refused")
+"""
+OPEN = """
+import sys
+for path in sys.argv[1:]:
+    try: open(path)
+    except PermissionError: print("refused")
 """
 
 
-def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys):
+def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys, alone):
     """B reaches the directory of the socket, and the port of the API."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -227,23 +266,23 @@ def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys):
     api = f'[api]\ntcp = "127.0.0.1:{port}"\ntoken_file = "token"\nsocket = "reach/share.sock"\n'
     with process_of(A) as victim, process_of(B) as other:
         file = write(everybodys, f"{api}{tenant_toml('a', victim.pid, weight=40)}", head)
-        with daemon(file, everybodys / "reach" / "share.sock") as running:
-            ask = "import socket, sys\ns = socket.socket(socket.AF_UNIX)\ntry: s.connect(sys.argv[1])\nexcept PermissionError: print('refused')"
-            assert as_user(B, ask, running.socket) == "refused\n"
-            read = "import os, sys\ntry: open(sys.argv[1])\nexcept PermissionError: print('refused')"
-            assert as_user(B, read, everybodys / "token") == as_user(B, read, everybodys / "state") == "refused\n"
+        with daemon(file, socket=everybodys / "reach" / "share.sock") as running:
+            assert as_user(B, CONNECT, running.socket) == "refused\n"
+            assert as_user(B, OPEN, everybodys / "token", everybodys / "state") == "refused\n" * 2
             before = threads.read(victim.pid)
-            for method, path, body in (
+            asked = (
                 ("PATCH", "/v1/tenants/a", {"weight": 90}),
                 ("DELETE", "/v1/tenants/a", None),
                 ("POST", "/v1/exit", None),
                 ("POST", "/v1/tenants", {"name": "b", "pid": other.pid}),
                 ("GET", "/v1/tenants", None),
-            ):
-                for token in (None, "Bearer ", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}"):
-                    headers = {"authorization": token} if token else {}
-                    code = as_user(B, REQUEST, port, method, path, json.dumps(body), json.dumps(headers))
-                    assert code == "401\n", (method, path, token)
+            )
+            headers = [
+                {},
+                *({"authorization": token} for token in ("Bearer ", f"Bearer {TOKEN[:-1]}", f"Basic {TOKEN}")),
+            ]
+            requests = [(*words, json.dumps(body), header) for *words, body in asked for header in headers]
+            assert as_user(B, REQUESTS, port, json.dumps(requests)) == "401\n" * len(requests)
             with running.client() as client:
                 (one,) = client.get("/v1/tenants")
                 assert (one["name"], one["weight"], one["parked"]) == ("a", 40, False)
@@ -261,7 +300,7 @@ def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):
         try:
             contents = journal.Contents(holder=threads.Process(1, 1), helpers=[threads.Process.of(other.pid)])
             journal.File(path, contents).close()
-            code, said = restore(str(path), env=user(0)["env"])
+            [(code, said)] = restore([str(path)], env=user(0)["env"])
             assert (code, other.poll()) == (0, None), said
         finally:
             other.kill()

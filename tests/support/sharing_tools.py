@@ -1,8 +1,10 @@
-"""Threads to share: processes that sleep or poll, made for a test and ended by it."""
+"""Threads to share: processes that sleep or poll, made for a test and ended by it, or with it."""
 
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,45 +12,77 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from windtunnel.sharing import threads
+from windtunnel.cli.app import app
+from windtunnel.errors import UserError
+from windtunnel.sharing import sched, threads
+from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.softirqs import softirq_threads
 
-PATIENCE_S = 30.0
-POLL = "\nwhile True: pass"
-SLEEP = "\nimport time\nwhile True: time.sleep(60)"
+PATIENCE_S = 60.0
+CPUS = sorted(os.sched_getaffinity(0))
+ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
+SLEEP, POLL = "read line", "while :; do :; done"
+"""For a shell: one waits for a line, or the end, of its input."""
 
 needs_rights = pytest.mark.skipif(os.geteuid() != 0, reason="needs CAP_SYS_NICE: only root may raise a priority again")
+needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 
 
 @contextmanager
-def tenant(code: str = SLEEP) -> Iterator[subprocess.Popen]:
-    """A Python process that runs `code` after it has said that it is there."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", "print('ready', flush=True)\n" + code],
-        stdout=subprocess.PIPE,
-        stdin=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        process.stdin.close()
+def started(*command: str) -> Iterator[subprocess.Popen]:
+    """A process, once it has said that it is ready. It ends with the block, and with this process, also by a kill."""
+    with subprocess.Popen(
+        [*ENDS_WITH_US, *command], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, bufsize=1
+    ) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
 
 
-def until(true: Callable[[], object]) -> None:
-    """Waits until it is; fails after a patience that no working program needs."""
+def tenant(script: str = SLEEP):
+    """A shell: it starts in a millisecond."""
+    return started("sh", "-c", f"echo ready\n{script}")
+
+
+def python_tenant(code: str):
+    return started(sys.executable, "-S", "-c", f"print('ready', flush=True)\n{code}")
+
+
+def until(true: Callable[[], object], said: Callable[[], object] = lambda: "") -> None:
+    """Waits until it is; fails after a patience that no working program needs, with what was `said`."""
     deadline = time.monotonic() + PATIENCE_S
     while not true():
-        assert time.monotonic() < deadline, "it never came to be"
-        time.sleep(0.005)
+        assert time.monotonic() < deadline, f"it never came to be: {said()}"
+        time.sleep(0.002)
 
 
-def as_before(tid: int, before: threads.Fields) -> Callable[[], bool]:
-    return lambda: threads.read(tid) == before
+def as_before(before: dict[int, threads.Fields]) -> Callable[[], bool]:
+    return lambda: {tid: threads.read(tid) for tid in before} == before
+
+
+def alone_on_this_machine() -> Iterator[None]:
+    """For a fixture: no other test of this host changes CPUs, cgroups and softirq threads meanwhile, and those threads are as before at the
+    end, also where this process is killed."""
+    lock_file = Path(tempfile.gettempdir()) / f"windtunnel-tests-{os.getuid()}.lock"
+    with lock_file.open("w") as lock, tempfile.TemporaryDirectory() as own:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with held(Path(own) / "machine.journal") as journal:
+            for tid in softirq_threads(CPUS):
+                journal.allow(tid, policy=[(sched.FIFO, 1, 0)])
+            yield
+
+
+def share_restore(*words: object) -> tuple[int, str]:
+    """`windtunnel share restore` in this process: exit code and output, the words of an error with it."""
+    done = CliRunner().invoke(app, ["share", "restore", *map(str, words)])
+    if isinstance(done.exception, UserError):
+        return 2, done.output + done.exception.message
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
 
 
 def _empty(group: Path) -> bool:

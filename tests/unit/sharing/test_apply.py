@@ -1,20 +1,20 @@
 """An arrangement carried out on threads that live, and taken back whole where a slicer refuses on the way."""
 
 import os
+from contextlib import closing
 from typing import ClassVar
 
 import pytest
 from pool_tools import Turns
-from sharing_tools import needs_rights, tenant
+from sharing_tools import CPUS, needs_rights, needs_two_cpus, tenant
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Arrangement
 
-CPUS = sorted(os.sched_getaffinity(0))
-pytestmark = [needs_rights, pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")]
+pytestmark = [pytest.mark.slow, needs_rights, needs_two_cpus]
 
 
 class Telling(Turns):
@@ -35,7 +35,7 @@ class Telling(Turns):
 @pytest.fixture
 def carried(tmp_path):
     """A carrier with two threads on the last CPU, and both."""
-    with tenant() as one, tenant() as two, held(tmp_path / "a.journal") as journal:
+    with tenant() as one, tenant() as two, closing(Journal(tmp_path / "a.journal")) as journal:
         carrier = Carrier(journal, Telling, 100_000)
         Telling.told, Telling.watched, Telling.refuses = [], [one.pid, two.pid], None
         carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128, two.pid: 128}}), {})
@@ -147,7 +147,7 @@ def test_a_slicer_that_cannot_start_leaves_everything_as_it_was(carried):
 
 
 def test_a_slicer_is_told_what_its_turn_costs_on_its_cpu(tmp_path):
-    with tenant() as one, held(tmp_path / "a.journal") as journal:
+    with tenant() as one, closing(Journal(tmp_path / "a.journal")) as journal:
         carrier = Carrier(journal, Turns, 100_000, turn_cost_ns=lambda cpu, slicer: 1000 * cpu + len(slicer))
         carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}), {})
         assert carrier.slicers[CPUS[-1]].plan()["turn_cost_ns"] == 1000 * CPUS[-1] + len("turns")

@@ -1,20 +1,19 @@
 """Cpusets: a thread in one cannot leave its CPUs, and is as it was when it is put back."""
 
 import os
+from contextlib import closing
 
 import pytest
 from pool_tools import Turns
-from sharing_tools import needs_rights, tenant, until
+from sharing_tools import CPUS, needs_rights, needs_two_cpus, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.cpusets import KEY, Cpusets
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import own_group
-
-CPUS = sorted(os.sched_getaffinity(0))
 
 
 def test_without_a_hierarchy_none_can_be_had():
@@ -38,7 +37,7 @@ def carrier(tmp_path):
     if mount is None:
         pytest.skip("this host has no cpusets of cgroup v1")
     cpusets = Cpusets(mount)
-    with cpusets.swept(), held(tmp_path / "a.journal") as journal:
+    with cpusets.swept(), closing(Journal(tmp_path / "a.journal")) as journal:
         carrier = Carrier(journal, Turns, 100_000)
         carrier.confines_by(cpusets)
         yield carrier
@@ -46,8 +45,9 @@ def carrier(tmp_path):
     assert not own_group(mount).exists()
 
 
+@pytest.mark.slow
 @needs_rights
-@pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
+@needs_two_cpus
 @pytest.mark.parametrize("own", [CPUS, CPUS[-1:], CPUS[:1]])
 def test_a_confined_thread_stays_moves_and_is_put_back(carrier, own):
     with tenant() as one:
@@ -68,6 +68,7 @@ def test_a_confined_thread_stays_moves_and_is_put_back(carrier, own):
         until(lambda: threads.read(one.pid) | {"affinity": before["affinity"]} == before)
 
 
+@pytest.mark.slow
 @needs_rights
 def test_a_move_between_cpusets_leaves_the_affinity_where_the_kernel_does_not(monkeypatch):
     with tenant() as one:

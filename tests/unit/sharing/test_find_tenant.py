@@ -1,25 +1,24 @@
 """Which processes a tenant has; and which are never one."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from pool_tools import Remembers
 from pydantic import ValidationError
-from sharing_tools import SLEEP, needs_rights, tenant, until
+from sharing_tools import SLEEP, needs_rights, python_tenant, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import find_tenant
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.find_tenant import Found, find
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.sharing.pools.plan import Machine
 
+pytestmark = pytest.mark.slow
 WORD = f"word-of-{os.getpid()}"
-FORKS = "import os, time\nos.fork()\ntime.sleep(60)"
 
 
 def keys(name="a", **by):
@@ -30,43 +29,25 @@ def found(**by):
     return find(keys(**by), Path())
 
 
-def looking(code: str) -> str:
-    """What a process of its own says after `code`, in which it looks for the word that its command line has."""
-    head = f"from test_find_tenant import found\nWORD = {WORD!r}\n"
-    done = subprocess.run(
-        [sys.executable, "-c", head + code, WORD],
-        capture_output=True,
-        check=False,
-        text=True,
-        cwd=Path(__file__).parent,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+@pytest.fixture
+def named(monkeypatch):
+    """The command line of this process, which is that of the daemon here, has the word too."""
+    command_line = find_tenant._command_line
+    monkeypatch.setattr(find_tenant, "_command_line", lambda pid: WORD if pid == os.getpid() else command_line(pid))
 
 
-def test_a_word_in_the_daemons_own_command_line_finds_the_tenant_alone():
+def test_a_word_in_the_daemons_own_command_line_finds_the_tenant_alone(named, apart):
     with tenant(f"{SLEEP} # {WORD}") as one:
-        assert looking("print(found(command=WORD).pid)") == f"{one.pid}\n"
+        assert found(command=WORD).pid == one.pid
 
 
-def test_a_word_in_the_daemons_own_command_line_is_no_tenant():
-    assert looking("print(found(command=WORD))") == "None\n"
-
-
-def test_what_the_daemon_started_and_what_started_it_are_no_tenant():
-    code = """
-import os, subprocess, sys
-with subprocess.Popen([sys.executable, "-c", "input()", WORD + "!"], stdin=subprocess.PIPE) as helper:
-    print(found(command=WORD + "!"))
-    helper.communicate(b"\\n")
-"""
-    assert looking(code) == "None\n"
-    with tenant() as one, pytest.raises(UserError, match=f"a: process {one.pid} is this daemon, or was started by it"):
-        found(pid=one.pid)  # this process is that of the daemon here
-    for pid in (os.getpid(), os.getppid(), 1):
-        with pytest.raises(UserError, match=f"process {pid} is this daemon, or"):
-            found(pid=pid)
+def test_the_daemon_and_what_it_started_and_what_started_it_are_no_tenant(named):
+    assert found(command=WORD) is None
+    with tenant(f"{SLEEP} # {WORD}") as one:
+        assert found(command=WORD) is None
+        for pid in (one.pid, os.getpid(), os.getppid(), 1):
+            with pytest.raises(UserError, match=f"a: process {pid} is this daemon, or was started by it"):
+                found(pid=pid)
 
 
 def test_two_of_a_command_are_refused_with_both_pids(apart):
@@ -87,8 +68,10 @@ def test_a_thread_of_the_kernel_is_no_tenant(tmp_path, by):
 
 
 def test_a_thread_is_told_its_process(apart):
-    code = "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()" + SLEEP
-    with tenant(code) as one:
+    code = (
+        "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\ntime.sleep(60)"
+    )
+    with python_tenant(code) as one:
         until(lambda: len(threads.threads_of(one.pid)) == 2)
         with pytest.raises(UserError, match=f"is a thread of process {one.pid}"):
             found(pid=threads.threads_of(one.pid)[1])
@@ -168,7 +151,7 @@ def groups():
 class TestGroups:
     def test_all_processes_of_a_cgroup_are_the_tenant_the_oldest_first(self, groups, apart):
         group, inner = groups(f"windtunnel-test-{os.getpid()}"), groups(f"windtunnel-test-{os.getpid()}/inner")
-        with tenant() as one, tenant() as two, tenant(FORKS) as other:
+        with tenant() as one, tenant() as two, tenant(f"sleep 60 &\n{SLEEP}") as other:
             (inner / "cgroup.procs").write_text(str(two.pid))
             (group / "cgroup.procs").write_text(str(one.pid))
             sharing = Sharing(Machine((0, 1), 1), Remembers(), Events())

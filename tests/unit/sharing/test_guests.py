@@ -6,10 +6,10 @@ import shutil
 import socket
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
-from sharing_tools import needs_rights, tenant, until
+from sharing_tools import CPUS, ENDS_WITH_US, needs_rights, python_tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import guests, threads
@@ -18,10 +18,10 @@ from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, first_wish
 from windtunnel.sharing.slicers import SLICERS, Member
 
+pytestmark = pytest.mark.slow
 QEMU = shutil.which("qemu-system-x86_64")
 POLLS = bytes.fromhex("fa ebfe").ljust(510, b"\0") + b"\x55\xaa"
 """cli; jmp to itself."""
-CPU = max(os.sched_getaffinity(0))
 
 
 def accelerators():
@@ -45,20 +45,12 @@ def guest(directory, accelerator, number):
         pytest.skip("qemu-system-x86_64 is not installed (tests/guest/packages installs it)")
     sector, monitor = directory / f"{number}.img", directory / f"{number}.qmp"
     sector.write_bytes(POLLS)
-    words = [
-        QEMU,
-        "-accel",
-        accelerator,
-        "-name",
-        f"polls{number},debug-threads=on",
-        "-m",
-        "16",
-        "-display",
-        "none",
-        "-nodefaults",
-    ]
-    words += ["-vga", "none", "-qmp", f"unix:{monitor},server=on,wait=off", "-drive", f"format=raw,file={sector}"]
-    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    options = (
+        f"-accel {accelerator} -name polls{number},debug-threads=on -m 16 -display none -nodefaults -vga none "
+        f"-qmp unix:{monitor},server=on,wait=off -drive format=raw,file={sector}"
+    )
+    command = [*ENDS_WITH_US, QEMU, *options.split()]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
             until(lambda: listens(monitor) or process.poll() is not None)
             if process.poll() is not None:
@@ -78,7 +70,7 @@ def test_vcpus_share_a_core(tmp_path, accelerator):
         tids = [each[0] for each in asked]
         before = [threads.read(tid) for tid in tids]
         with held(tmp_path / "a.journal") as journal, SLICERS["kicker"](journal) as slicer:
-            slicer.start(CPU, 200_000)
+            slicer.start(CPUS[-1], 200_000)
             slicer.set_members([Member(tid) for tid in tids])
             ran = [0, 0]
 
@@ -95,31 +87,43 @@ TWO_THREADS = "import threading, time; threading.Thread(target=time.sleep, args=
 
 
 @contextmanager
-def qmp(path, tid):
-    """What QEMU responds, of a guest with one vCPU."""
-    lines = [{"QMP": {}}, {"return": {}}, {"event": "RESUME"}, {"return": [{"cpu-index": 0, "thread-id": tid}]}]
+def listening(path, respond):
+    """A server of one connection, with which `respond` is called on a thread."""
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
         server.listen()
 
-        def respond():
+        def accept():
             connection, _ = server.accept()
-            with connection, connection.makefile("rwb") as file:
-                file.write(json.dumps(lines[0]).encode() + b"\n")
-                file.flush()
-                for some in (lines[1:2], lines[2:]):
-                    file.readline()
-                    file.write(b"".join(json.dumps(line).encode() + b"\n" for line in some))
-                    file.flush()
+            with connection:
+                respond(connection)
 
-        thread = threading.Thread(target=respond)
+        thread = threading.Thread(target=accept)
         thread.start()
         yield
         thread.join()
 
 
+def qmp(path, tid):
+    """What QEMU responds, of a guest with one vCPU."""
+
+    def respond(connection):
+        with connection.makefile("rwb") as file:
+            for said in (
+                [{"QMP": {}}],
+                [{"return": {}}],
+                [{"event": "RESUME"}, {"return": [{"cpu-index": 0, "thread-id": tid}]}],
+            ):
+                if "QMP" not in said[0]:
+                    file.readline()
+                file.write(b"".join(json.dumps(line).encode() + b"\n" for line in said))
+                file.flush()
+
+    return listening(path, respond)
+
+
 def test_a_guest_is_a_tenant_by_its_vcpus(tmp_path, apart):
-    with tenant(TWO_THREADS) as process:
+    with python_tenant(TWO_THREADS) as process:
         until(lambda: len(threads.threads_of(process.pid)) == 2)
         vcpu = max(threads.threads_of(process.pid))
         keys = TenantKeys(name="a", pid=process.pid, qmp="a.qmp")
@@ -135,27 +139,15 @@ def test_a_guest_is_a_tenant_by_its_vcpus(tmp_path, apart):
     [b"", b"hello\n", b"[]\n", b'{"QMP": {}}\n' * 3, b'{"QMP": {}}\n{"error": {"desc": "no"}}\n', b"x" * (2 << 20)],
 )
 def test_a_server_without_qmp_is_refused(tmp_path, sent):
-    path = tmp_path / "a.qmp"
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(path))
-        server.listen()
+    def respond(connection):
+        with suppress(OSError):
+            connection.sendall(sent)
+            connection.shutdown(socket.SHUT_WR)
+            while connection.recv(4096):
+                pass
 
-        def response():
-            connection, _ = server.accept()
-            with connection:
-                try:
-                    connection.sendall(sent)
-                    connection.shutdown(socket.SHUT_WR)
-                    while connection.recv(4096):
-                        pass
-                except OSError:
-                    return
-
-        thread = threading.Thread(target=response)
-        thread.start()
-        with pytest.raises(UserError, match="no QMP server"):
-            guests.vcpus(path)
-        thread.join()
+    with listening(tmp_path / "a.qmp", respond), pytest.raises(UserError, match="no QMP server"):
+        guests.vcpus(tmp_path / "a.qmp")
 
 
 def test_no_socket_is_said(tmp_path):

@@ -12,7 +12,7 @@ from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.pools.plan import Machine
 
-pytestmark = pytest.mark.usefixtures("apart")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("apart")]
 
 
 def sharing(base: Path = Path()) -> Sharing:

@@ -29,6 +29,7 @@ def test_what_it_starts_is_a_command_of_ours(tmp_path):
     assert (done.exit_code, "valid, 0 tenants" in done.output) == (0, True), done.output
 
 
+@pytest.mark.slow
 def test_systemd_takes_it(tmp_path):
     if shutil.which("systemd-analyze") is None:
         pytest.skip("no systemd-analyze")

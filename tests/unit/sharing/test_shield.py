@@ -102,6 +102,7 @@ def test_where_none_can_be_made_it_says_so(tmp_path):
         Shield(Hierarchy(1, tmp_path / "nowhere", "cpu"))
 
 
+@pytest.mark.slow
 def test_only_the_shields_of_those_who_ended_are_removed(tmp_path):
     """One that is empty at the moment stays: a second daemon starts while the first one has no tenants."""
     with subprocess.Popen(["sleep", "60"]) as process:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
+from windtunnel.sharing import journal, threads
 from windtunnel.sharing.daemon import state
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, Wish
@@ -47,6 +47,27 @@ def test_a_wish_that_cannot_be_is_refused(tmp_path, changes):
         UserError, match=rf"state.json: not a state of the daemon: tenants\.0\.wish\.{next(iter(changes))}"
     ):
         kept(tmp_path / "state.json", **changes)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not a state"),
+        ('{"schema": 2, "tenants": []}', "schema 2"),
+        ('{"tenants": [{"name": 3}]}', "tenants.0.name"),
+    ],
+)
+def test_a_state_that_is_not_ours_is_refused(tmp_path, text, words):
+    (tmp_path / "state.json").write_text(text)
+    with pytest.raises(UserError, match=words):
+        state.read(tmp_path / "state.json")
+
+
+def test_numbers_of_another_boot_name_nobody():
+    named = state.KeptNumber(pid=7, started=5)
+    tenant = state.KeptTenant(name="a", first=WISH, wish=WISH, added=None, named=named)
+    for boot, started in ((journal.boot(), 5), ("another", None), (None, None)):
+        assert state.State(boot=boot, tenants=[tenant]).named_by(TenantKeys(name="a", pid=7)) == started
 
 
 def test_a_state_that_is_no_file_is_refused_without_a_wait(tmp_path):

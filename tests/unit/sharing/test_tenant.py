@@ -11,6 +11,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing.native import SLICER, TENANT, find_native
 from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan
 
+pytestmark = pytest.mark.slow
 SHORT = {"duration_ns": 200_000_000, "window_ns": 50_000_000}
 
 

@@ -8,9 +8,10 @@ import pytest
 from sharing_tools import tenant, until
 
 from windtunnel.sharing import threads
+from windtunnel.sharing.softirqs import softirq_threads
 
 NO_TID = 2**30
-FORKS = "\nimport subprocess, sys\nwith subprocess.Popen(['sleep', '60']) as one: print(one.pid, flush=True)"
+FORKS = "sleep 60 &\necho $!\nread line"
 
 
 def test_a_thread_has_a_name_and_has_run():
@@ -29,6 +30,7 @@ def test_a_thread_has_a_name_and_has_run():
     assert threads.name(NO_TID) == "" and threads.cpu_ns(NO_TID) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True])
 def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, told):
     if not told:
@@ -40,3 +42,18 @@ def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, to
             assert threads.with_children([one.pid], threads.children()) == [one.pid, child]
         finally:
             os.kill(child, 9)
+
+
+def test_a_process_of_that_name_is_no_softirq_thread(tmp_path, monkeypatch):
+    for pid, name, flags in (
+        (11, "ksoftirqd/0", 0x04208040),
+        (12, "ksoftirqd/0", 0x00400000),
+        (13, "ksoftirqd/1", 0x04208040),
+    ):
+        (tmp_path / str(pid)).mkdir()
+        (tmp_path / str(pid) / "comm").write_text(f"{name}\n")
+        (tmp_path / str(pid) / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags}{' 0' * 14}\n")
+        (tmp_path / str(pid) / "status").write_text(f"Tgid: {pid}\n")
+    (tmp_path / "14").mkdir()  # has ended meanwhile
+    monkeypatch.setattr(threads, "PROC", tmp_path)
+    assert softirq_threads([0]) == [11]

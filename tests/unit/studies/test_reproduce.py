@@ -3,20 +3,24 @@
 import json
 import os
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
+import duckdb
 import pytest
 from reproduced_rows import row6, row11, rows6
+from sharing import fig2, fig6, fig10
 from sharing.conduct import finish, run_figure
 from sharing.fig6 import Fig6
 from sharing.fig10 import Fig10
 from sharing.fig11 import Fig11
 from sharing.figure import figure_named
 from sharing.record import NAME, FigureRecord, drawn
+from sharing.servers import Content
 from sharing.site import choose_site, watching
 from sharing.timeline import Timeline, scaled_steps
 from sharing.trials import Arm, exclusion_reason, pairs, spread
-from sharing_tools import needs_rights
+from sharing_tools import CPUS, alone_on_this_machine, needs_rights, needs_two_cpus
 from tenant_tools import needs_native, needs_server
 from typer.testing import CliRunner
 
@@ -27,7 +31,7 @@ from windtunnel.errors import UserError
 from windtunnel.finding import Finding
 from windtunnel.sharing.tenant import TenantWindow
 
-pytestmark = pytest.mark.slow
+SHORT_NS = 200_000_000
 
 
 class TestTrials:
@@ -55,16 +59,14 @@ class TestTrials:
 
 
 class TestSite:
+    @needs_two_cpus
     def test_two_different_cpus(self):
-        allowed = sorted(os.sched_getaffinity(0))
-        if len(allowed) < 2:
-            pytest.skip("one CPU: no figure can be run here")
         site = choose_site(None, None)
-        assert (site.tenant_cpu, site.client_cpu) == (allowed[-1], allowed[0])
-        assert choose_site(allowed[0], None).client_cpu != allowed[0]
-        assert choose_site(None, allowed[-1]).tenant_cpu != allowed[-1]
+        assert (site.tenant_cpu, site.client_cpu) == (CPUS[-1], CPUS[0])
+        assert choose_site(CPUS[0], None).client_cpu != CPUS[0]
+        assert choose_site(None, CPUS[-1]).tenant_cpu != CPUS[-1]
         with pytest.raises(UserError, match="which its tenants use"):
-            choose_site(allowed[0], allowed[0])
+            choose_site(CPUS[0], CPUS[0])
 
     def test_no_such_cpu(self):
         with pytest.raises(UserError, match="CPU 9999"):
@@ -127,8 +129,6 @@ def window(begin: int, end: int, served: int) -> TenantWindow:
 
 
 def record(of) -> FigureRecord:
-    from datetime import UTC, datetime
-
     return FigureRecord(
         figure=of.name,
         title=of.title,
@@ -147,48 +147,40 @@ def record(of) -> FigureRecord:
     )
 
 
+def finished(directory: Path, of, rows) -> str:
+    """The page."""
+    return (finish(of, directory, record(of), rows).path / "report.html").read_text()
+
+
+def select(directory: Path, columns: str, more: str = "limit 1") -> list[tuple]:
+    return duckdb.sql(f"select {columns} from '{directory / 'trials.parquet'}' {more}").fetchall()
+
+
+@pytest.mark.slow
 class TestDirectory:
-    def finished(self, tmp_path: Path, of, rows):
-        return finish(of, tmp_path, record(of), rows)
-
     def test_holds_verdicts_table_and_page(self, tmp_path):
-        import duckdb
-
-        finished = self.finished(tmp_path, Fig6(True, "kicker"), rows6(50_000, 12_000_000, 400_000))
+        page = finished(tmp_path, Fig6(True, "kicker"), rows6(50_000, 12_000_000, 400_000))
         kept = FigureRecord.model_validate_json((tmp_path / NAME).read_bytes())
         assert [v.outcome for v in kept.verdicts] == ["holds"] * 3
-        table = duckdb.sql(
-            f"select sharing, count(*) from '{tmp_path / 'trials.parquet'}' group by 1 order by 1"
-        ).fetchall()
+        table = select(tmp_path, "sharing, count(*)", "group by 1 order by 1")
         assert table == [("alone", 6), ("sliced", 6), ("tick", 6)]
-        page = (finished.path / "report.html").read_text()
-        assert (
-            "Claim 2: holds" in page
-            and "Fig. 6: holds" in page
-            and "Claim Fig." not in page
-            and "<script>alert(1)" not in page
-            and "<b>no</b>" not in page
-        )
+        assert "Claim 2: holds" in page and "Fig. 6: holds" in page
+        assert not [text for text in ("Claim Fig.", "<script>alert(1)", "<b>no</b>") if text in page]
         assert page.index("Claim 2: holds") < page.index('<div id="') < page.index("<h2>Comparisons: Claim 2</h2>")
 
     def test_findings_stand_in_the_table_and_on_the_page(self, tmp_path):
-        import duckdb
-
         said = Finding("neighbour", "somebody else <was> there", "others had 9%", "a shield")
         rows = [row11(b, "scaled", findings=[said], excluded="others had 9%") for b in range(3)]
-        page = (self.finished(tmp_path, Fig11(True, "kicker"), rows).path / "report.html").read_text()
+        page = finished(tmp_path, Fig11(True, "kicker"), rows)
         assert "3 of 3 trials: scaled" in page and "somebody else &lt;was&gt; there" in page and "a shield" in page
         assert "There is none of naive and pinned and scaled." in page and "all excluded" in page
-        found = duckdb.sql(f"select findings from '{tmp_path / 'trials.parquet'}'").limit(1).fetchall()
-        assert found == [(["neighbour: others had 9%"],)]
+        assert select(tmp_path, "findings") == [(["neighbour: others had 9%"],)]
 
     def test_lists_are_columns_too(self, tmp_path):
-        import duckdb
-
-        rows = [row11(b, way) for b in range(3) for way in ("naive", "pinned", "scaled")]
-        self.finished(tmp_path, Fig11(True, "kicker"), rows)
-        found = duckdb.sql(f"select served_series, p99_series from '{tmp_path / 'trials.parquet'}'").limit(1).fetchall()
-        assert found == [([1.0, 2.0], [None, 5])]
+        finished(
+            tmp_path, Fig11(True, "kicker"), [row11(b, way) for b in range(3) for way in ("naive", "pinned", "scaled")]
+        )
+        assert select(tmp_path, "served_series, p99_series") == [([1.0, 2.0], [None, 5])]
 
     def test_an_existing_directory_is_never_written_to(self, tmp_path):
         (tmp_path / "mine").write_text("kept")
@@ -224,14 +216,22 @@ class TestCommand:
         assert isinstance(result.exception, UserError) and "which its tenants use" in result.exception.message
 
 
+alone = pytest.fixture(alone_on_this_machine, scope="module")
+
+
+@pytest.mark.slow
+@needs_two_cpus
+@pytest.mark.usefixtures("alone")
 class TestRun:
-    """One trial of each kind, for real; nothing is said of how long anything took."""
+    """One short trial of each kind, for real; nothing is said of how long anything took."""
 
     @pytest.fixture(autouse=True)
-    def able(self):
+    def able(self, monkeypatch):
         needs_native("client", "keeper", "slicer", "tenant", "batch")
-        if len(os.sched_getaffinity(0)) < 2:
-            pytest.skip("one CPU: no figure can be run here")
+        for figure, measured in ((fig2, SHORT_NS), (fig6, (SHORT_NS,)), (fig10, (SHORT_NS,))):
+            monkeypatch.setattr(figure, "WARMUP_NS", SHORT_NS)
+            monkeypatch.setattr(figure, "MEASURED_NS", measured)
+        monkeypatch.setattr(fig2, "CONTENT", Content(keys=500))
 
     def run(self, tmp_path: Path, of, arms: list[Arm]):
         of.arms = lambda: arms
@@ -264,7 +264,7 @@ class TestRun:
     @needs_rights
     def test_fig11(self, tmp_path):
         of = Fig11(True, "kicker")
-        of.time = Timeline.of(2.0, 20_000)
+        of.time = Timeline.of(1.0, 20_000)
         rows = self.run(tmp_path, of, [Arm((("way", way),)) for way in ("naive", "pinned", "scaled")])
         by_way = {row.way: row for row in rows}
         assert by_way["pinned"].batch_events == 0 < by_way["naive"].batch_events
