@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +17,7 @@ from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.softirqs import softirq_threads
 
 PATIENCE_S = 60.0
@@ -85,26 +85,19 @@ def share_restore(*words: object) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def _empty(group: Path) -> bool:
-    return not (group / "cgroup.procs").read_text()
-
-
 @contextmanager
 def cpu_cgroup(name: str) -> Iterator[tuple[str, str]]:
     """A cgroup of the cpu controller: hierarchy and path. Skips in words where there is none to be had."""
-    for hierarchy, where in threads.mounts().items():
-        if "cpu" in hierarchy.split(",") or (
-            not hierarchy and "cpu" in (where / "cgroup.controllers").read_text().split()
-        ):
-            group: Path = where / name
-            try:
-                group.mkdir()
-            except OSError as error:
-                pytest.skip(f"no cgroup can be made in {where}: {error.strerror}")
-            try:
-                yield hierarchy, f"/{name}"
-            finally:
-                until(partial(_empty, group))
-                group.rmdir()
-            return
-    pytest.skip("no cgroup hierarchy with the cpu controller")
+    found = cgroups.find()
+    if isinstance(found, cgroups.Nowhere):
+        pytest.skip(found.why)
+    group = found.mount / name
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no cgroup can be made in {found.mount}: {error.strerror}")
+    try:
+        yield found.key, f"/{name}"
+    finally:
+        until(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()

@@ -69,6 +69,7 @@ def test_an_estimate_is_what_the_simulator_simulates():
     assert Estimator("kicker", Machine()).at(4, 120 * US, Demand(2e5, 2500)).p99_ns is None
 
 
+@pytest.mark.slow
 def test_advice_is_marked_and_for_machines(monkeypatch):
     monkeypatch.setattr(costs, "kept", lambda cpu, shield=True: [])
     assert "simulated, not measured" in invoke("share", "advise", "--slo", "p99=500us", "--tenants", "4")
@@ -88,6 +89,7 @@ def probed(monkeypatch):
     monkeypatch.setattr(costs, "kept", lambda cpu, shield=True: [kept])
 
 
+@pytest.mark.slow
 def test_the_simulator_has_the_costs_of_this_host_once_it_was_probed(probed):
     found = json.loads(invoke(*ASKED, "--json"))
     assert found["source"] == "simulated, not measured, with this host's costs: rotor-far by 1 probe"
@@ -98,6 +100,7 @@ def test_the_simulator_has_the_costs_of_this_host_once_it_was_probed(probed):
     assert own["source"] == "simulated, not measured" and own["slicer"] == "kicker"
 
 
+@pytest.mark.slow
 def test_an_advice_is_checked_by_running_it(probed, monkeypatch):
     ran = []
 

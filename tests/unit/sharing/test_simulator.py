@@ -62,7 +62,7 @@ def plans(draw) -> Plan:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(plans())
 def test_nothing_is_lost_and_nothing_is_invented(plan):
     outcome = simulate(plan)
