@@ -17,15 +17,13 @@ def program(path: Path, says: str = "") -> Path:
 
 
 @pytest.fixture(autouse=True)
-def nothing_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def nothing_installed(tmp_path, monkeypatch):
     monkeypatch.delenv(find.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(find, "CHECKOUT", tmp_path / "checkout")
 
 
-def test_the_variable_comes_first_then_the_checkout_then_the_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variable_comes_first_then_the_checkout_then_the_path(tmp_path, monkeypatch):
     installed = program(tmp_path / "path" / find.NAME)
     assert find.find_engine() == installed
     built = program(tmp_path / "checkout" / "build" / "engine" / find.NAME)
@@ -35,7 +33,7 @@ def test_the_variable_comes_first_then_the_checkout_then_the_path(
     assert find.find_engine() == named
 
 
-def test_an_installed_engine_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_engine_of_another_version_is_refused(tmp_path, monkeypatch):
     installed = program(tmp_path / "path" / find.NAME, "windtunnel-engine 0.0.9, DPDK 22.11.11, build 0123456789ab")
     with pytest.raises(UserError) as refused:
         find.find_engine()
@@ -44,20 +42,14 @@ def test_an_installed_engine_of_another_version_is_refused(tmp_path: Path, monke
     assert find.find_engine() == installed
 
 
-def test_an_installed_engine_of_this_version_is_found(tmp_path: Path) -> None:
-    installed = program(
-        tmp_path / "path" / find.NAME, f"windtunnel-engine {__version__}, DPDK 22.11.11, build 0123456789ab"
-    )
+def test_an_installed_engine_of_this_version_or_of_none_is_found(tmp_path):
+    installed = program(tmp_path / "path" / find.NAME, f"windtunnel-engine {__version__}, DPDK 22.11.11, build 0123")
     assert find.find_engine() == installed
-
-
-def test_an_installed_engine_that_says_no_version_is_found(tmp_path: Path) -> None:
-    installed = program(tmp_path / "path" / find.NAME)
     installed.write_text("not a program")
     assert find.find_engine() == installed
 
 
-def test_a_relative_path_is_relative_to_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_relative_path_is_relative_to_the_current_directory(tmp_path, monkeypatch):
     named = program(tmp_path / "here" / "engine")
     monkeypatch.chdir(named.parent)
     monkeypatch.setenv(find.VARIABLE, "./engine")
@@ -65,9 +57,7 @@ def test_a_relative_path_is_relative_to_the_current_directory(tmp_path: Path, mo
 
 
 @pytest.mark.parametrize(("makes", "said"), [(None, "no such file"), (0o644, "not an executable file")])
-def test_a_wrong_variable_is_an_error_even_when_there_is_another_engine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, makes: int | None, said: str
-) -> None:
+def test_a_wrong_variable_is_an_error_even_when_there_is_another_engine(tmp_path, monkeypatch, makes, said):
     program(tmp_path / "path" / find.NAME)
     named = tmp_path / "named"
     if makes is not None:
@@ -79,21 +69,17 @@ def test_a_wrong_variable_is_an_error_even_when_there_is_another_engine(
     assert said in refused.value.message
 
 
-def test_a_checkout_that_is_not_built_says_quickstart(tmp_path: Path) -> None:
-    (tmp_path / "checkout" / "engine").mkdir(parents=True)
-    (tmp_path / "checkout" / "meson.build").touch()
+def test_a_checkout_that_is_not_built_says_quickstart_and_a_package_where_to_get_an_engine(tmp_path):
     with pytest.raises(UserError) as refused:
         find.find_engine()
-    assert "not built" in refused.value.message
+    assert find.VARIABLE in refused.value.remedy
+    assert f"apt install ./windtunnel-engine_{__version__}_*.deb" in refused.value.remedy
+    (tmp_path / "checkout" / "engine").mkdir(parents=True)
+    (tmp_path / "checkout" / "meson.build").touch()
+    with pytest.raises(UserError, match="not built") as refused:
+        find.find_engine()
     assert refused.value.remedy == "run ./windtunnel quickstart"
 
 
-def test_an_installed_package_without_an_engine_names_the_variable() -> None:
-    with pytest.raises(UserError) as refused:
-        find.find_engine()
-    assert find.VARIABLE in (refused.value.remedy or "")
-    assert f"apt install ./windtunnel-engine_{__version__}_*.deb" in (refused.value.remedy or "")
-
-
-def test_the_checkout_is_the_one_that_contains_the_package() -> None:
+def test_the_checkout_is_the_one_that_contains_the_package():
     assert (Path(find.__file__).parents[3] / "pyproject.toml").is_file()

@@ -47,6 +47,7 @@ LLC-stores:
 LLC-store-misses-rate: -nan
 """
 ETHTOOL = "NIC statistics:\n     rx_packets: 12\n     rx_prio0_pause: 3\n     rx[0]: packets: 4\n"
+LESS = ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 1")
 
 
 def values(reader, text):
@@ -62,10 +63,8 @@ def faults(reader, text):
 def test_perf_stat():
     found = values(perf_stat, PERF)
     assert found["LLC-loads"].value == 1200 and found["LLC-loads"].words == ""
-    assert (
-        found["LLC-load-misses"].value == 132
-        and found["LLC-load-misses"].words == "counted in 50% of the time, and scaled by perf"
-    )
+    assert found["LLC-load-misses"].value == 132
+    assert found["LLC-load-misses"].words == "counted in 50% of the time, and scaled by perf"
     assert found["LLC-stores"].value is None and found["LLC-stores"].words == "perf says: not supported"
     assert (found["task-clock"].value, found["task-clock"].unit, found["task-clock"].line) == (2000.12, "msec", 6)
     assert found["context-switches"].words == "without the kernel's part"
@@ -93,19 +92,28 @@ def test_rows_of_other_shapes(row):
     assert values(perf_stat, row)["cycles"].value == 12
 
 
+NO_ROW, NO_COUNT = "no row of perf stat", "not a count, a time in ns and a percentage"
+
+
 @pytest.mark.parametrize(
-    ("row", "what"),
+    ("reader", "text", "line", "what"),
     [
-        ("hello", "no row of perf stat"),
-        ("-5,,cycles,900,100.00,,", "no row of perf stat"),
-        ("1e400,,cycles,900,100.00,,", "no row of perf stat"),
-        ("5,,cycles,900,250.00,,", "not a count, a time in ns and a percentage"),
-        ("5,,cycles,x,100.00,,", "not a count, a time in ns and a percentage"),
+        (perf_stat, PERF + "hello\n", 8, NO_ROW),
+        (perf_stat, PERF + "-5,,cycles,900,100.00,,\n", 8, NO_ROW),
+        (perf_stat, PERF + "1e400,,cycles,900,100.00,,\n", 8, NO_ROW),
+        (perf_stat, PERF + "5,,cycles,900,250.00,,\n", 8, NO_COUNT),
+        (perf_stat, PERF + "5,,cycles,x,100.00,,\n", 8, NO_COUNT),
+        (pcm_pcie, PCM + "0,1,2\n", 11, "3 cells in a table of 6"),
+        (pcm_pcie, PCM + "0,1,x,3,4,5(Miss)\n", 11, 'ItoM: "x" is not a count'),
+        (pcm_pcie, "Skt,PCIRdCur\n", 1, "no socket follows the head of pcm-pcie"),
+        (axio_report, REPORT + "LLC-loads: 7\n", 15, "LLC-loads is given twice, first in line 10"),
+        (axio_report, REPORT + "LLC-loads2: 1.2.3\n", 15, 'LLC-loads2: "1.2.3" is not a number'),
+        (ethtool, LESS, 7, "rx_prio0_pause is less than in line 3: it began anew"),
     ],
 )
-def test_a_row_that_is_none(row, what):
-    ((line, words),) = faults(perf_stat, f"{PERF}{row}\n")
-    assert line == 8 and what in words
+def test_a_row_that_is_none_is_named_with_its_line(reader, text, line, what):
+    ((number, words),) = faults(reader, text)
+    assert number == line and what in words
 
 
 def test_a_further_metric_of_an_event_is_no_event():
@@ -119,17 +127,6 @@ def test_pcm_pcie_sums_over_sockets_and_samples():
     assert found["ItoM (Miss)"].line == 4
 
 
-@pytest.mark.parametrize(
-    ("row", "what"), [("0,1,2", "3 cells in a table of 6"), ("0,1,x,3,4,5(Miss)", 'ItoM: "x" is not a count')]
-)
-def test_a_row_of_pcm_that_is_none(row, what):
-    assert faults(pcm_pcie, f"{PCM}{row}\n") == [(11, what)]
-
-
-def test_a_head_without_a_socket():
-    assert faults(pcm_pcie, "Skt,PCIRdCur\n") == [(1, "no socket follows the head of pcm-pcie")]
-
-
 def test_axios_report():
     found = values(axio_report, REPORT)
     assert found["LLC-load-misses-rate"].value == 0.11
@@ -139,21 +136,11 @@ def test_axios_report():
     assert "PCIe_rd(wr)_tput" not in found
 
 
-def test_a_value_that_is_given_twice_or_is_no_number():
-    twice = REPORT + "LLC-loads: 7\nLLC-loads2: 1.2.3\n"
-    assert faults(axio_report, twice) == [
-        (15, "LLC-loads is given twice, first in line 10"),
-        (16, 'LLC-loads2: "1.2.3" is not a number'),
-    ]
-
-
 def test_ethtool_since_the_driver_began_or_between_two_texts():
     found = values(ethtool, ETHTOOL)
     assert found["rx_prio0_pause"].value == 3 and found["rx_prio0_pause"].words == ethtool.SINCE
     later = values(ethtool, ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 10"))
     assert later["rx_prio0_pause"].value == 7 and later["rx_prio0_pause"].words == ""
-    ((line, what),) = faults(ethtool, ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 1"))
-    assert line == 7 and what == "rx_prio0_pause is less than in line 3: it began anew"
 
 
 def test_a_file_is_told_by_what_is_in_it(tmp_path):
