@@ -3,8 +3,8 @@
 import json
 import math
 import re
-import time
 from decimal import Decimal
+from types import SimpleNamespace
 
 import pytest
 import sample_lines as sample
@@ -187,9 +187,8 @@ def log(*windows: tuple[str, str, str]) -> str:
 
 
 def test_windows_are_weighted_by_packets(tmp_path):
-    row = stages(run_of(tmp_path, "axio", log(("10.000", "0.030", "3.000"), ("30.000", "0.010", "1.000"))))[
-        "server", "app_rx"
-    ]
+    windows = log(("10.000", "0.030", "3.000"), ("30.000", "0.010", "1.000"))
+    row = stages(run_of(tmp_path, "axio", windows))["server", "app_rx"]
     assert row.mpps == pytest.approx(20.0)
     assert row.work_ns == pytest.approx((10 * 30 + 30 * 10) / 40)
     batches = (10 * 30 / 3000, 30 * 10 / 1000)
@@ -198,9 +197,7 @@ def test_windows_are_weighted_by_packets(tmp_path):
 
 
 def test_an_idle_window_lowers_throughput_and_no_time(tmp_path):
-    still = "\n".join(
-        f"{name} " + " ".join(["0.000"] * n).replace("0.000", "0.000") for name, n in FILLED.items() if name != "app_tx"
-    )
+    still = "\n".join(f"{name} " + " ".join(["0.000"] * n) for name, n in FILLED.items() if name != "app_tx")
     head = SERVER.split("End-to-end")[0]
     app_tx = "app_tx 0.000 0.000 0.000 0.000 9999.000 0.000000(0.000000) 0.000 9999.000 0.000"
     row = stages(run_of(tmp_path, "axio", SERVER + head + app_tx + "\n" + still + "\n" + "-" * 60))["server", "app_rx"]
@@ -215,11 +212,7 @@ def test_other_messages_between_tables_are_skipped(tmp_path):
 FAULTY = [
     ("nic_rx 38.854 0.103\n", "", "text:10: the table that begins in line 2 lacks nic_rx"),
     ("disp_rx 20.046 0.027 0.014", "disp_rx 20.046 0.027", "text:8: the row disp_rx has 2 values"),
-    (
-        "disp_rx 20.046 0.027 0.014",
-        "disp_rx 20.046 0.027 0.x",
-        'text:8: disp_rx, Avg. Stall [/P]: "0.x" is not a number',
-    ),
+    ("0.027 0.014", "0.027 0.x", 'text:8: disp_rx, Avg. Stall [/P]: "0.x" is not a number'),
     ("nic_tx 20.046", "nic_tx -20.046", 'text:9: nic_tx, Thpl. (Mpps): "-20.046" is not a number'),
     ("nic_tx 20.046", "nic_tx inf", 'text:9: nic_tx, Thpl. (Mpps): "inf" is not a number'),
     ("disp_tx 20.046 0.015 0.008", "disp_rx 20.046 0.015 0.008", "text:8: the row disp_rx is given twice"),
@@ -237,11 +230,9 @@ def test_errors_are_reported_with_their_line(tmp_path, right, wrong, said):
     assert said in refusal(tmp_path, "axio", SERVER.replace(right, wrong))
 
 
-@pytest.mark.parametrize("lines", range(2, 11))
+@pytest.mark.parametrize("lines", range(2, 10))
 def test_a_log_that_is_cut_off_is_refused(tmp_path, lines):
-    text = "".join(SERVER.splitlines(keepends=True)[:lines])
-    said = refusal(tmp_path, "axio", text) if lines < 10 else "lacks"
-    assert "lacks" in said
+    assert "lacks" in refusal(tmp_path, "axio", "".join(SERVER.splitlines(keepends=True)[:lines]))
 
 
 def test_all_errors_are_reported_at_once(tmp_path):
@@ -249,11 +240,22 @@ def test_all_errors_are_reported_at_once(tmp_path):
     assert "2 faults" in said and '"?"' in said and '"!"' in said
 
 
-def test_a_log_of_headers_only_is_refused_in_seconds():
-    """Each head once had the rest of the log copied for it: 16 MiB of them took two minutes."""
-    begin = time.process_time()
-    _, faults = tables_of(("Perf Statistics " + " ".join(COLUMNS) + "\n") * 60_000)
-    assert len(faults) == 60_000 and time.process_time() - begin < 10
+class CountedLines(list):
+    """How many of them were asked for."""
+
+    read = 0
+
+    def __getitem__(self, place):
+        found = super().__getitem__(place)
+        self.read += len(found) if isinstance(place, slice) else 1
+        return found
+
+
+def test_a_line_of_a_log_is_read_once_or_twice():
+    """Each head once had the rest of the log copied for it: 16 MiB of heads took two minutes."""
+    lines = CountedLines(["Perf Statistics " + " ".join(COLUMNS)] * 2_000)
+    _, faults = tables_of(SimpleNamespace(splitlines=lambda: lines))
+    assert len(faults) == 2_000 and lines.read <= 2 * 2_000
 
 
 def test_a_log_without_a_side_asks_for_side(tmp_path):

@@ -11,6 +11,12 @@ from windtunnel.exchange.axio.scenario import scenario_text
 from windtunnel.exchange.axio.tuned import out_texts
 from windtunnel.exchange.source import Foreign
 
+FILES = {"client": "send_config.out", "server": "recv_config.out"}
+PHASES = {
+    "client": "TxApplication,TxDispatcher,TxNIC,RXNIC,RXDispatcher,RxApplication",
+    "server": "RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC",
+}
+
 
 @pytest.fixture(autouse=True)
 def fake():
@@ -23,9 +29,8 @@ def texts(tmp_path, more="", *sets):
 
 
 def test_batches_counts_and_workspaces_are_written_for_each_side(tmp_path):
-    found = texts(
-        tmp_path, "apps = 4\ndispatchers = 2\n", "server.batch.disp_rx=128", "client.batch.app_tx=8", "duration=3s"
-    )
+    changes = ("server.batch.disp_rx=128", "client.batch.app_tx=8", "duration=3s")
+    found = texts(tmp_path, "apps = 4\ndispatchers = 2\n", *changes)
     assert found.keys() == {"send_config.out", "recv_config.out"}
     server, client = found["recv_config.out"].splitlines(), found["send_config.out"].splitlines()
     assert server[1:9] == [
@@ -38,11 +43,8 @@ def test_batches_counts_and_workspaces_are_written_for_each_side(tmp_path):
         "kNICRxPostSize : 32",
         "kNICTxPostSize : 32",
     ]
-    assert "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0,1 : 0,2|1,3 : 0|1" in server
-    assert (
-        "workload : 1 : TxApplication,TxDispatcher,TxNIC,RXNIC,RXDispatcher,RxApplication : 0,1 : 0,2|1,3 : 0|1"
-        in client
-    )
+    for side, phases in ((server, PHASES["server"]), (client, PHASES["client"])):
+        assert f"workload : 1 : {phases} : 0,1 : 0,2|1,3 : 0|1" in side
     assert "kAppTxMsgBatchSize : 8" in client and "iteration : 3" in client and "duration : 1" in client
     assert "local_mac : 02.77.74.00.00.02" in server and "remote_ip : 10.77.0.1" in server
 
@@ -51,9 +53,7 @@ def test_batches_counts_and_workspaces_are_written_for_each_side(tmp_path):
 @pytest.mark.parametrize("side", ["client", "server"])
 def test_the_importer_reads_it_back(tmp_path, side, colocate):
     more = f"apps = 3\ndispatchers = 2\ncolocate = {colocate}\n"
-    text = texts(tmp_path, more, f"{side}.batch.nic_rx=64")[
-        {"client": "send_config.out", "server": "recv_config.out"}[side]
-    ]
+    text = texts(tmp_path, more, f"{side}.batch.nic_rx=64")[FILES[side]]
     foreign = Foreign(tmp_path / "axio.out", text)
     config = read_config(foreign)
     assert config is not None and not config.faults

@@ -1,17 +1,19 @@
 """Estimates of runs: by queue, from the windows that count, on the scenario's NIC; and how tables, documents and pages show them."""
 
+import io
 import json
 
 import in_process
 import pytest
 import sample_lines as sample
+import sample_runs
 from rich.console import Console
 
 from windtunnel.errors import UserError
 from windtunnel.pcie.measured import FILE, read_measured
 from windtunnel.pcie.nic import text_of
 from windtunnel.pcie.run_estimate import ports_of, tightest
-from windtunnel.runs import RunWriter, Verdict, load
+from windtunnel.runs import Verdict, load
 from windtunnel.runs.summary import summarise
 from windtunnel.views.document import document
 from windtunnel.views.pages import charts, page
@@ -36,34 +38,30 @@ Skt,PCIRdCur,ItoM,ItoMCacheNear,UCRdF,WiL,PCIe Rd (B),PCIe Wr (B)
 
 def change(window, **stages):
     """The window with other bursts: nic_rx, nic_tx -> histogram."""
-    return window.model_copy(
-        update={
-            "stages": [
-                s.model_copy(update={"burst": stages[s.stage]}) if s.stage in stages else s for s in window.stages
-            ]
-        }
-    )
+    changed = [s.model_copy(update={"burst": stages.get(s.stage, s.burst)}) for s in window.stages]
+    return window.model_copy(update={"stages": changed})
 
 
-def execute(directory, plans=None, names=("windtunnel",), verdict=None, resolved=None, bursts=None, xstats=None):
-    plans = plans or [sample.plan()]
+def execute(directory, plan=None, verdict=None, resolved=None, bursts=None):
+    """`bursts`: of the measured windows; those of the others must not count."""
     about = {"resolved": resolved} if resolved else {}
-    writer = RunWriter(directory, sample.spec(plans, list(names), **about), {"hostname": "here"})
-    for name, plan in zip(names, plans, strict=True):
+
+    def lines(plan):
         for line in sample.engine_lines(plan):
             if bursts and line.type == "window":
                 line = change(
                     line, **(bursts if line.phase == "measure" else {"nic_rx": {64: 900}, "nic_tx": {64: 900}})
                 )
-            writer.line(name, line, line.model_dump_json())
-    return writer.finish(verdict or Verdict(True))
+            yield line
+
+    return sample_runs.execute(directory, [plan or sample.plan()], ["windtunnel"], verdict, lines, **about)
 
 
 ON_GENERIC = {side: {"nic_profile": "generic"} for side in ("client", "server")}
 
 
 def text(run) -> str:
-    console = Console(width=220, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
+    console = Console(width=220, record=True, file=io.StringIO())
     console.print(run_view(run))
     return console.export_text()
 
@@ -97,15 +95,10 @@ def test_queues_stand_apart_and_add_up(tmp_path):
     for number, endpoint in enumerate(document["endpoints"]):
         endpoint["port"]["queues"] = 2
         endpoint["dispatchers"].append({"workload": 0, "queue": 1})
-        document["workers"][number]["stages"] += [
-            {"endpoint": number, "stage": stage, "index": 1} for stage in ("nic_rx", "nic_tx")
-        ]
-    run = execute(
-        tmp_path / "run",
-        [type(plan).model_validate(document)],
-        resolved=ON_GENERIC,
-        bursts={"nic_rx": {4: 200}, "nic_tx": {4: 200}},
-    )
+        second = [{"endpoint": number, "stage": stage, "index": 1} for stage in ("nic_rx", "nic_tx")]
+        document["workers"][number]["stages"] += second
+    bursts = {"nic_rx": {4: 200}, "nic_tx": {4: 200}}
+    run = execute(tmp_path / "run", type(plan).model_validate(document), resolved=ON_GENERIC, bursts=bursts)
     for port in ports_of(run):
         assert [queue.number for queue in port.queues] == [0, 1]
         one, other = (queue.estimate for queue in port.queues)
@@ -115,15 +108,15 @@ def test_queues_stand_apart_and_add_up(tmp_path):
 
 
 def test_without_accounting_there_is_the_mean_of_the_port(tmp_path):
-    plan = sample.plan(level="off")
-    writer = RunWriter(tmp_path / "run", sample.spec([plan]), {})
-    for line in sample.engine_lines(plan):
-        if line.type == "window":
-            line = line.model_copy(
-                update={"stages": [s.model_copy(update={"calls": 0, "burst": {}, "objects": 0}) for s in line.stages]}
-            )
-        writer.line("windtunnel", line, line.model_dump_json())
-    for port in ports_of(writer.finish(Verdict(True))):
+    def uncounted(plan):
+        for line in sample.engine_lines(plan):
+            if line.type == "window":
+                stages = [s.model_copy(update={"calls": 0, "burst": {}, "objects": 0}) for s in line.stages]
+                line = line.model_copy(update={"stages": stages})
+            yield line
+
+    run = sample_runs.execute(tmp_path / "run", [sample.plan(level="off")], ["windtunnel"], lines=uncounted)
+    for port in ports_of(run):
         [queue] = port.queues
         batches = queue.estimate.traffic.tx_batches
         assert queue.number is None and batches.exact > 20 and batches.worded is None and queue.estimate.worded is None
@@ -142,7 +135,7 @@ def test_thresholds_of_the_plan_are_taken_and_held_against_its_rings(tmp_path):
     document = plan.model_dump()
     document["endpoints"][0]["port"] |= {"rx_free_thresh": 64, "tx_rs_thresh": 8}
     document["endpoints"][1]["port"] |= {"tx_descriptors": 16}
-    client, server = ports_of(execute(tmp_path / "run", [type(plan).model_validate(document)], resolved=ON_GENERIC))
+    client, server = ports_of(execute(tmp_path / "run", type(plan).model_validate(document), resolved=ON_GENERIC))
     settings = client.queues[0].estimate.settings
     assert (settings.rx_free, settings.tx_rs) == (64, 8)
     assert not server.queues and "tx_rs is 32, and the ring has 16 descriptors" in server.why_not
@@ -152,9 +145,8 @@ def test_thresholds_of_the_plan_are_taken_and_held_against_its_rings(tmp_path):
 def test_show_has_the_estimate_and_says_what_it_is(tmp_path):
     run = execute(tmp_path / "run", resolved=ON_GENERIC)
     shown = text(run)
-    assert (
-        "client, server: estimate: would be, on generic (Gen3 x8" in shown and "PCIe by counters: not measured" in shown
-    )
+    assert "client, server: estimate: would be, on generic (Gen3 x8" in shown
+    assert "PCIe by counters: not measured" in shown
     made = document(run)["pcie"]
     assert [port["would_be"] for port in made["ports"]] == [True, True] and made["measured"] is None
     assert made["ports"][0]["queues"][0]["ceiling_mpps"] > 0
@@ -183,10 +175,8 @@ def test_the_report_has_the_table_and_the_ceiling(tmp_path):
     layout = charts.all_of(run, summarise(run), link)["throughput"]["layout"]
     [note] = layout["annotations"]
     responses = sum(row.responses_per_s for row in summarise(run).workloads)
-    assert (
-        f"PCIe ceiling of the {link.port}" in note["text"]
-        and f"{responses * link.ceiling / 1e6:.1f} M/s" in note["text"]
-    )
+    assert f"PCIe ceiling of the {link.port}" in note["text"]
+    assert f"{responses * link.ceiling / 1e6:.1f} M/s" in note["text"]
     assert "above this plot" in note["text"] and "annotations" not in charts.throughput(run)["layout"]
 
 
@@ -229,10 +219,7 @@ def test_what_was_measured_stands_beside(tmp_path, lines, expected):
         (PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"), "neither `perf iostat`"),
         (PCM.splitlines()[0], ":1: no socket follows"),
         (IOSTAT.replace("0000:", "0000 "), ":3: no root port follows"),
-        (
-            IOSTAT.replace("Inbound Read(MB)", "x").replace("Inbound Write(MB)", "Inbound Write(MB) Inbound Read(MB)"),
-            "neither",
-        ),
+        (IOSTAT.replace("Inbound Read(MB)    Inbound Write(MB)", "x    Inbound Write(MB) Inbound Read(MB)"), "neither"),
     ],
 )
 def test_counters_that_cannot_be_read(tmp_path, lines, words):
@@ -272,9 +259,8 @@ def test_the_command_of_a_run_and_its_options(tmp_path):
 
 def test_nics_are_listed_with_their_sources():
     assert all(name in said("nics") for name in ("generic", "ixgbe", "mlx5"))
-    assert "mlx5_prm.h" in said("nics", "mlx5") and said("nics", "generic", "--toml").startswith(
-        "# The NIC of the VTune"
-    )
+    assert "mlx5_prm.h" in said("nics", "mlx5")
+    assert said("nics", "generic", "--toml").startswith("# The NIC of the VTune")
 
 
 def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):

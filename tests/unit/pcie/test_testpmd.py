@@ -1,5 +1,6 @@
 """Bursts of testpmd: percentages without decimals, and what can be known from them."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -81,12 +82,8 @@ def test_without_a_rate_there_are_bytes_a_packet_and_no_rates():
 
 
 def test_thresholds_that_testpmd_says(tmp_path):
-    text = (
-        MACSWAP.read_text()
-        .replace("RX free threshold=0", "RX free threshold=48")
-        .replace("RS bit threshold=0", "RS bit threshold=16")
-    )
-    (tmp_path / "log").write_text(text)
+    text = MACSWAP.read_text().replace("RX free threshold=0", "RX free threshold=48")
+    (tmp_path / "log").write_text(text.replace("RS bit threshold=0", "RS bit threshold=16"))
     assert read_counted(tmp_path / "log")[1] == Settings(rx_free=48, tx_rs=16)
 
 
@@ -104,16 +101,10 @@ def test_a_threshold_of_many_digits_is_none(tmp_path):
     ("change", "words"),
     [
         (lambda text: "nothing of testpmd", "no forward statistics"),
-        (
-            lambda text: "\n".join(line for line in text.splitlines() if "-bursts" not in line),
-            "no bursts in the statistics",
-        ),
+        (lambda text: re.sub(".*-bursts.*\n", "", text), "no bursts in the statistics"),
         (lambda text: text.replace("[0% of 0 pkts + 100% of 32 pkts]", "[x]", 1), "RX-bursts: [x]"),
         (lambda text: text.replace("100% of 32 pkts", "99% of 32 pkts", 1), "that add up to 100%"),
-        (
-            lambda text: text.replace("100% of 32 pkts", "50% of 32 pkts + 50% of 32 pkts", 1),
-            "shares of different sizes",
-        ),
+        (lambda text: text.replace("100% of 32", "50% of 32 pkts + 50% of 32", 1), "shares of different sizes"),
         (lambda text: text.replace("0% of 0 pkts + 100% of 32 pkts", "100% of 0 pkts"), "no bursts in the statistics"),
     ],
 )
