@@ -84,12 +84,8 @@ def test_a_diagnosis_sees_no_difference_from_the_twin(kind):
 
     def seen(planted_too):
         spec = resolve(load(fault.file, sets(fault, planted_too)), machine())
-        run = made(
-            plan=spec.plans[0],
-            windows=4,
-            scenario={"wire": spec.resolved["wire"], "workload": spec.resolved["workload"]},
-        )
-        record = planted.without(run).record
+        scenario = {part: spec.resolved[part] for part in ("wire", "workload")}
+        record = planted.without(made(plan=spec.plans[0], windows=4, scenario=scenario)).record
         (engine,) = record.engines
         whole = engine.plan.model_dump(exclude={"eal"})
         for end in whole["endpoints"]:
@@ -145,11 +141,7 @@ def test_a_remedy_that_makes_the_twin_need_not_be_run(sets, brought):
 
 def test_wilsons_interval():
     found = wilson(9, 10)
-    assert (found.median, found.low, found.high) == (
-        0.9,
-        pytest.approx(0.5958, abs=1e-4),
-        pytest.approx(0.9821, abs=1e-4),
-    )
+    assert (found.median, found.low, found.high) == pytest.approx((0.9, 0.5958, 0.9821), abs=1e-4)
     assert wilson(0, 10).low == 0.0 and wilson(10, 10).high == pytest.approx(1.0)
 
 

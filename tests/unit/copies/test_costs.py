@@ -63,22 +63,15 @@ def test_the_view_shows_what_comes_free_and_from_where():
     assert "in the caches: dma takes fewer cycles of the worker than the CPU at no size" in text
 
 
+NO_OPTION = {"thread_option": None, "inner_option": None, "profile_option": None}
 COPIERS = [
-    Copier(
-        name=name,
-        help="",
-        thread_option=thread,
-        inner_option=inner,
-        profile_option=profile,
-        most_depth=most,
-        options=[],
-    )
-    for name, thread, inner, profile, most in (
-        ("cpu", None, None, None, 8192),
-        ("cpu_nt", None, None, None, 8192),
-        ("dma", "device", None, None, 100),
-        ("model", None, None, "profile", 8192),
-        ("planted", None, "engine", None, 8191),
+    Copier(name=name, help="", most_depth=most, options=[], **NO_OPTION | option)
+    for name, most, option in (
+        ("cpu", 8192, {}),
+        ("cpu_nt", 8192, {}),
+        ("dma", 100, {"thread_option": "device"}),
+        ("model", 8192, {"profile_option": "profile"}),
+        ("planted", 8191, {"inner_option": "engine"}),
     )
 ]
 

@@ -199,9 +199,8 @@ def test_refusals(call, words):
 def test_words_of_the_command_line():
     assert rate("10M") == rate("10Mpps") == 10e6 and rate("14.88M") == 14.88e6
     assert size("64") == size("64B") == 64
-    assert bursts("4,8", 1024).exact == pytest.approx(16 / 3) and bursts("4:3,8:1", 1024).exact == pytest.approx(
-        4 / 0.875
-    )
+    assert bursts("4,8", 1024).exact == pytest.approx(16 / 3)
+    assert bursts("4:3,8:1", 1024).exact == pytest.approx(4 / 0.875)
 
 
 def test_shipped_nics_are_those_of_the_scenario():

@@ -1,5 +1,7 @@
 """NICs as TOML: what is missing or wrong in one is refused with file and line."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,12 +69,10 @@ def test_wrong_numbers(tmp_path, old, new, words):
 
 
 def test_numbers_that_do_not_go_together(tmp_path):
-    said = refused(
-        tmp_path, GENERIC.replace("compressed_write_back = { assumed = 32", "compressed_write_back = { assumed = 64")
-    )
-    assert said.startswith(
-        f"mine.toml:{line_of(GENERIC, '[rx]')}: rx has a compressed_write_back of 64 bytes, more than the 32"
-    )
+    key = "compressed_write_back = { assumed = "
+    said = refused(tmp_path, GENERIC.replace(f"{key}32", f"{key}64"))
+    line = line_of(GENERIC, "[rx]")
+    assert said.startswith(f"mine.toml:{line}: rx has a compressed_write_back of 64 bytes, more than the 32")
 
 
 @pytest.mark.parametrize(("key", "number"), [("generation", 9), ("lanes", 3)])
@@ -95,19 +95,15 @@ def test_no_toml_no_file_no_name(tmp_path):
 
 
 def test_drivers_have_their_nic():
-    assert (
-        for_driver("net_ixgbe") == "ixgbe" and for_driver("mlx5_pci") == "mlx5" and for_driver("net_null") == "generic"
-    )
-    found = {driver: for_driver(driver) for driver in ("net_virtio", "net_ena", "net_bnxt", "net_e1000_igb")}
-    assert found == {"net_virtio": "virtio", "net_ena": "ena", "net_bnxt": "bnxt", "net_e1000_igb": "igb"}
+    names = {"net_ixgbe": "ixgbe", "mlx5_pci": "mlx5", "net_null": "generic", "net_virtio": "virtio"}
+    names |= {"net_ena": "ena", "net_bnxt": "bnxt", "net_e1000_igb": "igb"}
+    assert {driver: for_driver(driver) for driver in names} == names
     drivers = [driver for name in shipped() for driver in load_nic(name).nic.drivers]
     assert len(drivers) == len(set(drivers))
 
 
 @given(st.text(max_size=200) | st.builds(lambda cut: GENERIC[:cut], st.integers(0, len(GENERIC))))
 def test_any_text_is_a_nic_or_refused_in_words(text):
-    from pathlib import Path
-
     try:
         assert read_nic(Path("mine.toml"), text).entries()
     except UserError as error:

@@ -18,14 +18,8 @@ from windtunnel.schemas.generate import CHECKOUT
 
 SHIPPED_FILES = {"scenario": sorted(SHIPPED.glob("*.toml")), "study": sorted((CHECKOUT / "studies").glob("*.toml"))}
 TAPLO = Path(sys.executable).parent / "taplo"
-PASSED_OVER = {
-    "prefixItems",
-    "dependentRequired",
-    "dependentSchemas",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$defs",
-}
+PASSED_OVER = {"prefixItems", "dependentRequired", "dependentSchemas", "$defs"}
+PASSED_OVER |= {"unevaluatedProperties", "unevaluatedItems"}
 """Words of later drafts."""
 
 WRONG = [
