@@ -1,25 +1,88 @@
-"""What the tests of `windtunnel ui` share: a server, and Debian's Chromium."""
+"""What the tests of `windtunnel ui` share: its pages over a directory, and what holds for each page in a browser."""
 
-import os
+import asyncio
+import logging.handlers
 import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from command_line import command, environment
 
+from windtunnel.exchange.address import Address
+from windtunnel.index.index import Index
+from windtunnel.ui import app, runs, watch
+from windtunnel.ui.doors import Door
+from windtunnel.ui.edit.below import Below
+from windtunnel.ui.serve import serve_until
+
 CHROMIUM = shutil.which("chromium")
-MOST_LOADS = 300
+in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+MOST_LOADS = 1000
+LOOKS = ((360, "dark"), (1280, "light"))
+"""A phone and a desk: width of the page, and scheme of its colours."""
+OF_LOOKS = ["color-contrast", "target-size", "scrollable-region-focusable"]
+"""Rules of axe-core that depend on width and colours."""
+PERIODS = ((watch, "LOOK_S"), (watch, "JUDGE_S"), (watch, "SHARING_S"), (app, "UPDATE_S"), (runs, "REFRESH_S"))
+PERIOD_S = 0.05
 
 
 @contextmanager
-def served(cwd: Path, port: int, *arguments: str) -> Iterator[str]:
-    """The address of `windtunnel ui`, which has nothing to say on stderr."""
-    variables = environment("run", RUNTIME_DIRECTORY=str(cwd))
-    told = command("ui", "--listen", f":{port}", *arguments)
+def pages_over(directory: Path) -> Iterator[str]:
+    """The address of the pages, served by a thread of this process that looks for news all the time. Runs lie in `runs`, scenarios in the
+    directory itself; what announces itself with it as its RUNTIME_DIRECTORY is seen. What was there before is in the index at once."""
+    index = Index(directory / "runs", directory / "cache")
+    index.refresh()
+    loop, end = asyncio.new_event_loop(), asyncio.Event()
+    thread = threading.Thread(target=loop.run_forever)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        _nothing_logged(),
+        socket.create_server(("127.0.0.1", 0)) as listening,
+    ):
+        for module, period in PERIODS:
+            patch.setattr(module, period, PERIOD_S)
+        for name, value in environment("run", RUNTIME_DIRECTORY=str(directory)).items():
+            patch.setenv(name, value)
+        door = Door(Address("127.0.0.1", listening.getsockname()[1]))
+        serving = serve_until(end, door, listening, index, Below(directory), lambda address: None)
+        thread.start()
+        served = asyncio.run_coroutine_threadsafe(serving, loop)
+        try:
+            yield f"http://127.0.0.1:{door.address.port}/"
+        finally:
+            loop.call_soon_threadsafe(end.set)
+            served.result(60)
+            asyncio.run_coroutine_threadsafe(loop.shutdown_default_executor(), loop).result(60)
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+            index.close()
+
+
+@contextmanager
+def _nothing_logged() -> Iterator[None]:
+    """No request and no task may end with an exception, which is logged."""
+    handler = logging.handlers.BufferingHandler(1000)
+    handler.setLevel(logging.WARNING)
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+    assert [handler.format(record) for record in handler.buffer] == []
+
+
+@contextmanager
+def served(cwd: Path, *arguments: str | Path) -> Iterator[str]:
+    """The address of `windtunnel ui` as a process of its own, which has nothing to say on stderr."""
+    variables = environment("run", RUNTIME_DIRECTORY=str(cwd), XDG_CACHE_HOME=str(cwd / "cache"))
+    told = command("ui", *arguments)
     with (
         tempfile.TemporaryFile("w+") as said,
         subprocess.Popen(told, cwd=cwd, env=variables, stdout=subprocess.PIPE, stderr=said, text=True) as server,
@@ -29,46 +92,37 @@ def served(cwd: Path, port: int, *arguments: str) -> Iterator[str]:
             yield server.stdout.readline().strip()
         finally:
             server.terminate()
-            assert server.wait(60) == 0
+            server.wait(60)
             said.seek(0)
-            assert said.read() == ""
+            assert (server.returncode, said.read()) == (0, "")
 
 
-@contextmanager
-def page_of(address: str, refused: str = "nothing", **options) -> Iterator:
-    """A page of Chromium at the address, in which no script may fail; nor a request, but with the status `refused`."""
-    from playwright.sync_api import sync_playwright
-
-    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses to run as root with one
-    with sync_playwright() as play, play.chromium.launch(executable_path=CHROMIUM, args=sandbox) as browser:
-        page = browser.new_context(**options).new_page()
-        errors: list[str] = []
-        page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(address)
-        yield page
-        assert [error for error in errors if refused not in error] == []
-
-
-def free_port() -> int:
+def free_port(host: str = "127.0.0.1") -> int:
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((host, 0))
         return int(probe.getsockname()[1])
 
 
 def until_listed(page, runs: int) -> None:
-    """Loads Runs, as it is searched, until it has found as many: it reads what is new every few seconds."""
+    """Loads Runs, as it is searched, until it has so many: the server reads what is new again and again."""
     for _ in range(MOST_LOADS):
-        if (said := page.get_by_role("status").inner_text()).startswith(f"{runs} "):
+        if (listed := page.get_by_role("status").inner_text()).startswith(f"{runs} "):
             return
-        page.wait_for_timeout(200)
+        page.wait_for_timeout(50)
         page.reload()
-    raise AssertionError(said)
+    raise AssertionError(listed)
 
 
-def check_accessibility(page) -> None:
-    """The page has names, labels, roles and contrasts as WCAG 2.2 AA wants them, by axe-core's rules."""
+def check_looks(page) -> None:
+    """On a phone and on a desk, dark and light, the page is as wide as its window, and has names, labels, roles and contrasts as WCAG 2.2
+    AA wants them, by axe-core's rules."""
     from axe_playwright_python.sync_playwright import Axe
 
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    options: dict = {"resultTypes": ["violations"]}
+    for width, scheme in LOOKS:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function("width => document.documentElement.scrollWidth === width", arg=width)
+        violations = Axe().run(page, options=options)
+        assert violations.violations_count == 0, violations.generate_report()
+        options |= {"runOnly": OF_LOOKS}  # what else there is in the page has been looked at

@@ -34,16 +34,25 @@ def serve(door: Door, directories: Directories, say: Callable[[str], None]) -> N
     with doors.listening(door) as listening:
         index = Index(directories.runs)
         try:
-            asyncio.run(_serve(door, listening, index, Below(directories.scenarios), say))
+            asyncio.run(_until_signalled(door, listening, index, Below(directories.scenarios), say))
         finally:
             index.close()
 
 
-async def _serve(door: Door, listening: socket.socket, index: Index, below: Below, say: Callable[[str], None]) -> None:
-    loop, end = asyncio.get_running_loop(), asyncio.Event()
+async def _until_signalled(
+    door: Door, listening: socket.socket, index: Index, below: Below, say: Callable[[str], None]
+) -> None:
+    end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, end.set)
-    started = Started(index.directory)
+        asyncio.get_running_loop().add_signal_handler(number, end.set)
+    await serve_until(end, door, listening, index, below, say)
+
+
+async def serve_until(
+    end: asyncio.Event, door: Door, listening: socket.socket, index: Index, below: Below, say: Callable[[str], None]
+) -> None:
+    """In any thread. `say` is told where the pages are, once they are."""
+    loop, started = asyncio.get_running_loop(), Started(index.directory)
     async with Watch(started) as watch:
         allowed = doors.allowed(door, listening)
         pages = Pages(allowed)

@@ -4,34 +4,40 @@ import shutil
 import socket
 import ssl
 import subprocess
-import time
+from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from command_line import command, environment
-from ui_tools import free_port
+from ui_tools import free_port, pages_over, served
 
 from windtunnel.errors import UserError
+from windtunnel.exchange import http_server
 from windtunnel.exchange.address import Address
 from windtunnel.ui.doors import door_of
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
+NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
 
 
-@pytest.fixture
-def files(tmp_path):
+def files_in(directory: Path) -> tuple[Path, Path, Path]:
     """Of the token, the certificate and its key."""
-    token, certificate, key = (tmp_path / name for name in ("token", "cert.pem", "key.pem"))
+    token, certificate, key = (directory / name for name in ("token", "cert.pem", "key.pem"))
     token.write_text(TOKEN + "\n")
     token.chmod(0o600)
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=testbed"]
+        ["openssl", "req", "-x509", *NEW_KEY, "-days", "2", "-subj", "/CN=testbed"]
         + ["-addext", "subjectAltName=IP:127.0.0.2", "-keyout", key, "-out", certificate],
         check=True,
         capture_output=True,
     )
     return token, certificate, key
+
+
+@pytest.fixture
+def files(tmp_path):
+    return files_in(tmp_path)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "127.0.0.2"])
@@ -68,7 +74,8 @@ def test_unfit_files_are_refused_in_words(files, tmp_path, fault):
         case "no key file":
             key.unlink()
         case "another key":
-            subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, capture_output=True)
+            (tmp_path / "other").mkdir()
+            key.write_text(files_in(tmp_path / "other")[2].read_text())
         case "short token":
             token.write_text("x")
         case "open token":
@@ -77,25 +84,20 @@ def test_unfit_files_are_refused_in_words(files, tmp_path, fault):
         door_of(Address("0.0.0.0", 8642), *files)
 
 
-@pytest.fixture
-def beyond(files, tmp_path):
+@pytest.fixture(scope="module")
+def beyond(tmp_path_factory):
     """A client of a server on an address that is not loopback's own."""
-    token, certificate, key = files
-    port = free_port()
-    told = command("ui", "--listen", f"127.0.0.2:{port}", "--token", token, "--tls-certificate", certificate)
-    variables = environment("run", RUNTIME_DIRECTORY=str(tmp_path))
-    with subprocess.Popen(
-        [*told, "--tls-key", str(key)], cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True
-    ) as server:
-        try:
-            address = server.stdout.readline().strip()
-            assert address == f"https://127.0.0.2:{port}/"
-            context = ssl.create_default_context(cafile=certificate)
-            with httpx.Client(base_url=address, verify=context) as client:
-                yield client
-        finally:
-            server.terminate()
-            assert server.wait(60) == 0
+    directory = tmp_path_factory.mktemp("beyond")
+    token, certificate, key = files_in(directory)
+    listen = f"127.0.0.2:{free_port('127.0.0.2')}"
+    with (
+        served(
+            directory, "--listen", listen, "--token", token, "--tls-certificate", certificate, "--tls-key", key
+        ) as address,
+        httpx.Client(base_url=address, verify=ssl.create_default_context(cafile=certificate)) as client,
+    ):
+        assert address == f"https://{listen}/"
+        yield client
 
 
 def signed_in(client: httpx.Client, token: str) -> httpx.Response:
@@ -143,25 +145,14 @@ def test_what_is_no_tls_gets_nothing(beyond):
 
 
 @pytest.mark.slow
-@pytest.mark.fake_engine
-def test_a_reader_of_events_that_reads_nothing_is_cut_off(tmp_path):
-    """The lists of a page, again and again, until the kernel's buffers are full."""
-    from ui_tools import served
-
-    runs = tmp_path / "runs"
-    runs.mkdir()
-    with served(tmp_path, port := free_port()), socket.socket() as slow:
+def test_a_reader_that_reads_nothing_is_cut_off(tmp_path, monkeypatch):
+    """It asks for more and more, until the kernel's buffers are full, and waits for longer than the server does."""
+    monkeypatch.setattr(http_server, "SLOW_S", 0.1)
+    with pages_over(tmp_path) as address, socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        slow.connect(("127.0.0.1", port))
-        request = f"GET /assets/uplot.js HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode()
-        slow.sendall(request * 100)
+        place = urlsplit(address)
+        slow.connect((place.hostname, place.port))
         slow.settimeout(60)
-        time.sleep(0.1)
-        end = time.monotonic() + 60
-        while time.monotonic() < end:
-            try:
-                slow.send(request)
-            except OSError:  # reset: it was cut off
-                return
-            time.sleep(0.2)
-        raise AssertionError("still connected")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            while True:
+                slow.sendall(f"GET /assets/uplot.js HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())

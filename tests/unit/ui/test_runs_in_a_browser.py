@@ -1,73 +1,68 @@
-"""The page Runs in Chromium: a run is found again, and its report opened."""
+"""The page Runs in Chromium: a run is found again, its report opened, tagged, and compared with another one."""
 
+import httpx
 import pytest
-from command_line import SCENARIO, windtunnel
+from comparing import made
 from sample_runs import HOSTILE, RUNS, execute
-from ui_tools import CHROMIUM, check_accessibility, free_port, page_of, served, until_listed
+from ui_tools import check_looks, in_a_browser, pages_over
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.fake_engine,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.slow, in_a_browser]
 
 
-@pytest.fixture
-def address(tmp_path):
-    (tmp_path / "echo.toml").write_text(SCENARIO.format(duration="200ms"))
-    windtunnel("run", "echo.toml", "--out", "runs/one", "-q", "--no-report", cwd=tmp_path)
-    execute(tmp_path / "runs" / "two", *RUNS["both sides"], title=HOSTILE)
-    (tmp_path / "runs" / "three").mkdir()
-    (tmp_path / "runs" / "three" / "run.json").write_text("{")
-    with served(tmp_path, free_port()) as address:
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """The pages over four runs: two of the same scenario, one of hostile words, a damaged one."""
+    directory = tmp_path_factory.mktemp("runs")
+    for n, name in enumerate(("one", "four")):
+        made(directory / "runs" / name, at_s=n, seed=n)
+    execute(directory / "runs" / "two", *RUNS["both sides"], title=HOSTILE)
+    (directory / "runs" / "three").mkdir()
+    (directory / "runs" / "three" / "run.json").write_text("{")
+    with pages_over(directory) as address:
         yield address
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_a_run_is_found_and_its_report_opened(address, width, scheme):
-    with page_of(address + "runs", viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
-        until_listed(page, 3)
-        check_accessibility(page)
-        assert page.get_by_role("link", name=HOSTILE, exact=True).count() == 1  # text, and no element
-        assert "not JSON" in page.locator("tr", has_text="three").inner_text()
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        page.get_by_label("Find").fill("L-App server.batch.app_rx >= 1")
+def find(page, text: str) -> str:
+    """What the page says of a search."""
+    page.get_by_label("Find").fill(text)
+    with page.expect_navigation():
         page.get_by_label("Find").press("Enter")
-        assert page.get_by_role("status").inner_text().startswith("1 ")
-        page.get_by_role("link", name="L-App echo", exact=True).click()
-        page.get_by_role("heading", name="L-App echo").wait_for()
-        page.locator(".js-plotly-plot").first.wait_for()
+    return page.get_by_role("status").inner_text()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
-def test_a_run_gets_tags_and_a_note_and_two_are_compared(address, tmp_path, width, scheme):
-    windtunnel("run", "echo.toml", "--out", "runs/four", "-q", "--no-report", cwd=tmp_path)
-    with page_of(address + "runs", viewport={"width": width, "height": 800}, color_scheme=scheme) as page:
-        until_listed(page, 4)
-        check_accessibility(page)
-        page.locator("tr", has_text="four/run.json").get_by_role("link", name="Note").click()
-        page.get_by_label("Tags").fill("baseline")
-        page.get_by_label("Note").fill(HOSTILE)
-        check_accessibility(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        page.get_by_role("button", name="Save").press("Enter")
-        assert "baseline" in page.locator("tr", has_text="four/run.json").inner_text()
-        page.get_by_label("Find").fill("tag = baseline")
-        page.get_by_label("Find").press("Enter")
-        assert page.get_by_role("status").inner_text().startswith("1 ")
-        assert page.get_by_text(HOSTILE, exact=True).count() == 1
-        page.goto(address + "runs?q=L-App")
-        for name in ("one", "four"):
-            page.get_by_label(f"Compare L-App echo, {name}/run.json").check()
-        page.get_by_role("button", name="Compare two").click()
-        page.get_by_role("heading", name="B against A").wait_for()
+def test_a_run_is_found_and_its_report_opened(page_of, address):
+    page = page_of(address + "runs")
+    assert page.get_by_role("status").inner_text().startswith("4 ")
+    check_looks(page)
+    assert page.get_by_role("link", name=HOSTILE, exact=True).count() == 1  # text, and no element
+    assert "not JSON" in page.locator("tr", has_text="three").inner_text()
+    assert find(page, "L-App server.batch.app_rx >= 1").startswith("2 ")
+    page.get_by_role("link", name="L-App echo", exact=True).first.click()
+    page.get_by_role("heading", name="L-App echo").wait_for()
+    page.locator(".js-plotly-plot").first.wait_for()
 
 
-def test_one_run_alone_is_not_compared(address):
-    with page_of(address + "compare?run=one%2Frun.json") as page:
-        assert "not two runs" in page.get_by_role("alert").inner_text()
+def test_a_run_gets_tags_and_a_note_and_two_are_compared(page_of, address):
+    page = page_of(address + "runs")
+    page.locator("tr", has_text="four/run.json").get_by_role("link", name="Note").click()
+    page.get_by_label("Tags").fill("baseline")
+    page.get_by_label("Note").fill(HOSTILE)
+    check_looks(page)
+    page.get_by_role("button", name="Save").press("Enter")
+    assert "baseline" in page.locator("tr", has_text="four/run.json").inner_text()
+    assert find(page, "tag = baseline").startswith("1 ")
+    assert page.get_by_text(HOSTILE, exact=True).count() == 1
+    find(page, "L-App")
+    for name in ("one", "four"):
+        page.get_by_label(f"Compare L-App echo, {name}/run.json").check()
+    page.route("**/compare?*", lambda route: route.fulfill(body="a comparison"))  # its plots take seconds to draw
+    page.get_by_role("button", name="Compare two").click()
+    page.wait_for_url("**/compare?*")
+    assert "B against A" in httpx.get(page.url).text
 
 
-def test_a_search_that_cannot_be_read_says_so(address):
-    with page_of(address + "runs?q=p99+%3C") as page:
-        assert "no condition" in page.get_by_role("alert").inner_text()
+@pytest.mark.parametrize(
+    ("path", "refusal"), [("compare?run=one%2Frun.json", "not two runs"), ("runs?q=p99+%3C", "no condition")]
+)
+def test_what_cannot_be_done_is_said(address, path, refusal):
+    assert refusal in httpx.get(address + path).text.partition('role="alert"')[2].partition("</p>")[0]

@@ -1,7 +1,7 @@
 """A text is checked in the words of `windtunnel check`, and its placement is shown."""
 
 import pytest
-from command_line import SCENARIO, windtunnel
+from command_line import SCENARIO, in_process
 from fake_runs import FAKE
 
 from windtunnel.engine import find
@@ -17,8 +17,6 @@ def place(tmp_path, monkeypatch):
     return tmp_path / "mine.toml"
 
 
-@pytest.mark.fake_engine
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
@@ -34,7 +32,7 @@ def test_the_words_are_those_of_check(place, old, new, line):
     text = VALID.replace(old, new)
     found = check(place, text, place.parent)
     place.write_text(text)
-    said = windtunnel("check", "mine.toml", cwd=place.parent)
+    said = in_process("check", "mine.toml", cwd=place.parent)
     assert said.returncode == 2
     assert found.line == line
     assert found.problem.startswith(f"mine.toml:{line}: ")
@@ -43,7 +41,6 @@ def test_the_words_are_those_of_check(place, old, new, line):
     assert found.remedy.split()[0] in plain
 
 
-@pytest.mark.fake_engine
 def test_the_placement_says_stage_cpu_node_and_queue(place):
     found = check(place, VALID.replace("[server]", "[server]\nport = 9100"), place.parent)
     assert found.problem is None

@@ -60,14 +60,16 @@ def test_the_lists_have_scenarios_alone(ask):
     assert "kind=shipped&amp;name=echo" in page
 
 
-@pytest.mark.parametrize("path", ["/edit", "/edit?kind=file&name=mine.toml"])
-def test_another_user_sees_nothing(ask, path):
-    assert ask("GET", path, own=False).status_code == 403
-
-
-@pytest.mark.parametrize("path", ["check", "key", "save", "start"])
-def test_another_user_changes_nothing(ask, tmp_path, path):
-    said = ask("POST", f"/edit/{path}", own=False, text=TEXT + "\n", new="new.toml", path="seed", value="3", **MINE)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/edit"),
+        ("GET", "/edit?kind=file&name=mine.toml"),
+        *(("POST", f"/edit/{action}") for action in ("check", "key", "save", "start")),
+    ],
+)
+def test_another_user_sees_and_changes_nothing(ask, tmp_path, method, path):
+    said = ask(method, path, own=False, text=TEXT + "\n", new="new.toml", path="seed", value="3", **MINE)
     assert said.status_code == 403
     assert not (tmp_path / "scenarios" / "new.toml").exists()
     assert ask.begun == []
