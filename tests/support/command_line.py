@@ -1,13 +1,18 @@
 """The command line as a user types it, with a fake engine behind it."""
 
+import io
 import os
 import pty
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import forked
+import pytest
 from fake_runs import FAKE
+
+from windtunnel.cli import main
 
 SCENARIO = """\
 # What does one small RPC cost, stage by stage?
@@ -36,6 +41,19 @@ def windtunnel(*arguments, cwd: Path, behaviour: str = "run", **changes) -> subp
     done = forked.run([*arguments], cwd=cwd, env=environment(behaviour, **changes), text=True, timeout=120)
     assert "Traceback" not in done.stderr + done.stdout
     return done
+
+
+def in_process(*arguments, cwd: Path, behaviour: str = "run", **changes) -> subprocess.CompletedProcess:
+    """As `windtunnel`, in this process: what the command prints goes where the test looks, and an error of ours comes through."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(cwd)
+        patch.setattr(sys, "argv", ["windtunnel", *map(str, arguments)])
+        for name, value in environment(behaviour, **changes).items():
+            patch.setenv(name, value)
+        with pytest.raises(SystemExit) as end:
+            main()
+    return subprocess.CompletedProcess(arguments, end.value.code or 0, out.getvalue(), err.getvalue())
 
 
 def command(*arguments) -> list[str]:

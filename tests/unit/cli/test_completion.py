@@ -1,12 +1,12 @@
 """What TAB offers, asked as the shells ask: by environment variables."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from command_line import SCENARIO, command, environment
+from command_line import SCENARIO, in_process
+
+from windtunnel.cli import completion
+from windtunnel.engine import find
 
 STUDY = '# How far?\nscenario = "mine.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [1]\n'
 
@@ -28,17 +28,12 @@ def place(tmp_path_factory) -> Path:
 
 def offered(place: Path, *words: str) -> list[str]:
     """What bash would offer for the last of these words."""
-    variables = environment("run") | {
-        "_WINDTUNNEL_COMPLETE": "complete_bash",
-        "COMP_WORDS": " ".join(["windtunnel", *words]),
-        "COMP_CWORD": str(len(words)),
-    }
-    done = subprocess.run(command(), cwd=place, env=variables, capture_output=True, text=True, check=False)
+    asked = {"COMP_WORDS": " ".join(["windtunnel", *words]), "COMP_CWORD": str(len(words))}
+    done = in_process(cwd=place, _WINDTUNNEL_COMPLETE="complete_bash", **asked)
     assert done.stderr == ""
     return list(filter(None, done.stdout.splitlines()))
 
 
-@pytest.mark.slow
 def test_commands(place):
     assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
     assert offered(place, "mig") == ["migrate"]
@@ -47,7 +42,6 @@ def test_commands(place):
     assert "reproduce" in offered(place, "share", "rep")
 
 
-@pytest.mark.slow
 def test_scenarios_are_files_and_shipped_names(place):
     assert offered(place, "run", "mi") == ["mine.toml"]
     assert "echo" in offered(place, "run", "ec")
@@ -63,7 +57,6 @@ def test_studies_and_the_command_below(place):
     assert set(offered(place, "migrate", "")) >= {"far.toml", "mine.toml"}
 
 
-@pytest.mark.slow
 def test_keys_of_set(place):
     assert offered(place, "run", "mine.toml", "--set", "server.ba") == [
         f"server.batch.{stage}=" for stage in ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
@@ -73,9 +66,7 @@ def test_keys_of_set(place):
     assert offered(place, "run", "mine.toml", "--set", "no.such") == []
 
 
-def test_choices_of_a_key(place):
-    from windtunnel.cli import completion
-
+def test_choices_of_a_key():
     assert dict(completion.sets("server.response_mbuf=")).keys() == {
         "server.response_mbuf=request",
         "server.response_mbuf=new",
@@ -93,32 +84,13 @@ def test_handlers(place):
     assert set(offered(place, "handlers", "l")) == {"l_app", "l2fwd"}
 
 
-def test_unknown_words_get_no_completion_and_no_traceback(place):
-    variables = {"WINDTUNNEL_ENGINE": "/nowhere"}
-    os.environ.update(variables)
-    try:
-        from windtunnel.cli import completion
-
-        assert completion.handlers("") == []
-        assert completion.runs("/nowhere/at/all") == completion.scenarios("\0") == []
-    finally:
-        del os.environ["WINDTUNNEL_ENGINE"]
+def test_unknown_words_get_no_completion_and_no_traceback(monkeypatch):
+    monkeypatch.setenv(find.VARIABLE, "/nowhere")
+    assert completion.handlers("") == []
+    assert completion.runs("/nowhere/at/all") == completion.scenarios("\0") == []
 
 
-def test_every_shell_gets_its_script(place):
-    for shell in ("bash", "zsh", "fish"):
-        done = subprocess.run(
-            command(),
-            cwd=place,
-            env=environment("run") | {"_WINDTUNNEL_COMPLETE": f"source_{shell}"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "_WINDTUNNEL_COMPLETE" in done.stdout, done.stderr
-
-
-def test_nothing_heavy_is_imported_for_the_names_of_commands(place):
-    program = "import sys; from windtunnel.cli.app import app; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not {"pydantic", "numpy", "tree_sitter"} & set(done.stdout.split())
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_every_shell_gets_its_script(place, shell):
+    done = in_process(cwd=place, _WINDTUNNEL_COMPLETE=f"source_{shell}")
+    assert "_WINDTUNNEL_COMPLETE" in done.stdout, done.stderr

@@ -1,39 +1,21 @@
 """`windtunnel history` as a user types it, on labelled runs that were never run."""
 
 import json
-import sys
-from types import SimpleNamespace
 
 import pytest
-from command_line import SCENARIO as FILE
-from command_line import environment, windtunnel
 from comparing import SCENARIO
 from histories import history_of, noisy
 
-from windtunnel.cli import main
-
-pytestmark = [pytest.mark.slow, pytest.mark.fake_engine]
-FLAT = 10
+FLAT, RUNS = 3, 14
 
 
 @pytest.fixture
-def told(tmp_path, monkeypatch, capsys):
-    """The command in this process, with a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    for name, value in environment("run", XDG_CACHE_HOME=str(tmp_path / "cache"), COLUMNS="200").items():
-        monkeypatch.setenv(name, value)
-
-    def tell(*arguments):
-        monkeypatch.setattr(sys, "argv", ["windtunnel", "history", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        return SimpleNamespace(returncode=ended.value.code or 0, stdout=said.out, stderr=said.err)
-
-    return tell
+def told(typed, tmp_path):
+    """`windtunnel history`, with a cache of its own."""
+    return lambda *arguments: typed("history", *arguments, XDG_CACHE_HOME=str(tmp_path / "cache"), COLUMNS="200")
 
 
-def scenario(batch: int) -> dict:
+def keys(batch: int) -> dict:
     return SCENARIO | {"server": {"batch": {"app_rx": batch}}}
 
 
@@ -51,9 +33,9 @@ def test_a_planted_regression_of_5_percent_is_found(told, tmp_path):
     assert change["interval"]["low"] < change["interval"]["high"] < 0
 
 
-def test_none_is_found_in_10_histories_without_one(told, tmp_path):
+def test_none_is_found_in_histories_without_one(told, tmp_path):
     for number in range(FLAT):
-        history_of(tmp_path / "runs" / str(number), noisy(30, 100 + number), scenario=scenario(8 + number))
+        history_of(tmp_path / "runs" / str(number), noisy(RUNS, 100 + number), scenario=keys(8 + number))
     done = told("--fail-if", "regression", "--json")
     assert done.returncode == 0 and done.stderr == ""
     found = json.loads(done.stdout)["histories"]
@@ -69,13 +51,11 @@ def test_too_few_runs_are_said_and_are_no_pass(told, tmp_path):
     assert done.returncode == 3 and "too few runs: 3 runs, 12 are needed" in done.stderr
 
 
-def test_runs_of_a_scenario_file_are_found_by_its_keys(told, tmp_path):
-    (tmp_path / "echo.toml").write_text(FILE.format(duration="200ms"))
+def test_runs_of_a_scenario_file_are_found_by_its_keys(told, typed, scenario, tmp_path):
     for run in ("one", "two"):
-        windtunnel("run", "echo.toml", "--out", f"runs/{run}", "-q", "--no-report", "--label", "fw=1", cwd=tmp_path)
+        typed("run", scenario, "--out", f"runs/{run}", "-q", "--no-report", "--label", "fw=1")
     history_of(tmp_path / "runs" / "others", noisy(2, 1))
-    done = told("echo.toml", "--json")
-    (found,) = json.loads(done.stdout)["histories"]
+    (found,) = json.loads(told("echo.toml", "--json").stdout)["histories"]
     runs = [run for each in found["states"] for run in each["runs"]]
     assert len(runs) + found["invalid"] == 2 and {run["labels"]["fw"] for run in runs} <= {"1"}
     done = told("echo.toml", "--set", "server.batch.app_rx=7")
@@ -89,22 +69,25 @@ def test_the_newest_version_of_a_label_comes_last(told, tmp_path):
     assert found["unlabelled"] == 1
 
 
-def test_a_label_that_is_none_is_refused_before_anything_runs(tmp_path):
-    (tmp_path / "echo.toml").write_text(FILE.format(duration="200ms"))
-    for label in ("commit", "=a", "commit=a\tb"):
-        done = windtunnel("run", "echo.toml", "--out", "run", "--label", label, cwd=tmp_path)
-        assert done.returncode == 2 and f"--label {label!r}: " in done.stderr
-    done = windtunnel("run", "echo.toml", "--label", "a=1", "--label", "a=2", cwd=tmp_path)
-    assert done.returncode == 2 and "--label a: given twice" in done.stderr
-    assert not (tmp_path / "run").exists() and not (tmp_path / "runs").exists()
+@pytest.mark.parametrize(
+    ("labels", "refusal"),
+    [
+        (["commit"], "--label 'commit': "),
+        (["=a"], "--label '=a': "),
+        (["commit=a\tb"], "--label 'commit=a\\tb': "),
+        (["a=1", "a=2"], "--label a: given twice"),
+    ],
+)
+def test_a_label_that_is_none_is_refused_before_anything_runs(typed, scenario, tmp_path, labels, refusal):
+    done = typed("run", scenario, *(word for label in labels for word in ("--label", label)))
+    assert done.returncode == 2 and refusal in done.stderr
+    assert not (tmp_path / "runs").exists()
 
 
-def test_repeated_runs_have_the_labels(tmp_path):
-    (tmp_path / "echo.toml").write_text(FILE.format(duration="200ms"))
-    windtunnel("run", "echo.toml", "--repeat", "2", "--out", "runs", "-q", "--label", "fw=1", cwd=tmp_path)
-    assert [json.loads(file.read_text())["labels"] for file in (tmp_path / "runs").glob("*/run.json")] == [
-        {"fw": "1"}
-    ] * 2
+def test_repeated_runs_have_the_labels(typed, scenario, tmp_path):
+    typed("run", scenario, "--repeat", "2", "--out", "runs", "-q", "--label", "fw=1")
+    labels = [json.loads(file.read_text())["labels"] for file in (tmp_path / "runs").glob("*/run.json")]
+    assert labels == [{"fw": "1"}] * 2
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,7 @@ def launched(limit: str) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_the_launcher_says_it_before_python_dies_of_it():
     """Python itself is killed by a stack of 64 KiB."""
     done = launched("[[ $# == 2 && $1 == -[SH] ]] && echo 64;")
@@ -72,6 +73,7 @@ def test_the_launcher_says_it_before_python_dies_of_it():
     assert done.stderr == "error: the stack may have 64 KiB, and 1024 are needed\n  ulimit -s 8192\n"
 
 
+@pytest.mark.slow
 def test_the_launcher_raises_the_stack_where_that_is_allowed():
     done = subprocess.run(
         [f"{ROOT}/windtunnel", "--version"],

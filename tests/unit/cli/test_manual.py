@@ -56,14 +56,14 @@ def test_nothing_in_a_text_is_a_request_of_roff(text, plain):
     assert formatter.lines[-1] == plain
 
 
-def test_groff_has_nothing_to_say(pages):
-    if shutil.which("groff") is None:
-        pytest.skip("no groff")
-    for name, text in pages.items():
-        done = subprocess.run(
-            ["groff", "-man", "-ww", "-z", "-Tutf8", "-Kutf8"], input=text, capture_output=True, text=True, check=False
-        )
-        assert done.stderr == "", name
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("groff") is None, reason="no groff")
+def test_groff_has_nothing_to_say(share):
+    pages = sorted((share / "man").rglob("*.1"))
+    said = subprocess.run(
+        ["groff", "-man", "-ww", "-z", "-Tutf8", "-Kutf8", *pages], stderr=subprocess.PIPE, check=True
+    )
+    assert said.stderr.decode() == ""
 
 
 def test_what_is_written_lies_where_shells_look(share, pages):
@@ -71,6 +71,7 @@ def test_what_is_written_lies_where_shells_look(share, pages):
     assert written == {f"man/man1/{name}.1" for name in pages} | set(manual.COMPLETIONS.values())
 
 
+@pytest.mark.slow
 def test_bash_loads_the_script_and_offers_commands(share, tmp_path):
     script = share / manual.COMPLETIONS["bash"]
     subprocess.run(["bash", "-n", script], check=True)
@@ -87,6 +88,7 @@ echo "offered: ${{COMPREPLY[*]}}" """
     assert done.stdout.splitlines() == ["complete -o default -F _windtunnel_completion windtunnel", "offered: migrate"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_shells_read_their_script(share, shell):
     if shutil.which(shell) is None:

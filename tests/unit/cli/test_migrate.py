@@ -5,7 +5,6 @@ import stat
 import tomllib
 
 import pytest
-from command_line import SCENARIO, windtunnel
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,11 +40,11 @@ set = { validity.drift = 1, server = { answer = "request" } }
 """
 
 
-def test_migrate_replaces_names_only(tmp_path):
+def test_migrate_replaces_names_only(typed, tmp_path):
     file = tmp_path / "old.toml"
     file.write_text(OLD)
     file.chmod(0o640)
-    done = windtunnel("migrate", file, cwd=tmp_path)
+    done = typed("migrate", file)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
         f"{file}:2: slower -> max_slowdown\n{file}:3: answer -> response_mbuf\n"
@@ -60,7 +59,7 @@ def test_migrate_replaces_names_only(tmp_path):
     assert scenario.validity.max_slowdown == 0.5 and scenario.server.response_mbuf == "new"
 
 
-def test_a_study_with_keys_of_its_scenario(tmp_path):
+def test_a_study_with_keys_of_its_scenario():
     new, edits = migrated(STUDY)
     data = tomllib.loads(new)
     assert data["metrics"] == ["p99", "responses_per_s"] and data["full"]["metrics"] == ["responses"]
@@ -71,30 +70,30 @@ def test_a_study_with_keys_of_its_scenario(tmp_path):
     assert migrated(new) == (new, [])
 
 
-def test_backups_are_never_overwritten(tmp_path):
+def test_backups_are_never_overwritten(typed, tmp_path):
     file = tmp_path / "old.toml"
     (tmp_path / "old.toml.orig").write_text("precious")
     file.write_text(OLD)
-    assert f"old text in {file}.orig.1" in windtunnel("migrate", file, cwd=tmp_path).stdout
+    assert f"old text in {file}.orig.1" in typed("migrate", file).stdout
     assert (tmp_path / "old.toml.orig").read_text() == "precious"
     assert (tmp_path / "old.toml.orig.1").read_text() == OLD
-    assert windtunnel("migrate", file, cwd=tmp_path).stdout == f"{file}: no old names\n"
+    assert typed("migrate", file).stdout == f"{file}: no old names\n"
     assert len(list(tmp_path.iterdir())) == 3
 
 
-def test_stdout_changes_no_file(tmp_path):
+def test_stdout_changes_no_file(typed, tmp_path):
     file = tmp_path / "old.toml"
     file.write_text(OLD)
-    assert windtunnel("migrate", file, "--stdout", cwd=tmp_path).stdout == migrated(OLD)[0]
+    assert typed("migrate", file, "--stdout").stdout == migrated(OLD)[0]
     assert file.read_text() == OLD and len(list(tmp_path.iterdir())) == 1
 
 
-def test_files_that_cannot_be_rewritten_stay_unchanged(tmp_path):
+def test_files_that_cannot_be_rewritten_stay_unchanged(typed, tmp_path):
     good, both, none = tmp_path / "good.toml", tmp_path / "both.toml", tmp_path / "none.toml"
     good.write_text(OLD)
     both.write_text('[server]\nanswer = "new"\nresponse_mbuf = "new"\n')
     none.write_text("[[[")
-    done = windtunnel("migrate", both, none, "gone.toml", good, cwd=tmp_path)
+    done = typed("migrate", both, none, "gone.toml", good)
     assert done.returncode == 2
     assert f'error: {both}:2: "answer" and its new name "response_mbuf" are both in the file' in done.stderr
     assert f"error: {none}:1: " in done.stderr and "error: gone.toml: no such file" in done.stderr
@@ -112,17 +111,16 @@ def test_an_old_name_is_refused_at_its_line_with_its_new_name(tmp_path, key):
     assert caught.value.remedy == f"windtunnel migrate {file}"
 
 
-def test_an_old_name_of_the_command_line(tmp_path):
-    (tmp_path / "new.toml").write_text(SCENARIO.format(duration="60ms"))
-    done = windtunnel("check", "new.toml", "--set", "server.answer=new", cwd=tmp_path)
+def test_an_old_name_of_the_command_line(typed, scenario):
+    done = typed("check", scenario, "--set", "server.answer=new")
     assert done.returncode == 2
     assert done.stderr.startswith('error: --set server.answer=new: server.answer is now called "response_mbuf"\n')
     assert "remedy: --set server.response_mbuf=VALUE\n" in done.stderr
 
 
-def test_an_old_name_in_a_study(tmp_path):
+def test_an_old_name_in_a_study(typed, tmp_path):
     (tmp_path / "study.toml").write_text(STUDY)
-    done = windtunnel("study", "study.toml", "--plan", cwd=tmp_path)
+    done = typed("study", "study.toml", "--plan")
     assert done.returncode == 2 and "remedy: windtunnel migrate study.toml" in done.stderr
     assert 'error: study.toml:3: figures is now called "metrics" (8 more old names)' in done.stderr
 
