@@ -1,24 +1,20 @@
 """A diagnosis in the terminal: what limits comes first, and every number of the document is there."""
 
-from io import StringIO
-
 from diagnosed_runs import experimental, made
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.model import Gain, Tried
 from windtunnel.views.terminal.diagnosis import diagnosis_view, parts_of
 
 
-def printed(found):
-    stream = StringIO()
-    Console(file=stream, width=220).print(diagnosis_view(found))
-    return stream.getvalue()
+def shown(found):
+    return printed(diagnosis_view(found), width=220)
 
 
 def test_the_limit_then_causes_workers_and_ledgers():
     found = diagnose(made(client=0.6, server=0.05, work={("server", "app_rx"): 6.0}))
-    lines = printed(found).splitlines()
+    lines = shown(found).splitlines()
     assert lines[0] == "the server's worker on CPU 1 limits"
     text = "\n".join(lines)
     order = ["has a slack of", "(handler), gain +39.", "confidence high", "share of its work", "time of the windows"]
@@ -27,22 +23,20 @@ def test_the_limit_then_causes_workers_and_ledgers():
 
 
 def test_a_remedy_can_be_pasted():
-    text = printed(diagnose(made(client=0.8, server=0.6)))
+    text = shown(diagnose(made(client=0.8, server=0.6)))
     assert "remedy: 2,048 messages in flight: --set client.inflight=2048" in text
     host = {"cpus": {"allowed": [0, 1, 2]}}
-    text = printed(diagnose(made(client=0.6, server=0.05, work={("server", "app_rx"): 4.0}, host=host)))
+    text = shown(diagnose(made(client=0.6, server=0.05, work={("server", "app_rx"): 4.0}, host=host)))
     assert "--set workload.0.colocate=false --set 'server.cores=[1, 2]'" in text
 
 
 def test_a_gain_that_is_not_known_is_no_zero():
-    assert "(link), gain not known, confidence low" in printed(
-        diagnose(made(0.8, 0.7, drops={"emulated_queue_full": 5}))
-    )
+    assert "(link), gain not known, confidence low" in shown(diagnose(made(0.8, 0.7, drops={"emulated_queue_full": 5})))
 
 
 def test_an_experiment_stands_above_the_record():
     remedies = {"in-flight": ({"client.inflight": 4096}, 0.5)}
-    lines = printed(diagnose(experimental({"client": 50.0, "server": 60.0}, remedies=remedies))).splitlines()
+    lines = shown(diagnose(experimental({"client": 50.0, "server": 60.0}, remedies=remedies))).splitlines()
     assert lines[0].startswith("by experiment: too few messages in flight limit")
     text = "\n".join(lines)
     assert "by the record: " in text and "client.inflight=4096 changes the rate by +" in text
@@ -55,7 +49,7 @@ def test_what_was_tried_stands_beside_what_was_predicted():
               percent=80.0, low=75.0, high=85.0, verdict="faster", directory="runs/t"),
         Tried(code="losses", sets=["workload.0.timeout=3ms"], predicted=None, verdict="refused: too short"),
     ]  # fmt: skip
-    text = printed(diagnose(made()).model_copy(update={"tried": rows}))
+    text = shown(diagnose(made()).model_copy(update={"tried": rows}))
     assert "+0.0% to +150.0%" in text and "+80.0% [+75.0 .. +85.0]" in text and "refused: too short" in text
 
 

@@ -1,6 +1,7 @@
 """The report and the tables: right for every kind of run, deaf to hostile text; metrics of an invalid run are marked as rejected."""
 
 import gzip
+import io
 import json
 import re
 from base64 import b64decode
@@ -11,6 +12,7 @@ import pytest
 import sample_lines as sample
 from rich.console import Console
 from sample_runs import HOSTILE, RUNS, Page, execute, shown_by
+from terminal_views import printed
 
 from windtunnel import format as fmt
 from windtunnel.errors import UserError
@@ -24,48 +26,53 @@ from windtunnel.views.terminal.run import ledger_line, run_view
 from windtunnel.views.terminal.side_by_side import side_by_side_view
 
 
-@pytest.fixture(params=RUNS)
-def run(request, tmp_path):
-    return execute(tmp_path / "run", *RUNS[request.param])
+@pytest.fixture(scope="module", params=RUNS)
+def run(request, tmp_path_factory):
+    """One of each kind, with its report."""
+    finished = execute(tmp_path_factory.mktemp("kind") / "run", *RUNS[request.param])
+    assert report.write(finished.path) == finished.path / "report.html"
+    return finished
 
 
-def printed(view, width=100) -> str:
-    console = Console(width=width, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(view)
-    return console.export_text()
+@pytest.fixture
+def both(tmp_path):
+    return execute(tmp_path / "run", *RUNS["both sides"])
+
+
+@pytest.fixture
+def invalid(tmp_path):
+    return execute(tmp_path / "invalid", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
+
+
+def page_of(finished) -> Page:
+    return Page(report.write(finished.path).read_text())
 
 
 def test_the_report_is_one_file_without_external_resources(run):
-    path = report.write(run.path)
-    assert path == run.path / "report.html"
-    page = Page(path.read_text())
+    page = Page((run.path / "report.html").read_text())
     assert not [attrs for _, attrs in page.tags if {"src", "href", "srcset", "action"} & attrs.keys()]
     policies = [attrs["content"] for tag, attrs in page.tags if tag == "meta" and "content" in attrs]
     assert any(policy.startswith("default-src 'none'") for policy in policies)
 
 
-def test_every_plot_has_its_place_and_is_valid_for_plotly(run):
-    summary = summarise(run)
-    plots = charts.all_of(run, summary, tightest(shown_ports(run)))
-    page = Page(report.write(run.path).read_text())
+def test_every_plot_has_its_place_and_its_colours_and_is_valid_for_plotly(run):
+    plots = charts.all_of(run, summarise(run), tightest(shown_ports(run)))
+    html = (run.path / "report.html").read_text()
+    page = Page(html)
     assert plots.keys() <= page.ids
     assert json.loads(page.scripts[1]) == json.loads(json.dumps(plots))
     for drawn in plots.values():
         go.Figure(json.loads(re.sub(r"var\(--[a-z0-9-]+\)", "#123456", json.dumps(drawn))))
+    style = html.partition("<style>")[2].partition("</style>")[0]
+    named = set(re.findall(r"var\((--[a-z0-9-]+)\)", json.dumps(plots) + style))
+    assert named <= set(re.findall(r"(--[a-z0-9-]+):", style))
 
 
-def test_the_page_brings_plotly_in_a_third_of_its_size(tmp_path):
-    page = report.write(execute(tmp_path / "run", *RUNS["both sides"]).path).read_text()
+def test_the_page_brings_plotly_in_a_third_of_its_size(both):
+    page = report.write(both.path).read_text()
     assert len(page) < 1_500_000
     script = gzip.decompress(b64decode(Page(page).scripts[0])).decode()
     assert "plotly.js (cartesian - minified) v" in script[:200]
-
-
-def test_every_colour_of_a_plot_is_defined(run):
-    html = report.write(run.path).read_text()
-    style = html.partition("<style>")[2].partition("</style>")[0]
-    named = set(re.findall(r"var\((--[a-z0-9-]+)\)", json.dumps(charts.all_of(run, summarise(run))) + style))
-    assert named <= set(re.findall(r"(--[a-z0-9-]+):", style))
 
 
 def test_only_measured_metrics_have_a_plot(tmp_path):
@@ -78,10 +85,9 @@ def test_only_measured_metrics_have_a_plot(tmp_path):
     assert shown("not accounted") == {"throughput", "latency"}
 
 
-def test_numbers_of_the_page_are_those_of_the_metrics(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"])
-    text = Page(report.write(finished.path).read_text()).text
-    summary = summarise(finished)
+def test_numbers_of_the_page_are_those_of_the_metrics(both):
+    text = page_of(both).text
+    summary = summarise(both)
     for row in summary.stages:
         assert f"{row.mpps:.3f}" in text and fmt.number(row.work_ns) in text
     assert fmt.rate(summary.workloads[0].responses_per_s) in text
@@ -93,7 +99,7 @@ def test_numbers_of_the_page_are_those_of_the_metrics(tmp_path):
 def test_every_view_marks_emulated_faults(tmp_path):
     finished = execute(tmp_path / "run", *RUNS["histograms"])
     mark = "emulated on what client and server send: loss 1%"
-    assert mark in Page(report.write(finished.path).read_text()).text
+    assert mark in page_of(finished).text
     assert mark in printed(run_view(finished)) and mark in document(finished)["emulated"]
     assert "emulated" in printed(side_by_side_view([finished, finished]))
 
@@ -103,12 +109,12 @@ def test_hostile_text_is_escaped(tmp_path):
     plan = plan.model_copy(update={"workloads": [plan.workloads[0].model_copy(update={"name": HOSTILE})]})
     about = {"question": HOSTILE, "notes": [HOSTILE], "resolved": {"title": HOSTILE, HOSTILE: 1}}
     finished = execute(tmp_path / "run", [plan], ["windtunnel"], **about)
-    page = Page(report.write(finished.path).read_text())
+    page = page_of(finished)
     assert len(page.scripts) == 3 and not [tag for tag, _ in page.tags if tag == "img"]
     assert page.text.count(HOSTILE) >= 5
     assert "<script" not in json.dumps(charts.all_of(finished, summarise(finished)))
     finished = execute(tmp_path / "invalid", [plan], ["windtunnel"], Verdict(False, [HOSTILE]), **about)
-    page = Page(report.write(finished.path).read_text())
+    page = page_of(finished)
     assert len(page.scripts) == 3 and page.text.count(HOSTILE) >= 5
 
 
@@ -118,43 +124,32 @@ def test_terminal_markup_in_a_title_is_escaped(tmp_path):
     assert "[red]no[/red] [/]" in printed(side_by_side_view([finished, finished]))
 
 
-def test_an_invalid_run_shows_rejected_metrics_below_its_reasons(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
-    html = report.write(finished.path).read_text()
-    views = [Page(html).text, printed(run_view(finished)), printed(side_by_side_view([finished, finished]))]
+def test_an_invalid_run_shows_rejected_metrics_below_its_reasons(invalid):
+    html = report.write(invalid.path).read_text()
+    views = [Page(html).text, printed(run_view(invalid)), printed(side_by_side_view([invalid, invalid]))]
     for view in views:
         assert "peer lost: gone" in view and "invalid" in view and "rejected" in view
-        assert view.index("peer lost: gone") < view.index(f"{summarise(finished).stages[0].mpps:.3f}")
+        assert view.index("peer lost: gone") < view.index(f"{summarise(invalid).stages[0].mpps:.3f}")
     assert "all 8 measured windows" in views[0] and "all 8 measured windows" in views[1]
-    assert document(finished)["rejected"] is True
-    assert document(finished)["metrics"] == asdict(summarise(finished))
-    assert json.loads((finished.path / "run.json").read_text())["rejected"] is True
-
-
-def test_every_metric_of_an_invalid_run_stands_inside_the_rejected_part_of_the_page(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
-    before, inside = report.write(finished.path).read_text().partition("<body>")[2].split('<div class="rejected">')
+    assert document(invalid)["rejected"] is True
+    assert document(invalid)["metrics"] == asdict(summarise(invalid))
+    assert json.loads((invalid.path / "run.json").read_text())["rejected"] is True
+    before, inside = html.partition("<body>")[2].split('<div class="rejected">')
     assert "peer lost: gone" in before and "<strong>" not in before and "<td>" not in before
     assert inside.index("<strong>") < inside.index("<h2>Validity</h2>" if "Validity" in inside else "<h2>Ledger")
-    good = execute(tmp_path / "good", *RUNS["both sides"])
-    assert 'class="rejected"' not in report.write(good.path).read_text()
 
 
-def test_off_a_terminal_each_line_of_rejected_metrics_has_the_word(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
-    shown = printed(run_view(finished), width=300).splitlines()
+def test_off_a_terminal_each_line_of_rejected_metrics_has_the_word(invalid, both):
+    shown = printed(run_view(invalid), width=300).splitlines()
     numbers = [line for line in shown if "app_tx" in line or "p99" in line or " Mpps" in line]
     assert numbers and all(line.startswith("rejected  ") for line in numbers)
-    assert not any(
-        line.startswith("rejected")
-        for line in printed(run_view(execute(tmp_path / "good", *RUNS["both sides"]))).splitlines()
-    )
+    assert not any(line.startswith("rejected") for line in printed(run_view(both)).splitlines())
+    assert 'class="rejected"' not in report.write(both.path).read_text()
 
 
-def test_on_a_terminal_rejected_metrics_are_grey_and_as_wide_as_it(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
-    console = Console(width=80, force_terminal=True, color_system="standard", record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(run_view(finished))
+def test_on_a_terminal_rejected_metrics_are_grey_and_as_wide_as_it(invalid):
+    console = Console(width=80, force_terminal=True, color_system="standard", record=True, file=io.StringIO())
+    console.print(run_view(invalid))
     lines = console.export_text(styles=True, clear=False).splitlines()
     (stage,) = [line for line in lines if "app_tx" in line and "client" in line]
     assert "┃" in stage and "\x1b[2m" in stage and "rejected" not in stage
@@ -165,12 +160,10 @@ def test_limits_that_were_relaxed_are_named_wherever_valid_stands(tmp_path):
     about = {"resolved": {"title": "t", "validity": {"max_drift": 1.0, "max_unsent": 0.001}}}
     finished = execute(tmp_path / "run", *RUNS["both sides"], **about)
     limit = "max_drift 100% instead of 10%"
-    views = [Page(report.write(finished.path).read_text()).text, printed(run_view(finished), width=200)]
-    views.append(printed(side_by_side_view([finished, finished]), width=200))
+    views = [page_of(finished).text, *map(printed, (run_view(finished), side_by_side_view([finished, finished])))]
     for view in views:
-        assert (
-            "valid, limits relaxed" in view and limit in view and "max_unsent" not in view.replace('"max_unsent"', "")
-        )
+        assert "valid, limits relaxed" in view and limit in view
+        assert "max_unsent" not in view.replace('"max_unsent"', "")
     assert document(finished)["relaxed"] == [limit]
     assert json.loads((finished.path / "run.json").read_text())["relaxed"] == [limit]
     assert load(finished.path).record.verdict_words == "valid, limits relaxed"
@@ -183,19 +176,18 @@ def test_a_run_that_died_before_its_first_line_has_a_report(tmp_path):
         Verdict(False, ["engine died: SIGSEGV while starting EAL"]),
         lines=lambda plan: sample.engine_lines(plan)[:1],
     )
-    assert "SIGSEGV while starting EAL" in Page(report.write(finished.path).read_text()).text
+    assert "SIGSEGV while starting EAL" in page_of(finished).text
     assert "no window was measured" in printed(run_view(finished)) and "rejected" not in printed(run_view(finished))
     assert document(finished)["metrics"] is None and document(finished)["rejected"] is False
     assert "none, an engine gave no result" in ledger_line(finished.record.engines).plain
 
 
-def test_an_open_ledger_names_the_missing_objects(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"])
-    result = finished.record.engines[0].result
-    assert ledger_line(finished.record.engines).plain.startswith("ledger: closed")
+def test_an_open_ledger_names_the_missing_objects(both):
+    result = both.record.engines[0].result
+    assert ledger_line(both.record.engines).plain.startswith("ledger: closed")
     result.mbufs[0] = result.mbufs[0].model_copy(update={"missing": 12})
     result.messages[0] = result.messages[0].model_copy(update={"missing": -3})
-    assert ledger_line(finished.record.engines).plain == ("ledger open: 12 mbufs of the client, -3 messages of echo")
+    assert ledger_line(both.record.engines).plain == "ledger open: 12 mbufs of the client, -3 messages of echo"
 
 
 def test_tables_fit_80_columns_without_cutting_a_number(run):
@@ -205,14 +197,13 @@ def test_tables_fit_80_columns_without_cutting_a_number(run):
         assert f"{row.mpps:.3f}" in shown and row.stage in shown
 
 
-def test_every_view_reports_a_truncated_window(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"])
-    path = finished.path / "windows.jsonl"
+def test_every_view_reports_a_truncated_window(both):
+    path = both.path / "windows.jsonl"
     path.write_bytes(path.read_bytes()[:-5])
-    finished = load(finished.path)
+    finished = load(both.path)
     for view in (printed(run_view(finished)), printed(side_by_side_view([finished, finished]), 200)):
         assert "cut off by a crash" in view
-    assert "cut off by a crash" in Page(report.write(finished.path).read_text()).text
+    assert "cut off by a crash" in page_of(finished).text
 
 
 def test_show_prints_one_run(tmp_path):
@@ -237,10 +228,9 @@ def test_show_json_is_a_list_with_every_run(tmp_path):
     assert second["metrics"]["workloads"] == [] and second["metrics"]["stages"][0]["work_ns"] is None
 
 
-def test_show_html_rewrites_the_report(tmp_path):
-    finished = execute(tmp_path / "run", *RUNS["both sides"])
-    assert shown_by("--html", finished.path).split() == [str(finished.path / "report.html")]
-    assert (finished.path / "report.html").read_text().startswith("<!doctype html>")
+def test_show_html_rewrites_the_report(both):
+    assert shown_by("--html", both.path).split() == [str(both.path / "report.html")]
+    assert (both.path / "report.html").read_text().startswith("<!doctype html>")
 
 
 def test_show_refuses_bad_arguments(tmp_path):

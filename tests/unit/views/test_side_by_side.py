@@ -2,7 +2,7 @@
 
 import pytest
 from comparing import made
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.runs import load
 from windtunnel.views.terminal.side_by_side import side_by_side_view
@@ -13,10 +13,7 @@ def shown(directory, *states):
     for n, state in enumerate(states):
         about = {} if state is None else {"state": state}
         runs.append(load(made(directory / f"{n}", 6.0, n, **about)))
-    console = Console(width=160)
-    with console.capture() as capture:
-        console.print(side_by_side_view(runs))
-    return " ".join(capture.get().split())
+    return " ".join(printed(side_by_side_view(runs)).split())
 
 
 def test_runs_in_two_states_are_warned_of(tmp_path):

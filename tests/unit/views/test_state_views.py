@@ -1,8 +1,8 @@
 """Host states and the level that a run settled on, in terminal and report."""
 
 import pytest
-from rich.console import Console
 from sample_runs import RUNS, execute
+from terminal_views import printed
 
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState, Settled, Validity
 from windtunnel.views.pages import charts
@@ -48,26 +48,20 @@ def run_in(tmp_path, *names, settled=True):
     return run
 
 
-def printed(run):
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(run_view(run))
-    return console.export_text()
-
-
 @pytest.mark.parametrize("settled", [True, False])
 def test_the_terminal_shows_the_level_of_a_run_that_settled(tmp_path, settled):
-    assert (LEVEL in printed(run_in(tmp_path, NEAR, settled=settled))) == settled
+    assert (LEVEL in printed(run_view(run_in(tmp_path, NEAR, settled=settled)))) == settled
 
 
 def test_what_a_packet_costs_is_shown_by_topology(tmp_path):
-    said = printed(run_in(tmp_path, NEAR, FAR))
+    said = printed(run_view(run_in(tmp_path, NEAR, FAR)))
     (head,) = [line for line in said.splitlines() if "work and stall, ns a packet" in line]
     (row,) = [line for line in said.splitlines() if line.split()[:2] == ["server", "app_rx"] and len(line.split()) == 4]
     assert head.split()[-2:] == [NEAR, FAR] and row.split()[-2:] == ["20.0", "40.0"]
 
 
 def test_a_busy_sibling_alone_needs_no_table_of_stages(tmp_path):
-    said = printed(run_in(tmp_path, NEAR, BUSY))
+    said = printed(run_view(run_in(tmp_path, NEAR, BUSY)))
     assert f"{NEAR}  (metrics)" in said and BUSY in said and "work and stall" not in said
 
 

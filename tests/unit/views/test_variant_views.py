@@ -1,12 +1,11 @@
 """A run with variants in the terminal, in run.json and in `--json`, and through an export and back."""
 
 import json
-from pathlib import Path
 
 import pytest
 import sample_lines as sample
-from rich.console import Console
 from sample_runs import execute
+from terminal_views import printed
 from variant_tools import variants_of
 
 from windtunnel.engine.lines import Window
@@ -20,6 +19,10 @@ from windtunnel.views.terminal.run import run_view, variant_table
 TICKS = 600
 
 
+def delay(stage, variant: int) -> int:
+    return TICKS * stage.objects * variant if (stage.endpoint, stage.stage) == ("server", "app_rx") else 0
+
+
 def in_turn(of):
     """The sample's lines with measured windows of both variants in turn; the second one delays the server's app_rx."""
     found, measured = [], 0
@@ -27,19 +30,9 @@ def in_turn(of):
         if isinstance(line, Window):
             variant = measured % 2 if line.phase == "measure" else 0
             measured += line.phase == "measure"
-            delayed = [
-                stage.model_copy(
-                    update={
-                        "delay_cycles": TICKS * stage.objects * variant
-                        if stage.stage == "app_rx" and stage.endpoint == "server"
-                        else 0
-                    }
-                )
-                for stage in line.stages
-            ]
-            line = line.model_copy(
-                update={"variant": variant, "phase": "variant" if variant else line.phase, "stages": delayed}
-            )
+            stages = [stage.model_copy(update={"delay_cycles": delay(stage, variant)}) for stage in line.stages]
+            phase = "variant" if variant else line.phase
+            line = line.model_copy(update={"variant": variant, "phase": phase, "stages": stages})
         found.append(line)
     return found
 
@@ -48,12 +41,6 @@ def in_turn(of):
 def run(tmp_path):
     plan = sample.plan().model_copy(update={"variants": variants_of(2)})
     return execute(tmp_path / "run", [plan], ["windtunnel"], lines=in_turn)
-
-
-def printed(view) -> str:
-    console = Console(width=160, record=True, file=Path("/dev/null").open("w"))  # noqa: SIM115
-    console.print(view)
-    return console.export_text()
 
 
 def test_the_terminal_has_a_row_for_each_variant(run):
