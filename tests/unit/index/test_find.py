@@ -31,38 +31,30 @@ def test_what_is_no_quantity(text):
     assert number_of(text) is None
 
 
+TABLES = """
+CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, p99 DOUBLE,
+tags VARCHAR, note VARCHAR);
+CREATE TABLE facts (path VARCHAR, name VARCHAR, number DOUBLE, text VARCHAR)"""
+
+
 @pytest.fixture(scope="module")
 def base():
     base = duckdb.connect()
-    base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR);"
-        "CREATE TABLE facts (path VARCHAR, name VARCHAR, number DOUBLE, text VARCHAR)"
-    )
+    base.execute(TABLES)
     for place, p99 in enumerate([10_000, 60_000, None]):
-        facts: dict = {"server.batch.app_rx": 64 >> place, "wire.kind": "ring", "server.p90": p99}
-        row = [
-            f"r{place}/run.json",
-            "run",
-            f"Echo {place}",
-            "what?",
-            "here",
-            "valid",
-            f"2026-11-0{place + 1}",
-            p99,
-        ]
-        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '')", row)
-        for name, value in facts.items():
-            number, text = (None, value) if isinstance(value, str) else (value, None)
-            base.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", [row[0], name, number, text])
+        path = f"r{place}/run.json"
+        entry = [path, "run", f"Echo {place}", "what?", "here", "valid", f"2026-11-0{place + 1}", p99]
+        base.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, '', '')", entry)
+        facts = [("server.batch.app_rx", 64 >> place, None), ("wire.kind", None, "ring"), ("server.p90", p99, None)]
+        for fact in facts:
+            base.execute("INSERT INTO facts VALUES (?, ?, ?, ?)", [path, *fact])
     return base
 
 
 def found(base, text):
     of = where(text)
-    return [
-        row[0]
-        for row in base.execute(f"SELECT title FROM entries WHERE {of.sql} ORDER BY title", of.parameters).fetchall()
-    ]
+    rows = base.execute(f"SELECT title FROM entries WHERE {of.sql} ORDER BY title", of.parameters).fetchall()
+    return [title for (title,) in rows]
 
 
 @pytest.mark.parametrize(
@@ -100,13 +92,8 @@ def test_what_cannot_be_read_is_refused_with_a_remedy(text):
     assert refused.value.remedy
 
 
-@given(st.text(max_size=60))
-def test_no_text_breaks_the_search(text):
-    base = duckdb.connect()
-    base.execute(
-        "CREATE TABLE entries (path VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR, p99 DOUBLE, tags VARCHAR, note VARCHAR);"
-        "CREATE TABLE facts (path VARCHAR, name VARCHAR, number DOUBLE, text VARCHAR)"
-    )
+@given(text=st.text(max_size=60))
+def test_no_text_breaks_the_search(base, text):
     try:
         of = where(text)
     except UserError:

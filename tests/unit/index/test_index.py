@@ -5,24 +5,21 @@ import os
 import shutil
 
 import pytest
-from sample_runs import HOSTILE, RUNS, execute
+from comparing import SCENARIO, made
+from sample_runs import HOSTILE
 
 from windtunnel.errors import UserError
 from windtunnel.index.index import Index, files_below
-from windtunnel.runs import Verdict
 
 
 @pytest.fixture
 def runs(tmp_path):
     directory = tmp_path / "runs"
-    directory.mkdir()
-    execute(directory / "good", *RUNS["both sides"], title="good")
-    execute(directory / "bad", *RUNS["both sides"], Verdict(False, ["short"]), title=HOSTILE)
-    (directory / "s").mkdir()
-    (directory / "s" / "study.json").write_text(
-        json.dumps({"question": "which batch?", "started": "2026-11-25T10:00:00Z"})
-    )
-    execute(directory / "s" / "runs" / "1", *RUNS["two engines"], title="point")
+    made(directory / "good", title="good")
+    made(directory / "bad", title=HOSTILE, invalid="short")
+    made(directory / "s" / "runs" / "1", title="point", scenario=SCENARIO | {"server": {"batch": {"app_rx": 64}}})
+    study = {"question": "which batch?", "started": "2026-11-25T10:00:00Z"}
+    (directory / "s" / "study.json").write_text(json.dumps(study))
     return directory
 
 
@@ -38,33 +35,27 @@ def titles(index, *search):
     return {row.title for row in index.find(*search)[1]}
 
 
-def test_everything_below_is_found(index):
-    assert titles(index) == {"good", HOSTILE, "which batch?", "point"}
-    assert index.left == 0
-
-
-def test_metrics_and_keys_are_searched(index):
-    assert "good" in titles(index, "verdict = valid p99 > 1ns host = here")
-    assert titles(index, "verdict = invalid") == {HOSTILE}
-    assert titles(index, "p99 > 1000s") == set()
-    assert titles(index, "kind = study") == {"which batch?"}
-
-
-def test_labels_are_searched_as_text(index, runs):
-    execute(runs / "labelled", *RUNS["both sides"], title="labelled", labels={"commit": "0012", "fw": "22.31"})
+def test_what_lies_below_is_found_by_metrics_keys_and_labels(index, runs):
+    made(runs / "labelled", title="labelled", labels={"commit": "0012", "fw": "22.31"})
     index.refresh()
-    assert titles(index, "label.commit = 0012") == {"labelled"}
-    assert titles(index, "label.commit = 12") == set()
-    assert titles(index, "label.commit != 12 label.fw = 22.31") == {"labelled"}
-
-
-def test_a_label_has_no_order(index):
+    assert index.left == 0
+    for search, expected in {
+        "": {"good", HOSTILE, "which batch?", "point", "labelled"},
+        "verdict = valid p99 > 1ns host = here": {"good", "point", "labelled"},
+        "verdict = invalid": {HOSTILE},
+        "p99 > 1000s": set(),
+        "kind = study": {"which batch?"},
+        "label.commit = 0012": {"labelled"},  # a label is text
+        "label.commit = 12": set(),
+        "label.commit != 12 label.fw = 22.31": {"labelled"},
+    }.items():
+        assert titles(index, search) == expected, search
     with pytest.raises(UserError, match="a label is text"):
         index.find("label.fw < 22.31")
 
 
 def test_runs_of_one_scenario_are_one_history(index, runs):
-    execute(runs / "again", *RUNS["both sides"], title="again")
+    made(runs / "again", title="again")
     index.refresh()
     titled = {listed.title: listed for listed in index.histories()}
     key = index.history_of("again/run.json")
@@ -118,16 +109,17 @@ def test_a_cache_that_cannot_be_had_is_done_without(runs, tmp_path):
     made.close()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "{", "[]", "3", '{"version": 5}', '{"version": 99}', "[" * 100_000, '{"title": 3}']
-)
-@pytest.mark.parametrize("name", ["run.json", "study.json", "search.json"])
-def test_what_is_damaged_is_shown_as_such(index, runs, name, text):
-    (runs / "hurt").mkdir()
-    (runs / "hurt" / name).write_text(text)
+def test_what_is_damaged_is_shown_as_such(index, runs):
+    texts = ["", "{", "[]", "3", '{"version": 5}', '{"version": 99}', "[" * 100_000, '{"title": 3}']
+    damaged = {f"hurt/{n}/{name}": text for n, text in enumerate(texts) for name in ("run", "study", "search")}
+    for path, text in damaged.items():
+        file = runs / f"{path}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
     index.refresh()
-    (row,) = index.find(f"path = hurt/{name}")[1]
-    assert row.problem or name != "run.json"
+    for path, text in damaged.items():
+        (row,) = index.find(f"path = {path}.json")[1]
+        assert row.problem or not path.endswith("run"), (path, text[:20])
 
 
 def test_a_number_that_no_column_holds_is_damage(index, runs):
@@ -144,7 +136,7 @@ def test_a_number_that_no_column_holds_is_damage(index, runs):
 
 def test_links_and_fifos_are_not_followed(index, runs, tmp_path):
     outside = tmp_path / "outside"
-    execute(outside, *RUNS["both sides"], title="secret")
+    made(outside, title="secret")
     os.symlink(outside, runs / "linked")
     for name in ("file", "fifo", "inside"):
         (runs / name).mkdir()
@@ -178,7 +170,7 @@ def test_a_run_that_became_a_link_is_not_opened(index, runs, tmp_path):
 
 
 def test_a_name_that_is_no_utf8_is_no_fault(index, runs):
-    execute(runs / "odd", *RUNS["both sides"], title="odd")
+    made(runs / "odd", title="odd")
     (runs / "odd").rename(runs / os.fsdecode(b"\xff\xfe"))
     index.refresh()
     assert "odd" in titles(index)

@@ -4,7 +4,8 @@ import json
 import os
 
 import pytest
-from sample_runs import HOSTILE, RUNS, execute
+from comparing import made
+from sample_runs import HOSTILE
 
 from windtunnel.errors import UserError
 from windtunnel.index import notes
@@ -13,8 +14,8 @@ from windtunnel.index.index import Index
 
 @pytest.fixture
 def run(tmp_path):
-    execute(tmp_path / "runs" / "one", *RUNS["both sides"], title="one")
-    execute(tmp_path / "runs" / "two", *RUNS["both sides"], title="two")
+    made(tmp_path / "runs" / "one", title="one")
+    made(tmp_path / "runs" / "two", title="two")
     return tmp_path / "runs" / "one"
 
 

@@ -28,11 +28,16 @@ def runtime(tmp_path, monkeypatch):
     return tmp_path
 
 
+def told() -> LiveReader:
+    """A reader of what this process announces."""
+    return LiveReader(places.socket_path(os.getpid()))
+
+
 def test_a_run_is_told_from_its_beginning_to_its_verdict(tmp_path):
     announcement = Announcement()
     with announcement.command("study"), announcement.running(SPEC, tmp_path / "r") as run:
         run.line("windtunnel", WINDOW, '{"type":"window","index":0}\n')
-        with LiveReader(places.socket_path(os.getpid())) as reader:
+        with told() as reader:
             about, begins, window = reader.line(), reader.line(), reader.line()
             run.ended(SimpleNamespace(valid=False, reasons=["too short"]))
             ended = reader.line()
@@ -55,33 +60,29 @@ def test_a_command_stays_announced_between_its_runs(tmp_path):
 
 def test_a_run_of_no_command_is_the_librarys(tmp_path):
     announcement = Announcement()
-    with announcement.running(SPEC, tmp_path), LiveReader(places.socket_path(os.getpid())) as reader:
+    with announcement.running(SPEC, tmp_path), told() as reader:
         assert reader.line()["kind"] == LIBRARY
     assert places.announced() == []
 
 
-def test_a_daemon_is_announced_without_a_run():
-    with Announcement().command("share serve", at_once=True), LiveReader(places.socket_path(os.getpid())) as reader:
-        assert reader.line()["kind"] == "share serve"
-    assert places.announced() == []
-
-
-def test_a_daemon_says_more_about_itself():
+def test_a_daemon_is_announced_without_a_run_and_says_more_about_itself():
     daemon = Announcement().command("share serve", at_once=True, api="/run/share.sock")
-    with daemon, LiveReader(places.socket_path(os.getpid())) as reader:
-        assert reader.line()["api"] == "/run/share.sock"
+    with daemon, told() as reader:
+        about = reader.line()
+    assert (about["kind"], about["api"]) == ("share serve", "/run/share.sock")
+    assert places.announced() == []
 
 
 def test_how_far_a_command_is_stands_until_it_is_told_anew(tmp_path):
     announcement = Announcement()
     with announcement.command("study"):
         announcement.progress(1, 60, "runs", 120.5)
-        with LiveReader(places.socket_path(os.getpid())) as first:
+        with told() as first:
             assert first.line()["kind"] == "study"
             assert first.line() == {"progress": {"done": 1, "of": 60, "unit": "runs", "left_s": 120.5}}
             announcement.progress(2, 60, "runs")
             assert first.line() == {"progress": {"done": 2, "of": 60, "unit": "runs", "left_s": None}}
-        with LiveReader(places.socket_path(os.getpid())) as late, announcement.running(SPEC, tmp_path):
+        with told() as late, announcement.running(SPEC, tmp_path):
             assert [late.line() for _ in range(2)][1]["progress"]["done"] == 2
             assert "begins" in late.line()
 
@@ -92,7 +93,7 @@ def test_what_a_fleet_does_stands_beside_how_far_a_command_is():
         announcement.progress(1, 60, "runs")
         announcement.testbeds(9, [])
         announcement.testbeds(8, [{"name": "alpha"}])
-        with LiveReader(places.socket_path(os.getpid())) as late:
+        with told() as late:
             _, progress, fleet = [late.line() for _ in range(3)]
     assert progress["progress"]["done"] == 1
     assert fleet == {"fleet": {"waiting": 8, "testbeds": [{"name": "alpha"}]}}
@@ -103,19 +104,17 @@ def test_how_far_is_told_to_nobody_where_nothing_is_announced():
     assert places.announced() == []
 
 
-def test_a_run_that_cannot_be_announced_runs(runtime, tmp_path):
-    (runtime / "windtunnel").write_text("in the way")
-    with Announcement().running(SPEC, tmp_path) as run:
+@pytest.mark.parametrize("obstacle", ["a file in the way", "a path too long for a socket"])
+def test_a_run_that_cannot_be_announced_runs(runtime, monkeypatch, obstacle):
+    if obstacle == "a file in the way":
+        (runtime / "windtunnel").write_text("")
+    else:
+        (runtime / ("d" * 100)).mkdir()
+        monkeypatch.setenv("RUNTIME_DIRECTORY", str(runtime / ("d" * 100)))
+    with Announcement().running(SPEC, runtime) as run:
         run.line("windtunnel", WINDOW, "{}")
         run.ended(SimpleNamespace(valid=True, reasons=[]))
-
-
-def test_a_path_too_long_for_a_socket_is_no_fault(tmp_path, monkeypatch):
-    deep = tmp_path / ("d" * 100)
-    deep.mkdir()
-    monkeypatch.setenv("RUNTIME_DIRECTORY", str(deep))
-    with Announcement().running(SPEC, tmp_path) as run:
-        run.ended(SimpleNamespace(valid=True, reasons=[]))
+    assert places.announced() == []
 
 
 @pytest.mark.parametrize(
@@ -137,5 +136,5 @@ def test_a_line_is_one_line_of_json(tmp_path):
     announcement = Announcement()
     with announcement.running(SPEC, tmp_path) as run:
         run.line('a "name"', WINDOW, '{"type":"window"}')
-        with LiveReader(places.socket_path(os.getpid())) as reader:
+        with told() as reader:
             assert json.dumps(reader.until("of")["of"]) == '"a \\"name\\""'
