@@ -78,11 +78,11 @@ class _Server:
         _adopt(True)
         try:
             socket.send_fds(self._socket, [json.dumps(request).encode()], streams)
-            answer = self._socket.recv(64)
+            pid = self._socket.recv(64)
         finally:
             _adopt(False)
-        assert answer, "the server of commands has ended: see its traceback above"
-        return int(answer)
+        assert pid, "the server of commands has ended: see its traceback above"
+        return int(pid)
 
 
 @cache

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,11 @@ def made_by(page: Path) -> set[str]:
 ALL = [(page, number, text) for page in PAGES for number, text in commands(page)]
 
 
+@cache
+def command_line() -> Any:
+    return typer.main.get_command(app)
+
+
 def test_there_are_commands():
     assert len(ALL) > 60
     assert {page.parent.name for page, _, _ in ALL} >= {"tutorials", "how-to", "reference"}
@@ -59,7 +65,7 @@ def test_a_command_parses(page, number, text):
     words = shlex.split(re.split(r" [|>] ", text)[0], comments=True)[1:]
     if words[0] == "quickstart" or words[:1] == ["--help"]:
         return
-    parse(typer.main.get_command(app), words)
+    parse(command_line(), words)
     made = made_by(page) | OF_THE_READER
     for word in words:
         for part in word.split("="):
