@@ -1,6 +1,7 @@
 """What a page knows of a process follows from its lines, whatever they are."""
 
 import json
+from functools import cache
 
 import pytest
 import sample_lines as sample
@@ -12,6 +13,7 @@ from windtunnel.host.levels import Readings
 from windtunnel.ui.watched import MOST_RUNS, WatchedProcess
 
 
+@cache
 def begins(number: int = 1) -> str:
     about = {
         "title": "echo",
@@ -25,10 +27,11 @@ def begins(number: int = 1) -> str:
     return json.dumps({"run": number, "begins": about})
 
 
-def lines(number: int = 1) -> list[str]:
+@cache
+def lines() -> list[str]:
     """What an engine of the run says."""
-    found = [json.loads(line.model_dump_json()) for line in sample.engine_lines(sample.plan())]
-    return [json.dumps({"run": number, "of": "windtunnel"} | line) for line in found]
+    said = [json.loads(line.model_dump_json()) for line in sample.engine_lines(sample.plan())]
+    return [json.dumps({"run": 1, "of": "windtunnel"} | line) for line in said]
 
 
 @pytest.fixture
