@@ -10,9 +10,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from command_line import command, environment
+from live_tools import awaited
 
 from windtunnel.exchange.address import Address
 from windtunnel.index.index import Index
@@ -23,7 +25,7 @@ from windtunnel.ui.serve import serve_until
 
 CHROMIUM = shutil.which("chromium")
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
-MOST_LOADS = 1000
+PATIENCE_S = 300
 LOOKS = ((360, "dark"), (1280, "light"))
 """A phone and a desk: width of the page, and scheme of its colours."""
 OF_LOOKS = ["color-contrast", "target-size", "scrollable-region-focusable"]
@@ -104,13 +106,14 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def until_listed(page, runs: int) -> None:
-    """Loads Runs, as it is searched, until it has so many: the server reads what is new again and again."""
-    for _ in range(MOST_LOADS):
-        if (listed := page.get_by_role("status").inner_text()).startswith(f"{runs} "):
-            return
-        page.wait_for_timeout(50)
-        page.reload()
-    raise AssertionError(listed)
+    """Waits until the server has read so many runs that a search finds, and shows them."""
+
+    def are_found() -> bool:
+        with urlopen(page.url) as found:
+            return f'role="status">{runs} ' in found.read().decode()
+
+    awaited(are_found, PATIENCE_S)
+    page.reload()
 
 
 def check_looks(page) -> None:

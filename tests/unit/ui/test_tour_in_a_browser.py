@@ -3,10 +3,9 @@
 import forked
 import pytest
 from command_line import SCENARIO, environment
-from ui_tools import in_a_browser, pages_over, until_listed
+from ui_tools import PATIENCE_S, in_a_browser, pages_over, until_listed
 
 pytestmark = [pytest.mark.slow, pytest.mark.fake_engine, in_a_browser]
-PATIENCE_S = 300
 
 
 @pytest.fixture(scope="module")
