@@ -1,7 +1,7 @@
 """The autoscaler as a function: limits, hysteresis, steps, and that it comes to rest."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -56,11 +56,12 @@ def test_between_the_marks_nothing_changes(rule, weight, where):
         memory = taken.memory
 
 
+@settings(max_examples=50)
 @given(RULES, st.integers(10, 10**6), st.integers(1, 512))
 def test_where_p99_goes_with_the_weight_it_comes_to_rest(rule, work, weight):
     rule = rule.model_copy(update={"by": "p99"})
     memory, steps = Memory(), []
-    for n in range(600):
+    for n in range(400):
         seen = Report(p99_ns=work * 100_000 // weight)
         taken = step(rule, 1, 512, 500_000, weight, memory, seen, n * 10 * SECOND)
         if taken.weight != weight:

@@ -87,31 +87,27 @@ def test_what_was_not_measured_is_not_judged():
     assert set(diagnosis.untold) == {"overload", "tick-bound", "fair-server", "neighbour", "cache-thrash"}
 
 
-def test_a_neighbour_is_none_of_the_best_effort_pools_business():
-    assert diagnose(replace(GOOD, own_share=0.5, pool="be")).findings == []
+@pytest.mark.parametrize(
+    ("changes", "codes"),
+    [
+        ({"own_share": 0.5, "pool": "be"}, []),  # a neighbour is none of the best-effort pool's business
+        ({"slice_ns": 100 * US, "tenants": tenants()[:2]}, []),
+        ({"slicer": "rotor", "slice_ns": 30 * US, "switch_ns": 2000}, []),  # a fitted switch decides
+        ({"tenants": tenants(asks=None, served=3000, lost=2000)}, ["overload"]),
+        ({"own_share": 0.47, "tenants": tenants(asks=0.3)}, ["overload", "neighbour"]),
+    ],
+)
+def test_all_causes_and_no_others_are_named(changes, codes):
+    assert [finding.code for finding in diagnose(replace(GOOD, **changes)).findings] == codes
 
 
-def test_short_slices_of_the_kicker_go_by_old_deadlines():
-    (finding,) = diagnose(replace(GOOD, slice_ns=100 * US)).findings
-    assert finding.code == "short-slice"
-    assert "old deadlines" in finding.evidence
-    assert diagnose(replace(GOOD, slice_ns=100 * US, tenants=tenants()[:2])).findings == []
-
-
-def test_kicks_that_come_late_are_evidence():
-    (finding,) = diagnose(replace(GOOD, late=histogram(*[80 * US] * 1000))).findings
-    assert "1% of the kicks are more than 80.0 µs late" in finding.evidence
-
-
-def test_a_fitted_switch_decides_where_there_is_one():
-    assert diagnose(replace(GOOD, slicer="rotor", slice_ns=30 * US, switch_ns=2000)).findings == []
-
-
-def test_lost_requests_are_overload_too():
-    run = replace(GOOD, tenants=tenants(asks=None, served=3000, lost=2000))
-    assert [finding.code for finding in diagnose(run).findings] == ["overload"]
-
-
-def test_several_causes_are_all_named():
-    run = replace(GOOD, own_share=0.47, tenants=tenants(asks=0.3))
-    assert [finding.code for finding in diagnose(run).findings] == ["overload", "neighbour"]
+@pytest.mark.parametrize(
+    ("changes", "code", "evidence"),
+    [
+        ({"slice_ns": 100 * US}, "short-slice", "old deadlines"),
+        ({"late": histogram(*[80 * US] * 1000)}, "short-slice", "1% of the kicks are more than 80.0 µs late"),
+    ],
+)
+def test_short_slices_of_the_kicker_have_evidence_of_their_own(changes, code, evidence):
+    (finding,) = diagnose(replace(GOOD, **changes)).findings
+    assert finding.code == code and evidence in finding.evidence

@@ -3,7 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windtunnel.errors import UserError
@@ -33,6 +33,7 @@ def test_lanes_lose_no_weight_and_fit_a_cpu(weight):
     assert max(parts) - min(parts) <= 1
 
 
+@settings(max_examples=50)
 @given(SHARES, SHARES)
 def test_a_plan_loses_no_weight_and_has_the_right_cores(before, shares):
     previous = plan(before, ROOMY)
@@ -51,12 +52,14 @@ def test_the_order_of_the_tenants_does_not_matter(shares):
     assert plan(shares, ROOMY).places == plan(shares[::-1], ROOMY).places
 
 
+@settings(max_examples=50)
 @given(SHARES, SHARES)
 def test_the_same_shares_again_move_nobody(before, shares):
     settled = plan(shares, ROOMY, plan(before, ROOMY))
     assert plan(shares, ROOMY, settled).places == settled.places
 
 
+@settings(max_examples=50)
 @given(SHARES.filter(bool))
 def test_cores_grow_and_shrink_at_one_end(shares):
     small, large = plan(shares[:1], ROOMY), plan(shares, ROOMY)

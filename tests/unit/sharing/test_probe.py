@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from sharing_tools import needs_rights
+from sharing_tools import alone_on_this_machine, needs_rights
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
@@ -17,6 +17,8 @@ from windtunnel.sharing.pools.shield import NoRealTime
 from windtunnel.sharing.probe import Measured, Probe, probe, to_keep
 from windtunnel.sharing.slicers import SLICERS
 
+alone = pytest.fixture(alone_on_this_machine)
+
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
@@ -27,7 +29,7 @@ def places(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @needs_rights
-def test_every_slicer_is_measured_or_missing_with_a_reason(places):
+def test_every_slicer_is_measured_or_missing_with_a_reason(places, alone):
     words = ["share", "probe", "--seconds", "0.2", "--rounds", "1", "--tenants", "2", "--json"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.exception
