@@ -5,6 +5,7 @@ tomllib gives values without places; tree-sitter gives places and is lenient abo
 
 import tomllib
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ def line_of(text: str, path: Path) -> tuple[int, bool]:
     return nearest_line(lines_of(text), path)
 
 
+@lru_cache(maxsize=8)
 def lines_of(text: str) -> dict[Path, int]:
-    """The line, from 1, of everything that the text has: for who asks for many."""
+    """The line, from 1, of everything that the text has. The last texts' are kept: a study asks for places with every point."""
     return dict(_places(text))
 
 
