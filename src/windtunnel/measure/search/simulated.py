@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from random import Random
 from statistics import NormalDist
 
+import numpy as np
+
 from windtunnel.measure.search.bursts import BurstResult
 from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.latency import Latencies
@@ -17,6 +19,8 @@ from windtunnel.measure.search.trials import TrialResult
 
 BUCKETS = 20_000
 """Of a simulated trial's latencies, of like counts."""
+_DEPTHS = -np.log(1 - np.arange(1, BUCKETS) / BUCKETS)
+"""Upper ends of all buckets but the last, of the exponential distribution with mean 1."""
 
 
 @dataclass
@@ -103,10 +107,11 @@ class Device:
         if self.wait_ns is None:
             return None
         left = max(rate - load, 1e-3 * rate)
-        shares = [n / BUCKETS for n in range(1, BUCKETS)]
-        edges = [round(self.wait_ns - 1e9 * math.log(1 - share) / left) for share in shares]
-        counts = [forwarded * (n + 1) // BUCKETS - forwarded * n // BUCKETS for n in range(BUCKETS)]
-        return Latencies.of(zip([*edges, 100 * edges[-1]], counts, strict=True), intended - forwarded)
+        edges = np.rint(self.wait_ns + _DEPTHS * (1e9 / left)).astype(np.int64)
+        seen = forwarded * np.arange(1, BUCKETS + 1) // BUCKETS
+        some = np.diff(seen, prepend=0) > 0
+        ns = np.append(edges, 100 * edges[-1])[some]
+        return Latencies(tuple(ns.tolist()), tuple(seen[some].tolist()), intended - forwarded)
 
     def _stalled_until(self, clock_s: float) -> float:
         """Seconds of stall since the clock's zero: each period ends with one."""
