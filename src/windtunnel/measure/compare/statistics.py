@@ -137,8 +137,7 @@ def _by_t(
     method: Method, level: float, difference: float, error: float, freedom: float, effect: float | None
 ) -> Estimate:
     """Student's t, Gauss's where `freedom` is infinite."""
-    law = stats.t(freedom)
-    margin = law.ppf(1 - LEVEL / 2) * error
+    margin = stats.t.ppf(1 - LEVEL / 2, freedom) * error
     return Estimate(
         method=method,
         level=float(level),
@@ -149,7 +148,7 @@ def _by_t(
         error=float(error),
         freedom=float(freedom),
         effect=effect,
-        p=float(2 * law.sf(abs(difference) / error)),
+        p=float(2 * stats.t.sf(abs(difference) / error, freedom)),
     )
 
 
