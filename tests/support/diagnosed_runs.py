@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import sample_lines as sample
+from sample_records import engine_record, record
 from validity_tools import load_phase, open_loop
 
 from windtunnel.engine.lines import Window, WorkerWindow
 from windtunnel.engine.plan import Delay, Plan
-from windtunnel.engine.verdict import Verdict
 from windtunnel.measure.variants import in_order, variant
-from windtunnel.runs import EngineRecord, Record, Run
+from windtunnel.runs import Run
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.keys import Scenario
 
@@ -43,31 +43,15 @@ def made(
     the client's nic_tx in each window. `loads`: counters of the workload. `about`: fields of the record.
     """
     plan = plan or sample.plan()
-    lines = {line.type: line for line in sample.engine_lines(plan)}
+    *_, shape = (line for line in sample.engine_lines(plan) if isinstance(line, Window))
     share = {"client": client, "server": server}
     every = [
-        _window(
-            plan, lines["window"], n, share, messages, latency_ns, stalls or {}, work or {}, drops or {}, loads or {}
-        )
+        _window(plan, shape, n, share, messages, latency_ns, stalls or {}, work or {}, drops or {}, loads or {})
         for n in range(windows)
     ]
-    engine = EngineRecord(
-        name="windtunnel", plan=plan, hello=lines["hello"], ready=lines["ready"], result=lines["result"]
-    )
     resolved = Scenario.model_validate(SCENARIO | (scenario or {})).model_dump(mode="json")
-    record = {
-        "title": "made",
-        "question": None,
-        "started": None,
-        "verdict": Verdict(True),
-        "validity": Validity(checks=[], excluded=[]),
-        "scenario": resolved,
-        "notes": [],
-        "host": {},
-        "versions": {},
-        "engines": [engine],
-    }
-    return Run(Path("runs/made"), Record(**(record | about)), {"windtunnel": every})
+    known = {"title": "made", "validity": Validity(checks=[], excluded=[]), "scenario": resolved} | about
+    return Run(Path("runs/made"), record(engine_record(plan), **known), {"windtunnel": every})
 
 
 def _window(plan, shape, n, share, messages, latency_ns, stalls, work, drops, loads) -> Window:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import sample_lines as sample
+from sample_records import record
 
 from windtunnel.engine.lines import Probe, Window
 from windtunnel.engine.plan import Link
-from windtunnel.runs import EngineRecord, Record, Run, Verdict
+from windtunnel.runs import EngineRecord, Run, Verdict
 
 ZERO = dict.fromkeys(("offered", "sent", "responses", "lost", "late", "unsent", "in_flight"), 0)
 SECOND_NS = 1_000_000_000
@@ -67,15 +68,5 @@ def a_run(
             "probe": None if line_ns is None else probe(line_ns, complete or not measured),
         }
         windows.append(shape.model_copy(update=window))
-    record = Record(
-        title="",
-        question=None,
-        started=None,
-        verdict=Verdict(not reasons, list(reasons)),
-        scenario={},
-        notes=[],
-        host={},
-        versions={},
-        engines=[EngineRecord(name="windtunnel", plan=plan)],
-    )
-    return Run(Path(path), record, {"windtunnel": windows})
+    engine = EngineRecord(name="windtunnel", plan=plan)
+    return Run(Path(path), record(engine, verdict=Verdict(not reasons, list(reasons))), {"windtunnel": windows})

@@ -1,11 +1,11 @@
 """Runs made of samples, as validity judges them."""
 
 import sample_lines as sample
+from sample_records import engine_record
 
 from windtunnel.engine.lines import Probe, Window
 from windtunnel.engine.plan import Load, LoadPhase, Plan
 from windtunnel.measure.validity import validate
-from windtunnel.runs.record import EngineRecord
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 LIMITS = Limits()
@@ -14,13 +14,8 @@ SPAN = sample.WINDOW_NS
 
 def finished(windows=10):
     """An engine of one sample plan with so many measured windows, as the engine would have written them."""
-    of = sample.plan()
-    lines = sample.engine_lines(of)
-    by_type = {line.type: line for line in lines}
-    engine = EngineRecord(
-        name="windtunnel", plan=of, hello=by_type["hello"], ready=by_type["ready"], result=by_type["result"]
-    )
-    some = [line for line in lines if isinstance(line, Window)]
+    engine = engine_record(sample.plan())
+    some = [line for line in sample.engine_lines(engine.plan) if isinstance(line, Window)]
     before = [w for w in some if w.phase == "warmup"]
     (shape, *_) = [w for w in some if w.phase == "measure"]
     measured = [shape.model_copy(update={"index": len(before) + n}) for n in range(windows)]

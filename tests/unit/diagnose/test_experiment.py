@@ -43,15 +43,6 @@ def test_the_slack_is_where_the_slope_turns():
     assert client.accounted_ns == pytest.approx(80.0, rel=0.03)
 
 
-def test_the_generator_is_named_as_such():
-    assert of({"client": 0.0, "server": 40.0}).limit.kind == "generator"
-
-
-def test_two_workers_without_slack_are_a_tie():
-    found = of({"client": 0.0, "server": 0.0})
-    assert found.limit.kind == "tie" and sorted(found.limit.workers) == [CLIENT, SERVER]
-
-
 @pytest.mark.parametrize(("factor", "kind"), [(0.5, "in-flight"), (1.0, "link")])
 def test_where_no_delay_costs_anything_more_messages_in_flight_tell(factor, kind):
     remedies = {"in-flight": ({"client.inflight": 4096}, factor)}
@@ -62,10 +53,19 @@ def test_where_no_delay_costs_anything_more_messages_in_flight_tell(factor, kind
     assert remedy.gain.mean == pytest.approx(100 * (1 / factor - 1), abs=1.5)
 
 
+@pytest.mark.parametrize(
+    ("server_ns", "kind", "workers"), [(40.0, "generator", [CLIENT]), (0.0, "tie", [CLIENT, SERVER])]
+)
+def test_a_client_without_slack_is_the_generator_or_ties(server_ns, kind, workers):
+    found = of({"client": 0.0, "server": server_ns}).limit
+    assert found.kind == kind and sorted(found.workers) == workers
+
+
 def test_few_blocks_have_no_interval_and_no_verdict():
     found = of({"client": 25.0, "server": 0.0}, blocks=5)
     assert found.limit.kind == "unknown" and "5 blocks" in found.limit.words
     assert {each.limits for each in found.slopes} == {None}
+    assert diagnose(made()).experiment is None, "a run without such variants"
 
 
 def test_noise_that_drifts_is_shared_within_a_block():
@@ -73,20 +73,21 @@ def test_noise_that_drifts_is_shared_within_a_block():
     assert by_stage(found)["server app_rx"].limits
 
 
+def excluded(windows):
+    return [ExcludedWindow(engine="windtunnel", window=window.index, reasons=["preempted"]) for window in windows]
+
+
 def test_excluded_windows_are_left_out_with_their_partner():
     run = experimental({"client": 25.0, "server": 0.0})
     windows = run.windows["windtunnel"]
-    odd = [window for window in windows if window.variant == 4][
-        ::2
-    ]  # half of the blocks, and a median is not moved by few
+    odd = [window for window in windows if window.variant == 4][::2]  # of half the blocks: few do not move a median
 
     def slow(window):
-        return window.model_copy(
-            update={"workloads": [w.model_copy(update={"responses": 1000}) for w in window.workloads]}
-        )
+        workloads = [w.model_copy(update={"responses": 1000}) for w in window.workloads]
+        return window.model_copy(update={"workloads": workloads})
 
     replaced = [slow(window) if window in odd else window for window in windows]
-    marks = [ExcludedWindow(engine="windtunnel", window=window.index, reasons=["preempted"]) for window in odd]
+    marks = excluded(odd)
     record = run.record.model_copy(update={"validity": run.record.validity.model_copy(update={"excluded": marks})})
     found = diagnose(Run(run.path, record, {"windtunnel": replaced})).experiment
     assert by_stage(found)["server app_rx"].slope.mean == pytest.approx(1.0, abs=0.05)
@@ -94,9 +95,7 @@ def test_excluded_windows_are_left_out_with_their_partner():
 
 def test_of_an_invalid_run_all_windows_are_used():
     run = experimental({"client": 25.0, "server": 0.0})
-    marks = [
-        ExcludedWindow(engine="windtunnel", window=w.index, reasons=["preempted"]) for w in run.windows["windtunnel"]
-    ]
+    marks = excluded(run.windows["windtunnel"])
     bad = Check(name="windows", state="bad", words="none is left")
     record = run.record.model_copy(update={"validity": Validity(checks=[bad], excluded=marks)})
     found = diagnose(Run(run.path, record, run.windows))
@@ -119,10 +118,6 @@ def test_workers_of_one_kind_are_delayed_together():
     workers = diagnose(made()).workers
     twice = [*workers, workers[1].model_copy(update={"worker": 2})]
     assert [[worker.worker for worker in each.workers] for each in delayed(twice)] == [[0], [1, 2]]
-
-
-def test_a_run_without_such_variants_has_no_experiment():
-    assert diagnose(made()).experiment is None
 
 
 def causes(slack_ns, factor):

@@ -2,7 +2,7 @@
 
 import pytest
 from diagnosed_runs import CYCLES, made
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_windows import stage, worker
 
@@ -35,6 +35,7 @@ def stages(draw):
     )
 
 
+@settings(max_examples=40)
 @given(st.lists(stages(), min_size=1, max_size=6), st.integers(1, 10**9), st.integers(1, 10**6), st.floats(0, 100))
 def test_parts_and_rest_are_the_whole(of_worker, cycles, loops, clock):
     parts = parts_of(worker(timed_cycles=1, cycles=cycles, loops=loops), of_worker, clock)
@@ -45,14 +46,8 @@ def test_parts_and_rest_are_the_whole(of_worker, cycles, loops, clock):
 
 
 def test_with_all_loops_timed_nothing_is_left():
-    counts = {
-        "calls": 100,
-        "timed_calls": 100,
-        "empty_calls": 20,
-        "stalled_calls": 10,
-        "objects": 700,
-        "timed_objects": 700,
-    }
+    counts = {"calls": 100, "timed_calls": 100, "empty_calls": 20, "stalled_calls": 10, "objects": 700}
+    counts |= {"timed_objects": 700}
     of_worker = [stage(**counts, busy_cycles=8000, idle_cycles=400, stall_cycles=100)]
     parts = parts_of(worker(cycles=8400, loops=100), of_worker, 0.0)
     (found,) = parts.stages

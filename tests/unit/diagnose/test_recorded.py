@@ -58,13 +58,42 @@ def test_without_texts_there_are_none_and_nothing_is_said():
     assert not any(line.startswith(code) for line in known.untold for code in CODES)
 
 
-def test_misses_of_the_last_level_cache(evidence):
-    assert (
-        found(evidence(PERF))["shared-cache"].evidence
-        == "11% of loads that reach the last-level cache miss it (perf stat)"
-    )
-    both = found(evidence(REPORT))["shared-cache"].evidence
-    assert both.startswith("11% of loads and 10% of stores") and "report.rpt" in both
+@pytest.mark.parametrize(
+    ("text", "code", "words"),
+    [
+        (PERF, "shared-cache", "11% of loads that reach the last-level cache miss it (perf stat)"),
+        (REPORT, "shared-cache", "11% of loads and 10% of stores"),
+        (PCM, "nic-writes", "25% of the lines that devices wrote"),
+        (REPORT, "nic-writes", "89% of the lines"),
+        (
+            BYTES,
+            "pcie-link",
+            "devices read 8.0 Gbit/s and wrote 20.0 Gbit/s (pcm-pcie); the link of generic can carry ",
+        ),
+    ],
+)
+def test_the_numbers_of_a_text_are_the_evidence(evidence, text, code, words):
+    assert found(evidence(text))[code].evidence.startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("9,,LLC-loads,9,100.00,,\n0,,LLC-load-misses,9,100.00,,\n", "shared-cache"),
+        (PERF, "pcie-link"),
+        (ETHTOOL.replace("12", "0"), "pause-frames"),
+    ],
+)
+def test_a_rate_of_nothing_is_no_cause(evidence, text, code):
+    assert code not in found(evidence(text))
+
+
+def test_they_come_last_and_are_found_in_a_run_without_windows(evidence):
+    codes = [cause.code for cause in diagnose(made(client=0.7, server=0.6), recorded=evidence(REPORT, ETHTOOL)).causes]
+    assert codes[-3:] == [code for code in CAUSES if code in codes[-3:]] and set(codes[-3:]) <= CODES and len(codes) > 3
+    run = made()
+    bare = replace(run, windows={name: [] for name in run.windows})
+    assert {cause.code for cause in diagnose(bare, recorded=evidence(REPORT)).causes} == {"shared-cache", "nic-writes"}
 
 
 def test_a_text_without_the_counters_is_untold(evidence):
@@ -73,44 +102,13 @@ def test_a_text_without_the_counters_is_untold(evidence):
     assert any(line.startswith("nic-writes: no text has misses of the NIC's writes") for line in known.untold)
 
 
-def test_a_rate_of_nothing_is_no_cause(evidence):
-    assert "shared-cache" not in found(evidence("9,,LLC-loads,9,100.00,,\n0,,LLC-load-misses,9,100.00,,\n"))
-
-
-def test_writes_of_the_nic(evidence):
-    assert found(evidence(PCM))["nic-writes"].evidence.startswith("25% of the lines that devices wrote")
-    assert found(evidence(REPORT))["nic-writes"].evidence.startswith("89% of the lines")
-
-
 def test_pause_frames_by_who_sent_them(evidence):
     received = found(evidence(ETHTOOL))["pause-frames"]
     assert received.evidence == "rx_prio0_pause 12 (ethtool -S)" and "peer" in received.remedy
     assert "since the driver began" in received.against[0]
-    sent = found(
-        evidence(ETHTOOL.replace("rx_prio", "tx_prio") + ETHTOOL.replace("rx_prio", "tx_prio").replace("12", "15"))
-    )["pause-frames"]
+    of_this_host = ETHTOOL.replace("rx_prio", "tx_prio")
+    sent = found(evidence(of_this_host + of_this_host.replace("12", "15")))["pause-frames"]
     assert sent.evidence == "tx_prio0_pause 3 (ethtool -S)" and "this host" in sent.remedy and sent.against == []
-    assert "pause-frames" not in found(evidence(ETHTOOL.replace("12", "0")))
-
-
-def test_bytes_on_the_pcie_link(evidence):
-    cause = found(evidence(BYTES))["pcie-link"]
-    assert cause.evidence.startswith(
-        "devices read 8.0 Gbit/s and wrote 20.0 Gbit/s (pcm-pcie); the link of generic can carry "
-    )
-    assert "pcie-link" not in found(evidence(PERF))
-
-
-def test_they_come_last(evidence):
-    codes = [cause.code for cause in diagnose(made(client=0.7, server=0.6), recorded=evidence(REPORT, ETHTOOL)).causes]
-    assert codes[-3:] == [code for code in CAUSES if code in codes[-3:]] and set(codes[-3:]) <= CODES and len(codes) > 3
-
-
-def test_they_are_found_in_a_run_without_windows(evidence):
-    run = made()
-    bare = replace(run, windows={name: [] for name in run.windows})
-    known = diagnose(bare, recorded=evidence(REPORT))
-    assert {cause.code for cause in known.causes} == {"shared-cache", "nic-writes"}
 
 
 def test_they_are_shown_as_what_they_are(evidence):

@@ -63,29 +63,23 @@ def test_the_first_causes_are_compared_with_the_file(compared, tmp_path):
     assert first.predicted == FOUND.causes[0].gain and second.verdict == "no difference shown"
 
 
-def test_no_more_are_tried_than_asked_for(compared, tmp_path):
+@pytest.mark.parametrize(
+    ("result", "most", "verdict", "percent"),
+    [
+        (comparison(), 1, "faster", 30.0),
+        (UserError("client.inflight=4096: too many"), 1, "refused: client.inflight=4096: too many", None),
+        (comparison("cannot tell", reasons=["no common state"]), 1, "cannot tell: no common state", None),
+        (comparison(stopped="interrupted"), 2, "faster", 30.0),  # by the user: no further one is run
+    ],
+)
+def test_a_row_says_what_came_of_it_and_no_more_are_tried_than_asked_for(
+    compared, tmp_path, result, most, verdict, percent
+):
     asked, results = compared
-    results.append(comparison())
-    assert len(tried.try_remedies(FOUND, tmp_path, [], 1, tmp_path / "t")) == len(asked) == 1
-
-
-def test_a_remedy_that_the_scenario_refuses_says_why(compared, tmp_path):
-    compared[1].append(UserError("client.inflight=4096: too many"))
-    (row,) = tried.try_remedies(FOUND, tmp_path, [], 1, tmp_path / "t")
-    assert row.verdict == "refused: client.inflight=4096: too many" and row.percent is None and row.directory is None
-
-
-def test_a_comparison_without_a_verdict_has_its_reason(compared, tmp_path):
-    compared[1].append(comparison("cannot tell", reasons=["no common state"]))
-    (row,) = tried.try_remedies(FOUND, tmp_path, [], 1, tmp_path / "t")
-    assert row.verdict == "cannot tell: no common state" and row.percent is None
-
-
-def test_after_one_that_the_user_ended_no_further_one_is_run(compared, tmp_path):
-    asked, results = compared
-    results += [comparison(stopped="interrupted"), comparison()]
-    (row,) = tried.try_remedies(FOUND, tmp_path, [], 2, tmp_path / "t")
-    assert row.interrupted and len(asked) == 1
+    results.append(result)
+    (row,) = tried.try_remedies(FOUND, tmp_path, [], most, tmp_path / "t")
+    assert (row.verdict, row.percent, row.interrupted, len(asked)) == (verdict, percent, most == 2, 1)
+    assert (row.directory is None) == verdict.startswith("refused")
 
 
 def test_runs_that_cannot_be_compared_are_no_refusal(compared, tmp_path):

@@ -1,10 +1,11 @@
 """Validity of a run with variants: it is the first one's; windows of the others are excluded by the same rules."""
 
 import pytest
+from sample_records import record
 from validity_tools import SPAN, changed, check, finished, judged, measured_of, probe, probed, rated
 from variant_tools import variants_of
 
-from windtunnel.runs import Record, Run, Verdict
+from windtunnel.runs import Run
 from windtunnel.runs.summary import summarise
 from windtunnel.runs.validity import windows_of
 from windtunnel.runs.variants import variant_rows
@@ -30,19 +31,7 @@ def of(windows, variant):
 
 
 def run_of(tmp_path, engine, windows):
-    record = Record(
-        title="t",
-        question=None,
-        started=None,
-        verdict=Verdict(True, []),
-        scenario={},
-        notes=[],
-        host={},
-        versions={},
-        engines=[engine],
-    )
-    record.validity = judged(engine, windows)
-    return Run(tmp_path, record, {engine.name: windows})
+    return Run(tmp_path, record(engine, validity=judged(engine, windows)), {engine.name: windows})
 
 
 def test_drift_is_judged_within_the_variant(tmp_path):

@@ -3,11 +3,11 @@
 import pytest
 import sample_lines as sample
 from rich.console import Console
+from sample_records import copy_ledger, record
 from sample_windows import HELLO, window, worker
 
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.lines import (
-    CopyLedger,
     CopyWindow,
     CpuCopies,
     CpuCopy,
@@ -20,34 +20,20 @@ from windtunnel.engine.plan import Copies, Plan, Source
 from windtunnel.engine.verdict import judge
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.identity import identity
-from windtunnel.runs.record import EngineRecord, Record, Verdict
+from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.views.terminal.run import copy_table
 
 TICK_NS = 0.5
 """HELLO's clock has 2 GHz."""
-LEDGER = CopyLedger(
-    workload=0,
-    application=0,
-    engine="dma",
-    kind="core",
-    device="dma_skeleton0",
-    cpu=0,
-    cpu_ns=5,
-    at_least_bytes=0,
-    cpu_copies=CpuCopies(
-        from_bytes=1 << 20, to_places=64, costs=[CpuCopy(bytes=1000, cycles=400), CpuCopy(bytes=2000, cycles=1000)]
-    ),
+COSTS = [CpuCopy(bytes=1000, cycles=400), CpuCopy(bytes=2000, cycles=1000)]
+LEDGER = copy_ledger(
+    cpu_copies=CpuCopies(from_bytes=1 << 20, to_places=64, costs=COSTS),
     submitted=1000,
-    measuring=0,
     ended=1000,
     copies=990,
     by_cpu={"failed": 10},
-    uncopied=0,
     bytes=1_000_000,
-    never_ended=0,
-    missing=0,
     driver=DriverCopies(submitted=1000, completed=1000, errors=10),
-    planted=None,
 )
 VERIFIED = VerifiedLedger(workload=0, application=0, packets=1000, wrong_packets=0, wrong_bytes=0, first=None)
 
@@ -76,6 +62,9 @@ def step(
     return StepWindow(step=name, cycles=cycles, packets=packets, stamps=1, traffic=False, copier=copier, **place)
 
 
+TAKEN = [step("submit", 3000, 30), step("poll", 4000, 20)]
+
+
 def finished(parts, steps=(), workers=1):
     made = window([], [worker(worker=n, timed_cycles=100_000) for n in range(workers)])
     return made.model_copy(update={"copies": list(parts), "steps": list(steps)})
@@ -86,7 +75,7 @@ def rows(windows, ledgers=(LEDGER,), plan=None):
 
 
 def test_rows_follow_the_formulas():
-    steps = [step("submit", 3000, 30), step("poll", 4000, 20), step("copy by CPU", 1000, 2)]
+    steps = [*TAKEN, step("copy by CPU", 1000, 2)]
     windows = [finished([part(by_cpu={"failed": 2, "small": 1})], steps), finished([part(by_cpu={"failed": 1})], steps)]
     [row] = rows(windows)
     lasted_s = sum(w.end_ns - w.start_ns for w in windows) / 1e9
@@ -109,7 +98,7 @@ def test_the_share_is_of_the_workers_that_copy_and_of_their_applications_alone()
 @pytest.mark.parametrize("name", ["submit", "copy", "poll", "copy by CPU"])
 def test_a_step_of_the_handler_that_is_called_like_one_of_the_copier_is_not_counted_with_them(name):
     own = step(name, 50_000, 7, copier=False)
-    [row] = rows([finished([part()], [own, step("submit", 3000, 30), step("poll", 4000, 20)])])
+    [row] = rows([finished([part()], [own, *TAKEN])])
     assert row.share == 7000 / 100_000
     assert (row.submit_cycles, row.poll_cycles, row.by_cpu_cycles) == (100, 200, None)
 
@@ -120,25 +109,14 @@ def test_without_marks_nobody_knows_whose_steps_they_are():
 
 
 def test_freed_is_what_the_cpu_would_have_paid_less_what_the_copier_costs():
-    steps = [step("submit", 3000, 30), step("poll", 4000, 20)]
-    [row] = rows([finished([part()], steps)])
+    [row] = rows([finished([part()], TAKEN)])
     assert row.freed_cycles == pytest.approx(550 - 100 - 200)  # 1250 bytes lie between 1000 and 2000
     assert row.freed_share == pytest.approx(250 * 20 / 100_000)
-
-
-def test_a_copier_that_costs_more_than_it_frees_frees_less_than_nothing():
     [row] = rows([finished([part()], [step("submit", 15_000, 30), step("poll", 4000, 20)])])
-    assert row.freed_cycles == pytest.approx(550 - 500 - 200)
+    assert row.freed_cycles == pytest.approx(550 - 500 - 200), "a copier may cost more than it frees"
     assert row.freed_share == pytest.approx(-150 * 20 / 100_000)
-
-
-def test_a_copy_that_failed_frees_nothing():
-    steps = [step("submit", 3000, 30), step("poll", 4000, 20)]
-    [row] = rows([finished([part(copies=75, by_cpu={"failed": 25, "small": 400, "no_room": 9})], steps)])
-    assert row.freed_cycles == pytest.approx(550 * 75 / 100 - 100 - 200)
-
-
-TAKEN = [step("submit", 3000, 30), step("poll", 4000, 20)]
+    [row] = rows([finished([part(copies=75, by_cpu={"failed": 25, "small": 400, "no_room": 9})], TAKEN)])
+    assert row.freed_cycles == pytest.approx(550 * 75 / 100 - 100 - 200), "a copy that failed frees nothing"
 
 
 @pytest.mark.parametrize(
@@ -222,18 +200,7 @@ def recorded(kind: str | None) -> Record:
     plan = copying_plan()
     copies = [LEDGER.model_copy(update={"kind": kind})] if kind else []
     result = sample.engine_lines(plan)[-1].model_copy(update={"copies": copies})
-    engine = EngineRecord(name="windtunnel", plan=plan.model_dump(), result=result)
-    return Record(
-        title="x",
-        question=None,
-        started=None,
-        verdict=Verdict(True),
-        scenario={},
-        notes=[],
-        host={},
-        versions={},
-        engines=[engine],
-    )
+    return record(EngineRecord(name="windtunnel", plan=plan.model_dump(), result=result))
 
 
 def test_runs_of_different_kinds_are_not_compared():

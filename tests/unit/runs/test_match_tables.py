@@ -55,17 +55,8 @@ def test_a_stage_of_many_instances_with_huge_drops_fits_64_columns():
 
 
 def test_latencies_of_seconds_and_long_names_fit_80_columns():
-    times = Latency(
-        p50=2_100_000_000,
-        p90=3_000_000_000,
-        p99=44_000_000_000,
-        p999=None,
-        p9999=None,
-        p99999=None,
-        p999999=None,
-        maximum=59_900_000_000,
-        samples=9,
-    )
+    none = dict.fromkeys(("p999", "p9999", "p99999", "p999999"))
+    times = Latency(p50=2_100_000_000, p90=3_000_000_000, p99=44_000_000_000, maximum=59_900_000_000, samples=9, **none)
     row = replace(workload_rows(WINDOWS, ["w" * 64])[0], latency=times, lost=123_456_789, late=987_654_321)
     lines = printed(latency_table([row]), 80)
     assert max(map(len, lines)) <= 80
@@ -77,11 +68,8 @@ def test_drops_are_listed_by_reason_below_their_stage():
     rows = [replace(row, drops={}) for row in STAGES]
     assert isinstance(drops(rows), Text)
     rows[0] = replace(rows[0], drops={"no_mbuf": 7, "ring_full": 1_000})
-    assert printed(drops(rows), 80)[0].split("  ") == [
-        "drops:",
-        f"{rows[0].endpoint} {rows[0].stage}",
-        "no_mbuf 7, ring_full 1,000",
-    ]
+    place = f"{rows[0].endpoint} {rows[0].stage}"
+    assert printed(drops(rows), 80)[0].split("  ") == ["drops:", place, "no_mbuf 7, ring_full 1,000"]
 
 
 def test_preempted_workers_give_a_warning():

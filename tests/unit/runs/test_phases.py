@@ -102,11 +102,8 @@ def test_a_window_that_ends_a_little_late_still_counts():
 
 def test_a_load_that_may_have_begun_late_moves_its_boundaries():
     """The first window holds the time in which a peer is looked up: the load begins after it."""
-    windows = [
-        window(0, 1_400_000, of="warmup"),
-        window(1_400_000, 2_400_100, of="warmup"),
-        window(2_400_100, 3_400_100),
-    ]
+    warmups = [window(0, 1_400_000, of="warmup"), window(1_400_000, 2_400_100, of="warmup")]
+    windows = [*warmups, window(2_400_100, 3_400_100)]
     plan = plan_with(load_of(phase(2 * WINDOW), phase(WINDOW), phase(WINDOW), lead=1), warmup_ns=2 * WINDOW)
     assert load_began(windows, plan) == (START, START + 400_000)
     (row,) = [row for row in phase_rows(windows, plan) if row.phase == 1]
@@ -117,9 +114,8 @@ def test_no_phases_no_table():
     assert phase_rows([window(0, WINDOW)], plan_with(load_of(phase(None)))) == []
     assert phase_rows([window(0, WINDOW)], plan_with(load_of(phase(1), phase(None)))) == []
     assert phase_rows([window(0, WINDOW, of="warmup")], plan_with(load_of(phase(1), phase(1)))) == []
-    assert (
-        phase_rows([line for line in sample.engine_lines(sample.plan()) if line.type == "window"], sample.plan()) == []
-    )
+    closed = [line for line in sample.engine_lines(sample.plan()) if line.type == "window"]
+    assert phase_rows(closed, sample.plan()) == []
 
 
 def test_terminal_report_and_json_show_the_phases(tmp_path):

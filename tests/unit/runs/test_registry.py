@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 import sample_lines as sample
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from windtunnel.engine.counted import counters_of, levels_of
@@ -17,6 +17,9 @@ from windtunnel.schemas.generate import CHECKOUT
 from windtunnel.views.metric_cells import WRITTEN, reported
 from windtunnel.views.terminal.metric_columns import columns
 
+LINES = sample.engine_lines(sample.plan())
+HELLO = next(line for line in LINES if isinstance(line, Hello))
+WINDOWS = [line for line in LINES if isinstance(line, Window)]
 ROWS = {
     "stage": rows.StageRow,
     "step": rows.StepRow,
@@ -72,34 +75,24 @@ def test_engine_and_python_name_the_same_counters(model, line, derived):
     assert listed | derived == {counter.name for counter in counters_of(model)}
 
 
+@settings(max_examples=12)
 @given(st.integers(0, 5), st.integers(0, 1 << 40), st.integers(0, 1 << 40))
 def test_sums_are_of_all_windows_and_null_is_not_zero(at, first, second):
-    lines = sample.engine_lines(sample.plan())
-    hello = next(line for line in lines if isinstance(line, Hello))
-    windows = [line for line in lines if isinstance(line, Window) and line.phase == "measure"][:2]
-    name = STAGE_COUNTERS[3 + at]
+    windows = [line for line in WINDOWS if line.phase == "measure"][:2]
 
-    def with_value(window: Window, value: int | None) -> Window:
-        stages = [stage.model_copy(update={name: value}) for stage in window.stages]
-        return window.model_copy(update={"stages": stages})
+    def summed(name: str, *values: int | None) -> set[int | None]:
+        changed = [
+            window.model_copy(update={"stages": [stage.model_copy(update={name: value}) for stage in window.stages]})
+            for window, value in zip(windows, values, strict=True)
+        ]
+        return {row.counters[name] for row in stage_rows(changed, HELLO)}
 
-    summed = stage_rows([with_value(windows[0], first), with_value(windows[1], second)], hello)
-    assert all(row.counters[name] == first + second for row in summed)
-
-
-def test_a_counter_missing_in_some_windows_is_null():
-    lines = sample.engine_lines(sample.plan())
-    hello = next(line for line in lines if isinstance(line, Hello))
-    windows = [line for line in lines if isinstance(line, Window) and line.phase == "measure"][:2]
-    stages = [stage.model_copy(update={"traffic_cycles": None}) for stage in windows[0].stages]
-    for row in stage_rows([windows[0].model_copy(update={"stages": stages}), windows[1]], hello):
-        assert row.counters["traffic_cycles"] is None
+    assert summed(STAGE_COUNTERS[3 + at], first, second) == {first + second}
+    assert summed("traffic_cycles", None, second) == {None}
 
 
 def test_tables_have_the_columns_of_the_registry():
-    lines = sample.engine_lines(sample.plan())
-    hello = next(line for line in lines if isinstance(line, Hello))
-    made = stage_rows([line for line in lines if isinstance(line, Window)], hello)
+    made = stage_rows(WINDOWS, HELLO)
     assert [column.head for column in columns("stage", made).values()] == [
         metric.terminal.head for metric in metrics("stage") if metric.terminal
     ]

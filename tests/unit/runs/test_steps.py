@@ -40,9 +40,8 @@ def finished(steps, counters=(), **more):
 
 
 def test_steps_follow_the_formulas():
-    windows = [
-        finished([step("parser", 1000, 100), step("flows", 4000, 50), step("frames", 800, 100, traffic=True)])
-    ] * 2
+    steps = [step("parser", 1000, 100), step("flows", 4000, 50), step("frames", 800, 100, traffic=True)]
+    windows = [finished(steps)] * 2
     parser, flows, frames = step_rows(windows, HELLO, READY)
     assert (parser.step, flows.step, frames.step) == ("parser", "flows", "frames")
     assert parser.stage_ns == parser.ns == 10 * TICK_NS
@@ -82,13 +81,9 @@ def test_own_traffic_has_a_share_of_the_worker():
 
 
 def test_counts_add_up_and_levels_do_not():
-    windows = [
-        finished([], [counter("hits", 30), counter("hits", 12, index=1), counter("entries", 7, kind="level")]),
-        finished(
-            [], [counter("hits", 8), counter("entries", 9, kind="level"), counter("entries", 1, kind="level", index=1)]
-        ),
-    ]
-    hits, entries = counter_rows(windows)
+    first = [counter("hits", 30), counter("hits", 12, index=1), counter("entries", 7, kind="level")]
+    second = [counter("hits", 8), counter("entries", 9, kind="level"), counter("entries", 1, kind="level", index=1)]
+    hits, entries = counter_rows([finished([], first), finished([], second)])
     assert (hits.value, hits.per_s) == (50, 25.0)
     assert (entries.value, entries.per_s) == (10, None)
 
@@ -115,12 +110,16 @@ def test_plot_excludes_traffic_and_escapes_names():
     assert plot([row for row in rows if row.traffic]) is None
 
 
+def of_plugin(directory, level="sampled", **more):
+    """A run of a plug-in with steps on frames from nowhere, by the real engine."""
+    workload = {"packet_handler": f"./{built(directory, 'steps').name}"} | more
+    data = scenario(workload, wire={"kind": "null"}, server={}, accounting={"level": level})
+    return execute(directory, data).run
+
+
+@pytest.mark.slow
 def test_run_steps_are_within_their_stage(tmp_path):
-    """A plug-in with steps on frames from nowhere, every call timed."""
-    library = built(tmp_path, "steps")
-    workload = {"packet_handler": f"./{library.name}"}
-    data = scenario(workload, wire={"kind": "null"}, server={}, accounting={"level": "cycles"})
-    run = execute(tmp_path, data).run
+    run = of_plugin(tmp_path, "cycles")
     assert_sound(run)
     windows = [w for w in run.windows["windtunnel"] if w.phase == "measure"]
     for w in windows:
@@ -141,20 +140,16 @@ def test_run_steps_are_within_their_stage(tmp_path):
     assert "Steps of the handlers" in page and 'id="steps"' in page and "Counters of the handlers" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["counts", "off"])
 def test_levels_without_cycles_have_no_steps(tmp_path, level):
-    library = built(tmp_path, "steps")
-    data = scenario(
-        {"packet_handler": f"./{library.name}"}, wire={"kind": "null"}, server={}, accounting={"level": level}
-    )
-    run = execute(tmp_path, data).run
+    run = of_plugin(tmp_path, level)
     assert not any(w.steps for w in run.windows["windtunnel"])
     assert any(f.name == "seen" and f.value for w in run.windows["windtunnel"] for f in w.counters)
     assert "Steps of the handlers" not in render(run)
 
 
+@pytest.mark.slow
 def test_wrong_handler_results_make_the_run_invalid(tmp_path):
-    library = built(tmp_path, "steps")
-    workload = {"packet_handler": f"./{library.name}", "options": {"wrong": 3}}
-    run = execute(tmp_path, scenario(workload, wire={"kind": "null"}, server={})).run
+    run = of_plugin(tmp_path, options={"wrong": 3})
     assert run.record.verdict.reasons == ["handler wrong: wrong of table: 3 packets (disp_rx:0)"]

@@ -5,11 +5,12 @@ import io
 import pytest
 import sample_lines as sample
 from rich.console import Console
+from sample_records import copy_ledger
 from sample_runs import Page, execute
 from sample_streams import CLIENT, SERVER, WRITE, stream_plan
 
 from windtunnel.engine.history import History, SupervisedRun
-from windtunnel.engine.lines import CopyLedger, StreamChecks, StreamLedger
+from windtunnel.engine.lines import StreamChecks, StreamLedger
 from windtunnel.engine.verdict import judge
 from windtunnel.measure.study.columns import metric_of, rows_of
 from windtunnel.runs.streams import STREAM_OBJECTS, stream_rows
@@ -91,6 +92,9 @@ def test_missing_bytes_stand_in_the_ledgers_line(tmp_path):
     assert missing_of([engine]) == [] and missing_of([opened]) == ["5,000 bytes of echo"]
 
 
+APPLICATION = "application 0 of the client, workload echo"
+
+
 def verdict(*streams: StreamLedger, interrupted: bool = False, **changes) -> list[str]:
     plan = stream_plan()
     result = sample.engine_lines(plan)[-1].model_copy(update={"streams": list(streams)} | changes)
@@ -121,21 +125,14 @@ def test_wrong_bytes_are_named_with_the_first_one():
 @pytest.mark.parametrize(
     ("ledger", "words"),
     [
-        (
-            {"state": "reset", "acknowledged": 64},
-            "stream reset: the connection of application 0 of the client, workload echo, with 64",
-        ),
+        ({"state": "reset", "acknowledged": 64}, f"stream reset: the connection of {APPLICATION}, with 64"),
         (
             {"state": "reset", "written": 0},
             "no connection: port 9000 of 10.77.0.9 has reset application 0 of the client",
         ),
-        (
-            {"state": "connecting", "written": 0},
-            "no connection: no response to application 0 of the client, workload echo from port 9000 of 10.77.0.9",
-        ),
-        (
-            {"state": "idle", "written": 0},
-            "no connection: no response to application 0 of the client, workload echo from port 9000 of 10.77.0.9",
+        *(
+            ({"state": state, "written": 0}, f"no connection: no response to {APPLICATION} from port 9000 of 10.77.0.9")
+            for state in ("connecting", "idle")
         ),
     ],
 )
@@ -149,27 +146,7 @@ def test_a_connection_that_was_lost_is_the_only_reason(ledger, words):
 
 
 def test_a_connection_that_was_given_up_with_its_copies_is_named_by_these():
-    copies = CopyLedger(
-        workload=0,
-        application=0,
-        engine="dma",
-        kind="core",
-        device="dma_skeleton0",
-        cpu=0,
-        cpu_ns=5,
-        at_least_bytes=0,
-        submitted=9,
-        measuring=0,
-        ended=7,
-        copies=7,
-        by_cpu={},
-        uncopied=0,
-        bytes=7 * WRITE,
-        never_ended=2,
-        missing=0,
-        driver=None,
-        planted=None,
-    )
+    copies = copy_ledger(ended=7, copies=7, never_ended=2)
     reset = [ledger.model_copy(update={"state": "reset"}) for ledger in (CLIENT, SERVER)]
     [reason] = verdict(*reset, copies=[copies], reason="stream reset")
     assert reason.startswith("copies never ended: 2 of 9 that dma (dma_skeleton0) of application 0")
