@@ -95,5 +95,10 @@ def compared(a, b, force=True, **more) -> Comparison:
     """The comparison of runs or studies that lie there. Most tests have one run a side, which is enough for them."""
     comparison, directory = hold(a, b, Running(), force=force, **more)
     assert directory is None
-    jsonschema.validate(comparison.model_dump(mode="json"), Comparison.model_json_schema())
+    _schema().validate(comparison.model_dump(mode="json"))
     return comparison
+
+
+@cache
+def _schema() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(Comparison.model_json_schema())

@@ -35,11 +35,21 @@ def workload(plan, **changes):
     return plan.model_copy(update={"workloads": [plan.workloads[0].model_copy(update=changes)]})
 
 
+def beside(directory, **about_b):
+    """The comparison of one run a side, of which the second is said to differ so."""
+    return compared(made(directory / "a", 6.0), made(directory / "b", 6.0, 10, **about_b))
+
+
 @pytest.fixture(scope="module")
 def pool(tmp_path_factory):
     """10 pairs of the same, and 10 in which B is 10% slower."""
     directory = tmp_path_factory.mktemp("pool")
     return {"same": in_turn(directory / "same", 10, 6.0, 6.0), "slower": in_turn(directory / "slower", 10, 6.0, 5.4)}
+
+
+@pytest.fixture(scope="module")
+def slower(pool):
+    return compared(*pool["slower"])
 
 
 def test_equal_scenarios_show_no_difference_and_the_smallest_detectable_one(pool):
@@ -56,17 +66,14 @@ def test_equal_scenarios_show_no_difference_and_the_smallest_detectable_one(pool
     assert comparison.points[0].differences == [] and comparison.warnings == []
 
 
-def test_a_slower_one_is_slower_and_the_other_way_round_faster(pool):
-    a, b = pool["slower"]
-    there, back = compared(a, b), compared(b, a)
-    assert only(there).verdict == "slower" and only(back).verdict == "faster"
-    found = measure(there, "responses_per_s").interval
+def test_a_slower_one_is_slower_and_the_other_way_round_faster(pool, slower):
+    assert only(slower).verdict == "slower" and only(compared(*pool["slower"][::-1])).verdict == "faster"
+    found = measure(slower, "responses_per_s").interval
     assert found.low < -10 < found.high < 0 and found.effect == 0
 
 
-def test_pairs_are_found_by_their_times_whatever_their_names(pool):
-    a, b = pool["slower"]
-    (point,) = compared(a, b).points
+def test_pairs_are_found_by_their_times_whatever_their_names(slower):
+    (point,) = slower.points
     by_place = {}
     for run in point.runs:
         by_place.setdefault(run.place, []).append(run.path[-2:])
@@ -74,31 +81,21 @@ def test_pairs_are_found_by_their_times_whatever_their_names(pool):
     assert [run.side for run in point.runs[:6]] == ["a", "b", "b", "a", "a", "b"]
 
 
-def test_runs_that_did_not_alternate_are_compared_with_a_warning(tmp_path):
+@pytest.mark.parametrize("adjacent", [0, 1])
+def test_runs_that_did_not_alternate_are_compared_with_a_warning(tmp_path, adjacent):
+    """Also with two places where the sides meet: five of A, five or six of B, one of A beside one of B."""
     for n in range(6):
-        made(tmp_path / "a" / f"{n}", 6.0, 10 * n, seed=n)
-        made(tmp_path / "b" / f"{n}", 5.0, 1000 + 10 * n, seed=100 + n)
+        last = adjacent and n == 5
+        made(tmp_path / "a" / f"{n}", 6.0, 1000 if last else 10 * n, seed=n)
+        made(tmp_path / "b" / f"{n}", 5.0, 1010 if last else 500 + 10 * n, seed=100 + n)
     comparison = compared(tmp_path / "a", tmp_path / "b")
     assert only(comparison).verdict == "slower" and measure(comparison, "p50").interval.method == "unpaired"
-    assert any(
-        "did not alternate: a drift of the host looks like a difference" in words for words in comparison.warnings
-    )
+    assert any("did not alternate: a drift of the host looks like a difference" in w for w in comparison.warnings)
 
 
-def test_a_few_adjacent_runs_make_no_pairs(tmp_path):
-    """Five of A, five of B, one of A: two places where the sides meet."""
-    for n in range(6):
-        made(tmp_path / "a" / str(n), 6.0, 10 * n if n < 5 else 1000, seed=n)
-        made(tmp_path / "b" / str(n), 6.0, 500 + 10 * n if n < 5 else 1010, seed=100 + n)
-    assert measure(compared(tmp_path / "a", tmp_path / "b"), "p50").interval.method == "unpaired"
-
-
-@pytest.mark.parametrize(
-    ("difference", "better", "word"),
-    [(5, "higher", "faster"), (-5, "higher", "slower"), (5, "lower", "slower"), (-5, "lower", "faster")],
-)
-def test_a_lower_latency_is_faster(difference, better, word):
-    assert judge._word(difference, better) == word
+@pytest.mark.parametrize(("better", "words"), [("higher", ("faster", "slower")), ("lower", ("slower", "faster"))])
+def test_a_lower_latency_is_faster(better, words):
+    assert (judge._word(5, better), judge._word(-5, better)) == words
 
 
 def test_one_run_a_side_states_its_assumptions(tmp_path):
@@ -109,12 +106,8 @@ def test_one_run_a_side_states_its_assumptions(tmp_path):
     assert found.method == "assumed" and found.high - found.low > 30 and found.effect is None
     assert any("5% is assumed (--between-runs)" in words for words in comparison.warnings)
     assert only(compared(a, b, between=0.005)).verdict == "slower"
-
-
-def test_windows_that_differ_widen_the_interval_of_a_single_run(tmp_path):
-    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 60, seed=2)
-    smooth = measure(compared(a, b, between=0.001), "responses_per_s").interval
-    assert smooth.high > 100 * 0.001 * 2.576 * 2**0.5  # percent: more than the assumption alone
+    same = measure(compared(a, made(tmp_path / "same", 6.0, 60, seed=2), between=0.001), "responses_per_s").interval
+    assert same.high > 100 * 0.001 * 2.576 * 2**0.5  # percent: windows that differ widen it beyond the assumption
 
 
 @pytest.mark.parametrize(
@@ -129,19 +122,35 @@ def test_windows_that_differ_widen_the_interval_of_a_single_run(tmp_path):
         ({"plan": sample.plan(faults=FAULTS)}, "on B alone: emulated on what client and server send: loss 1%"),
         ({"plan": sample.plan(("server",), wire="null")}, "wire: A ring, B null"),
         ({"plan": workload(sample.plan(), name="kv")}, "no workload in common: A has echo, B has kv"),
-        (
-            {"plan": workload(sample.plan(), load=OPEN)},
-            "load of echo: A closed, B open",
-        ),
+        ({"plan": workload(sample.plan(), load=OPEN)}, "load of echo: A closed, B open"),
     ],
 )
 def test_incomparable_runs_are_named(tmp_path, changes, words):
-    made(tmp_path / "a", 6.0)
-    made(tmp_path / "b", 6.0, 10, **changes)
-    comparison = compared(tmp_path / "a", tmp_path / "b")
+    comparison = beside(tmp_path, **changes)
     judged = only(comparison)
     assert judged.verdict == "cannot be compared" and words in judged.reasons
     assert comparison.points[0].measures == []
+
+
+RELAXED = {"scenario": SCENARIO | {"validity": {"max_drift": 0.5}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"question": "how?"}, 'another question: A "why?", B "how?"'),
+        ({"plan": sample.plan(level="cycles")}, "another accounting: A sampled"),
+        ({"build": "c2" * 20}, "different builds of the engine: A b1b1b1b1b1b1, B c2c2c2c2c2c2"),
+        (RELAXED, "B: valid, limits relaxed: max_drift 50% instead of 10%"),
+    ],
+)
+def test_what_differs_and_may_be_compared_is_a_warning(tmp_path, changes, words):
+    comparison, same = beside(tmp_path, **changes), beside(tmp_path / "same")
+    assert any(each.startswith(words) for each in comparison.warnings)
+    assert not any(each.startswith(words.partition(":")[0]) for each in same.warnings)
+    assert only(comparison).verdict != "cannot be compared"
+    relaxed = ["max_drift 50% instead of 10%"] if changes is RELAXED else []
+    assert [run.relaxed for run in comparison.points[0].runs] == [[], relaxed]
 
 
 def test_a_wire_without_frames_may_stand_beside_one_with_frames(tmp_path):
@@ -160,29 +169,12 @@ def test_a_wire_without_frames_may_stand_beside_one_with_frames(tmp_path):
     assert not [w for w in compared(tmp_path / "b", tmp_path / "c").warnings if "wire" in w]
 
 
-def test_another_question_or_accounting_is_a_warning(tmp_path):
-    a = made(tmp_path / "a", 6.0)
-    b = made(tmp_path / "b", 6.0, 10, question="how?", plan=sample.plan(level="cycles"))
-    warnings = compared(a, b).warnings
-    assert 'another question: A "why?", B "how?"' in warnings
-    assert any(words.startswith("another accounting: A sampled") for words in warnings)
-
-
-def test_two_builds_of_the_engine_are_named_and_compared(tmp_path):
-    a = made(tmp_path / "a", 6.0)
-    same, other = made(tmp_path / "same", 6.0, 10), made(tmp_path / "b", 6.0, 10, build="c2" * 20)
-    assert not any("builds of the engine" in words for words in compared(a, same).warnings)
-    comparison = compared(a, other)
-    assert "different builds of the engine: A b1b1b1b1b1b1, B c2c2c2c2c2c2" in comparison.warnings
-    assert only(comparison).verdict != "cannot be compared"
-
-
-def test_invalid_runs_are_named(tmp_path):
-    a = made(tmp_path / "a", 6.0)
-    b = made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV while measuring")
-    judged = only(compared(a, b))
+def test_invalid_runs_are_named_and_never_included_where_nothing_was_measured(tmp_path):
+    judged = only(beside(tmp_path, invalid="engine died: SIGSEGV while measuring"))
     assert judged.verdict == "invalid"
-    assert judged.reasons == [f"B: 1 of 1 run invalid, {b}: engine died: SIGSEGV while measuring"]
+    assert judged.reasons == [f"B: 1 of 1 run invalid, {tmp_path / 'b'}: engine died: SIGSEGV while measuring"]
+    (tmp_path / "b" / "windows.jsonl").write_text("")
+    assert only(compared(tmp_path / "a", tmp_path / "b", include_invalid=True)).verdict == "invalid"
 
 
 def test_a_few_invalid_runs_are_excluded_with_their_partners(tmp_path):
@@ -209,21 +201,6 @@ def test_rejected_metrics_are_compared_only_on_request_and_counted(tmp_path):
     assert f"{b / '03'}: invalid, included: steady: fell" in comparison.warnings
     included = [run for run in comparison.points[0].runs if run.reasons]
     assert len(included) == 6 and all(run.place is not None for run in included)
-
-
-def test_a_run_that_measured_nothing_is_never_included(tmp_path):
-    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV")
-    (b / "windows.jsonl").write_text("")
-    assert only(compared(a, b, include_invalid=True)).verdict == "invalid"
-
-
-def test_limits_that_a_side_relaxed_are_named(tmp_path):
-    a = made(tmp_path / "a", 6.0)
-    b = made(tmp_path / "b", 6.0, 10, scenario=SCENARIO | {"validity": {"max_drift": 0.5}})
-    comparison = compared(a, b)
-    assert "B: valid, limits relaxed: max_drift 50% instead of 10%" in comparison.warnings
-    assert not any(words.startswith("A: valid") for words in comparison.warnings)
-    assert [run.relaxed for run in comparison.points[0].runs] == [[], ["max_drift 50% instead of 10%"]]
 
 
 def test_interrupted_runs_do_not_affect_the_others(tmp_path):
@@ -292,11 +269,10 @@ def test_without_a_common_state_nothing_can_be_told(tmp_path, force):
 
 def test_separate_runs_are_compared_in_the_state_that_they_share(tmp_path):
     """A ran on one L3 four times, B three times."""
+    near, far = {"mpps": 6.0, "state": "one-l3"}, {"mpps": 2.5, "state": "two-l3s"}
     for n in range(6):
-        made(tmp_path / "a" / str(n), 6.0 if n < 4 else 2.5, n, seed=n, state="one-l3" if n < 4 else "two-l3s")
-        made(
-            tmp_path / "b" / str(n), 6.0 if n < 3 else 2.5, 100 + n, seed=9 + n, state="one-l3" if n < 3 else "two-l3s"
-        )
+        made(tmp_path / "a" / str(n), at_s=n, seed=n, **(near if n < 4 else far))
+        made(tmp_path / "b" / str(n), at_s=100 + n, seed=9 + n, **(near if n < 3 else far))
     comparison = compared(tmp_path / "a", tmp_path / "b", force=False)
     assert only(comparison).verdict == "no difference shown"
     found = measure(comparison, "responses_per_s")
@@ -305,11 +281,8 @@ def test_separate_runs_are_compared_in_the_state_that_they_share(tmp_path):
         "A: 4 runs on one-l3, 2 on two-l3s; B: 3 runs on one-l3, 3 on two-l3s; compared on one-l3"
     )
     change(tmp_path / "b" / "0", verdict={"valid": False, "reasons": ["ledger open"]})
-    assert (
-        only(compared(tmp_path / "a", tmp_path / "b", force=False))
-        .reasons[0]
-        .startswith("4 runs of A and 2 of B on one-l3, 3 of each")
-    )
+    (reason,) = only(compared(tmp_path / "a", tmp_path / "b", force=False)).reasons
+    assert reason.startswith("4 runs of A and 2 of B on one-l3, 3 of each")
 
 
 def test_pairs_are_compared_within_one_state_and_those_of_two_are_dropped(tmp_path):
@@ -367,6 +340,8 @@ def study(directory, mpps_by_batch, begin_s, **keys):
 
 def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
     a = study(tmp_path / "a", {8: 3.0, 32: 6.0, 64: 6.5}, 0)
+    apart = only(compared(a, study(tmp_path / "c", {16: 3.0, 128: 6.0}, 1000)))
+    assert apart.verdict == "cannot be compared" and apart.reasons[0].startswith("no point in common")
     b = study(tmp_path / "b", {8: 3.0, 32: 4.5, 128: 7.0}, 1000, seed=7, client={"inflight": 9})
     comparison = compared(a, b)
     verdicts = {point.factors["server.batch.app_rx"]: point.judged[0].verdict for point in comparison.points}
@@ -392,19 +367,11 @@ def test_keys_derived_from_a_factor_are_not_factors(tmp_path):
     comparison = compared(tmp_path / "a", tmp_path / "b")
     assert [point.factors for point in comparison.points] == [{"server.batch.app_rx": 8}, {"server.batch.app_rx": 32}]
     assert [(d.key, d.a, d.b) for d in comparison.points[0].differences] == [("server.mempool.size", 1023, 2023)]
-    scenarios = [{"server": {"mempool": {"size": size}}} for size in (1023, 2047)]
     for side in "cd":
-        for n, scenario in enumerate(scenarios):
-            made(tmp_path / side / str(n), 6.0, n, scenario=scenario)
+        for n, size in enumerate((1023, 2047)):
+            made(tmp_path / side / str(n), 6.0, n, scenario={"server": {"mempool": {"size": size}}})
     points = compared(tmp_path / "c", tmp_path / "d").points
     assert [point.factors for point in points] == [{"server.mempool.size": 1023}, {"server.mempool.size": 2047}]
-
-
-def test_studies_without_a_point_in_common(tmp_path):
-    a = study(tmp_path / "a", {8: 3.0, 32: 6.0}, 0)
-    b = study(tmp_path / "b", {16: 3.0, 64: 6.0}, 1000)
-    judged = only(compared(a, b))
-    assert judged.verdict == "cannot be compared" and judged.reasons[0].startswith("no point in common")
 
 
 def test_unmeasured_metrics_have_no_difference(tmp_path):
@@ -417,10 +384,8 @@ def test_unmeasured_metrics_have_no_difference(tmp_path):
 
 
 def test_windows_without_responses_are_not_zero(tmp_path):
-    a, b = made(tmp_path / "a", 6.0), made(tmp_path / "b", 1e-7, 10)
-    comparison = compared(a, b)
-    assert only(comparison).verdict == "cannot be compared"
-    assert only(comparison).reasons[0].startswith("responses_per_s: ")
+    judged = only(compared(made(tmp_path / "a", 6.0), made(tmp_path / "b", 1e-7, 10)))
+    assert judged.verdict == "cannot be compared" and judged.reasons[0].startswith("responses_per_s: ")
 
 
 @pytest.mark.parametrize(
