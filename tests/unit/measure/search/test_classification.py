@@ -99,10 +99,8 @@ def test_intended_duration_decides_length_and_effective_duration_weight():
 
 
 def test_unsent_messages_count_as_lost():
-    assert (
-        classify(Goal("one", 0.005, 0.0, duration_sum_s=1), [TrialResult(1e6, 1, 990_000, 990_000, 10_000)])
-        is Bound.UPPER
-    )
+    unsent = TrialResult(1e6, 1, 990_000, 990_000, 10_000)
+    assert classify(Goal("one", 0.005, 0.0, duration_sum_s=1), [unsent]) is Bound.UPPER
 
 
 @given(goals, many)

@@ -49,21 +49,16 @@ def test_a_steady_device_is_found_to_the_width(goal, capacity):
 
 def test_two_goals_share_their_trials():
     both = search(Device(1e6), [NDR, PDR], LIMITS)
-    one_side = [search(Device(1e6), [goal], LIMITS) for goal in (NDR, PDR)]
-    assert [len(result.trials) for result in one_side] == [23, 23]
+    assert [len(search(Device(1e6), [goal], LIMITS).trials) for goal in (NDR, PDR)] == [23, 23]
     assert len(both.trials) == 1 + 3 * 11
     assert both["NDR"].relevant_upper_bound == both["PDR"].relevant_lower_bound
     assert both["PDR"].relevant_lower_bound > 1e6 > both["PDR"].conditional_throughput * 0.9999
-
-
-def test_goals_of_other_widths_share_a_grid():
-    result = search(Device(1e6), [NDR, WIDE], LIMITS)
-    assert all(goal.regular for goal in result.goals)
-    assert result["wide"].width > 2 * NDR.width
+    cut = search(Device(1e6), [NDR, PDR], replace(LIMITS, trials=len(both.trials) - 1))
+    assert cut["NDR"] == both["NDR"] and not cut["PDR"].regular, "what is decided before the end stays regular"
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(devices, some_goals)
 def test_results_satisfy_the_rfc_on_any_device(device, goals):
     result = search(replace(device), goals, LIMITS)
@@ -97,14 +92,14 @@ def _keeps_the_rules(found, trials):
         assert upper == LIMITS.min_load or (upper is None and found.relevant_lower_bound == LIMITS.max_load)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(devices, some_goals)
 def test_the_same_device_gives_the_same_search(device, goals):
     assert search(replace(device), goals, LIMITS) == search(replace(device), goals, LIMITS)
 
 
 # Goals that share their final duration: with a buffer, trials of 30 s have another limit than those of 1 s, and decide for both.
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     st.builds(Device, st.floats(2e4, 4.8e6), st.sampled_from([0, 300])),
     st.sampled_from([[NDR, PDR], [STRICT], [VERIFIED, STRICT], [PDR]]),
@@ -114,6 +109,22 @@ def test_the_reference_implementation_agrees_on_steady_devices(device, goals):
     for result, (lower, upper) in zip(ours, oracle.search(replace(device), goals, LIMITS).bounds, strict=True):
         assert result.regular
         assert result.relevant_lower_bound < upper and lower < result.relevant_upper_bound
+
+
+@pytest.mark.parametrize(
+    ("device", "goals", "regular"),
+    [
+        (Device(1e6), [NDR, WIDE], [True, True]),  # other widths share a grid
+        (Device(4.99e6), [NDR, WIDE], [True, False]),
+        (Device(1e6, collapse=5.0), [STRICT, PDR], [True, True]),  # it collapses at once
+    ],
+    ids=["widths", "near the greatest load", "collapse"],
+)
+def test_each_goal_has_its_own_result(device, goals, regular):
+    found = search(device, goals, LIMITS).goals
+    assert [goal.regular for goal in found] == regular
+    if device == Device(1e6):
+        assert found[1].width > 2 * NDR.width
 
 
 def test_a_device_faster_than_the_greatest_load_is_irregular():
@@ -126,23 +137,11 @@ def test_a_device_faster_than_the_greatest_load_is_irregular():
 @pytest.mark.parametrize("device", [Device(5e3), Device(1e6, stall_every_s=7.0, stall_s=0.1)], ids=["slow", "stalling"])
 def test_a_device_slower_than_the_least_load_is_irregular(device):
     result = search(device, [STRICT], LIMITS)
-    assert (
-        result["strict"].irregular
-        == "even the least load, 10000, does not meet the goal: no load that was offered does"
-    )
-    assert (result["strict"].relevant_lower_bound, result["strict"].relevant_upper_bound) == (None, 1e4)
-    assert result["strict"].conditional_throughput is None and result.stopped is None
+    found = result["strict"]
+    assert found.irregular == "even the least load, 10000, does not meet the goal: no load that was offered does"
+    assert (found.relevant_lower_bound, found.relevant_upper_bound) == (None, 1e4)
+    assert found.conditional_throughput is None and result.stopped is None
     assert len(result.trials) < 25, "the way down must be taken in growing steps"
-
-
-def test_one_goal_may_be_irregular_and_another_not():
-    result = search(Device(4.99e6), [NDR, WIDE], LIMITS)
-    assert result["NDR"].regular and not result["wide"].regular
-
-
-def test_a_device_that_collapses_at_once_has_a_result():
-    result = search(Device(1e6, collapse=5.0), [STRICT, PDR], LIMITS)
-    assert all(found.regular for found in result.goals)
 
 
 def test_tolerated_stalls_do_not_change_the_result():
@@ -152,11 +151,17 @@ def test_tolerated_stalls_do_not_change_the_result():
     assert any(trial.lost for trial in found.lower_trials)
 
 
-def test_a_load_that_did_worse_below_is_believed():
+def eleven_of_each(*losses):
+    """Trials at these loads, which settle them."""
     trials = Trials()
-    for load, loss_ratio in [(1e5, 0.0), (2e5, 0.1), (3e5, 0.0), (4e5, 0.1)]:
+    for load, loss_ratio in losses:
         for _ in range(11):
             trials.add(trial(1, loss_ratio, load))
+    return trials
+
+
+def test_a_load_that_did_worse_below_is_believed():
+    trials = eleven_of_each((1e5, 0.0), (2e5, 0.1), (3e5, 0.0), (4e5, 0.1))
     assert trials.bounds(NDR) == Bounds(1e5, 2e5)
     assert trials.bounds(NDR, within=Bounds(2e5, None)) == Bounds(3e5, 4e5)
     assert trials.bounds(NDR, within=Bounds(None, 2e5)) == Bounds(1e5, 2e5)
@@ -164,10 +169,7 @@ def test_a_load_that_did_worse_below_is_believed():
 
 
 def test_an_interval_of_the_width_ends_the_search():
-    trials = Trials()
-    for load, loss_ratio in [(99_500.0, 0.0), (100_000.0, 0.1)]:
-        for _ in range(11):
-            trials.add(trial(1, loss_ratio, load))
+    trials = eleven_of_each((99_500.0, 0.0), (100_000.0, 0.1))
     assert goal_result(NDR, LIMITS, trials, None).regular
     assert goal_result(replace(NDR, width=0.0049), LIMITS, trials, "why").irregular == "why"
 
@@ -196,12 +198,6 @@ def test_no_trial_starts_that_would_exceed_the_time_limit():
     result = search(Device(1e6, overhead_s=0.5), [STRICT], replace(LIMITS, time_s=30.0))
     assert all(trial.duration_s == 1 for trial in result.trials) and result.stopped
     assert len(search(Device(1e6, overhead_s=1.0), [NDR], replace(LIMITS, time_s=21.5)).trials) == 10
-
-
-def test_a_goal_that_is_decided_before_the_end_stays_regular():
-    whole = search(Device(1e6), [NDR, PDR], LIMITS)
-    cut = search(Device(1e6), [NDR, PDR], replace(LIMITS, trials=len(whole.trials) - 1))
-    assert cut["NDR"] == whole["NDR"] and not cut["PDR"].regular
 
 
 def excluded_at(*numbers):

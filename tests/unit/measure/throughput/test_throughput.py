@@ -3,28 +3,27 @@
 import json
 from pathlib import Path
 
+import fake_numbers
 import pytest
 import sample_lines as sample
-from fake_runs import FAKE
+import sample_records
 from jsonschema import validate
 from scenario_tools import written
-from typer.testing import CliRunner
+from study_tools import invoke, on_paper, refused
 
 import windtunnel
-from windtunnel.cli.app import app
-from windtunnel.engine.find import VARIABLE
+from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import Window
 from windtunnel.measure.search import Goal
-from windtunnel.measure.throughput.find import Finder, Options
+from windtunnel.measure.throughput.find import Finder, Options, Watch
 from windtunnel.measure.throughput.options import options
 from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.measure.throughput.trials import at_rate, balance
-from windtunnel.runs import EngineRecord, Record, Run, Verdict
+from windtunnel.runs import EngineRecord, Run
 from windtunnel.scenario import load
+from windtunnel.schemas.generate import CHECKOUT
 
-pytestmark = pytest.mark.slow
-
-ROOT = Path(__file__).parents[4]
+SCHEMA = json.loads((CHECKOUT / "schemas" / "search.json").read_text())
 SCENARIO = {
     "duration": "60ms",
     "warmup": "20ms",
@@ -39,14 +38,17 @@ QUICK = ("--trial", "40ms", "--trial-sum", "40ms", "--width", "10%", "--bursts",
 
 @pytest.fixture
 def device(monkeypatch):
-    """A fake engine that answers so many messages a second."""
-    monkeypatch.setenv(VARIABLE, str(FAKE))
-    monkeypatch.setenv("FAKE_CAPACITY", str(CAPACITY))
+    """A fake engine that answers so many messages a second, on paper."""
+    monkeypatch.setattr(fake_numbers, "CAPACITY", CAPACITY)
+    with on_paper():
+        yield
 
 
-def searched(tmp_path, *more, data=SCENARIO):
-    file = written(tmp_path, data)
-    return CliRunner().invoke(app, ["search", str(file), "--out", str(tmp_path / "found"), *more])
+def searched(tmp_path, *more, code=0):
+    """What a search of few and short trials has kept, and what it said."""
+    command = ("search", written(tmp_path, SCENARIO), "--out", tmp_path / "found")
+    said = invoke(*command, *QUICK, *more, code=code)
+    return SearchRecord.model_validate_json((tmp_path / "found" / "search.json").read_text()), " ".join(said.split())
 
 
 def finished(*changes: tuple[str, dict]) -> Run:
@@ -60,18 +62,7 @@ def finished(*changes: tuple[str, dict]) -> Run:
         )
         for n, (phase, counts) in enumerate(changes)
     ]
-    record = Record(
-        title="",
-        question=None,
-        started=None,
-        verdict=Verdict(True),
-        scenario={},
-        notes=[],
-        host={},
-        versions={},
-        engines=[EngineRecord(name="windtunnel", plan=of)],
-    )
-    return Run(Path("run"), record, {"windtunnel": windows})
+    return Run(Path("run"), sample_records.record(EngineRecord(name="windtunnel", plan=of)), {"windtunnel": windows})
 
 
 def test_after_the_drain_messages_without_response_are_lost_or_unsent():
@@ -92,9 +83,7 @@ def test_losses_of_the_warm_up_never_exceed_the_offered_messages():
 
 
 def test_a_search_finds_the_capacity_and_keeps_every_trial(tmp_path, device):
-    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--json")
-    assert done.exit_code == 0, done.output
-    record = SearchRecord.model_validate_json(done.stdout)
+    record, said = searched(tmp_path, "--max", "200kpps", "--json")
     assert [goal.name for goal in record.goals] == ["NDR", "PDR"]
     for goal in record.goals:
         assert goal.irregular is None
@@ -105,15 +94,14 @@ def test_a_search_finds_the_capacity_and_keeps_every_trial(tmp_path, device):
     assert {trial.run for trial in record.trials} | {row.run for row in record.latency} == runs
     assert [row.share for row in record.latency] == [0.1, 0.5, 0.9]
     on_disk = json.loads((tmp_path / "found" / "search.json").read_text())
-    assert on_disk == json.loads(done.stdout)
-    validate(on_disk, json.loads((ROOT / "schemas" / "search.json").read_text()))
+    assert on_disk == json.loads(said)
+    validate(on_disk, SCHEMA)
     page = (tmp_path / "found" / "report.html").read_text()
     assert page.rstrip().endswith("</html>") and "NDR" in page
 
 
-def test_a_closed_loop_is_refused_with_a_remedy(tmp_path, device):
-    done = searched(tmp_path, *QUICK, "--json", "--no-report", "--no-latency")
-    record = SearchRecord.model_validate_json(done.stdout)
+def test_without_a_greatest_load_a_search_begins_with_a_closed_loop(tmp_path, device):
+    record, _ = searched(tmp_path, "--no-report", "--no-latency", code=1)
     # the fake engine answers 1000 messages a window, and this run is one window of a second
     assert record.closed_loop_per_s == pytest.approx(1000)
     assert record.max_load == pytest.approx(1.5 * record.closed_loop_per_s)
@@ -122,9 +110,7 @@ def test_a_closed_loop_is_refused_with_a_remedy(tmp_path, device):
 
 def test_a_latency_goal_is_limited_by_loss_too(tmp_path, device):
     """The fake engine says that all responses took at most 3 us, and loses what is above its capacity."""
-    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--goal", "p99=10us", "--goal", "loss=0.1%")
-    assert done.exit_code == 0, done.output
-    record = SearchRecord.model_validate_json((tmp_path / "found" / "search.json").read_text())
+    record, said = searched(tmp_path, "--max", "200kpps", "--goal", "p99=10us", "--goal", "loss=0.1%")
     (goal,) = record.goals
     assert (goal.name, goal.loss_ratio, goal.irregular) == ("p99", 0.001, None)
     assert goal.latency.model_dump() == {"percentile": 99.0, "limit_ns": 10_000.0, "bound_ns": 3001.0}
@@ -132,30 +118,26 @@ def test_a_latency_goal_is_limited_by_loss_too(tmp_path, device):
     counted = [trial for trial in record.trials if trial.excluded is None]
     assert {trial.latency_bounds_ns["p99"] for trial in counted if trial.load < CAPACITY} == {3001.0}
     assert {trial.latency_bounds_ns["p99"] for trial in counted if trial.load > 2 * CAPACITY} == {None}
-    words = " ".join(done.output.split())
-    assert "latency at most" in words and "3.00 µs" in words and "host state: not known" in words
+    assert "latency at most" in said and "3.00 µs" in said and "host state: not known" in said
     page = (tmp_path / "found" / "report.html").read_text()
     assert "Latency at most" in page and "p99 10.0 µs, loss 0.10%" in page
-    validate(json.loads(record.model_dump_json()), json.loads((ROOT / "schemas" / "search.json").read_text()))
+    validate(json.loads(record.model_dump_json()), SCHEMA)
 
 
-def test_a_latency_that_no_rate_meets_is_said(tmp_path, device):
-    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--goal", "p90=2us", "--no-report")
-    assert done.exit_code == 1
-    assert "no load that was offered does" in " ".join(done.output.split())
-
-
-def test_a_limit_below_the_capacity_is_irregular_and_ends_with_1(tmp_path, device):
-    done = searched(tmp_path, *QUICK, "--max", "20kpps", "--no-latency", "--no-report")
-    assert done.exit_code == 1
-    assert "irregular" in done.output and "the limit lies above" in " ".join(done.output.split())
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--max", "200kpps", "--goal", "p90=2us"), "no load that was offered does"),
+        (("--max", "20kpps", "--no-latency"), "the limit lies above"),
+    ],
+)
+def test_a_search_without_a_bound_is_irregular_and_ends_with_1(tmp_path, device, more, words):
+    record, said = searched(tmp_path, *more, "--no-report", code=1)
+    assert record.goals[0].irregular and "irregular" in said and words in said
 
 
 def test_rfc_2544_runs_one_trial_a_load(tmp_path, device):
-    done = searched(
-        tmp_path, *QUICK, "--method", "rfc2544", "--max", "200kpps", "--no-latency", "--json", "--no-report"
-    )
-    record = SearchRecord.model_validate_json(done.stdout)
+    record, _ = searched(tmp_path, "--method", "rfc2544", "--max", "200kpps", "--no-latency", "--no-report")
     (goal,) = record.goals
     assert goal.name == "throughput" and goal.irregular is None
     loads = [trial.load for trial in record.trials]
@@ -164,10 +146,9 @@ def test_rfc_2544_runs_one_trial_a_load(tmp_path, device):
 
 def test_rejected_metrics_count_only_on_request_and_are_counted(tmp_path, device, monkeypatch):
     monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
-    done = searched(tmp_path, *QUICK, "--max", "200kpps", "--no-report", "--no-latency", "--include-invalid")
-    kept = SearchRecord.model_validate_json((tmp_path / "found" / "search.json").read_text())
-    assert kept.included == [trial.run for trial in kept.trials] and kept.trials
-    assert f"{len(kept.trials)} invalid runs included (--include-invalid)" in " ".join(done.output.split())
+    record, said = searched(tmp_path, "--max", "200kpps", "--no-report", "--no-latency", "--include-invalid")
+    assert record.included == [trial.run for trial in record.trials] and record.trials
+    assert f"{len(record.trials)} invalid runs included (--include-invalid)" in said
 
 
 def test_a_broken_run_ends_the_search_with_a_message(tmp_path, device, monkeypatch):
@@ -178,13 +159,6 @@ def test_a_broken_run_ends_the_search_with_a_message(tmp_path, device, monkeypat
 
 
 def test_an_interrupted_search_keeps_what_it_found(tmp_path, device):
-    class Once:
-        count, fd = 0, None
-
-    file = written(tmp_path, SCENARIO)
-    from windtunnel.engine.interrupts import Interrupts
-    from windtunnel.measure.throughput.find import Watch
-
     with Interrupts() as interrupts:
 
         def stop(trial, results):
@@ -192,7 +166,7 @@ def test_an_interrupted_search_keeps_what_it_found(tmp_path, device):
 
         goals = (Goal("NDR", 0.0, 0.5, 0.05, 0.04, 0.04, 0.12),)
         chosen = Options(goals=goals, max_load=2e5, latency=False, bursts=0)
-        finder = Finder(file, [], chosen, tmp_path / "found", interrupts, Watch(trial=stop))
+        finder = Finder(written(tmp_path, SCENARIO), [], chosen, tmp_path / "found", interrupts, Watch(trial=stop))
         record = finder.find()
     assert finder.interrupted and record.stopped == "interrupted by the user"
     assert len(record.trials) == 1 and record.goals[0].irregular == "interrupted by the user"
@@ -211,9 +185,8 @@ def test_an_interrupted_search_keeps_what_it_found(tmp_path, device):
     ],
 )
 def test_scenarios_that_cannot_be_searched_are_refused_with_their_line(tmp_path, data, words):
-    with pytest.raises(windtunnel.UserError) as refused:
-        windtunnel.search(written(tmp_path, data), out=tmp_path / "found")
-    assert words in refused.value.message and "test.toml:" in refused.value.message and refused.value.remedy
+    error = refused("search", written(tmp_path, data), "--out", tmp_path / "found")
+    assert words in error.message and "test.toml:" in error.message and error.remedy
     assert not (tmp_path / "found").exists()
 
 
@@ -242,8 +215,7 @@ def test_scenarios_that_cannot_be_searched_are_refused_with_their_line(tmp_path,
     ],
 )
 def test_bad_options_are_refused_with_a_message(tmp_path, device, more):
-    done = searched(tmp_path, *more)
-    assert isinstance(done.exception, windtunnel.UserError) and done.exception.message
+    assert refused("search", written(tmp_path, SCENARIO), "--out", tmp_path / "found", *more).message
     assert not list((tmp_path / "found").glob("trial-*"))
 
 
