@@ -25,16 +25,16 @@ def test_options_become_a_goal():
     assert goal("cores", "p99.9=1ms", None).latency == "p99.9" and not goal("cores", "p99.9=1ms", None).pairs
 
 
-@pytest.mark.parametrize("slo", ["p99", "p98=5us", "=5us", "p99=5", "p99=fast", "p99=0us", "p99=2h"])
-def test_a_malformed_slo_is_refused(slo):
-    with pytest.raises(UserError, match="--slo"):
-        goal("throughput", slo, "1k")
-
-
-@pytest.mark.parametrize("rate", ["-1", "many", "0"])
-def test_a_malformed_rate_is_refused(rate):
-    with pytest.raises(UserError, match="--rate"):
-        goal("throughput", "p99=5us", rate)
+@pytest.mark.parametrize(
+    ("slo", "rate", "option"),
+    [
+        *((slo, "1k", "--slo") for slo in ("p99", "p98=5us", "=5us", "p99=5", "p99=fast", "p99=0us", "p99=2h")),
+        *(("p99=5us", rate, "--rate") for rate in ("-1", "many", "0")),
+    ],
+)
+def test_what_is_malformed_is_refused(slo, rate, option):
+    with pytest.raises(UserError, match=option):
+        goal("throughput", slo, rate)
 
 
 @pytest.mark.parametrize(

@@ -20,17 +20,8 @@ def reading(values, not_forwarded=()):
 
 
 def test_throughput_is_of_all_workloads_and_latency_of_the_slowest():
-    found = of_reading(
-        reading(
-            {
-                ("a", "responses_per_s"): 3e6,
-                ("b", "responses_per_s"): 1e6,
-                ("a", "p99"): 5e3,
-                ("b", "p99"): 9e3,
-                ("", "server.app_rx.work_ns"): 7.0,
-            }
-        )
-    )
+    values = {("a", "responses_per_s"): 3e6, ("b", "responses_per_s"): 1e6, ("a", "p99"): 5e3, ("b", "p99"): 9e3}
+    found = of_reading(reading(values | {("", "server.app_rx.work_ns"): 7.0}))
     assert found.rate == 4e6 and found.latency["p99"] == 9e3 and found.latency["p50"] is None
     assert found.where.state == "one-l3" and found.failure is None
 

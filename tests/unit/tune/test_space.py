@@ -48,21 +48,19 @@ def test_a_point_says_what_differs_from_the_file_and_nothing_else(file):
     assert space.sets((0, 4, 2)) == ("client.inflight=32", "client.batch.nic_rx=64", "server.batch.nic_rx=64")
 
 
-def test_units_do_not_make_a_difference(file):
-    space = spaced(file, '[[factor]]\nkey = "workload.0.request"\nvalues = ["64B", "86B", "1KiB"]\n')
-    assert space.file_point() == ((1,), True) and space.sets((1,)) == ()
-
-
-def test_true_is_not_1(file):
-    space = spaced(file, '[[factor]]\nkey = "workload.0.colocate"\nvalues = [true, false]\n')
-    assert space.sets((0,)) == () and space.sets((1,)) == ("workload.0.colocate=false",)
-    wrong = spaced(file, '[[factor]]\nkey = "workload.0.colocate"\nvalues = [1, false]\n')
-    assert wrong.file_point() == ((0,), False) and "colocate" in (wrong.refused((0,)) or "")
-
-
-def test_a_file_that_is_no_point_starts_at_the_nearest(file):
-    space = spaced(file, '[[factor]]\nkey = "client.inflight"\nvalues = [100, 300, 900]\n')
-    assert space.file_point() == ((1,), False)
+@pytest.mark.parametrize(
+    ("key", "values", "start", "sets"),
+    [
+        ("workload.0.request", '["64B", "86B", "1KiB"]', ((1,), True), {(1,): ()}),  # units make no difference
+        ("workload.0.colocate", "[true, false]", ((0,), True), {(0,): (), (1,): ("workload.0.colocate=false",)}),
+        ("client.inflight", "[100, 300, 900]", ((1,), False), {}),  # no point: the nearest
+        ("workload.0.colocate", "[1, false]", ((0,), False), {}),  # true is not 1
+    ],
+)
+def test_the_files_own_point_has_its_values_or_the_nearest(file, key, values, start, sets):
+    space = spaced(file, f'[[factor]]\nkey = "{key}"\nvalues = {values}\n')
+    assert space.file_point() == start and {point: space.sets(point) for point in sets} == sets
+    assert ("colocate" in (space.refused((0,)) or "")) == values.startswith("[1,")
 
 
 @pytest.mark.parametrize(
@@ -82,26 +80,22 @@ def test_what_is_wrong_with_a_space_file_is_said_with_its_place(file, text, word
     assert words in message and "space.toml" in message
 
 
+def test_what_this_host_or_the_command_line_leaves_no_room_for_is_refused_with_the_reason(file):
+    message = refusal(file, '[[factor]]\nkey = "server.cores"\nvalues = [[7], [8], [7, 8]]\n')
+    assert "no point can run here" in message and "CPU" in message and "does not exist" in message
+    assert "both change client.inflight" in refusal(file, SPACE, "client.inflight=3")
+
+
 def test_a_scenario_is_no_space(file):
     with pytest.raises(UserError, match="a scenario, not a study"):
         from_file(file, file, (), machine())
-
-
-def test_a_space_of_which_no_point_can_run_here_is_refused_with_the_reason(file):
-    message = refusal(file, '[[factor]]\nkey = "server.cores"\nvalues = [[7], [8], [7, 8]]\n')
-    assert "no point can run here" in message and "CPU" in message and "does not exist" in message
 
 
 def test_a_large_space_is_looked_at_here_and_there(file, monkeypatch):
     monkeypatch.setattr(spaces, "DRAWN", 5)
     keys = "client.inflight", "client.batch.nic_rx", "client.batch.app_rx"
     many = "".join(f'[[factor]]\nkey = "{key}"\nname = "f{n}"\nvalues = [1, 2, 4]\n' for n, key in enumerate(keys))
-    message = refusal(file, many + '[set]\n"server.cores" = [9]\n'.replace('"server.cores"', "server.cores"))
-    assert "does not exist" in message
-
-
-def test_set_and_factor_do_not_say_the_same_key(file):
-    assert "both change client.inflight" in refusal(file, SPACE, "client.inflight=3")
+    assert "does not exist" in refusal(file, many + "[set]\nserver.cores = [9]\n")
 
 
 def test_constraints_leave_points_out(file):
@@ -136,15 +130,19 @@ def test_neighbours_differ_by_one_level_or_by_any_where_there_is_no_order(file):
     assert set(space.neighbours((1, 1))) == {(0, 1), (2, 1), (1, 0), (1, 2)}
 
 
-def test_what_the_command_line_says_stays(file):
-    space = default(file, ("client.inflight=64", "duration=40ms"), machine())
-    assert "inflight" not in [factor.name for factor in space.factors]
-    assert space.common == ("client.inflight=64", "duration=40ms")
-
-
-def test_messages_larger_than_a_packet_make_the_mtu_a_factor(file):
-    file.write_text(SCENARIO + 'request = "4KiB"\n')
-    assert "mtu" in [factor.name for factor in default(file, (), machine()).factors]
+@pytest.mark.parametrize(
+    ("more", "sets", "there", "absent"),
+    [
+        ('request = "4KiB"\n', (), {"mtu"}, set()),  # messages are larger than a packet
+        ('[[workload]]\nname = "second"\nhandler = "l_app"\n', (), {"apps_0", "apps_1", "colocate_1"}, {"apps"}),
+        ("", ("client.inflight=64", "duration=40ms"), set(), {"inflight", "mtu"}),  # what the command line says stays
+    ],
+)
+def test_the_default_factors_follow_from_the_file_and_the_command_line(file, more, sets, there, absent):
+    file.write_text(SCENARIO + more)
+    space = default(file, sets, machine())
+    names = {factor.name for factor in space.factors}
+    assert there <= names and not absent & names and space.common == sets
 
 
 def test_more_cpus_make_the_servers_cores_a_factor(file):
@@ -155,12 +153,6 @@ def test_more_cpus_make_the_servers_cores_a_factor(file):
     assert space.workers(start) == 1
     split = space.at(start, {"workload.0.colocate": False, "server.cores": [7, 6]})
     assert split is not None and space.workers(split) == 2
-
-
-def test_several_workloads_have_factors_of_their_own(file):
-    file.write_text(SCENARIO + '[[workload]]\nname = "second"\nhandler = "l_app"\n')
-    names = [factor.name for factor in default(file, (), machine()).factors]
-    assert {"apps_0", "apps_1", "colocate_1"} <= set(names)
 
 
 def test_changes_lead_to_a_point_or_to_none(file):

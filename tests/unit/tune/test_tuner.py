@@ -10,9 +10,11 @@ from tuning_tools import BASE, SCENARIO, SPACE, Dying, Killed, MadeUp, settings_
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.host.states import Where
 from windtunnel.measure.study.directory import opened
 from windtunnel.tune.first import Move
 from windtunnel.tune.record import NAME, read, trials
+from windtunnel.tune.rig import Measured
 from windtunnel.tune.tuner import FAILED_TRIALS, Silent
 
 ONE = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256]\n'
@@ -53,21 +55,13 @@ def test_a_much_slower_candidate_gets_one_pair_and_a_like_one_all_of_them(tmp_pa
     alike = [trial for trial in found.trials if trial.outcome == "no difference shown"]
     assert pairs == {1} and alike and all(len(trial.pairs) == 6 for trial in alike)
     assert found.best is None and found.met and found.final is None
-
-
-def test_nothing_is_written_where_the_file_is_the_best(tmp_path):
-    found = tuned(tmp_path, MadeUp(lambda settings: -0.5 * len(settings)), budget=8)
-    assert found.best is None and found.best_file is None and not (tmp_path / "out" / "best.toml").exists()
-
-
-def test_budget_1(tmp_path):
-    found = tuned(tmp_path, MadeUp(), budget=1)
-    assert [trial.number for trial in found.trials] == [1] and found.stopped == "budget"
+    assert found.best_file is None and not (tmp_path / "out" / "best.toml").exists()
 
 
 def test_a_space_that_is_used_up_ends_the_tuning(tmp_path):
     found = tuned(tmp_path, MadeUp(), space=ONE)
     assert found.stopped == "space" and found.counted == 1
+    assert [trial.number for trial in found.trials] == [1]
 
 
 def test_a_larger_budget_goes_on(tmp_path):
@@ -156,19 +150,25 @@ def test_failed_trials_are_counted_apart_and_their_settings_not_tried_again(tmp_
     assert all(len(trial.pairs) == 1 for trial in found.failed), "what crashes does so again"
 
 
+class BusyAtFirst(MadeUp):
+    """The first runs, two a pair, are invalid."""
+
+    def __init__(self, runs, **more):
+        super().__init__(failing=self.failing_now, **more)
+        self.left = runs
+
+    def failing_now(self, settings):
+        self.left -= 1
+        return "invalid" if self.left >= 0 else None
+
+
 def test_an_invalid_run_is_run_again_before_the_trial_fails(tmp_path):
-    class Busy(MadeUp):
-        calls = 0
-
-        def failing_now(self, settings):
-            self.calls += 1
-            return "invalid" if self.calls <= 4 else None  # both of two pairs
-
-    rig = Busy()
-    rig.failing = rig.failing_now
-    found = tuned(tmp_path, rig, budget=1)
-    (trial,) = found.trials
+    (trial,) = tuned(tmp_path, BusyAtFirst(4), budget=1).trials
     assert trial.failure is None and [pair.excluded is None for pair in trial.pairs][:3] == [False, False, True]
+    shutil.rmtree(tmp_path / "out")
+    first, second, *_ = tuned(tmp_path, BusyAtFirst(6, noise=1e-4), budget=3).trials
+    assert first.failure == "invalid" and second.failure is None, "what was invalid gets a second trial"
+    assert (first.point, first.move) == (second.point, second.move)
 
 
 def test_interrupted_it_keeps_what_has_ended(tmp_path):
@@ -183,16 +183,15 @@ def test_interrupted_it_keeps_what_has_ended(tmp_path):
     assert tuned(tmp_path, MadeUp(), budget=4).counted == 4
 
 
-def test_a_directory_in_use_is_refused(tmp_path):
-    with opened(tmp_path / "out", NAME, "tuning"), pytest.raises(UserError, match="another process runs this tuning"):
-        tuned(tmp_path, MadeUp(), budget=1)
+def begun(directory, **more):
+    """The directory of a tuning of one trial."""
+    tuned(directory, MadeUp(), budget=1, **more)
+    return directory / "out"
 
 
-def test_a_foreign_directory_is_refused(tmp_path):
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "study.json").write_text("{}")
-    with pytest.raises(UserError, match=r"is not a tuning: it contains study\.json"):
-        tuned(tmp_path, MadeUp(), budget=1)
+def continued_elsewhere(directory, words, **change):
+    with pytest.raises(UserError, match=words):
+        tuned(directory, MadeUp(), budget=1, **change)
 
 
 @pytest.mark.parametrize(
@@ -207,24 +206,34 @@ def test_a_foreign_directory_is_refused(tmp_path):
     ],
 )
 def test_another_tuning_in_the_same_directory_is_refused(tmp_path, change):
-    tuned(tmp_path, MadeUp(), budget=1)
-    with pytest.raises(UserError, match="cannot continue: the tuning has changed since it began"):
-        tuned(tmp_path, MadeUp(), budget=1, **change)
+    begun(tmp_path)
+    continued_elsewhere(tmp_path, "cannot continue: the tuning has changed since it began", **change)
 
 
-def test_a_changed_scenario_and_another_host_are_refused(tmp_path):
-    tuned(tmp_path, MadeUp(), budget=1)
-    file = tmp_path / "out" / NAME
-    text = file.read_text()
+def test_a_changed_scenario_another_host_and_a_damaged_trial_are_refused(tmp_path):
+    file = begun(tmp_path, sets=("duration=50ms",)) / NAME
+    record, text = read(tmp_path / "out"), file.read_text()
+    assert record.goal.words == "throughput" and record.sets == ["duration=50ms"] and record.points == 120
+    assert record.scenario.text == SCENARIO and record.space is not None and record.space.text == SPACE
     document = json.loads(text)
     document["host"]["hostname"] = "elsewhere"
     file.write_text(json.dumps(document))
-    with pytest.raises(UserError, match="hostname"):
-        tuned(tmp_path, MadeUp(), budget=1)
+    continued_elsewhere(tmp_path, "hostname", sets=("duration=50ms",))
     file.write_text(text)
     (tmp_path / "echo.toml").write_text(SCENARIO.replace("l_app", "m_app"))
-    with pytest.raises(UserError, match="m_app"):
-        tuned(tmp_path, MadeUp(), budget=1)
+    continued_elsewhere(tmp_path, "m_app", sets=("duration=50ms",))
+    (tmp_path / "echo.toml").write_text(SCENARIO)
+    (tmp_path / "out" / "trials" / "001" / "trial.json").write_text('{"version": 1')
+    continued_elsewhere(tmp_path, r"001/trial\.json: not JSON", sets=("duration=50ms",))
+
+
+def test_a_directory_in_use_and_a_foreign_one_are_refused(tmp_path):
+    with opened(tmp_path / "out", NAME, "tuning"):
+        continued_elsewhere(tmp_path, "another process runs this tuning")
+    shutil.rmtree(tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "study.json").write_text("{}")
+    continued_elsewhere(tmp_path, r"is not a tuning: it contains study\.json")
 
 
 def test_a_scenario_that_changes_while_it_is_tuned_ends_the_tuning(tmp_path):
@@ -237,17 +246,7 @@ def test_a_scenario_that_changes_while_it_is_tuned_ends_the_tuning(tmp_path):
     assert [trial.number for trial in trials(tmp_path / "out")] == [1]
 
 
-def test_a_damaged_trial_is_named(tmp_path):
-    tuned(tmp_path, MadeUp(), budget=2)
-    (tmp_path / "out" / "trials" / "001" / "trial.json").write_text('{"version": 1')
-    with pytest.raises(UserError, match=r"001/trial\.json: not JSON"):
-        tuned(tmp_path, MadeUp(), budget=2)
-
-
 def test_pairs_of_two_host_states_do_not_count(tmp_path):
-    from windtunnel.host.states import Where
-    from windtunnel.tune.rig import Measured
-
     class Moving(MadeUp):
         def pair(self, incumbent, candidate, directory, number):
             states = ("one-l3", "two-l3s") if number % 2 else ("one-l3", "one-l3")
@@ -257,13 +256,6 @@ def test_pairs_of_two_host_states_do_not_count(tmp_path):
     assert trial.outcome == "no difference shown" and len(trial.pairs) == 12
     assert [pair.excluded is not None for pair in trial.pairs] == [True, False] * 6
     assert "two states of the host" in (trial.pairs[0].excluded or "")
-
-
-def test_the_record_says_what_was_asked(tmp_path):
-    tuned(tmp_path, MadeUp(), budget=1, sets=("duration=50ms",))
-    record = read(tmp_path / "out")
-    assert record.goal.words == "throughput" and record.sets == ["duration=50ms"] and record.points == 120
-    assert record.scenario.text == SCENARIO and record.space is not None and record.space.text == SPACE
 
 
 LIMIT = "p99=50us"
@@ -299,12 +291,6 @@ def test_the_upper_bound_counts_not_the_median(tmp_path):
     assert file.outcome == "misses the SLO" and len(file.latency.ns) == 6
 
 
-def test_a_latency_without_a_bound_misses_the_slo(tmp_path):
-    found = tuned(tmp_path, MadeUp(latency=lambda settings: None), budget=3, slo=LIMIT, rate="1k")
-    assert {trial.outcome for trial in found.trials} == {"misses the SLO"} and not found.met
-    assert "lost or unsent" in found.trials[0].reasons[0]
-
-
 CORES = """\
 [[factor]]
 key = "server.cores"
@@ -317,22 +303,27 @@ values = [1, 2, 3, 4]
 """
 
 
+def test_a_latency_without_a_bound_misses_the_slo(tmp_path):
+    found = tuned(tmp_path, MadeUp(latency=lambda settings: None), budget=1, slo=LIMIT, rate="1k")
+    assert {trial.outcome for trial in found.trials} == {"misses the SLO"} and not found.met
+    assert "lost or unsent" in found.trials[0].reasons[0]
+
+
 def test_the_fewest_cores_that_meet_the_slo(tmp_path):
     def waiting(settings):
         cores = len(json.loads(settings.get("server.cores", "[7]")))
         used = min(cores, int(settings.get("workload.0.apps", 1)))
         return 120e3 / used  # 50 us with three
 
-    found = tuned(tmp_path, MadeUp(latency=waiting), objective="cores", slo=LIMIT, rate="1k", space=CORES, cpus=8)
+    asked = {"objective": "cores", "slo": LIMIT, "rate": "1k", "space": CORES, "cpus": 8}
+    found = tuned(tmp_path, MadeUp(latency=waiting), **asked)
     assert found.best is not None and found.best.workers == 3 and found.stopped == "space"
     assert found.final is not None and found.final.confirmed and found.met
     assert all(trial.workers < 3 for trial in found.trials if trial.number > found.best.number)
     assert not any(trial.pairs for trial in found.trials)
-
-
-def test_a_file_on_one_core_that_meets_the_slo_needs_no_trial(tmp_path):
-    found = tuned(tmp_path, MadeUp(), objective="cores", slo=LIMIT, rate="1k", space=CORES, cpus=8)
-    assert [trial.number for trial in found.trials] == [0] and found.met and found.best is None
+    shutil.rmtree(tmp_path / "out")
+    enough = tuned(tmp_path, MadeUp(), **asked)  # with the one core of the file
+    assert [trial.number for trial in enough.trials] == [0] and enough.met and enough.best is None
 
 
 def test_a_front_of_throughput_and_latency(tmp_path):
@@ -343,29 +334,17 @@ def test_a_front_of_throughput_and_latency(tmp_path):
     rig = MadeUp(deep, latency=deeper, noise=0.001)
     found = tuned(tmp_path, rig, objective="pareto", rate="1k", space=space)
     assert found.stopped == "space" and found.counted == 5 and found.met
-    assert [settings_of(t.sets).get("client.inflight", "256") for t in found.front] == [
-        "1024",
-        "512",
-        "256",
-        "128",
-        "64",
-        "32",
-    ]
+    depths = [int(settings_of(trial.sets).get("client.inflight", 256)) for trial in found.front]
+    assert depths == [1024, 512, 256, 128, 64, 32]
     assert {trial.incumbent for trial in found.trials} == {0} and found.best is None
-
-
-def test_a_front_leaves_out_what_is_worse_in_both(tmp_path):
-    found = tuned(tmp_path, MadeUp(surface, latency=deeper), objective="pareto", rate="1k", budget=20)
-    ends = [(trial.gain, -min(trial.latency.ns)) for trial in found.front]
-    assert ends and len(found.front) < 21 and ends == sorted(ends, reverse=True)
-
-
-def smaller(inflight):
-    return lambda settings: [Move({"client.inflight": inflight}, f"diagnosis: {len(settings)} changed")]
+    shutil.rmtree(tmp_path / "out")
+    some = tuned(tmp_path, MadeUp(surface, latency=deeper), objective="pareto", rate="1k", budget=20)
+    ends = [(trial.gain, -min(trial.latency.ns)) for trial in some.front]
+    assert ends and len(some.front) < 21 and ends == sorted(ends, reverse=True), "what is worse in both is left out"
 
 
 def test_remedies_of_a_diagnosis_come_as_soon_as_there_is_a_run(tmp_path):
-    rig = MadeUp(noise=1e-4, diagnosed=smaller(64))
+    rig = MadeUp(noise=1e-4, diagnosed=lambda now: [Move({"client.inflight": 64}, f"diagnosis: {len(now)} changed")])
     first, second, *_ = tuned(tmp_path, rig, budget=3).trials
     assert first.move == 0 and not first.why.startswith("diagnosis")
     assert second.why == "diagnosis: 0 changed" and second.move is None, "of the file"
@@ -380,22 +359,13 @@ def test_each_incumbent_is_diagnosed_once(tmp_path):
     rig = MadeUp(deep, noise=1e-4, diagnosed=lambda now: [Move({"client.inflight": 1}, f"after {len(now)}")])
     found = tuned(tmp_path, rig, budget=12)
     better = [trial for trial in found.trials if trial.outcome == "better"]
-    assert (
-        better[0].why == "after 0"
-        and found.best is not None
-        and settings_of(found.best.sets)["client.inflight"] == "32"
-    )
+    assert better[0].why == "after 0" and settings_of(found.best.sets)["client.inflight"] == "32"
+    points = [tuple(trial.point) for trial in found.trials]
+    assert len(points) == len(set(points)), "what did not help is not tried again"
     assert rig.diagnoses == [
         (tmp_path / "out" / "trials" / "001", "incumbent", 1),
         *((tmp_path / "out" / "trials" / f"{trial.number:03}", "candidate", 1) for trial in better),
     ]
-
-
-def test_a_remedy_that_did_not_help_is_not_tried_again(tmp_path):
-    found = tuned(tmp_path, MadeUp(noise=1e-4, diagnosed=smaller(1024)), budget=15)
-    of_diagnosis = [trial for trial in found.trials if trial.why.startswith("diagnosis")]
-    points = [tuple(trial.point) for trial in found.trials]
-    assert of_diagnosis and len(points) == len(set(points))
 
 
 def test_a_move_that_helped_is_made_again_from_where_it_led(tmp_path):
@@ -414,21 +384,6 @@ values = [4, 8, 16, 32, 64]
     sizes = [settings_of(trial.sets)["client.batch.nic_rx"] for trial in (first, second)]
     assert sizes == ["16", "64"] and first.move == second.move == 0
     assert all(trial.move != 0 for trial in rest)
-
-
-def test_what_was_invalid_gets_a_second_trial(tmp_path):
-    class BusyAtFirst(MadeUp):
-        calls = 0
-
-        def failing_now(self, settings):
-            self.calls += 1
-            return "invalid" if self.calls <= 6 else None  # both of three pairs
-
-    rig = BusyAtFirst(noise=1e-4)
-    rig.failing = rig.failing_now
-    first, second, *_ = tuned(tmp_path, rig, budget=3).trials
-    assert first.failure == "invalid" and second.failure is None
-    assert (first.point, first.move) == (second.point, second.move)
 
 
 def test_what_was_invalid_twice_is_left_out(tmp_path):
