@@ -5,7 +5,9 @@ import os
 import pty
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 
 import forked
@@ -63,6 +65,18 @@ def command(*arguments) -> list[str]:
 
 def environment(behaviour: str, **changes: str) -> dict[str, str]:
     return os.environ | {"WINDTUNNEL_ENGINE": str(FAKE), "FAKE_ENGINE": behaviour, "COLUMNS": "100"} | changes
+
+
+@contextmanager
+def hanging(*arguments, cwd: Path, at: int, windows: str, files: int = 1, **changes) -> Iterator[subprocess.Popen[str]]:
+    """The command in a process of its own, whose `at`-th run stands still: once so many files of this pattern have a window."""
+    variables = environment("run", FAKE_HANG_AT=str(at), FAKE_MARK=str(cwd / "begun"), **changes)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command(*arguments), cwd=cwd, env=variables, **pipes) as process:
+        while process.poll() is None and sum(file.stat().st_size > 0 for file in cwd.glob(windows)) < files:
+            threading.Event().wait(0.005)
+        assert process.poll() is None, process.communicate()
+        yield process
 
 
 def on_terminal(arguments: list[str], cwd: Path) -> tuple[int, str]:

@@ -2,7 +2,8 @@
 """An engine without a data path: speaks the protocol, and misbehaves as FAKE_ENGINE says.
 
 FAKE_ENGINE is a behaviour ("run"), or one a side ("server=crash client=until_stopped"). The numbers are made up from the plan;
-its ledgers close unless the behaviour is about them.
+its ledgers close unless the behaviour is about them. FAKE_HANG_AT: the run that stands still until it is stopped or its parent is gone, of
+all that began; they are counted in the file FAKE_MARK.
 """
 
 import argparse
@@ -192,8 +193,21 @@ def crash() -> None:
     ctypes.string_at(0)
 
 
+def hangs_now() -> bool:
+    """Whether this run is the one that hangs."""
+    at = os.environ.get("FAKE_HANG_AT")
+    if at is None:
+        return False
+    with open(os.environ["FAKE_MARK"], "ab") as begun:
+        begun.write(b"x")
+        begun.flush()
+        return begun.tell() == int(at)
+
+
 def run(fake: Fake) -> int:
     """The behaviours; all but those about the start get ready first."""
+    if hangs_now():
+        fake.behaviour = "hang"
     match fake.behaviour:
         case "refuse":
             fake.phase("opening port")
@@ -237,6 +251,13 @@ def run(fake: Fake) -> int:
             fake.window(0, "measure")
             os.write(fake.out, b"net_ring: not a line\n")
             time.sleep(60)
+        case "hang":
+            fake.window(0, "measure")
+            while (told := fake.told(60)) is None:
+                pass
+            if told == "gone":
+                return 3
+            fake.result("stopped", 1)
         case "freeze":
             fake.window(0, "measure")
             time.sleep(60)

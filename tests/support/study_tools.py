@@ -18,6 +18,8 @@ from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINE
 from windtunnel.errors import UserError
+from windtunnel.host.facts import collect
+from windtunnel.host.levels import Readings, keep
 from windtunnel.measure import execute as spec
 from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study import record
@@ -69,11 +71,6 @@ def finished(
         return studying.run(
             prepare(file, list(sets), out, host and ThisHost(host), full), interrupts, watcher or Silent()
         )
-
-
-def environment(behaviour: str = "run") -> dict[str, str]:
-    """Of a process that runs with the fake engine."""
-    return os.environ | {"WINDTUNNEL_ENGINE": str(FAKE), "FAKE_ENGINE": behaviour}
 
 
 def runs(out: Path) -> set[str]:
@@ -174,3 +171,11 @@ class Heard(Silent):
 
     def run_ended(self, slot, verdict, rows, ran_now):
         self.specs.append((slot.name, verdict.valid, ran_now))
+
+
+def show_two_levels(monkeypatch, directory: Path) -> None:
+    """The host has shown one L3 and two; what runs read of it is kept apart, below the directory."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory / "state"))
+    known = Readings()
+    known.add([91.0] * 50 + [425.0] * 50, [])
+    assert keep(known, collect())

@@ -21,26 +21,27 @@ from windtunnel.views.terminal.run import run_view
 NONE = "this processor or virtual machine has no such counter"
 
 
+MANY = ",".join(f"r{n:x}" for n in range(33))
+
+
 def test_events_by_name():
-    assert parse("cycles, LLC-load-misses,r01c2,llc-occupancy") == [
-        "cycles",
-        "LLC-load-misses",
-        "r01c2",
-        "llc-occupancy",
-    ]
+    names = ["cycles", "LLC-load-misses", "r01c2", "llc-occupancy"]
+    assert parse("cycles, LLC-load-misses,r01c2,llc-occupancy") == names
 
 
-@pytest.mark.parametrize("text", ["cycels", "cycles,", "", "cycles:u", "cycles instructions"])
-def test_a_name_that_is_no_event_is_refused_with_what_is(text):
-    with pytest.raises(UserError, match="no such event") as refused:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((text, "no such event") for text in ("cycels", "cycles,", "", "cycles:u", "cycles instructions")),
+        ("cycles,cycles", "different ones"),
+        (MANY, "different ones"),
+    ],
+)
+def test_what_is_no_list_of_events_is_refused_with_what_is(text, words):
+    with pytest.raises(UserError, match=words) as refused:
         parse(text)
-    assert "context-switches" in refused.value.remedy and "mbm-total" in refused.value.remedy
-
-
-@pytest.mark.parametrize("text", ["cycles,cycles", ",".join(f"r{n:x}" for n in range(33))])
-def test_each_event_once_and_not_too_many(text):
-    with pytest.raises(UserError, match="different ones"):
-        parse(text)
+    if words == "no such event":
+        assert "context-switches" in refused.value.remedy and "mbm-total" in refused.value.remedy
 
 
 class FakeEvent:
@@ -116,13 +117,6 @@ def test_a_multiplexed_event_is_scaled_and_marked(tmp_path, monkeypatch):
     assert (line.counted, line.value, line.enabled_ns, line.running_ns) == (10, 40.0, 100, 25)
 
 
-def test_an_event_that_never_had_a_counter_has_no_value(tmp_path, monkeypatch):
-    run = executed(tmp_path, monkeypatch, {"cycles": ticking(0, enabled=100, running=0)})
-    row = rows(run)["cycles", 0]
-    assert row.value is None and row.words == "it never had a hardware counter"
-    assert read_counters(run.path)[1].value is None
-
-
 def test_an_absent_event_has_its_reason_and_is_never_zero(tmp_path, monkeypatch):
     run = executed(tmp_path, monkeypatch, {"task-clock": ticking(7), "cycles": [NONE]})
     found = rows(run)
@@ -130,26 +124,30 @@ def test_an_absent_event_has_its_reason_and_is_never_zero(tmp_path, monkeypatch)
     assert found["cycles", 0].value is None and found["cycles", 0].words == NONE
     assert found["task-clock", 0].unit == "ns"
     texts = [json.loads(line) for line in (run.path / FILE).read_text().splitlines()]
-    assert [t["type"] for t in texts if t.get("event") == "cycles"] == ["absent"] * len(
-        run.windows["windtunnel"][0].workers
-    )
+    absent = ["absent" for _ in run.windows["windtunnel"][0].workers]
+    assert [t["type"] for t in texts if t.get("event") == "cycles"] == absent
 
 
-def test_an_event_that_is_refused_later_says_so(tmp_path, monkeypatch):
-    run = executed(tmp_path, monkeypatch, {"cycles": [*ticking(5)[:3], "the thread has ended"]})
+@pytest.mark.parametrize(
+    ("script", "thread", "words"),
+    [
+        ([(0, n * 100, 0) for n in range(100)], 4711, "it never had a hardware counter"),
+        ([(n * 5, n * 100, n * 100) for n in range(3)] + ["the thread has ended"], 4711, "the thread has ended"),
+        ([(n, n * 100, n * 100) for n in range(100)], None, "does not say which thread"),
+    ],
+)
+def test_why_an_event_was_not_counted_is_said(tmp_path, monkeypatch, script, thread, words):
+    run = executed(tmp_path, monkeypatch, {"cycles": script}, thread)
     row = rows(run)["cycles", 0]
-    assert "the thread has ended" in row.words and row.windows < len(run.windows["windtunnel"]) - 1
+    assert words in row.words and row.windows < len(run.windows["windtunnel"]) - 1
+    if words.startswith("it never"):
+        assert row.value is None and read_counters(run.path)[1].value is None
 
 
 def test_a_counter_of_64_bits_that_wraps_is_read_on(tmp_path, monkeypatch):
     script = [((n * 5 - 7) % 2**64, n * 10, n * 10) for n in range(100)]
     row = rows(executed(tmp_path, monkeypatch, {"cycles": script}))["cycles", 0]
     assert row.value == 5 * row.windows
-
-
-def test_an_engine_that_does_not_name_its_threads(tmp_path, monkeypatch):
-    run = executed(tmp_path, monkeypatch, {"cycles": ticking(1)}, thread=None)
-    assert "does not say which thread" in rows(run)["cycles", 0].words
 
 
 class FakeGroup:
@@ -181,9 +179,8 @@ def test_a_level_is_a_mean(tmp_path, monkeypatch):
     measured = {w.index for w in run.windows["windtunnel"] if w.phase == "measure"}
     seen = [line.counted for line in lines if line.window in measured]
     row = rows(run)["llc-occupancy", 0]
-    assert (
-        row.value == pytest.approx(sum(seen) / len(seen)) and row.words == "mean over windows" and row.a_message is None
-    )
+    assert row.value == pytest.approx(sum(seen) / len(seen))
+    assert row.words == "mean over windows" and row.a_message is None
 
 
 def test_they_are_shown_and_a_run_without_them_shows_nothing(tmp_path, monkeypatch):
@@ -199,22 +196,14 @@ def test_they_are_shown_and_a_run_without_them_shows_nothing(tmp_path, monkeypat
     assert event_rows(run) == [] and "Counted by the kernel" not in render(run)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "{}",
-        "hello",
-        '{"type":"count"}',
-        '{"type":"asked","version":2,"events":[]}',
-        '{"type":"asked","events":[],"more":1}',
-    ],
-)
+WRONG_VERSION, MORE = '{"type":"asked","version":2,"events":[]}', '{"type":"asked","events":[],"more":1}'
+
+
+@pytest.mark.parametrize("line", ["{}", "hello", '{"type":"count"}', WRONG_VERSION, MORE])
 def test_a_malformed_line_is_refused_with_its_place(tmp_path, line):
-    (tmp_path / FILE).write_text('{"type":"asked","version":1,"events":["cycles"]}\n' + line + "\n")
+    asked = '{"type":"asked","version":1,"events":["cycles"]}\n'
+    (tmp_path / FILE).write_text(asked + line + "\n")
     with pytest.raises(UserError, match=f"{FILE}:2: "):
         read_counters(tmp_path)
-
-
-def test_a_line_that_a_crash_cut_off_is_left_out(tmp_path):
-    (tmp_path / FILE).write_text('{"type":"asked","version":1,"events":["cycles"]}\n{"type":"cou')
-    assert len(read_counters(tmp_path)) == 1
+    (tmp_path / FILE).write_text(asked + '{"type":"cou')
+    assert len(read_counters(tmp_path)) == 1, "a crash cut it off"

@@ -2,10 +2,11 @@
 
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from shutil import rmtree
 
-import pytest
 import sample_lines as sample
 from comparing import HOST, NOON, SCENARIO, change, in_state, made
 from rich.console import Console
@@ -50,7 +51,8 @@ def placed(directory, mean, minute=500, **about):
 
 
 def test_a_run_is_placed_among_the_earlier_ones(tmp_path):
-    history(tmp_path, *(float(n) * 1e6 for n in (20, 21, 22, 23, 24, 25, 26)))
+    renamed = SCENARIO | {"seed": 7, "title": "another"}
+    history(tmp_path, *(float(n) * 1e6 for n in (20, 21, 22, 23, 24, 25, 26)), scenario=renamed)
     found = placed(tmp_path, 23.5e6)
     assert found.values == [float(n) * 1e6 for n in (26, 25, 24, 23, 22, 21, 20)]  # the newest first
     assert (found.median, found.low, found.high, found.place) == (23e6, 20e6, 26e6, 4)
@@ -58,6 +60,17 @@ def test_a_run_is_placed_among_the_earlier_ones(tmp_path):
         "earlier: 7 runs here on one L3, the response rate 23.0 M/s in their median [20.0 M/s .. 26.0 M/s]; "
         "this one, 23.5 M/s, is the 4th fastest of 8"
     )
+    for number, words in ((1, ""), (2, "2nd "), (3, "3rd "), (11, "11th "), (12, "12th "), (21, "21st ")):
+        assert line(replace(found, values=found.values * 3, place=number)).endswith(f"is the {words}fastest of 22")
+
+
+def test_a_run_outside_of_them_says_so(tmp_path):
+    history(tmp_path, 20e6, 21e6, 22e6)
+    assert line(placed(tmp_path, 19e6)).endswith("is below all of them: the least is 20.0 M/s")
+    assert earlier(load(tmp_path / "r1")).values == [20e6]  # the later ones are not counted
+    assert earlier(load(tmp_path / "r0")) is None
+    rmtree(tmp_path / "this")
+    assert line(placed(tmp_path, 23e6)).endswith("is above all of them: the greatest is 22.0 M/s")
 
 
 def test_the_shortest_latency_is_the_best(tmp_path):
@@ -69,15 +82,6 @@ def test_the_shortest_latency_is_the_best(tmp_path):
     )
 
 
-@pytest.mark.parametrize(
-    ("mean", "words"),
-    [(19e6, "below all of them: the least is 20.0 M/s"), (23e6, "above all of them: the greatest is 22.0 M/s")],
-)
-def test_a_run_outside_of_them_says_so(tmp_path, mean, words):
-    history(tmp_path, 20e6, 21e6, 22e6)
-    assert line(placed(tmp_path, mean)).endswith(f"is {words}")
-
-
 def test_of_fewer_than_three_the_values_stand_alone(tmp_path):
     assert placed(tmp_path / "none", 20e6) is None
     history(tmp_path, 20e6, 21e6)
@@ -86,48 +90,26 @@ def test_of_fewer_than_three_the_values_stand_alone(tmp_path):
     assert line(found) == "earlier: 2 runs here on one L3, the response rate 21.0 M/s and 20.0 M/s; this one: 20.5 M/s"
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [
-        (1, "fastest"),
-        (2, "2nd fastest"),
-        (3, "3rd fastest"),
-        (4, "4th fastest"),
-        (11, "11th fastest"),
-        (12, "12th fastest"),
-        (21, "21st fastest"),
-    ],
+OTHERS = (
+    {"scenario": SCENARIO | {"server": {"batch": {"app_rx": 4}}}},
+    {"host": HOST | {"hostname": "there"}},
+    {"host": HOST | {"kernel": "6.2"}},
+    {"versions": {"engine": "0.0.9", "dpdk": "DPDK 22.11.7"}},
+    {"state": "two-l3s"},
+    {"state": "one-l3, sibling busy"},
+    {"what": "p50_ns"},
+    {"level": {"settled": False}},
+    {"invalid": "ledger open"},
+    {"took_s": 3600 * 24},  # at the same time as this one
 )
-def test_places_in_words(tmp_path, number, words):
-    history(tmp_path, *(float(100 - n) for n in range(25)))
-    assert line(placed(tmp_path, 101.0 - number)).endswith(f"is the {words} of 26")
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"scenario": SCENARIO | {"server": {"batch": {"app_rx": 4}}}},
-        {"host": HOST | {"hostname": "there"}},
-        {"host": HOST | {"kernel": "6.2"}},
-        {"versions": {"engine": "0.0.9", "dpdk": "DPDK 22.11.7"}},
-        {"state": "two-l3s"},
-        {"state": "one-l3, sibling busy"},
-        {"what": "p50_ns"},
-        {"level": {"settled": False}},
-        {"invalid": "ledger open"},
-        {"took_s": 3600 * 24},  # at the same time as this one
-    ],
-)
-def test_what_is_not_the_same_is_not_counted(tmp_path, other):
+def test_what_is_not_the_same_is_not_counted(tmp_path):
     history(tmp_path, 20e6, 21e6, 22e6)
-    ran(tmp_path / "other", 5e6, 100, **other)
-    os.utime(tmp_path / "other" / "run.json", (6000,) * 2)
+    for n, other in enumerate(OTHERS):
+        ran(tmp_path / f"other{n}", 5e6 + n, 100, **other)
+        os.utime(tmp_path / f"other{n}" / "run.json", (6000,) * 2)
     assert placed(tmp_path, 21.5e6).values == [22e6, 21e6, 20e6]
-
-
-def test_seed_and_title_may_differ(tmp_path):
-    history(tmp_path, 20e6, scenario=SCENARIO | {"seed": 7, "title": "another"})
-    assert placed(tmp_path, 21e6).values == [20e6]
 
 
 def test_without_known_states_all_are_alike_and_a_known_one_is_not(tmp_path):
@@ -138,8 +120,7 @@ def test_without_known_states_all_are_alike_and_a_known_one_is_not(tmp_path):
     this = ran(tmp_path / "this", 21e6, 500)
     assert earlier(load(this)).values == [9e6]
     change(this, validity=unprobed(21e6))
-    found = earlier(load(this))
-    assert found is None  # it may have been in any state
+    assert earlier(load(this)) is None  # it may have been in any state
     (tmp_path / "known" / "run.json").unlink()
     found = earlier(load(this))
     assert found.state is None and len(found.values) == 3 and line(found).startswith("earlier: 3 runs here, the")
@@ -158,44 +139,28 @@ def test_other_builds_are_counted_and_named(tmp_path):
     assert line(found).startswith("earlier: 3 runs here on one L3, 1 of them by another build of the engine, the")
 
 
-def test_later_runs_and_the_run_itself_are_not_counted(tmp_path):
-    history(tmp_path, *(float(n) for n in range(1, 8)))
-    assert earlier(load(tmp_path / "r4")).values == [4.0, 3.0, 2.0, 1.0]
-    assert earlier(load(tmp_path / "r0")) is None
-
-
 def test_the_newest_fifty_directories_are_read(tmp_path):
     history(tmp_path, *(float(n) for n in range(1, MOST + 6)))
     found = placed(tmp_path, 100.0)
     assert found.values == [float(n) for n in range(MOST + 5, 5, -1)]
+    assert earlier(load(tmp_path / "r2")).values == [2.0, 1.0], "an old run has its own"
     os.utime(ran(tmp_path / "other", 1.0, 499, scenario={"title": "x"}) / "run.json", (60 * 499,) * 2)
     assert len(earlier(load(tmp_path / "this")).values) == MOST - 1  # whatever they are of
-
-
-def test_an_old_run_has_its_own_earlier_runs(tmp_path):
-    history(tmp_path, *(float(n) for n in range(1, MOST + 6)))
-    assert earlier(load(tmp_path / "r2")).values == [2.0, 1.0]
-
-
-def damaged(directory, text):
-    directory.mkdir()
-    (directory / "run.json").write_text(text)
 
 
 def test_what_cannot_be_read_is_no_earlier_run(tmp_path):
     history(tmp_path, 20e6, 21e6)
     this = ran(tmp_path / "this", 21.5e6, 500)
     texts = ["", "{", "[]", "\x00", "[" * 100_000, '{"version": 5}', '{"version": 99}', '{"version": 3}']
+    for name in [*(f"damaged{n}" for n in range(len(texts))), "directory", "nowhere", "pipe"]:
+        (tmp_path / name).mkdir()
     for n, text in enumerate(texts):
-        damaged(tmp_path / f"damaged{n}", text)
-    (tmp_path / "directory" / "run.json").mkdir(parents=True)
-    (tmp_path / "nowhere").mkdir()
+        (tmp_path / f"damaged{n}" / "run.json").write_text(text)
+    (tmp_path / "directory" / "run.json").mkdir()
     (tmp_path / "nowhere" / "run.json").symlink_to(tmp_path / "gone")
-    (tmp_path / "pipe").mkdir()
     os.mkfifo(tmp_path / "pipe" / "run.json")  # reading it would wait for ever
     (tmp_path / "file").write_text("")
-    unfinished = ran(tmp_path / "unfinished", 5e6, 50)
-    change(unfinished, finished=None)
+    change(ran(tmp_path / "unfinished", 5e6, 50), finished=None)
     for path in tmp_path.glob("*/run.json"):
         if path.parent.name != "this" and path.exists():
             os.utime(path, (60,) * 2)

@@ -61,9 +61,8 @@ def study(tmp_path, name, executor):
 
 def test_the_order_in_which_runs_end_changes_nothing(tmp_path):
     forth, back = (study(tmp_path, each.__name__, each(machine())) for each in (ThisHost, Backwards))
-    places = [
-        [(row["point"], row["repeat"], row["directory"], row["valid"]) for row in of.rows] for of in (forth, back)
-    ]
+    keys = ("point", "repeat", "directory", "valid")
+    places = [[[row[key] for key in keys] for row in of.rows] for of in (forth, back)]
     assert places[0] == places[1] and len(places[0]) == 6 and not back.interrupted
     assert forth.record.testbeds == {} and sorted(back.record.testbeds) == ["a", "b"]
 
@@ -100,10 +99,8 @@ def test_only_rows_of_one_testbed_are_taken_together_in_a_spread_study(tmp_path)
     of = study(tmp_path, "out", Spread(machine()))
     rows = [row | {"testbed": "ab"[row["repeat"] - 1]} for row in of.rows]
     assert of.record.spread
-    assert {name: {row["repeat"] for row in those} for name, those in by_testbed(of.record, rows).items()} == {
-        "a": {1},
-        "b": {2},
-    }
+    repeats = {name: {row["repeat"] for row in those} for name, those in by_testbed(of.record, rows).items()}
+    assert repeats == {"a": {1}, "b": {2}}
     parts = replace(of, rows=rows).parts
     assert {name: {row["testbed"] for row in part.rows} for name, part in parts.items()} == {"a": {"a"}, "b": {"b"}}
     together = of.record.model_copy(update={"spread": False})

@@ -42,38 +42,37 @@ def test_the_state_of_most_windows_is_the_headline():
     )
 
 
-def test_threads_of_one_core_are_told_by_additions():
-    engine, windows = probed(*[probe(60, together=1.9)] * 8)
-    assert judged(engine, windows).headline == "one-core"
+@pytest.mark.parametrize(
+    ("probes", "wide", "named"),
+    [
+        ([probe(60, together=1.9)] * 8, (), [("one-core", 8, 60)]),  # told by additions
+        ([probe(91)] * 8, (), [("one-level", 8, 91)]),
+        ([probe()] * 10, [1.0] * 7 + [1.3] * 3, [("one-level", 7, 91), ("one-level, sibling busy", 3, 91)]),
+        (
+            [probe_of_copier(300)] * 8 + [probe_of_copier(1300)] * 4,
+            (),
+            [("copier on one-l3", 8, 300), ("copier on two-l3s", 3, 1300)],
+        ),
+        (
+            [probe_of_copier(300, 425)] * 8 + [probe_of_copier(1300, 90)] * 4,
+            (),
+            [("two-l3s + copier on one-l3", 8, 425), ("one-l3 + copier on two-l3s", 3, 90)],
+        ),
+    ],
+)
+def test_states_have_their_names_windows_and_round_trips(probes, wide, named):
+    found = judged(*probed(*probes, wide=wide))
+    assert [(state.name, state.windows, state.line_ns) for state in found.states] == named
+    assert found.headline == named[0][0] and len(found.excluded) == len(probes) - named[0][1]
 
 
-def test_the_way_to_a_copier_is_a_state():
-    engine, windows = probed(*[probe_of_copier(300)] * 8, *[probe_of_copier(1300)] * 4)
-    found = judged(engine, windows)
-    named = [(s.name, s.windows, s.line_ns) for s in found.states]
-    assert named == [("copier on one-l3", 8, 300), ("copier on two-l3s", 3, 1300)]
-    assert "CPUs 0 and 1 and 7: copier on one-l3 (copy 300 ns), 8 windows" in check(found, "host state").words
-
-
-def test_workers_and_a_copier_have_levels_of_their_own():
-    engine, windows = probed(*[probe_of_copier(300, 425)] * 8, *[probe_of_copier(1300, 90)] * 4)
-    found = judged(engine, windows)
-    named = [(s.name, s.line_ns) for s in found.states]
-    assert named == [("two-l3s + copier on one-l3", 425), ("one-l3 + copier on two-l3s", 90)]
-    assert "(line 425 ns, copy 300 ns)" in check(found, "host state").words
-
-
-def test_a_host_with_one_level_says_so():
-    engine, windows = probed(*[probe(91)] * 8)
-    found = judged(engine, windows)
-    assert found.headline == "one-level" and found.excluded == [] and found.states[0].line_ns == 91
-
-
-def test_a_busy_sibling_is_a_state():
-    engine, windows = probed(*[probe()] * 10, wide=[1.0] * 7 + [1.3] * 3)
-    found = judged(engine, windows)
-    assert [(s.name, s.windows) for s in found.states] == [("one-level", 7), ("one-level, sibling busy", 3)]
-    assert len(found.excluded) == 3
+@pytest.mark.parametrize(
+    ("line_ns", "words"),
+    [(None, "CPUs 0 and 1 and 7: copier on one-l3 (copy 300 ns), 8 windows"), (425, "(line 425 ns, copy 300 ns)")],
+)
+def test_the_way_to_a_copier_is_said(line_ns, words):
+    found = judged(*probed(*[probe_of_copier(300, line_ns)] * 8, *[probe_of_copier(1300, line_ns and 90)] * 4))
+    assert words in check(found, "host state").words
 
 
 def test_one_outlier_of_the_additions_changes_no_state_of_later_windows():
@@ -102,9 +101,10 @@ def test_a_state_can_be_asked_for(wanted, bad):
     engine, windows = probed(*[probe(90)] * 12, *[probe(425)] * 12)
     found = judged(engine, windows, Limits(state=wanted))
     assert found.headline == (None if bad else wanted)
-    assert (
-        [r for r in found.reasons if "never came; seen: one-l3 (12 windows), two-l3s (11 windows)" in r] != []
-    ) == bad
+    seen = "never came; seen: one-l3 (12 windows), two-l3s (11 windows)"
+    assert any(seen in reason for reason in found.reasons) == bad
+    without_probes = judged(*finished(), Limits(state=wanted))
+    assert any(f"{wanted} was asked for" in reason for reason in without_probes.reasons)
 
 
 def test_a_run_of_which_too_few_windows_are_left_shows_the_states_of_all():
@@ -115,8 +115,3 @@ def test_a_run_of_which_too_few_windows_are_left_shows_the_states_of_all():
     assert [(s.name, s.windows) for s in found.states] == [("one-l3", 8), ("two-l3s", 3)]
     assert [c.name for c in found.checks] == ["windows", "clock", "host state", "emulated"]
     assert len(judged(engine, windows, Limits(state="one-core")).reasons) == 2
-
-
-def test_a_state_asked_for_without_probes_is_refused():
-    engine, windows = finished()
-    assert any("one-l3 was asked for" in reason for reason in judged(engine, windows, Limits(state="one-l3")).reasons)

@@ -53,11 +53,7 @@ def test_a_phase_shorter_than_a_window_is_a_part_without_windows_and_one_that_wa
 def test_silence_is_no_part():
     assert parts(6, [FAST, load_phase(2, 0.0)]) == [({"echo": 1}, [0, 1, 2, 5])]
     both = [[FAST, load_phase(3, 0.0)], [load_phase(2, 0.0), load_phase(1)]]
-    assert [phase for phase, _ in parts(6, *both)] == [
-        {"load0": 1, "load1": 1},
-        {"load0": 1, "load1": 2},
-        {"load0": 2, "load1": 2},
-    ]
+    assert [phase for phase, _ in parts(6, *both)] == [{"load0": a, "load1": b} for a, b in ((1, 1), (1, 2), (2, 2))]
 
 
 def test_several_workloads_with_phases_have_a_part_for_each_combination_of_them():

@@ -78,13 +78,10 @@ def test_the_farther_end_of_the_interval_decides(until, expected):
 
 
 def test_of_several_workloads_the_widest_interval_decides():
-    def two(n):
-        one = reading(100.0)
-        one.modes["kv"] = "closed"
-        one.values["kv", "responses_per_s"] = 100.0 + n
-        return one
-
-    repeated = found([two(n) for n in (-5, 0, 0, 0, 0, 5)], 0.02)
+    runs = [reading(100.0) for _ in range(6)]
+    for run, more in zip(runs, (-5, 0, 0, 0, 0, 5), strict=True):
+        run.modes["kv"], run.values["kv", "responses_per_s"] = "closed", 100.0 + more
+    repeated = found(runs, 0.02)
     assert [each.off for each in repeated.states[0].metrics] == [0, pytest.approx(0.05)] and not repeated.reached
 
 

@@ -43,14 +43,6 @@ def test_slow_first_windows_are_a_warm_up():
     assert found.settled.after_ns == first[2].start_ns - first[0].start_ns
 
 
-def test_fast_first_windows_are_no_warm_up():
-    engine, windows = course(*[1.8] * 5, *[1.0] * 7)
-    found = judged(engine, windows)
-    (reason,) = found.reasons
-    assert "not settled" in reason and "from window 6 on" in reason
-    assert found.excluded == [] and not found.settled.settled
-
-
 def test_fast_first_windows_are_excluded_with_a_warning_once_the_level_after_them_held_three_times_as_long():
     engine, windows = course(*[1.8] * 4, *[1.0] * 12)
     found = judged(engine, windows)
@@ -65,11 +57,20 @@ def test_a_step_down_is_found_wherever_it_is(at):
     assert f"from window {at + 1} on" in judged(engine, windows).reasons[0]
 
 
-def test_a_run_whose_peer_goes_at_last_is_not_settled():
-    engine, windows = course(*[1.0] * 8, *[0.0] * 4)
-    found = judged(engine, windows)
-    assert "not settled" in found.reasons[0] and not found.settled.settled
-    assert check(found, "steady").value == 1
+@pytest.mark.parametrize(
+    ("factors", "words", "step"),
+    [
+        ([1.8] * 5 + [1.0] * 7, "from window 6 on", 0.8),  # fast first windows are no warm-up
+        ([0.5] * 7 + [1.0] * 5, "from window 8 on", 0.5),  # a warm-up longer than what follows
+        ([1.0] * 8 + [0.0] * 4, "from window 9 on", 1.0),  # its peer goes at last
+    ],
+)
+def test_a_run_that_is_not_settled_is_invalid_and_excludes_nothing(factors, words, step):
+    found = judged(*course(*factors))
+    (reason,) = found.reasons
+    assert "not settled" in reason and words in reason
+    assert found.excluded == [] and not found.settled.settled
+    assert check(found, "steady").value == pytest.approx(step, rel=1e-3)
 
 
 def test_a_level_of_few_windows_has_no_interval_and_can_be_kept():
@@ -79,22 +80,13 @@ def test_a_level_of_few_windows_has_no_interval_and_can_be_kept():
     assert type(found).model_validate_json(found.model_dump_json()) == found
 
 
-def test_a_warm_up_longer_than_what_follows_makes_the_run_invalid():
-    engine, windows = course(*[0.5] * 7, *[1.0] * 5)
-    assert "not settled" in judged(engine, windows).reasons[0]
-
-
 def test_a_drift_makes_the_run_invalid():
     engine, windows = course(*[1 - 0.03 * n for n in range(12)])
     (reason,) = judged(engine, windows).reasons
     assert reason.startswith("steady: not settled: the response rate fell by 4")
     assert judged(engine, windows, Limits(max_drift=0.5)).reasons == []
-
-
-def test_seven_windows_are_too_few():
-    engine, windows = finished(7)
-    found = judged(engine, windows)
-    assert check(found, "steady").state == "unknown" and found.settled is None
+    few = judged(*finished(7))
+    assert check(few, "steady").state == "unknown" and few.settled is None
 
 
 def test_a_server_whose_client_is_on_another_host_does_not_judge_a_change_that_may_be_the_loads():
@@ -132,24 +124,27 @@ def settle(windows):
     return Limits(settle=f"{windows * engine.plan.phases.window_ns}ns")
 
 
-def test_a_settled_run_does_not_go_on():
-    assert extended([1.0, 1.01, 0.99] * 4, 12, settle(40)) == [0] * 12
+FALLING = [1.8] * 6 + [1.0] * 34
 
 
 def test_a_run_that_fell_goes_on_until_the_new_level_has_lasted_or_the_bound_is_reached():
-    asked = extended([1.8] * 6 + [1.0] * 34, 12, settle(40))
+    asked = extended(FALLING, 12, settle(40))
     grown = [(n, more) for n, more in enumerate(asked) if more]
     assert grown[0] == (10, 3)  # one window before its end
     ends = 12 + sum(more for _, more in grown)
     assert 24 <= ends <= 30 and sum(asked[ends - 1 :]) == 0
-    assert sum(extended([1.8] * 6 + [1.0] * 34, 12, settle(14))) == 2
+    assert sum(extended(FALLING, 12, settle(14))) == 2
 
 
-@pytest.mark.parametrize("limits", [settle(12), settle(0)])
-def test_no_run_goes_on_beyond_the_bound(limits):
-    assert sum(extended([1.8] * 6 + [1.0] * 20, 12, limits)) == 0
-
-
-def test_a_run_by_messages_or_with_too_few_windows_does_not_go_on():
-    assert sum(extended([1.8] * 6 + [1.0] * 20, 12, settle(40), messages=1000)) == 0
-    assert sum(extended([1.8] * 3 + [1.0] * 20, 7, settle(40))) == 0
+@pytest.mark.parametrize(
+    ("factors", "planned", "limits", "messages"),
+    [
+        ([1.0, 1.01, 0.99] * 4, 12, settle(40), None),  # it is settled
+        (FALLING[:26], 12, settle(12), None),  # the bound is reached
+        (FALLING[:26], 12, settle(0), None),
+        (FALLING[:26], 12, settle(40), 1000),  # it is as long as its messages take
+        (FALLING[3:26], 7, settle(40), None),  # too few windows
+    ],
+)
+def test_other_runs_do_not_go_on(factors, planned, limits, messages):
+    assert sum(extended(factors, planned, limits, messages)) == 0

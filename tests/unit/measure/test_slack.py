@@ -27,50 +27,43 @@ def polled(calls=10, timed_calls=None, burst=None, **counters):
     return stage(**({"calls": calls, "objects": objects, "burst": burst} | timed | counters))
 
 
-def test_idle_and_stall_are_slack():
-    found = worker_of([polled(empty_calls=4, stalled_calls=2, idle_cycles=200, stall_cycles=100)])
-    assert found.shares == pytest.approx((0.3,)) and found.waits == pytest.approx((0.3,)) and found.sides == "server"
+@pytest.mark.parametrize(
+    ("stages", "share", "waits"),
+    [
+        ([polled(empty_calls=4, stalled_calls=2, idle_cycles=200, stall_cycles=100)], 0.3, 0.3),
+        # a stage that always moves something leaves none
+        ([polled(empty_calls=10, idle_cycles=500), polled(stage="nic_rx")], 0.0, 0.0),
+        # that with the fewest calls in vain bounds the loops
+        ([polled(empty_calls=8, idle_cycles=400), polled(stage="nic_rx", empty_calls=2, idle_cycles=100)], 0.2, 0.2),
+        # batches that are not full keep up
+        ([polled(burst={32: 10})], 0.0, 0.0),
+        ([polled(burst={2: 10})], 1.0, 0.0),
+        ([polled(burst={32: 2, 8: 8})], 0.5, 0.0),
+        # full ones of one stage are a queue in front of the worker
+        ([polled(burst={4: 10}), polled(stage="nic_rx")], 0.0, 0.0),
+    ],
+)
+def test_slack_is_waiting_and_keeping_up(stages, share, waits):
+    found = worker_of(stages)
+    assert (found.shares, found.waits) == ((pytest.approx(share),), (pytest.approx(waits),)) and found.sides == "server"
 
 
-def test_a_stage_that_always_moves_something_leaves_none():
-    idle = polled(stage="app_rx", empty_calls=10, idle_cycles=500)
-    assert worker_of([idle, polled(stage="nic_rx")]).shares == (0.0,)
-
-
-def test_the_stage_with_the_fewest_calls_in_vain_bounds_the_loops():
-    often = polled(stage="app_rx", empty_calls=8, idle_cycles=400)
-    seldom = polled(stage="nic_rx", empty_calls=2, idle_cycles=100)
-    assert worker_of([often, seldom]).shares == (pytest.approx((400 * 2 / 8 + 100) / 1000),)
-
-
-@pytest.mark.parametrize(("burst", "slack"), [({32: 10}, 0.0), ({2: 10}, 1.0), ({32: 2, 8: 8}, 0.5)])
-def test_a_worker_whose_batches_are_not_full_keeps_up(burst, slack):
-    found = worker_of([polled(burst=burst)])
-    assert found.shares == (pytest.approx(slack),) and found.waits == (0.0,)
-
-
-def test_one_stage_with_full_batches_is_a_queue_in_front_of_the_worker():
-    assert worker_of([polled(stage="app_rx", burst={4: 10}), polled(stage="nic_rx")]).shares == (0.0,)
-
-
-def test_a_batch_is_full_by_the_plan():
+@pytest.mark.parametrize(
+    ("keys", "stage", "size", "share"),
+    [
+        ({"batch": {"app_rx": 4}}, "app_rx", 4, 0.0),
+        ({"ring_size": 4}, "app_rx", 3, 0.0),  # all its ring holds
+        ({"ring_size": 4}, "disp_tx", 3, 0.0),
+        ({"ring_size": 4}, "nic_rx", 3, 1.0),
+    ],
+)
+def test_a_batch_is_full_by_the_plan(keys, stage, size, share):
     client, server = PLANS["windtunnel"].endpoints
-    narrow = server.model_copy(update={"batch": server.batch.model_copy(update={"app_rx": 4})})
+    batch = server.batch.model_copy(update=keys.get("batch", {}))
+    narrow = server.model_copy(update=keys | {"batch": batch})
     plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, narrow]})
-    of = window([polled(burst={4: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
-    (found,) = slacks({"windtunnel": [of]}, {"windtunnel": plan})
-    assert found.shares == (0.0,)
-
-
-def test_a_batch_is_full_that_takes_all_its_ring_holds():
-    client, server = PLANS["windtunnel"].endpoints
-    plan = PLANS["windtunnel"].model_copy(update={"endpoints": [client, server.model_copy(update={"ring_size": 4})]})
-
-    def shares(stage):
-        of = window([polled(stage=stage, burst={3: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
-        return slacks({"windtunnel": [of]}, {"windtunnel": plan})[0].shares
-
-    assert shares("app_rx") == shares("disp_tx") == (0.0,) and shares("nic_rx") == (1.0,)
+    of = window([polled(stage=stage, burst={size: 10})], [worker(timed_cycles=1000, loops=10, cycles=1000)])
+    assert slacks({"windtunnel": [of]}, {"windtunnel": plan})[0].shares == (share,)
 
 
 @pytest.mark.parametrize(("in_flight", "slack"), [(1024, 1.0), (993, 1.0), (992, 0.0)])

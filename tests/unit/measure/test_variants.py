@@ -31,16 +31,10 @@ def test_what_a_run_has_from_its_start_is_refused_with_the_way(key):
     assert "windtunnel compare" in refused.value.remedy and f"{key}=64" in refused.value.remedy
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("server.batch.app_rx", 0),
-        ("server.batch.app_rx", 1025),
-        ("client.batch.app_tx", 3.5),
-        ("client.inflight", 0),
-        ("client.inflight", "64"),
-    ],
-)
+BATCH, INFLIGHT = "server.batch.app_rx", "client.inflight"
+
+
+@pytest.mark.parametrize(("key", "value"), [(BATCH, 0), (BATCH, 1025), (BATCH, 3.5), (INFLIGHT, 0), (INFLIGHT, "64")])
 def test_values_out_of_range_are_refused(key, value):
     with pytest.raises(UserError, match=f"{key} is "):
         variant("other", {key: value})

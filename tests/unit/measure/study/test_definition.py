@@ -47,16 +47,8 @@ def labels_of(**keys) -> list[str]:
 
 def test_points_are_all_combinations_with_their_keys(tmp_path):
     made = designed(tmp_path, ONE_FACTOR + BATCH, head=HEAD + 'constraints = ["inflight >= batch"]\n')
-    assert [made.words(point) for point in made.points] == [
-        "inflight 32, batch 16",
-        "inflight 32, batch 32",
-        "inflight 64, batch 16",
-        "inflight 64, batch 32",
-        "inflight 64, batch 64",
-        "inflight 128, batch 16",
-        "inflight 128, batch 32",
-        "inflight 128, batch 64",
-    ]
+    pairs = [(32, 16), (32, 32), *((inflight, batch) for inflight in (64, 128) for batch in (16, 32, 64))]
+    assert [made.words(point) for point in made.points] == [f"inflight {a}, batch {b}" for a, b in pairs]
     last = made.points[-1]
     assert last.name == "8-inflight-128-batch-64"
     assert (last.scenario.client.inflight, last.scenario.client.batch.app_tx) == (128, 64)
@@ -126,18 +118,15 @@ def test_columns_have_the_narrowest_type_of_their_values(given_values, cells, ki
 @pytest.mark.parametrize(
     ("numbers", "log"),
     [
-        ([32, 64, 128], True),
-        ([1, 10, 100], True),
-        ([1, 2, 3], False),
-        ([1, 2], False),
-        ([0, 1, 2], False),
-        ([4, 2, 1], False),
+        *((ratios, True) for ratios in ([32, 64, 128], [1, 10, 100])),
+        *((others, False) for others in ([1, 2, 3], [1, 2], [0, 1, 2], [4, 2, 1])),
     ],
 )
 def test_equal_ratios_of_values_give_a_logarithmic_axis(numbers, log):
     assert levels_of(values=numbers).log is log
 
 
+@settings(max_examples=40)
 @given(st.integers(1, 10**6), st.integers(2, 10**6), st.integers(2, 40))
 def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
     last = first * times
@@ -150,13 +139,14 @@ def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
     assert cells == sorted(set(cells))
 
 
+@settings(max_examples=25)
 @given(st.integers(-(10**6), 10**6), st.integers(0, 999), st.integers(1, 10**4))
 def test_ranges_hold_every_step(first, steps, step):
     cells = [level.cell for level in levels_of(range={"from": first, "to": first + steps * step, "step": step}).each]
     assert cells == list(range(first, first + steps * step + 1, step))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=3), st.integers(0, 25))
 def test_constraints_keep_matching_points(widths, limit):
     made = [
@@ -276,10 +266,8 @@ def test_too_many_points(tmp_path):
     one = '[[factor]]\nname = "{0}"\nkey = "client.{0}"\nrange = {{from = 1, to = 1000, step = 1}}\n'
     assert "1,000,000 points" in refused(tmp_path, one.format("inflight") + one.format("mtu")).message
     head = HEAD + 'constraints = ["inflight <= 6"]\n'
-    assert (
-        "6,000 points"
-        in refused(tmp_path, one.format("inflight").replace("1000", "99") + one.format("mtu"), head=head).message
-    )
+    fewer = one.format("inflight").replace("1000", "99") + one.format("mtu")
+    assert "6,000 points" in refused(tmp_path, fewer, head=head).message
 
 
 def test_a_set_on_the_command_line_that_conflicts(tmp_path):
@@ -297,11 +285,8 @@ def test_a_missing_scenario(tmp_path, name):
 def test_points_that_this_host_cannot_run_are_kept_and_named(tmp_path):
     text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [1], [5]]\n'
     made = designed(tmp_path, text)
-    assert [point.cannot_run for point in made.points] == [
-        None,
-        None,
-        "server: CPU 5 does not exist, or is not allowed",
-    ]
+    reason = "server: CPU 5 does not exist, or is not allowed"
+    assert [point.cannot_run for point in made.points] == [None, None, reason]
     assert [point.number for point in made.running] == [1, 2]
 
 
@@ -318,7 +303,7 @@ def test_point_names_are_valid_file_names(tmp_path):
     assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,80}", name) for name in names)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_is_a_study_or_a_refusal(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "far.toml"
@@ -327,19 +312,14 @@ def test_any_text_is_a_study_or_a_refusal(tmp_path_factory, text):
         definition.read(file)
 
 
-def test_a_study_is_not_a_scenario(tmp_path):
-    file = written(tmp_path)
+def test_a_study_is_no_scenario_and_a_scenario_no_study(tmp_path):
+    study, scenario = written(tmp_path), tmp_path / "echo.toml"
     with pytest.raises(UserError, match="a study, not a scenario") as refusal:
-        load(file)
-    assert refusal.value.remedy == f"windtunnel study {file}"
-
-
-def test_a_scenario_is_not_a_study(tmp_path):
-    file = tmp_path / "mine.toml"
-    file.write_text('title = "Mine"\n[[workload]]\nhandler = "l_app"\n')
+        load(study)
+    assert refusal.value.remedy == f"windtunnel study {study}"
     with pytest.raises(UserError, match="a scenario, not a study") as refusal:
-        definition.read(file)
-    assert refusal.value.remedy == f"windtunnel run {file}"
+        definition.read(scenario)
+    assert refusal.value.remedy == f"windtunnel run {scenario}"
 
 
 FULL = """[set]
@@ -367,12 +347,8 @@ def test_the_full_size_overrides_what_it_names(tmp_path):
     assert (quick.is_full, full.is_full) == (False, True)
     assert full.title == f"{quick.title}, full size" and full.question == quick.question
     made = design(full, [], machine())
-    assert [made.words(point) for point in made.points] == [
-        "inflight 32, batch 8",
-        "inflight 32, batch 24",
-        "inflight 256, batch 8",
-        "inflight 256, batch 24",
-    ]
+    pairs = [(inflight, batch) for inflight in (32, 256) for batch in (8, 24)]
+    assert [made.words(point) for point in made.points] == [f"inflight {a}, batch {b}" for a, b in pairs]
     assert {point.scenario.duration for point in made.points} == {2 * 10**9}
     small = design(quick, [], machine())
     assert {point.scenario.client.batch.app_tx for point in small.points} == {16}

@@ -147,14 +147,8 @@ def test_a_damaged_table(tmp_path, content):
 
 
 def test_any_value_comes_back_from_parquet(tmp_path):
-    columns = [
-        ("a", "BIGINT"),
-        ("b", "DOUBLE"),
-        ("c", "VARCHAR"),
-        ("d", "BOOLEAN"),
-        ("e", "VARCHAR[]"),
-        ("it's", "INTEGER"),
-    ]
+    types = ("BIGINT", "DOUBLE", "VARCHAR", "BOOLEAN", "VARCHAR[]", "INTEGER")
+    columns = list(zip(("a", "b", "c", "d", "e", "it's"), types, strict=True))
     rows = [
         [-(2**63), 1e-300, 'it\'s "a"\n\x00é\u2028', True, ["x,y", "'"], 1],
         [2**63 - 1, float("inf"), "", False, [], None],
@@ -167,8 +161,5 @@ def test_any_value_comes_back_from_parquet(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [file.name]
     with pytest.raises(UserError, match="same name"):
         sql.write_parquet(tmp_path / "x", [("a", "BIGINT"), ("A", "BIGINT")], [])
-
-
-def test_an_unwritable_table(tmp_path):
     with pytest.raises(UserError, match="cannot be written"):
         sql.write_parquet(tmp_path / "nowhere" / "x.parquet", [("a", "BIGINT")], [[1]])

@@ -3,24 +3,12 @@
 import json
 import shutil
 import signal
-import subprocess
-import threading
 
 import pytest
+from command_line import hanging
 from fake_runs import FAKE
 from scenario_tools import engine, machine
-from study_tools import (
-    COMMAND,
-    HEAD,
-    ONE_FACTOR,
-    SCENARIO,
-    Heard,
-    environment,
-    finished,
-    on_paper,
-    runs,
-    written,
-)
+from study_tools import HEAD, ONE_FACTOR, SCENARIO, Heard, finished, on_paper, runs, written
 
 import windtunnel
 from windtunnel.errors import UserError
@@ -97,10 +85,7 @@ def test_a_damaged_run_is_not_overwritten(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (
-            lambda d: (d / "far.toml").write_text(ONCE + ONE_FACTOR.replace("128", "256")),
-            "-values = [32, 64, 128]\n+values",
-        ),
+        (lambda d: (d / "far.toml").write_text(ONCE + ONE_FACTOR.replace("128", "256")), "64, 128]\n+values"),
         (lambda d: (d / "echo.toml").write_text(SCENARIO + "request = 87\n"), "+request = 87"),
         (lambda d: (d / "far.toml").write_bytes((ONCE + ONE_FACTOR).replace("\n", "\r\n").encode()), "line ends"),
     ],
@@ -192,65 +177,37 @@ def test_a_resumed_study_takes_no_other_options(tmp_path):
 
 @pytest.mark.parametrize("twice", [False, True])
 def test_ctrl_c_ends_a_study_in_order_and_it_can_be_resumed(tmp_path, twice):
-    file = written(tmp_path, head=ONCE, scenario=SCENARIO.replace("60ms", "200ms"))
-    process = subprocess.Popen(
-        [*COMMAND, "study", str(file), "--out", "out"],
-        cwd=tmp_path,
-        env=environment("stubborn" if twice else "run"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    specs = tmp_path / "out" / "runs"
-    wanted = 1 if twice else 2
-    while process.poll() is None and not (specs.is_dir() and len(list(specs.glob("*/windows.jsonl"))) >= wanted):
-        threading.Event().wait(0.01)
-    while process.poll() is None and not any(f.read_bytes() for f in newest(specs).glob("windows.jsonl")):
-        threading.Event().wait(0.01)
-    process.send_signal(signal.SIGINT)
-    if twice:
-        threading.Event().wait(0.2)
+    """In its second run, or twice in the first one, which does not heed it."""
+    study = ("study", written(tmp_path, head=ONCE), "--out", "out")
+    at, behaviour = (0, "stubborn") if twice else (2, "run")
+    with hanging(
+        *study, cwd=tmp_path, at=at, windows="out/runs/*/windows.jsonl", files=at or 1, FAKE_ENGINE=behaviour
+    ) as process:
         process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+        if twice:
+            process.send_signal(signal.SIGTERM)  # two of one kind could come as one
+        out, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
     assert "Traceback" not in out + err and "nanobind" not in err  # what DuckDB says of a process that leaves it in use
     assert "runs are left; continue with: windtunnel study out" in err
-    aborted = list((tmp_path / "out" / "aborted").iterdir())
-    assert len(aborted) == 1
-    assert "interrupted by the user" in json.loads((aborted[0] / "run.json").read_text())["verdict"]["reasons"][0]
-    assert len(runs(tmp_path / "out")) == wanted - 1
+    (aborted,) = (tmp_path / "out" / "aborted").iterdir()
+    assert "interrupted by the user" in json.loads((aborted / "run.json").read_text())["verdict"]["reasons"][0]
+    assert len(runs(tmp_path / "out")) == (0 if twice else 1)
     assert (tmp_path / "out" / "results.parquet").exists() == (not twice)
     assert finished(tmp_path / "out", None).finished == 3
 
 
-def newest(specs):
-    return max(specs.iterdir(), key=lambda path: path.stat().st_mtime_ns)
-
-
 def test_a_quick_study_is_not_resumed_in_full_nor_the_reverse(tmp_path):
-    file = written(tmp_path, TWO_VALUES + "[full]\nrepeats = 1\n", ONCE)
-    quick = finished(file, tmp_path / "quick")
-    full = finished(file, tmp_path / "full", full=True)
-    assert (quick.record.full, full.record.full) == (False, True)
-    assert runs(quick.path) == runs(full.path)
-    for directory_, other in ((tmp_path / "quick", True), (tmp_path / "full", False)):
+    file = written(tmp_path, TWO_VALUES + "[full]\nrepeats = 1\n", HEAD + "repeats = 2\n")
+    quick = windtunnel.study(file, out=tmp_path / "quick")
+    full = windtunnel.study(file, out=tmp_path / "full", full=True)
+    assert (quick.record.full, quick.due, full.record.full, full.due) == (False, 4, True, 2)
+    for of, other in ((quick, True), (full, False)):
         with pytest.raises(UserError, match="cannot continue") as refusal:
-            finished(file, directory_, full=other)
+            finished(file, of.path, full=other)
         assert "size (then)" in refusal.value.message
     heard = Heard()
-    again = finished(tmp_path / "full", watcher=heard)
+    again = finished(full.path, watcher=heard)
     assert again.record.full and not any(now for _, _, now in heard.specs)
-
-
-def test_a_directory_knows_its_size(tmp_path):
-    file = written(tmp_path, TWO_VALUES + "[full]\nrepeats = 1\n", ONCE)
-    study = finished(file, tmp_path / "out", full=True)
     with pytest.raises(UserError, match="--full has no effect"):
-        finished(study.path, full=True)
-
-
-def test_the_library_runs_the_full_size(tmp_path):
-    file = written(tmp_path, TWO_VALUES + "[full]\nrepeats = 1\n", HEAD + "repeats = 2\n")
-    assert windtunnel.study(file, out=tmp_path / "quick").due == 4
-    study = windtunnel.study(file, out=tmp_path / "full", full=True)
-    assert study.record.full and study.due == 2
+        finished(full.path, full=True)

@@ -1,12 +1,9 @@
 """The shipped studies: each opens with its question, and is right on a small host and on a large one."""
 
-import json
 import tomllib
-from pathlib import Path
 
 import pytest
 from scenario_tools import machine
-from study_tools import invoke
 
 from windtunnel.engine.find import find_engine
 from windtunnel.measure.study import definition
@@ -14,10 +11,11 @@ from windtunnel.measure.study.columns import COUNTS, OF_SIDE, OF_STAGE, RUN, SID
 from windtunnel.measure.study.definition import Definition, Factor, Full, Log, Range
 from windtunnel.measure.study.design import design
 from windtunnel.scenario.reference import keys_of
+from windtunnel.schemas.generate import CHECKOUT
 
 pytestmark = pytest.mark.slow
 
-CHECKOUT = Path(__file__).parents[4]
+CATALOGUE, PAGE = ((CHECKOUT / "docs" / "reference" / name).read_text() for name in ("studies.md", "study.md"))
 FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}
 TABLES = ("exact", "ternary", "lpm", "shared", "segments", "latency", "percentiles")
@@ -30,61 +28,45 @@ LONGEST_S = 600
 LONGEST_FULL_S = 2 * 3600
 
 
-def sizes(cases):
-    return pytest.mark.parametrize(
-        ("file", "full"), cases, ids=[file.stem + ("-full" if full else "") for file, full in cases]
-    )
-
-
 def test_all_shipped_studies_exist():
     assert {file.stem for file in FILES} == SWEEPS
-    catalogue = (CHECKOUT / "docs" / "reference" / "studies.md").read_text()
-    for file in FILES:
-        assert f"`studies/{file.name}`" in catalogue
+    assert all(f"`studies/{file.name}`" in CATALOGUE for file in FILES)
 
 
 def test_the_full_sizes_are_those_of_the_tables():
     assert [file for file in FILES if definition.read(file).full] == [file for file, full in CASES if full]
 
 
-@sizes(CASES)
-def test_plan(file, full):
-    plan = json.loads(invoke("study", file, "--plan", "--json", *(["--full"] if full else [])))
-    assert plan["question"].endswith("?") and plan["question"] in file.read_text().split("\n", 1)[0]
-    assert plan["question"] in (CHECKOUT / "docs" / "reference" / "studies.md").read_text()
-    assert plan["seconds"] < (LONGEST_FULL_S if full else LONGEST_S)
-
-
-@sizes(CASES)
-def test_two_cores_run_some_points_and_sixteen_all(file, full):
+@pytest.mark.parametrize(("file", "full"), CASES, ids=[f"{file.stem}{'-full' * full}" for file, full in CASES])
+def test_two_cores_run_some_points_in_time_and_sixteen_all(file, full):
     assert find_engine()  # handlers and their options are checked against it
-    said = definition.read(file).in_full() if full else definition.read(file)
-    small = design(said, [], machine(cpus=2))
-    large = design(said, [], machine(cpus=16))
+    shipped = definition.read(file).in_full() if full else definition.read(file)
+    assert shipped.question.endswith("?") and shipped.question in file.read_text().split("\n", 1)[0]
+    assert shipped.question in CATALOGUE
+    small, large = (design(shipped, [], machine(cpus=cpus)) for cpus in (2, 16))
     assert [point.sets for point in small.points] == [point.sets for point in large.points]
     assert len(small.running) >= 5 and len(large.running) == len(large.points)
     for there, here in zip(large.points, small.points, strict=True):
         assert here.spec is not None or "does not exist, or is not allowed" in here.cannot_run
         assert there.spec is not None
+    assert shipped.repeats * sum(point.seconds for point in small.running) < (LONGEST_FULL_S if full else LONGEST_S)
 
 
 def test_every_column_and_every_key_is_in_the_page():
-    page = (CHECKOUT / "docs" / "reference" / "study.md").read_text()
     for table in (Definition, Full, Factor, Range, Log):
         for key in keys_of(table).values():
-            assert f"`{key.name}`" in page, key.name
-            assert key.help in page, key.help
+            assert f"`{key.name}`" in PAGE, key.name
+            assert key.help in PAGE, key.help
     named = [*RUN, *WORKLOAD, *(f"{side}_{name}" for side in SIDES for name in OF_SIDE)]
     for name in [*named, *(f"client_app_tx_{name}" for name in OF_STAGE)]:
-        assert f"`{name}`" in page, name
+        assert f"`{name}`" in PAGE, name
     for _, words in (RUN | OF_SIDE | OF_STAGE).values():
-        assert words in page, words
-    assert all(words in page for words in COUNTS.values())
+        assert words in PAGE, words
+    assert all(words in PAGE for words in COUNTS.values())
 
 
 def test_the_example_of_the_page_is_a_study(tmp_path):
-    page = (CHECKOUT / "docs" / "reference" / "study.md").read_text()
-    text = page.split("```toml\n", 1)[1].split("```", 1)[0]
+    text = PAGE.split("```toml\n", 1)[1].split("```", 1)[0]
     assert tomllib.loads(text)["scenario"]
     file = tmp_path / "example.toml"
     file.write_text(text.replace("../scenarios", str(CHECKOUT / "scenarios")))

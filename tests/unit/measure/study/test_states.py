@@ -51,37 +51,37 @@ def test_invalid_runs_stay_and_decide_nothing():
     assert found.state == "one-l3" and found.missed == [] and found.rows == those
 
 
-def test_without_states_all_rows_are_compared():
-    those = rows([UNKNOWN] * 3, [UNKNOWN] * 3)
-    assert blocked(record(), those).rows == those and blocked(record(), []).rows == []
+BOTH = ("one-l3 + two-l3s", 258.0)
+WIDER = ([0], [0], [0, 1])
+"""The third point runs on other CPUs, and has a state of its own."""
 
 
-def test_points_that_are_never_probed_are_compared_as_they_are():
-    """Their workers share a CPU. A run that was not probed at a point that is probed has missed the state."""
-    found = blocked(record(), rows([UNKNOWN] * 3, [NEAR] * 3, [NEAR, UNKNOWN, FAR]))
-    assert found.state == "one-l3" and missed(found) == [(3, 2), (3, 3)]
+@pytest.mark.parametrize(
+    ("placements", "by_point", "those"),
+    [
+        # points that are never probed, as their workers share a CPU; a run that was not probed at one that is
+        ((), ([UNKNOWN] * 3, [NEAR] * 3, [NEAR, UNKNOWN, FAR]), [(3, 2), (3, 3)]),
+        ((), ([ALONE] * 3, [NEAR] * 3, [FAR, NEAR, NEAR]), [(3, 1)]),  # one worker has no topology to miss
+        ((), ([NEAR] * 3, [NEAR] * 3, [FAR] * 3), [(3, 1), (3, 2), (3, 3)]),  # always
+        (WIDER, ([NEAR] * 3, [NEAR] * 3, [BOTH, BOTH, FAR]), [(3, 3)]),
+        (WIDER, ([NEAR] * 3, [NEAR] * 3, [FAR, NEAR, FAR]), [(3, 1), (3, 3)]),
+    ],
+)
+def test_a_run_misses_the_state_of_its_cpus(placements, by_point, those):
+    found = blocked(record(placements), rows(*by_point))
+    assert found.state == "one-l3" and missed(found) == those
 
 
-def test_one_worker_has_no_topology_to_miss():
-    found = blocked(record(), rows([ALONE] * 3, [NEAR] * 3, [FAR, NEAR, NEAR]))
-    assert found.state == "one-l3" and missed(found) == [(3, 1)]
-
-
-def test_points_on_other_cpus_have_a_state_of_their_own():
-    both = ("one-l3 + two-l3s", 258.0)
-    found = blocked(record(([0], [0], [0, 1])), rows([NEAR] * 3, [NEAR] * 3, [both, both, FAR]))
-    assert found.state == "one-l3" and missed(found) == [(3, 3)]
-    found = blocked(record(([0], [0], [0, 1])), rows([NEAR] * 3, [NEAR] * 3, [FAR, NEAR, FAR]))
-    assert missed(found) == [(3, 1), (3, 3)]
-
-
-def test_a_point_that_always_missed_on_the_same_cpus_missed():
-    assert missed(blocked(record(), rows([NEAR] * 3, [NEAR] * 3, [FAR] * 3))) == [(3, 1), (3, 2), (3, 3)]
-
-
-def test_a_state_that_is_a_factor_is_no_blocking_factor():
-    those = rows([NEAR] * 3, [FAR] * 3)
-    assert blocked(record(keys=("validity.state",)), those).rows == those
+@pytest.mark.parametrize(
+    ("keys", "those"),
+    [
+        (("client.inflight",), rows([UNKNOWN] * 3, [UNKNOWN] * 3)),
+        (("client.inflight",), []),
+        (("validity.state",), rows([NEAR] * 3, [FAR] * 3)),  # the state is a factor
+    ],
+)
+def test_without_a_state_to_block_by_all_rows_are_compared(keys, those):
+    assert blocked(record(keys=keys), those).rows == those
 
 
 def test_points_with_the_fewest_runs_are_repeated_first():
