@@ -1,16 +1,13 @@
 """`windtunnel compare` as a user types it: two scenarios run in turn by the fake engine, interrupted, killed, read again."""
 
 import json
-import os
 import signal
-import subprocess
-import time
 from shutil import copytree
 from types import SimpleNamespace
 
 import jsonschema
 import pytest
-from command_line import SCENARIO, command, environment, on_terminal, windtunnel
+from command_line import SCENARIO, command, hanging, on_terminal
 from comparing import in_turn
 from fake_runs import FAKE
 from sample_runs import HOSTILE, Page
@@ -36,12 +33,20 @@ SLOWER = "window=25ms"
 """The fake engine answers 1000 messages a window."""
 
 
-def invoke(*arguments) -> str:
-    """In the tests' own process; raises what the command raises."""
-    done = CliRunner().invoke(app, list(map(str, arguments)))
-    if done.exception:
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Commands in this process run with the fake engine, in the test's directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+
+
+def compare(*arguments, code=0):
+    """What the command says in this process, words apart by one space, and on stderr."""
+    done = CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    if isinstance(done.exception, UserError):
         raise done.exception
-    return done.stdout
+    assert done.exit_code == code, done.output
+    return " ".join(done.stdout.split()), done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +55,13 @@ def first(tmp_path_factory):
     directory = tmp_path_factory.mktemp("first")
     file = directory / "echo.toml"
     file.write_text(SCENARIO.format(duration="60ms"))
-    done = windtunnel("compare", file, file, "--set-b", SLOWER, "--pairs", 3, "--out", "here", cwd=directory)
-    assert done.returncode == 0 and "2 of 3 pairs" in done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(directory)
+        for name, value in (("WINDTUNNEL_ENGINE", str(FAKE)), ("COLUMNS", "100")):
+            patch.setenv(name, value)
+        arguments = ["compare", str(file), str(file), "--set-b", SLOWER, "--pairs", "3", "--out", "here"]
+        done = CliRunner().invoke(app, arguments)
+    assert done.exit_code == 0 and "2 of 3 pairs" in done.stderr, done.output
     return done.stdout, directory / "here"
 
 
@@ -75,54 +85,44 @@ def test_two_scenarios_alternate_and_every_run_is_kept(finished):
     assert all(order[n : n + 2] in ("ab", "ba") for n in (0, 2, 4))
     document = json.loads((directory / "comparison.json").read_text())
     jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "comparison.json").read_text()))
-    assert document["paired_runs"] == {
-        "pairs_wanted": 3,
-        "pairs": 3,
-        "seed": 1,
-        "change": "window",
-        "stopped": "all run",
-    }
+    turns = {"pairs_wanted": 3, "pairs": 3, "seed": 1, "change": "window", "stopped": "all run"}
+    assert document["paired_runs"] == turns
     assert (directory / "report.html").is_file()
 
 
 def test_kept_runs_are_compared_again(finished, tmp_path):
     _, directory = finished
     before = sorted(tmp_path.rglob("*"))
-    again = windtunnel("compare", "here/a", "here/b", "--json", "--fail-if", "slower:25%", cwd=tmp_path)
-    assert again.returncode == 0
-    document, first = json.loads(again.stdout), json.loads((directory / "comparison.json").read_text())
+    again, _ = compare("here/a", "here/b", "--json", "--fail-if", "slower:25%")
+    document, first = json.loads(again), json.loads((directory / "comparison.json").read_text())
     assert [p["measures"] for p in document["points"]] == [p["measures"] for p in first["points"]]
-    failed = windtunnel("compare", "here/a", "here/b", "-q", "--fail-if", "slower:5%", cwd=tmp_path)
-    assert failed.returncode == 1
-    assert failed.stdout.startswith("l_app: slower, responses_per_s -20.0%") and failed.stdout.count("\n") == 1
-    assert failed.stderr.startswith("failed: l_app: slower:5%: responses_per_s -20.0% [")
+    words, said = compare("here/a", "here/b", "-q", "--fail-if", "slower:5%", code=1)
+    assert words.startswith("l_app: slower, responses_per_s -20.0%") and words.count("l_app") == 1
+    assert said.startswith("failed: l_app: slower:5%: responses_per_s -20.0% [")
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_exit_codes_tell_a_regression_from_runs_that_cannot_tell(finished, tmp_path):
-    def code(*arguments):
-        done = windtunnel("compare", *arguments, "-q", cwd=tmp_path)
-        return done.returncode, done.stderr
-
-    assert code("here/a", "here/b", "--fail-if", "slower:5%")[0] == 1
-    assert code("here/a", "here/b", "--fail-if", "slower:30%")[0] == 0
-    status, said = code("here/a", "here/b", "--fail-if", "p99:+0.001%")
-    assert status == 3 and said.startswith("cannot tell: l_app: p99:+0.001%: p99 ")
-    done = windtunnel("compare", "here/a/01", "here/b/01", cwd=tmp_path)
-    assert done.returncode == 3 and "cannot tell: 1 run of A and 1 of B" in " ".join(done.stdout.split())
-    done = windtunnel("compare", "here/a/01", "here/b/01", "--force", cwd=tmp_path)
-    assert done.returncode == 0 and "which is assumed" in " ".join(done.stdout.split())
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("here/a", "here/b", "--fail-if", "slower:30%"), 0, "l_app: slower"),
+        (("here/a", "here/b", "--fail-if", "p99:+0.001%"), 3, "cannot tell: l_app: p99:+0.001%: p99 "),
+        (("here/a/01", "here/b/01"), 3, "cannot tell: 1 run of A and 1 of B"),
+        (("here/a/01", "here/b/01", "--force"), 0, "which is assumed"),
+    ],
+)
+def test_exit_codes_tell_a_regression_from_runs_that_cannot_tell(finished, arguments, code, words):
+    assert words in "".join(compare(*arguments, code=code))
 
 
-def test_existing_files_are_not_overwritten(finished, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_existing_files_are_not_overwritten(finished, tmp_path):
     _, directory = finished
     report = (directory / "report.html").read_text()
     for more in (["--report", "here/report.html"], ["--out", "here"]):
         with pytest.raises(UserError, match="exists already"):
-            invoke("compare", "here/a", "here/b", *more)
+            compare("here/a", "here/b", *more)
     assert (directory / "report.html").read_text() == report
-    invoke("compare", "here/a", "here/b", "--report", "new.html")
+    compare("here/a", "here/b", "--report", "new.html")
     assert "l_app responses_per_s" in (tmp_path / "new.html").read_text()
 
 
@@ -130,7 +130,6 @@ def test_existing_files_are_not_overwritten(finished, tmp_path, monkeypatch):
 def specs(scenario, monkeypatch):
     """A call that runs so many pairs with a seed, and says which side ran when; `verdicts` and `places`, the states of the host, are
     those of the runs."""
-    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
 
     def run_pairs(directory, pairs, seed=1, verdicts=(), places=()):
         order, verdicts, places = [], list(verdicts), list(places)
@@ -152,24 +151,18 @@ def specs(scenario, monkeypatch):
 
 
 def test_two_runs_alternate_by_window(finished):
-    _, directory = finished
-    ends = {side: [window.end_ns for window in load(directory / side / "01").windows["windtunnel"]] for side in "ab"}
-    assert all(ends.values())
     for side in "ab":
-        assert any(
-            note.startswith("alternated by window with another run")
-            for note in load(directory / side / "01").record.notes
-        )
+        run = load(finished[1] / side / "01")
+        assert any(note.startswith("alternated by window with another run") for note in run.record.notes)
+        assert run.windows["windtunnel"]
 
 
 def test_a_wire_that_opens_once_alternates_by_run(scenario, tmp_path):
-    memif = ["--set", "wire.kind=memif", "--pairs", 1]
-    done = windtunnel("compare", scenario, scenario, *memif, "--out", "here", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    paired = json.loads((tmp_path / "here" / "comparison.json").read_text())["paired_runs"]
-    assert paired["change"] == "run"
-    refused = windtunnel("compare", scenario, scenario, *memif, "--alternate", "window", "--out", "not", cwd=tmp_path)
-    assert refused.returncode == 2 and 'two runs cannot use the wire "memif" at the same time' in refused.stderr
+    memif = [scenario, scenario, "--set", "wire.kind=memif", "--pairs", 1]
+    compare(*memif, "--out", "here")
+    assert json.loads((tmp_path / "here" / "comparison.json").read_text())["paired_runs"]["change"] == "run"
+    with pytest.raises(UserError, match='two runs cannot use the wire "memif" at the same time'):
+        compare(*memif, "--alternate", "window", "--out", "not")
     assert not (tmp_path / "not").exists()
 
 
@@ -196,18 +189,16 @@ def test_pairs_are_run_until_enough_are_of_one_state(specs, tmp_path):
     assert (finished.pairs, finished.stopped, len(order)) == (0, "states", 12)
 
 
-def test_a_time_limit_runs_at_least_one_pair(scenario, tmp_path):
-    done = windtunnel(
-        "compare", scenario, scenario, "--set", "duration=600ms", "--within", "1s", "--out", "here", cwd=tmp_path
-    )
-    assert done.returncode == 0 and "out of time after 1 of 15 pairs" in done.stdout
-    assert "spread between runs assumed" in done.stdout
+def test_a_time_limit_runs_at_least_one_pair(scenario):
+    said, _ = compare(scenario, scenario, "--set", "duration=600ms", "--within", "1s", "--out", "here")
+    assert "out of time after 1 of 15 pairs" in said and "spread between runs assumed" in said
 
 
-def test_invalid_runs_are_repeated_up_to_a_limit(scenario, tmp_path):
-    done = windtunnel("compare", scenario, scenario, "--out", "here", cwd=tmp_path, behaviour="lose_mbufs")
-    assert done.returncode == 3 and "too many invalid runs after 0 of 15 pairs" in done.stdout
-    assert "l_app: invalid: A: " in done.stdout and "ledger open" in done.stdout
+def test_invalid_runs_are_repeated_up_to_a_limit(scenario, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_ENGINE", "lose_mbufs")
+    said, _ = compare(scenario, scenario, "--out", "here", code=3)
+    assert "too many invalid runs after 0 of 15 pairs" in said
+    assert "l_app: invalid: A: " in said and "ledger open" in said
     assert len(list((tmp_path / "here").glob("?/*"))) <= 10
 
 
@@ -217,41 +208,23 @@ def test_a_terminal_shows_a_bar_with_the_remaining_time(scenario, tmp_path):
     assert "pairs: A runs" not in screen and "no difference shown" in screen
 
 
+THIRD_PAIR = {"at": 5, "windows": "here/?/03/windows.jsonl"}
+
+
 def test_ctrl_c_compares_the_finished_runs(scenario, tmp_path):
-    arguments = ["compare", scenario, scenario, "--set", "duration=400ms", "--out", "here"]
-    with subprocess.Popen(
-        command(*arguments),
-        cwd=tmp_path,
-        env=environment("run"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as spec:
-        for line in spec.stderr:
-            if line.startswith("2 of 15 pairs"):
-                spec.send_signal(signal.SIGINT)
-                break
-        said, errors = spec.communicate(timeout=60)
-    assert spec.returncode == 130 and "Traceback" not in said + errors
+    with hanging("compare", scenario, scenario, "--out", "here", cwd=tmp_path, **THIRD_PAIR) as process:
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+    assert process.returncode == 130 and "Traceback" not in said + errors, said + errors
     assert "interrupted after 2 of 15 pairs" in said and "no difference shown" in said
     assert json.loads((tmp_path / "here" / "comparison.json").read_text())["paired_runs"]["stopped"] == "interrupted"
 
 
 def test_a_kill_loses_no_finished_run(scenario, tmp_path):
-    arguments = ["compare", scenario, scenario, "--set", "duration=200ms", "--out", "here"]
-    with subprocess.Popen(
-        command(*arguments), cwd=tmp_path, env=environment("run"), stderr=subprocess.PIPE, text=True
-    ) as spec:
-        for line in spec.stderr:
-            if line.startswith("3 of 15 pairs"):
-                break
-        deadline = time.monotonic() + 30
-        while len(list((tmp_path / "here").glob("?/04/run.json"))) == 0 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        os.kill(spec.pid, signal.SIGKILL)
-    done = windtunnel("compare", "here/a", "here/b", cwd=tmp_path)
-    assert done.returncode == 0 and "no difference shown" in done.stdout
-    assert "invalid, excluded: did not finish" in " ".join(done.stdout.split())
+    with hanging("compare", scenario, scenario, "--out", "here", cwd=tmp_path, **THIRD_PAIR) as process:
+        process.kill()
+    said, _ = compare("here/a", "here/b", "--force")
+    assert "no difference shown" in said and "invalid, excluded: did not finish" in said
 
 
 @pytest.mark.parametrize(
@@ -264,10 +237,9 @@ def test_a_kill_loses_no_finished_run(scenario, tmp_path):
         (["--set-b", "server.bach.app_rx=64"], "--set server.bach.app_rx=64"),
     ],
 )
-def test_bad_input_is_refused_before_any_file_is_written(scenario, tmp_path, monkeypatch, arguments, words):
-    monkeypatch.chdir(tmp_path)
+def test_bad_input_is_refused_before_any_file_is_written(scenario, tmp_path, arguments, words):
     with pytest.raises(UserError) as refused:
-        invoke("compare", scenario, scenario, *arguments)
+        compare(scenario, scenario, *arguments)
     assert words in refused.value.message and not (tmp_path / "runs").exists()
 
 
@@ -278,9 +250,7 @@ def test_percents_and_times():
             percent("--x", text)
 
 
-def test_the_library_does_what_the_command_does(scenario, tmp_path, monkeypatch):
-    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
-    monkeypatch.chdir(tmp_path)
+def test_the_library_does_what_the_command_does(scenario, tmp_path):
     found = library.compare(
         scenario, scenario, {"duration": "80ms"}, sets_b={"window": "25ms"}, pairs=3, out="x", report=True
     )

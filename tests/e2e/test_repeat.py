@@ -2,15 +2,12 @@
 
 import json
 import signal
-import subprocess
 
 import jsonschema
 import pytest
-from command_line import command, environment, windtunnel
-from study_tools import invoke, on_paper, refused
+from command_line import hanging
+from study_tools import PaperSupervisor, invoke, on_paper, refused, show_two_levels
 
-from windtunnel.host.facts import collect
-from windtunnel.host.levels import Readings, keep
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
 
@@ -19,11 +16,7 @@ pytestmark = pytest.mark.fake_engine
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path, monkeypatch):
-    """The host has shown one L3 and two, and what these runs read is kept apart."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    known = Readings()
-    known.add([91.0] * 50 + [425.0] * 50, [])
-    assert keep(known, collect())
+    show_two_levels(monkeypatch, tmp_path)
 
 
 @pytest.fixture
@@ -67,14 +60,18 @@ def test_an_interval_that_is_not_reached_has_an_exit_code_of_its_own(paper, scen
     assert "±2.0% not reached with 2 runs on one-l3: no interval yet: it takes 6 runs of one state" in said
 
 
-def test_runs_of_other_states_are_in_no_median(scenario, tmp_path, monkeypatch):
+def test_runs_of_other_states_are_in_no_median(paper, scenario, monkeypatch):
     """Both states come: each has a row, and the one with the most runs decides."""
-    monkeypatch.setenv("FAKE_LINE_NS", "91,425")
-    done = windtunnel("run", scenario, "--repeat", 9, "--json", "--out", "here", cwd=tmp_path)
-    document = json.loads(done.stdout)
-    seen = [run["state"] for run in document["runs"]]
-    assert {state["state"]: state["runs"] for state in document["states"]} == {name: seen.count(name) for name in seen}
-    assert [state["runs"] for state in document["states"]] == sorted((seen.count(n) for n in set(seen)), reverse=True)
+    trips, whole = iter(["91"] * 6 + ["425"] * 3), PaperSupervisor.run
+
+    def run(self, plans, names):
+        monkeypatch.setenv("FAKE_LINE_NS", next(trips))
+        return whole(self, plans, names)
+
+    monkeypatch.setattr(PaperSupervisor, "run", run)
+    document = repeated(scenario, "--repeat", 9, "--out", "here")
+    assert [run["state"] for run in document["runs"]] == ["one-l3"] * 6 + ["two-l3s"] * 3
+    assert [(state["state"], state["runs"]) for state in document["states"]] == [("one-l3", 6), ("two-l3s", 3)]
 
 
 def test_a_state_can_be_asked_for(paper, scenario):
@@ -124,21 +121,11 @@ def test_a_directory_that_is_there_is_not_written_to(paper, scenario, tmp_path):
 
 
 def test_ctrl_c_shows_what_there_is(scenario, tmp_path):
-    with subprocess.Popen(
-        command("run", scenario, "--repeat", 9, "--set", "duration=400ms", "--out", "here"),
-        cwd=tmp_path,
-        env=environment("run", FAKE_LINE_NS="91"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        for line in process.stderr:
-            if line.startswith("2 of 9"):
-                process.send_signal(signal.SIGINT)
-                break
+    repeat = ("run", scenario, "--repeat", 9, "--out", "here")
+    with hanging(*repeat, cwd=tmp_path, at=3, windows="here/03/windows.jsonl", FAKE_LINE_NS="91") as process:
+        process.send_signal(signal.SIGINT)
         said, errors = process.communicate(timeout=60)
-    assert process.returncode == 130 and "Traceback" not in said + errors
+    assert process.returncode == 130 and "Traceback" not in said + errors, said + errors
     words = " ".join(said.split())
-    assert (
-        "interrupted; 2 runs on one-l3" in words and "here/03: invalid, in no median: stopped before the end" in words
-    )
+    assert "interrupted; 2 runs on one-l3" in words
+    assert "here/03: invalid, in no median: stopped before the end" in words

@@ -7,22 +7,10 @@ import signal
 import jsonschema
 import pytest
 from scenario_tools import machine
-from study_tools import (
-    HEAD,
-    ONE_FACTOR,
-    Heard,
-    finished,
-    invoke,
-    on_paper,
-    refused,
-    runs,
-    written,
-)
+from study_tools import HEAD, ONE_FACTOR, Heard, finished, invoke, on_paper, refused, runs, show_two_levels, written
 
 import windtunnel as library
 from windtunnel.errors import UserError
-from windtunnel.host.facts import collect
-from windtunnel.host.levels import Readings, keep
 from windtunnel.measure import executor
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
@@ -99,19 +87,10 @@ def test_invalid_runs_are_repeated_once_at_the_end(tmp_path, monkeypatch):
     assert not any(now for _, _, now in again.specs)
 
 
-def test_no_retries(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAKE_ENGINE", "no_responses")
-    file = written(tmp_path, TWO_VALUES, HEAD + "retries = 0\nrepeats = 1\n")
-    assert {row["attempt"] for row in finished(file, tmp_path / "out").rows} == {1}
-
-
 @pytest.fixture
 def probed(tmp_path, monkeypatch):
-    """The round trips of a cache line of the runs to come, in turn; the host has shown one L3 and two."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    known = Readings()
-    known.add([91.0] * 50 + [425.0] * 50, [])
-    assert keep(known, collect())
+    """The round trips of a cache line of the runs to come, in turn."""
+    show_two_levels(monkeypatch, tmp_path)
     return lambda *trips: Heard(monkeypatch, *map(str, trips), variable="FAKE_LINE_NS")
 
 
@@ -150,12 +129,12 @@ def test_a_state_can_be_asked_for(tmp_path, probed):
 
 
 def test_points_that_cannot_run_are_named_and_skipped(tmp_path):
-    text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [700]]\n'
-    study = finished(written(tmp_path, text), tmp_path / "out")
-    assert [point.cannot_run for point in study.record.points] == [
-        None,
-        "server: CPU 700 does not exist, or is not allowed",
-    ]
+    file = written(tmp_path, '[[factor]]\nkey = "server.cores"\nvalues = [[0], [700]]\n')
+    reason = "server: CPU 700 does not exist, or is not allowed"
+    plan = " ".join(invoke("study", file, "--plan").split())
+    assert "1 of 2 points run here, 3 times each: 3 runs" in plan and f"cannot run here: {reason}" in plan
+    study = finished(file, tmp_path / "out")
+    assert [point.cannot_run for point in study.record.points] == [None, reason]
     assert {row["point"] for row in study.rows} == {1} and study.due == 3
 
 
@@ -180,18 +159,13 @@ def test_a_study_prints_progress_and_results(tmp_path, monkeypatch):
     assert (document["finished"], document["run"], document["invalid"]) == (True, 4, 0)
 
 
-def test_plan_names_points_that_cannot_run(tmp_path):
-    text = '[[factor]]\nkey = "server.cores"\nvalues = [[0], [700]]\n'
-    said = invoke("study", written(tmp_path, text), "--plan")
-    assert "1 of 2 points run here, 3 times each: 3 runs" in said
-    assert "cannot run here: server: CPU 700 does not exist, or is not allowed" in " ".join(said.split())
-
-
 def test_exit_codes(tmp_path, monkeypatch):
     file = written(tmp_path, TWO_VALUES, ONCE)
     monkeypatch.setenv("FAKE_ENGINE", "no_responses")
     said = invoke("study", file, "--out", tmp_path / "out", code=1)
     assert "2 of 2 runs are invalid" in said and "invalid: no responses" in said
+    once = written(tmp_path, TWO_VALUES, ONCE + "retries = 0\n")
+    assert {row["attempt"] for row in finished(once, tmp_path / "once").rows} == {1}
     assert refused("study", file, "--set", "client.inflight=3").remedy
     assert "exclude each other" in refused("study", file, "--json", "-q").message
     monkeypatch.setenv("WINDTUNNEL_ENGINE", "/nothing")
