@@ -15,20 +15,20 @@ from windtunnel.runs import Run, RunWriter, Verdict
 
 HOST = {"cpus": {"allowed": [0, 1]}}
 CORES = {"client": {"cores": [0]}, "server": {"cores": [1]}}
+STAGES = ("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx")
+LARGER = [f"server.batch.{stage}=30" for stage in STAGES]
 CALLS, PACKETS = 100_000, 800_000
 """Timed calls of each stage: half of them of 1 packet, half of 15."""
 
 
+def recorded(client=0.6, server=0.05, **more):
+    return made(client=client, server=server, scenario=CORES, host=HOST, **more)
+
+
 def run(client=0.6, server=0.0, call=160, packet=10, batch=15, **more):
     """One whose server's worker limits, with calls of 1 and of 15 packets that cost so many ticks a call and a packet."""
-    scenario = {
-        "client": CORES["client"],
-        "server": {
-            **CORES["server"],
-            "batch": dict.fromkeys(("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx"), batch),
-        },
-    }
-    base = made(client=client, server=server, scenario=scenario, host=HOST, **more)
+    batches = {"server": CORES["server"] | {"batch": dict.fromkeys(STAGES, batch)}}
+    base = made(client=client, server=server, scenario=CORES | batches, host=HOST, **more)
 
     def change(window):
         stages = []
@@ -54,17 +54,17 @@ def change(of, *sets):
 
 
 def test_without_a_change_the_run_does_what_it_did():
-    found, grows = change(made(client=0.6, server=0.05, scenario=CORES, host=HOST))
+    found, grows = change(recorded())
     assert grows == pytest.approx(0, abs=1e-6) and "server" in found.limit and found.not_here == []
 
 
 def test_more_workers_share_the_work_until_the_next_one_is_full():
     more = ("workload.0.apps=2", "workload.0.dispatchers=2", "server.cores=[1,2]", "workload.0.client.apps=1")
-    found, grows = change(made(client=0.6, server=0.05, scenario=CORES, host=HOST), *more)
+    found, grows = change(recorded(), *more)
     assert grows == pytest.approx(1.0, abs=0.02) and "the worker of server" in found.limit
     assert found.not_here == ["CPU 2: the host of the run has 2"]
     assert any("caches or memory" in words for words in found.assumptions)
-    found, grows = change(made(client=0.3, server=0.05, scenario=CORES, host=HOST), *more)
+    found, grows = change(recorded(client=0.3), *more)
     assert grows == pytest.approx(1 / 0.7 - 1, abs=0.02) and "the worker of client" in found.limit
 
 
@@ -73,8 +73,7 @@ def test_a_larger_batch_shares_what_a_call_costs():
     of = run()
     _, same = change(of)
     assert same == pytest.approx(0, abs=1e-6)
-    larger = [f"server.batch.{stage}=30" for stage in ("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx")]
-    found, grows = change(of, *larger)
+    found, grows = change(of, *LARGER)
     # what a loop costs beside its calls is shared by twice as many, too
     assert grows > 0.5 - 0.01 and found.low <= found.per_s <= found.high
     part = change(of, "server.batch.app_rx=30")[1]
@@ -83,7 +82,7 @@ def test_a_larger_batch_shares_what_a_call_costs():
 
 
 def test_costs_that_the_run_does_not_tell_apart_are_bounded():
-    known, _ = change(run(), *[f"server.batch.{s}=30" for s in ("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx")])
+    known, _ = change(run(), *LARGER)
     of = made(client=0.6, server=0.0, scenario=CORES | {"server": {"cores": [1], "batch": {"app_rx": 32}}}, host=HOST)
     found, _ = change(of, "server.batch.app_rx=4")
     assert found.low < 0.2 * found.run_per_s and found.high > 0.9 * found.run_per_s
@@ -98,13 +97,12 @@ def test_windows_of_other_variants_tell_what_the_files_own_do_not():
         sums = {"timed_objects_squared": 8 * PACKETS, "timed_objects_cycles": 8 * stage.busy_cycles}
         return stage.model_copy(update=sums) if stage.endpoint == "server" else stage
 
-    larger = [f"server.batch.{stage}=30" for stage in ("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx")]
     of = run()
     (windows,) = of.windows.values()
     plain = [w.model_copy(update={"stages": [alike(s) for s in w.stages]}) for w in windows]
     others = [w.model_copy(update={"phase": "variant", "variant": 1, "index": 100 + w.index}) for w in windows]
     known, alone, varied = (
-        what_if(Run(of.path, of.record, {"windtunnel": seen}), larger) for seen in (windows, plain, [*plain, *others])
+        what_if(Run(of.path, of.record, {"windtunnel": seen}), LARGER) for seen in (windows, plain, [*plain, *others])
     )
     assert varied.per_s == pytest.approx(known.per_s) and varied.run_per_s == known.run_per_s
     assert alone.low < 0.99 * varied.per_s and any(
@@ -122,7 +120,7 @@ def test_more_work_of_the_handler():
 
 
 def test_messages_in_flight_limit_a_run_whose_workers_wait():
-    of = made(client=0.8, server=0.7, scenario=CORES, host=HOST)
+    of = recorded(client=0.8, server=0.7)
     found, grows = change(of, "client.inflight=2048")
     assert grows == pytest.approx(1.0, abs=0.01) and found.limit == "the messages in flight"
     found, grows = change(of, "client.inflight=65536")
@@ -130,12 +128,12 @@ def test_messages_in_flight_limit_a_run_whose_workers_wait():
 
 
 def test_an_offered_load_is_a_limit():
-    found, _ = change(made(client=0.6, server=0.05, scenario=CORES, host=HOST), "client.rate=1000pps")
+    found, _ = change(recorded(), "client.rate=1000pps")
     assert found.per_s == 1000 and found.limit == "the offered load"
 
 
 def test_a_nic_that_is_not_here():
-    of = made(client=0.6, server=0.05, scenario=CORES, host=HOST)
+    of = recorded()
     (port,) = (port for port in ports_of(of, "e1000") if port.port == "server")
     found, grows = change(of, "server.nic_profile=e1000")
     assert found.not_here == ["the NIC e1000"] and port.ceiling < 1
@@ -144,9 +142,9 @@ def test_a_nic_that_is_not_here():
 
 
 def test_an_interval_follows_the_windows():
-    wide, narrow = what_if(made(scenario=CORES, host=HOST), []), what_if(run(), [])
+    wide, narrow = what_if(recorded(), []), what_if(run(), [])
     assert wide.low <= wide.per_s <= wide.high and narrow.low is not None
-    few = made(scenario=CORES, host=HOST, windows=3)
+    few = recorded(windows=3)
     assert what_if(few, []).low is None
 
 
@@ -155,7 +153,7 @@ def test_an_interval_follows_the_windows():
 )
 def test_a_key_that_only_a_run_can_show_is_refused_with_those_that_it_takes(word):
     with pytest.raises(UserError, match="only a run shows") as refused:
-        what_if(made(scenario=CORES, host=HOST), [word])
+        what_if(recorded(), [word])
     assert all(key in refused.value.remedy for key in KEYS)
 
 
@@ -164,11 +162,11 @@ def test_a_key_that_only_a_run_can_show_is_refused_with_those_that_it_takes(word
 )
 def test_a_value_that_no_scenario_has_is_refused(word):
     with pytest.raises(UserError):
-        what_if(made(scenario=CORES, host=HOST), [word])
+        what_if(recorded(), [word])
 
 
 def test_a_run_without_what_it_needs_is_refused():
-    of = made(scenario=CORES, host=HOST)
+    of = recorded()
     with pytest.raises(UserError, match="no call of a client and a server was timed"):
         what_if(Run(of.path, of.record, {name: [] for name in of.windows}), [])
     two = made(scenario=CORES | {"workload": [{"handler": "l_app"}, {"handler": "t_app"}]}, host=HOST)

@@ -35,16 +35,9 @@ def a_curve(table: dict, form: str, values: list[float], names: list[str], ns) -
     sizes = [1e2, 1e4, 1e6]
     points = [Sized(entries=n, bytes=64 * n, ns=ns(n), runs=[ns(n)], held_out=ns(n) * 1.01) for n in sizes]
     parameters = [Parameter(name=n, value=v, low=None, high=None) for n, v in zip(names, values, strict=True)]
-    known = {
-        "caches": values if form == "cache" else None,
-        "mape": 0.01,
-        "most": 0.01,
-        "noise": None,
-        "thesis_mape": None,
-        "beyond": None,
-        "tried": [],
-        "contention": 0.0,
-    }
+    unknown = dict.fromkeys(("noise", "thesis_mape", "beyond"))
+    known = {"caches": values if form == "cache" else None, "mape": 0.01, "most": 0.01, "tried": [], "contention": 0.0}
+    known |= unknown
     return Curve(settings={}, table=table, form=form, parameters=parameters, points=points, draws=[values], **known)
 
 
@@ -138,14 +131,9 @@ def test_tables_are_alike_wherever_their_keys_lie():
 
 
 def test_bands_hold_the_errors_that_were_held_out():
-    curve = linear(EXACT, 20, 0).model_copy(
-        update={
-            "points": [
-                Sized(entries=n, bytes=n, ns=20, runs=[20], held_out=20 * e)
-                for n, e in ((1, 0.9), (10, 1.1), (99, 1.0))
-            ]
-        }
-    )
+    errors = ((1, 0.9), (10, 1.1), (99, 1.0))
+    points = [Sized(entries=n, bytes=n, ns=20, runs=[20], held_out=20 * e) for n, e in errors]
+    curve = linear(EXACT, 20, 0).model_copy(update={"points": points})
     low, high = band(curve_samples(curve, 50, world_of(None), np.random.default_rng(1)))
     assert low == pytest.approx(20 / 1.1) and high == pytest.approx(20 / 0.9)
 

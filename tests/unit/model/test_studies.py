@@ -14,6 +14,7 @@ from windtunnel.model.record import ModelRecord, read
 pytestmark = pytest.mark.slow
 
 LOOKUP, CORES = "workload.0.table.0.lookup", "server.cores"
+BULK = ("--set", f"{LOOKUP}=bulk")
 
 
 def cost(entries: float, more: float = 1.0) -> float:
@@ -61,61 +62,57 @@ def test_a_model_finds_the_truth_and_says_where_it_comes_from(fitted, study):
     assert model.host["hostname"] == HERE["hostname"] and model.memory == "no-huge"
     assert "chosen" not in fitted[1] or "cache" in fitted[1]
     assert "Held out" not in fitted[1] and "held-out error" in fitted[1]
-
-
-def test_its_page_has_every_curve(fitted):
+    assert all(len(curve.draws) == 200 and np.isfinite(np.array(curve.draws)).all() for curve in model.curves)
     page = (fitted[0].parent / "tables.html").read_text()
     assert page.count('id="plot-') >= 4 and "lookup single" in page and "held-out error" in page
 
 
-def test_predictions_hold_the_truth(fitted):
-    for entries, cores in (("300k", 1), ("2M", 2), ("5000", 1)):
-        said = json.loads(
-            invoke(
-                "model",
-                "predict",
-                fitted[0],
-                "--entries",
-                entries,
-                "--cores",
-                cores,
-                "--set",
-                f"{LOOKUP}=bulk",
-                "--json",
-            )
-        )
-        number = {"300k": 3e5, "2M": 2e6, "5000": 5e3}[entries]
-        true = cost(number) * (1 + 0.3 * (cores - 1))
-        assert said["ns"] == pytest.approx(true, rel=0.05)
-        assert said["low"] < true < said["high"] and not said["marks"]
-        assert said["mpps"] == pytest.approx(1e3 * cores / said["ns"])
+def predicted(model, entries, *more):
+    return json.loads(invoke("model", "predict", model, "--entries", entries, *BULK, *more, "--json"))
+
+
+@pytest.mark.parametrize(("entries", "number", "cores"), [("300k", 3e5, 1), ("2M", 2e6, 2), ("5000", 5e3, 1)])
+def test_predictions_hold_the_truth(fitted, entries, number, cores):
+    told = predicted(fitted[0], entries, "--cores", cores)
+    true = cost(number) * (1 + 0.3 * (cores - 1))
+    assert told["ns"] == pytest.approx(true, rel=0.05)
+    assert told["low"] < true < told["high"] and not told["marks"]
+    assert told["mpps"] == pytest.approx(1e3 * cores / told["ns"])
 
 
 def test_far_outside_it_refuses_and_marks_what_was_asked_for(fitted):
-    one = ("model", "predict", fitted[0], "--set", f"{LOOKUP}=bulk", "--entries")
+    one = ("model", "predict", fitted[0], *BULK, "--entries")
     assert "beyond 1e+07" in invoke(*one, "25M")
     refusal = refused(*one, "31M")
     assert "models predict up to 3 times beyond" in refusal.message and "--extrapolate" in refusal.remedy
     assert "EXTRAPOLATED 3.1 times" in invoke(*one, "31M", "--extrapolate")
-    assert "smallest size" in refused(*one, "30").message
 
 
 def test_a_question_that_names_no_one_curve_is_refused(fitted):
     refusal = refused("model", "predict", fitted[0], "--entries", "1M")
     assert f"--set {LOOKUP}=bulk|single" in refusal.remedy
-    assert "no curve" in refused("model", "predict", fitted[0], "--entries", "1M", "--set", f"{LOOKUP}=both").message
-    assert "do not differ in it" in refused("model", "predict", fitted[0], "--entries", "1M", "--set", "a.b=1").message
-    assert "not KEY=VALUE" in refused("model", "predict", fitted[0], "--entries", "1M", "--set", "bulk").message
 
 
-@pytest.mark.parametrize("entries", ["0", "-3", "many", "1.5", "1e6", "NaN", ""])
-def test_a_size_that_is_none_is_refused(fitted, entries):
-    refused("model", "predict", fitted[0], f"--entries={entries}", "--set", f"{LOOKUP}=bulk")
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (("--entries", "1M", "--set", f"{LOOKUP}=both"), "no curve"),
+        (("--entries", "1M", "--set", "a.b=1"), "do not differ in it"),
+        (("--entries", "1M", "--set", "bulk"), "not KEY=VALUE"),
+        (("--entries", "30", *BULK), "smallest size"),
+        *(((f"--entries={size}", *BULK), "") for size in ("0", "-3", "many", "1.5", "1e6", "NaN", "")),
+        ((), "nothing to predict"),
+        (("--rate", "1Mpps"), "use --entries N"),
+        (("--entries", "1", "--rate", "1pps"), "and --rate"),
+    ],
+)
+def test_a_question_that_is_none_is_refused(fitted, question, words):
+    refusal = refused("model", "predict", fitted[0], *question)
+    assert words in f"{refusal.message} {refusal.remedy}"
 
 
 def test_popular_keys_cost_less(fitted):
-    one = ("model", "predict", fitted[0], "--set", f"{LOOKUP}=bulk", "--entries", "10M", "--json")
-    uniform, skewed = (json.loads(invoke(*one, *more)) for more in ((), ("--zipf", "1.0")))
+    uniform, skewed = predicted(fitted[0], "10M"), predicted(fitted[0], "10M", "--zipf", "1.0")
     assert skewed["ns"] < 0.8 * uniform["ns"] and "Che" in skewed["marks"][0]
 
 
@@ -123,7 +120,7 @@ def test_a_model_of_another_host_is_refused_unless_asked_for(fitted, tmp_path):
     model = json.loads(fitted[0].read_text())
     model["host"]["cpus"]["model"] = "Another CPU"
     (tmp_path / "m.json").write_text(json.dumps(model))
-    one = ("model", "predict", tmp_path / "m.json", "--entries", "1M", "--set", f"{LOOKUP}=bulk")
+    one = ("model", "predict", tmp_path / "m.json", "--entries", "1M", *BULK)
     refusal = refused(*one)
     assert "cpus.model Another CPU there" in refusal.message and "--allow-other-host" in refusal.remedy
     assert "Mpps" in invoke(*one, "--allow-other-host")
@@ -149,10 +146,13 @@ def test_a_file_that_is_no_model_is_refused(tmp_path, text):
     refused("model", "predict", tmp_path / "m.json", "--entries", "1M")
 
 
-def test_nothing_is_overwritten(fitted, study, tmp_path):
+def test_a_study_is_not_fitted_to_what_is_not_its_own(fitted, study, ladder, tmp_path):
     before = fitted[0].read_bytes()
     assert "exists already" in refused("model", "fit", study, "--out", fitted[0]).message
     assert fitted[0].read_bytes() == before
+    assert "--bound 2e+07" in refused("model", "fit", study, "--ladder", ladder, "--bound", "20M").message
+    (tmp_path / "l.json").write_text(a_ladder(host=HERE | {"hostname": "elsewhere"}).model_dump_json())
+    assert "different hosts" in refused("model", "fit", study, "--ladder", tmp_path / "l.json").message
 
 
 def test_a_study_of_one_point_is_refused(tmp_path, ladder):
@@ -184,28 +184,16 @@ def test_a_study_of_something_else_is_refused(tmp_path):
 
 
 def test_a_column_can_be_modelled_as_cost_or_as_rate(tmp_path, ladder):
-    study = a_study(
-        tmp_path / "s", lambda point: 1e3 / cost(point[ENTRIES]), {ENTRIES: SIZES}, column="server_rx_mpps", repeats=1
-    )
-    model = ModelRecord.model_validate_json(
-        invoke("model", "fit", study, "--ladder", ladder, "--of", "server_rx_mpps", "--form", "cache", "--json")
-    )
+    def rate(point):
+        return 1e3 / cost(point[ENTRIES])
+
+    study = a_study(tmp_path / "s", rate, {ENTRIES: SIZES}, column="server_rx_mpps", repeats=1)
+    fit = ("model", "fit", study, "--ladder", ladder, "--of")
+    model = ModelRecord.model_validate_json(invoke(*fit, "server_rx_mpps", "--form", "cache", "--json"))
     assert model.curves[0].points[0].ns == pytest.approx(cost(SIZES[0]), rel=0.05)
-    assert "no column nothing" in refused("model", "fit", study, "--ladder", ladder, "--of", "nothing").message
-    assert "not a cost" in refused("model", "fit", study, "--ladder", ladder, "--of", "server_idle").message
-    assert (
-        "one of flat, linear"
-        in refused("model", "fit", study, "--ladder", ladder, "--of", "server_rx_mpps", "--form", "x").remedy
-    )
-
-
-def test_a_bound_without_sizes_beyond_it_is_refused(study, ladder):
-    assert "--bound 2e+07" in refused("model", "fit", study, "--ladder", ladder, "--bound", "20M").message
-
-
-def test_a_ladder_of_another_host_is_refused(study, tmp_path):
-    (tmp_path / "l.json").write_text(a_ladder(host=HERE | {"hostname": "elsewhere"}).model_dump_json())
-    assert "different hosts" in refused("model", "fit", study, "--ladder", tmp_path / "l.json").message
+    assert "no column nothing" in refused(*fit, "nothing").message
+    assert "not a cost" in refused(*fit, "server_idle").message
+    assert "one of flat, linear" in refused(*fit, "server_rx_mpps", "--form", "x").remedy
 
 
 def test_a_study_from_elsewhere_has_no_forms_of_caches(tmp_path):
@@ -246,22 +234,14 @@ def test_latency_against_load_comes_back(latency):
     assert "held-out error" in (latency / "m.html").read_text()
 
 
-def test_a_load_that_no_queue_carries_is_refused(latency):
+def test_a_load_that_no_queue_carries_is_refused(latency, fitted):
     file = latency / "m.json"
     assert "would grow without limit" in refused("model", "predict", file, "--rate", "3Mpps").message
     assert "lowest load" in refused("model", "predict", file, "--rate", "1kpps").message
     assert "outside the loads" in invoke("model", "predict", file, "--rate", "1kpps", "--extrapolate")
     assert "use --rate RATE" in refused("model", "predict", file, "--entries", "5").remedy
     assert "--of has no effect" in refused("model", "fit", latency / "load", "--of", "p99").message
-
-
-def test_questions_that_are_none_are_refused(fitted, latency):
-    assert "nothing to predict" in refused("model", "predict", fitted[0]).message
-    assert "use --entries N" in refused("model", "predict", fitted[0], "--rate", "1Mpps").remedy
-    assert "and --rate" in refused("model", "predict", fitted[0], "--entries", "1", "--rate", "1pps").message
-    assert (
-        "takes one model, not 2" in refused("model", "predict", fitted[0], latency / "m.json", "--entries", "5").message
-    )
+    assert "takes one model, not 2" in refused("model", "predict", fitted[0], file, "--entries", "5").message
 
 
 def test_too_few_loads_are_refused(tmp_path):
@@ -274,17 +254,7 @@ def test_check_shows_every_study(study, latency, ladder):
     assert said.count("cache") == 2 and "polling" in said and "held out" in said
 
 
-def test_a_quicker_model_is_no_surer(fitted):
-    """Bands: wider than the noise, and all within reason."""
-    curve = read(fitted[0]).curves[0]
-    assert len(curve.draws) == 200 and np.isfinite(np.array(curve.draws)).all()
-
-
 def test_rejected_metrics_are_fitted_only_on_request_and_counted():
-    rows = [
-        {"valid": True, "measured_s": 1.0},
-        {"valid": False, "measured_s": 1.0},
-        {"valid": False, "measured_s": None},
-    ]
+    rows = [{"valid": valid, "measured_s": lasted} for valid, lasted in ((True, 1.0), (False, 1.0), (False, None))]
     assert usable(rows, include_invalid=False) == (rows[:1], ["left out: 2 runs invalid"])
     assert usable(rows, include_invalid=True) == (rows[:2], ["included: 1 run invalid", "left out: 1 run invalid"])

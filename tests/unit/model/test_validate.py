@@ -16,6 +16,7 @@ from windtunnel.model.queueing import Loads
 FIRST, SECOND = ENTRIES, "workload.0.table.1.entries"
 ELSEWHERE = HERE | {"hostname": "elsewhere"}
 """No ladder is measured for it."""
+KIND = {"kind": "exact", "method": "hash", "lookup": "bulk", "access": "pointer"}
 
 
 def cost(entries: float) -> float:
@@ -23,14 +24,7 @@ def cost(entries: float) -> float:
 
 
 def table(name: str, entries: float) -> dict:
-    return {
-        "name": name,
-        "kind": "exact",
-        "method": "hash",
-        "lookup": "bulk",
-        "access": "pointer",
-        "rules": int(entries),
-    }
+    return KIND | {"name": name, "rules": int(entries)}
 
 
 def parts(entries: list[float], slow: float, own: float = 1.0) -> Parts:
@@ -70,7 +64,7 @@ def test_a_pipeline_is_predicted_from_what_was_never_fitted_to_it(studies):
         {"parser": 5 * slow, "stages": 12 * slow}, rel=0.02
     )
     assert model.curves[0].form == "linear" and model.curves[0].mape < 0.02 and model.curves[0].noise < 0.02
-    assert model.curves[0].table == {"kind": "exact", "method": "hash", "lookup": "bulk", "access": "pointer"}
+    assert model.curves[0].table == KIND
     [(path, rows)] = checked.pipelines
     assert path == studies[1] and len(rows) == 2
     for row, pair in zip(rows, ((1e3, 1e6), (1e5, 1e4)), strict=True):
