@@ -9,11 +9,12 @@ import subprocess
 import threading
 from pathlib import Path
 
+import forked
 import pytest
 from children import children
 from command_line import hanging
 from fake_runs import FAKE, gone
-from study_tools import COMMAND, HEAD, ONE_FACTOR, SCENARIO, Heard, finished, on_paper, runs, show_two_levels, written
+from study_tools import HEAD, ONE_FACTOR, SCENARIO, Heard, finished, on_paper, runs, show_two_levels, written
 
 from windtunnel.engine import leftovers
 from windtunnel.engine.find import find_engine
@@ -46,8 +47,8 @@ TIMES = 4
 
 
 def begun(file: Path, out: Path, engine: Path) -> subprocess.Popen:
-    return subprocess.Popen(
-        [*COMMAND, "study", str(file), "--out", str(out), "--quiet"],
+    return forked.Command(
+        ["study", str(file), "--out", str(out), "--quiet"],
         env=os.environ | {"WINDTUNNEL_ENGINE": str(engine)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

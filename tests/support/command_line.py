@@ -72,7 +72,7 @@ def hanging(*arguments, cwd: Path, at: int, windows: str, files: int = 1, **chan
     """The command in a process of its own, whose `at`-th run stands still: once so many files of this pattern have a window."""
     variables = environment("run", FAKE_HANG_AT=str(at), FAKE_MARK=str(cwd / "begun"), **changes)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command(*arguments), cwd=cwd, env=variables, **pipes) as process:
+    with forked.Command([str(argument) for argument in arguments], cwd=cwd, env=variables, **pipes) as process:
         while process.poll() is None and sum(file.stat().st_size > 0 for file in cwd.glob(windows)) < files:
             threading.Event().wait(0.005)
         assert process.poll() is None, process.communicate()

@@ -5,8 +5,9 @@ import json
 import pytest
 import sample_lines as sample
 from diagnosed_runs import made, opened
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.causes import CAUSES
@@ -341,7 +342,7 @@ def test_a_load_that_was_sent_whole_has_no_fault():
     assert [cause.code for cause in diagnose(opened(client=0.9, server=0.8)).causes] == []
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_whatever_workers_wait_for_a_diagnosis_is_a_document(client, server):
     found = diagnose(made(client=client, server=server, windows=5, host=HOST))

@@ -2,8 +2,9 @@
 
 import pytest
 from diagnosed_runs import CYCLES, made
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from sample_windows import stage, worker
 
 from windtunnel.diagnose import diagnose
@@ -35,7 +36,7 @@ def stages(draw):
     )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(stages(), min_size=1, max_size=6), st.integers(1, 10**9), st.integers(1, 10**6), st.floats(0, 100))
 def test_parts_and_rest_are_the_whole(of_worker, cycles, loops, clock):
     parts = parts_of(worker(timed_cycles=1, cycles=cycles, loops=loops), of_worker, clock)

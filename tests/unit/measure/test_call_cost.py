@@ -2,8 +2,9 @@
 
 import pytest
 import sample_lines as sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from windtunnel.measure.validity import call_cost, estimate, over_windows
 
@@ -24,7 +25,7 @@ def of_calls(calls, stall=0):
     )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(0, 10**6), st.integers(0, 10**5), st.sets(st.integers(1, 512), min_size=2, max_size=9))
 def test_a_line_is_found_exactly(a, b, sizes):
     found = call_cost([of_calls([(n, a + b * n) for n in sizes] * 50, stall=77)])
@@ -40,7 +41,7 @@ def test_windows_are_one_sample():
     assert both is not None and (both.call, both.packet) == (pytest.approx(100), pytest.approx(7))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(1, 512), st.lists(st.integers(1, 10**6), min_size=2, max_size=9))
 def test_calls_of_one_size_tell_nothing(size, ticks):
     assert call_cost([of_calls([(size, each) for each in ticks] * 50)]) is None

@@ -4,8 +4,9 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from validity_tools import LIMITS, SPAN, changed, check, in_phases, judged, load_phase, measured_of
 
 from windtunnel.host.levels import Readings
@@ -122,7 +123,7 @@ def medians_of(lengths, rounds, levels, seed):
     return phases, [int(levels[phase] * draw.normal(1, 0.002)) for phase in phases]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(runs_in_phases())
 def test_no_alarm_where_only_the_load_differs(run):
     lengths, rounds, *_ = run
@@ -132,7 +133,7 @@ def test_no_alarm_where_only_the_load_differs(run):
     assert [level.windows for level in found.settled_phases] == [rounds * length for length in lengths]
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(runs_in_phases(), st.data())
 def test_a_step_planted_in_one_phase_is_found_there(run, data):
     lengths, rounds, *_ = run

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from model_tools import ladder_ns
+from properties import examples
 
 from windtunnel.errors import UserError
 from windtunnel.model import curve, forms, heldout, neighbour, thesis
@@ -57,7 +58,7 @@ def test_errors_of_opposite_signs_cancel():
 
 
 @given(st.floats(1, 1e3), st.floats(0, 1e3), st.floats(10, 1e6), st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
+@examples(20)
 def test_one_piece_comes_back_with_noise(base, more, half, seed):
     rng = np.random.default_rng(seed)
     ns = (base + more * SIZES / (SIZES + half)) * np.exp(rng.normal(0, 0.01, len(SIZES)))
@@ -66,7 +67,7 @@ def test_one_piece_comes_back_with_noise(base, more, half, seed):
 
 
 @given(st.lists(st.floats(0.1, 1e5), min_size=4, max_size=13), st.integers(0, 6))
-@settings(max_examples=30)
+@examples(30)
 def test_no_form_goes_below_nothing_or_off_the_numbers(costs, which):
     sizes = SIZES[: len(costs)]
     there = points(np.array(costs), sizes)
@@ -185,7 +186,7 @@ def test_the_thesis_curve_is_the_published_one():
 
 
 @given(st.integers(1, 10**6), st.floats(0, 2))
-@settings(max_examples=30)
+@examples(30)
 def test_ranks_are_whole_and_probabilities_make_one(entries, exponent):
     counts, probability = ranks_of(entries, exponent)
     assert counts.sum() == pytest.approx(entries)
@@ -255,7 +256,7 @@ def runs_beside_a_neighbour(
 
 
 @given(st.floats(0.4, 1.4), st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
+@examples(15)
 def test_costs_are_corrected_for_a_neighbour(exponent, seed):
     runs, true = runs_beside_a_neighbour(exponent, seed, count=48)
     found = neighbour.neighbour_of(runs)

@@ -2,8 +2,9 @@
 
 import pytest
 import sample_lines as sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from windtunnel.engine.lines import CpuCopies, CpuCopy
 from windtunnel.runs.cpu_copies import cpu_cycles
@@ -39,14 +40,14 @@ def test_copies_of_two_sizes_count_by_their_number():
     assert of(known, 64, 64, 64, 4096) == pytest.approx((3 * 64 + 4096) / 4, rel=0.01)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(SIZES, min_size=1, max_size=30), st.dictionaries(SIZES, st.floats(1, 1e6), min_size=1, max_size=15))
 def test_the_mean_lies_between_the_least_and_the_most_that_was_measured(sizes, costs):
     found = of(measured(*sorted(costs.items())), *sizes)
     assert min(costs.values()) * (1 - 1e-9) <= found <= max(costs.values()) * (1 + 1e-9)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(SIZES, min_size=1, max_size=30))
 def test_a_cost_that_grows_with_the_size_is_that_of_the_mean_size(sizes):
     """Though the sizes are within 6.25% only."""

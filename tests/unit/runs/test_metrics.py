@@ -5,8 +5,9 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 import sample_lines as sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from sample_windows import HELLO, LINES, stage, window, worker
 
 from windtunnel.engine.lines import PortWindow, Window
@@ -166,7 +167,7 @@ WINDOWS = st.builds(
 )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(WINDOWS, max_size=3))
 def test_empty_counters_do_not_divide_by_zero(windows):
     rows = [*metrics.stage_rows(windows, HELLO), *metrics.worker_rows(windows), *metrics.port_rows(windows)]
@@ -185,7 +186,7 @@ def test_percentiles_are_those_of_numpy_within_the_resolution(percent):
 VALUES = st.lists(st.integers(0, 60_000_000_000), min_size=1, max_size=300)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(VALUES, st.sampled_from([50.0, 90.0, 99.0]))
 def test_percentiles_are_those_of_hdrhistogram(values, percent):
     ours = sample.histogram(values, times=100)
@@ -194,7 +195,7 @@ def test_percentiles_are_those_of_hdrhistogram(values, percent):
     assert percentile(ours, percent) == min(hdr.get_value_at_percentile(percent), max(values))
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(VALUES, min_size=1, max_size=4), st.sampled_from([5, 11]))
 def test_merging_windows_is_recording_all(parts, bits):
     merged = merge(sample.histogram(part, bits) for part in parts)

@@ -5,8 +5,9 @@ from dataclasses import fields
 
 import pytest
 import sample_lines as sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from windtunnel.engine.counted import counters_of, levels_of
 from windtunnel.engine.lines import Hello, PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
@@ -75,7 +76,7 @@ def test_engine_and_python_name_the_same_counters(model, line, derived):
     assert listed | derived == {counter.name for counter in counters_of(model)}
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(st.integers(0, 5), st.integers(0, 1 << 40), st.integers(0, 1 << 40))
 def test_sums_are_of_all_windows_and_null_is_not_zero(at, first, second):
     windows = [line for line in WINDOWS if line.phase == "measure"][:2]

@@ -12,8 +12,9 @@ import pytest
 import sample_lines as sample
 from hdrh.histogram import HdrHistogram
 from hdrh.log import HistogramLogReader
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
@@ -255,7 +256,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     title=st.text(),
     notes=st.lists(st.text(), max_size=3),

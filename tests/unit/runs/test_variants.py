@@ -4,8 +4,9 @@ import statistics
 
 import pytest
 import sample_lines as sample
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from variant_tools import variants_of
 
 from windtunnel.engine.lines import Window
@@ -35,7 +36,7 @@ KINDS = st.sampled_from(
 PARTS = st.tuples(KINDS, st.integers(0, 10**7), st.integers(1, 10**9), st.integers(0, 10**9), st.booleans())
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(PARTS, max_size=40))
 def test_every_measured_window_is_in_one_row_or_excluded(parts):
     windows = [window(n, *kind, *rest) for n, (kind, *rest, _) in enumerate(parts)]

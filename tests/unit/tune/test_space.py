@@ -2,8 +2,9 @@
 
 import pytest
 from fake_runs import FAKE
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as some
+from properties import examples
 from scenario_tools import engine, machine
 from tuning_tools import SCENARIO, SPACE, settings_of
 
@@ -227,7 +228,7 @@ FACTOR = some.builds(
 )
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(some.lists(FACTOR, min_size=1, max_size=3), some.randoms(use_true_random=False))
 def test_every_point_that_is_not_refused_runs_and_says_its_settings(tmp_path_factory, texts, dice):
     """Whatever the space: it is refused in words, or each of its points that is legal is loaded as its words say."""

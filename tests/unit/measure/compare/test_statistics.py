@@ -4,8 +4,9 @@ from math import inf, isfinite, log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scipy import stats
 
 from windtunnel.measure.compare import statistics
@@ -57,7 +58,7 @@ def test_few_pairs_and_few_runs_are_judged_by_students_t(exact):
     assert unpaired(a[:4], b).p == pytest.approx(stats.ttest_ind(np.log(a[:4]), np.log(b), equal_var=False).pvalue)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(values, st.data())
 def test_the_interval_excludes_zero_exactly_when_a_difference_is_reported(a, data):
     b = data.draw(st.lists(st.floats(1e-3, 1e9), min_size=len(a), max_size=len(a)))
@@ -68,7 +69,7 @@ def test_the_interval_excludes_zero_exactly_when_a_difference_is_reported(a, dat
         assert 0 <= found.effect <= 1 and 0 <= found.p <= 1
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(values, st.data())
 def test_swapping_the_sides_changes_the_sign(a, data):
     b = data.draw(st.lists(st.floats(1e-3, 1e9), min_size=len(a), max_size=len(a)))
@@ -79,7 +80,7 @@ def test_swapping_the_sides_changes_the_sign(a, data):
         assert there.p == pytest.approx(back.p) and there.effect == pytest.approx(1 - back.effect)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(values, st.floats(0.1, 10), st.randoms())
 def test_neither_units_nor_the_order_of_pairs_matter(a, scale, random):
     b = [value * 1.02 for value in reversed(a)]
@@ -162,7 +163,7 @@ def test_holm():
     assert holm([]) == [] and holm([0.5, 0.9]) == [1.0, 1.0]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.lists(st.floats(0, 1), max_size=20))
 def test_holm_keeps_the_order_and_never_helps(p_values):
     corrected = holm(p_values)
@@ -181,7 +182,7 @@ def test_points_together_narrow_the_interval():
     assert mixed.method == "assumed" and isfinite(mixed.freedom)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(st.integers(1, 30))
 def test_rank_distributions_sum_to_one_and_are_symmetric(count):
     for distribution in (statistics._signed_ranks(count), statistics._ranks(count, 7), statistics._ranks(700, count)):

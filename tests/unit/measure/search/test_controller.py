@@ -5,8 +5,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from search_tools import oracle, trial
 
 from windtunnel.measure.search import NDR, PDR, THROUGHPUT, Bound, Goal, Limits, classify, search
@@ -58,7 +59,7 @@ def test_two_goals_share_their_trials():
 
 
 @pytest.mark.slow
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(devices, some_goals)
 def test_results_satisfy_the_rfc_on_any_device(device, goals):
     result = search(replace(device), goals, LIMITS)
@@ -92,14 +93,14 @@ def _keeps_the_rules(found, trials):
         assert upper == LIMITS.min_load or (upper is None and found.relevant_lower_bound == LIMITS.max_load)
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(devices, some_goals)
 def test_the_same_device_gives_the_same_search(device, goals):
     assert search(replace(device), goals, LIMITS) == search(replace(device), goals, LIMITS)
 
 
 # Goals that share their final duration: with a buffer, trials of 30 s have another limit than those of 1 s, and decide for both.
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.builds(Device, st.floats(2e4, 4.8e6), st.sampled_from([0, 300])),
     st.sampled_from([[NDR, PDR], [STRICT], [VERIFIED, STRICT], [PDR]]),

@@ -4,8 +4,9 @@ import re
 
 import pytest
 from fake_runs import FAKE
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from properties import examples
 from scenario_tools import engine, machine
 from study_tools import HEAD, ONE_FACTOR, written
 
@@ -126,7 +127,7 @@ def test_equal_ratios_of_values_give_a_logarithmic_axis(numbers, log):
     assert levels_of(values=numbers).log is log
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(1, 10**6), st.integers(2, 10**6), st.integers(2, 40))
 def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
     last = first * times
@@ -139,14 +140,14 @@ def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
     assert cells == sorted(set(cells))
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(st.integers(-(10**6), 10**6), st.integers(0, 999), st.integers(1, 10**4))
 def test_ranges_hold_every_step(first, steps, step):
     cells = [level.cell for level in levels_of(range={"from": first, "to": first + steps * step, "step": step}).each]
     assert cells == list(range(first, first + steps * step + 1, step))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=3), st.integers(0, 25))
 def test_constraints_keep_matching_points(widths, limit):
     made = [
@@ -303,7 +304,7 @@ def test_point_names_are_valid_file_names(tmp_path):
     assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,80}", name) for name in names)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.text(max_size=60))
 def test_any_text_is_a_study_or_a_refusal(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "far.toml"
