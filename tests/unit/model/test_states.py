@@ -85,6 +85,7 @@ def states_of_runs(monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_model_is_of_one_state_and_says_so_with_every_prediction(tmp_path, states_of_runs, ladder_file):
     def cells(point, own):
         return {"server_disp_rx_work_ns": 20 + own * point[ENTRIES] / (point[ENTRIES] + 1e4)}
@@ -129,6 +130,7 @@ def test_a_size_that_is_no_number_is_refused(tmp_path, ladder_file):
     assert '"few" is not a count' in refused("model", "fit", study, "--ladder", ladder_file).message
 
 
+@pytest.mark.slow
 def test_the_thesis_own_study_is_fitted_with_its_own_form(tmp_path, ladder_file):
     """The help's example, on the sizes of studies/tables-exact.toml and the thesis' published curve."""
 

@@ -13,6 +13,8 @@ from windtunnel.model.curve import Options
 from windtunnel.model.measured_runs import Parts
 from windtunnel.model.queueing import Loads
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = ENTRIES, "workload.0.table.1.entries"
 ELSEWHERE = HERE | {"hostname": "elsewhere"}
 """No ladder is measured for it."""

@@ -25,6 +25,7 @@ def kept(out):
     return {file.parent.name: file.read_bytes() for file in (out / "trials").glob("*/trial.json")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_it_finds_settings_within_5_percent_of_the_best(tmp_path, seed):
     found = tuned(tmp_path, MadeUp(seed=seed), budget=30, seed=seed)
@@ -85,6 +86,7 @@ def test_a_killed_tuning_repeats_no_trial_that_had_ended(tmp_path, after):
     assert [trial.number for trial in trials(out)] == list(range(1, 11))
 
 
+@pytest.mark.slow
 def test_a_tuning_comes_to_the_same_candidates_however_often_it_is_begun(tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()
@@ -138,6 +140,7 @@ def test_five_failed_trials_in_a_row_and_the_host_is_too_busy(tmp_path, failure)
     assert all(trial.reasons == [f"made up: {failure}"] for trial in found.trials)
 
 
+@pytest.mark.slow
 def test_failed_trials_are_counted_apart_and_their_settings_not_tried_again(tmp_path):
     def fragile(settings):
         return "crashed" if settings.get("client.batch.nic_rx") == "64" else None

@@ -177,6 +177,7 @@ def test_invalid_runs_are_named_and_never_included_where_nothing_was_measured(tm
     assert only(compared(tmp_path / "a", tmp_path / "b", include_invalid=True)).verdict == "invalid"
 
 
+@pytest.mark.slow
 def test_a_few_invalid_runs_are_excluded_with_their_partners(tmp_path):
     a, b = in_turn(tmp_path, 10, 6.0, 5.4)
     change(b / "03", verdict={"valid": False, "reasons": ["ledger open: 3 mbufs missing"]})
@@ -190,6 +191,7 @@ def test_a_few_invalid_runs_are_excluded_with_their_partners(tmp_path):
     assert only(compared(a, b)).reasons[0].startswith("B: 6 of 10 runs invalid")
 
 
+@pytest.mark.slow
 def test_rejected_metrics_are_compared_only_on_request_and_counted(tmp_path):
     a, b = in_turn(tmp_path, 10, 6.0, 5.4)
     for n in range(6):
@@ -285,6 +287,7 @@ def test_separate_runs_are_compared_in_the_state_that_they_share(tmp_path):
     assert reason.startswith("4 runs of A and 2 of B on one-l3, 3 of each")
 
 
+@pytest.mark.slow
 def test_pairs_are_compared_within_one_state_and_those_of_two_are_dropped(tmp_path):
     """On two L3s B is as fast as A, on one L3 10% slower: the difference is of one state, not of a mixture."""
     for n in range(15):
@@ -305,6 +308,7 @@ def test_pairs_are_compared_within_one_state_and_those_of_two_are_dropped(tmp_pa
     assert not any("no partner" in warning for warning in comparison.warnings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 5, 10])
 def test_a_and_b_and_their_difference_come_from_one_estimator(tmp_path, count):
     """They disagreed: 458 us, 531 us, -19.1%."""
@@ -338,6 +342,7 @@ def study(directory, mpps_by_batch, begin_s, **keys):
     return directory
 
 
+@pytest.mark.slow
 def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
     a = study(tmp_path / "a", {8: 3.0, 32: 6.0, 64: 6.5}, 0)
     apart = only(compared(a, study(tmp_path / "c", {16: 3.0, 128: 6.0}, 1000)))

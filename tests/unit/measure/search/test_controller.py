@@ -93,6 +93,7 @@ def _keeps_the_rules(found, trials):
         assert upper == LIMITS.min_load or (upper is None and found.relevant_lower_bound == LIMITS.max_load)
 
 
+@pytest.mark.slow
 @examples(10)
 @given(devices, some_goals)
 def test_the_same_device_gives_the_same_search(device, goals):
