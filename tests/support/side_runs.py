@@ -1,6 +1,7 @@
 """Run directories of one side each, as its host would have left them, without a run."""
 
 import sample_lines as sample
+from sample_runs import first_windows
 
 from windtunnel.engine.lines import Peer
 from windtunnel.runs import RunWriter, Verdict
@@ -11,7 +12,7 @@ def one_side(directory, side, session="ab" * 16, verdict=None, hostname="here", 
     plan = sample.plan((side,), wire="af_packet").model_copy(update={"hello_wait_ns": 1} | changes)
     about = {"resolved": {"title": plan.title, "client": {"of": side}, "server": {"of": side}}}
     writer = RunWriter(directory, sample.spec([plan], [side], **about), {"hostname": hostname})
-    lines = sample.engine_lines(plan)
+    lines = first_windows(plan, 5)
     if session:
         lines.insert(4, Peer(type="peer", at_ns=1, session=session))
     for line in lines:
