@@ -24,7 +24,6 @@ from windtunnel.engine.find import find_engine
 from windtunnel.runs import load
 from windtunnel.runs.joined import crossings, on_two_hosts, session
 
-# not "fake_engine": the nodes of a Ray cluster take so much CPU that a real run beside them is disturbed
 pytestmark = pytest.mark.slow
 
 PATIENCE_S = 300
