@@ -18,7 +18,7 @@ from live_tools import awaited
 
 from windtunnel.exchange.address import Address
 from windtunnel.index.index import Index
-from windtunnel.ui import app, runs, watch
+from windtunnel.ui import runs, watch
 from windtunnel.ui.doors import Door
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.serve import serve_until
@@ -30,7 +30,8 @@ LOOKS = ((360, "dark"), (1280, "light"))
 """A phone and a desk: width of the page, and scheme of its colours."""
 OF_LOOKS = ["color-contrast", "target-size", "scrollable-region-focusable"]
 """Rules of axe-core that depend on width and colours."""
-PERIODS = ((watch, "LOOK_S"), (watch, "JUDGE_S"), (watch, "SHARING_S"), (app, "UPDATE_S"), (runs, "REFRESH_S"))
+PERIODS = ((watch, "LOOK_S"), (watch, "SHARING_S"), (runs, "REFRESH_S"))
+"""Of looks for what is new, which cost little. What a browser draws again has the periods of the product."""
 PERIOD_S = 0.05
 
 
