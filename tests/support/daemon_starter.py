@@ -49,5 +49,5 @@ if __name__ == "__main__":
     for line in sys.stdin:
         request = json.loads(line)
         ended = request.pop("ended", None)
-        answer = start(**request) if ended is None else os.waitstatus_to_exitcode(os.waitpid(ended, 0)[1])
-        print(answer, flush=True)
+        reply = start(**request) if ended is None else os.waitstatus_to_exitcode(os.waitpid(ended, 0)[1])
+        print(reply, flush=True)
