@@ -11,10 +11,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from command_line import environment
 from fake_runs import FAKE
 from real_runs import assert_sound
 from scenario_tools import LENIENT, SHIPPED
-from study_tools import COMMAND, HEAD, environment, runs, written
+from study_tools import COMMAND, HEAD, runs, written
 
 pytest.importorskip("ray", reason='Ray is not installed: pip install "windtunnel[fleet]"')
 import fleet_driver
@@ -36,7 +37,7 @@ COLUMNS = "point, repeat, valid, inflight, workload"
 @pytest.fixture(scope="module")
 def cluster():
     """Two nodes: one with two testbeds of the fake engine, one with two testbeds of the real one."""
-    with LocalCluster(environment()) as started:
+    with LocalCluster(environment("run")) as started:
         started.start("fake", testbeds=("alpha", "beta"))
         started.start("real", testbeds=("near", "far"), WINDTUNNEL_ENGINE=str(find_engine()))
         yield started
@@ -150,7 +151,7 @@ class Command:
     def __init__(self, *words, binary: Path = FAKE):
         self.process = subprocess.Popen(
             [*COMMAND, *map(str, words)],
-            env=environment() | {"WINDTUNNEL_ENGINE": str(binary)},
+            env=environment("run") | {"WINDTUNNEL_ENGINE": str(binary)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

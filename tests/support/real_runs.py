@@ -24,6 +24,8 @@ SIDES = ("client", "server")
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
 SHORT = {"duration": "40ms", "warmup": "10ms", "window": "20ms"}
 """Enough for every stage to move thousands of packets. What must come to a number says so with `after`."""
+SHORT_OF_TWO = {"duration": "200ms", "warmup": "50ms", "window": "50ms"}
+"""Of two processes: the client starts to measure while the server still does, whichever is given a CPU later."""
 L_APP = {"handler": "l_app"}
 PATIENT = ("workload.0.timeout=1min", "drain=1min")
 """Where all messages must be answered: a busy host takes a worker's core for seconds."""
@@ -41,7 +43,8 @@ class SupervisedRun:
 
 def scenario(*workloads: dict, **keys) -> dict:
     """A short scenario; the keys stand at its top."""
-    return SHORT | keys | {"workload": list(workloads) or [L_APP]}
+    of_two = keys.get("wire", {}).get("kind") == "memif"
+    return (SHORT_OF_TWO if of_two else SHORT) | keys | {"workload": list(workloads) or [L_APP]}
 
 
 def after(messages: int) -> dict:
