@@ -7,10 +7,12 @@
 #include <memory>
 #include <vector>
 
-#include "eal_main.h"
+#include "suite.h"
 #include "wires/af_xdp_rings.h"
 
 namespace {
+
+const wt::test::needs_eal eal(64);
 
 constexpr uint32_t page = 4096, before = 320, descriptor = 16;
 
@@ -69,5 +71,3 @@ TEST(mbufs, of_a_pool_are_told_from_other_memory) {
 }
 
 }  // namespace
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "tests/by_hand.h"
-#include "tests/eal_main.h"
+#include "tests/suite.h"
 
 namespace wt::test {
 namespace {
+
+const needs_eal eal(64);
 
 constexpr uint32_t batch = 4;
 const std::vector<uint32_t> sizes = {64, 128, 200};
@@ -47,5 +49,3 @@ TEST(break_even, counts_the_copies_that_it_took) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -13,6 +13,8 @@
 namespace wt::test {
 namespace {
 
+const needs_eal eal(128, "0@0,1@0");
+
 TEST(copiers, a_trip_is_of_small_copies_one_after_the_other) {
     by_hand hand{.may_end = UINT32_MAX};
     const copy_channel channel{.state = &hand, .submit = by_hand::submit, .completed = by_hand::completed};
@@ -311,5 +313,3 @@ TEST(copiers, applications_of_both_sides_have_skeletons_of_their_own) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 128, "0@0,1@0"); }

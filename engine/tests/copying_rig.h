@@ -8,46 +8,20 @@
 
 namespace wt::test {
 
-using nlohmann::json;
-using enum stage_kind;
+// What the plan of a workload says of copies by the CPU, with these changes.
+json copies_of(const json &changes = json::object());
 
-inline json copying_plan(const json &copies = json::object(), const json &workload = json::object()) {
-    json p = rig_plan();
-    json &w = p["workloads"][0];
-    w.update({{"request_bytes", 1000},
-              {"client_slots", 32},
-              {"source", {{"bytes", 1 << 16}, {"order", "rotating"}}}});
-    w["copies"] = {{"engine", "cpu"}, {"options", json::object()},   {"depth", 64},
-                   {"batch", 32},     {"way", "pipelined"},          {"at_least_bytes", 0},
-                   {"verify", true},  {"timeout_ns", 1'000'000'000}, {"lcores", json::array()},
-                   {"model", nullptr}};
-    w["copies"].update(copies);
-    w.update(workload);
-    return p;
-}
+json copying_plan(const json &copies = json::object(), const json &workload = json::object());
 
 // Responses that fs_read names.
-inline json naming_plan(const json &copies = json::object(), const json &workload = json::object()) {
-    json p = copying_plan(copies);
-    p["workloads"][0].update({{"request_bytes", 86},
-                              {"response_bytes", 1016},  // a body of 1000, with a head of 16
-                              {"source", nullptr},
-                              {"handler", {{"name", "fs_read"}, {"options", {{"file", "65536"}}}}}});
-    p["workloads"][0].update(workload);
-    return p;
-}
+json naming_plan(const json &copies = json::object(), const json &workload = json::object());
 
 // A rig whose client has this copier.
 struct copying_rig : rig {
     by_hand hand;
 
     explicit copying_rig(const json &plan, bool is_by_hand = true) : rig(plan) {
-        if (!is_by_hand) return;
-        body_copying &c = copying();
-        c.channel.close(c.channel.state);
-        c.channel = {
-            .state = &hand, .submit = by_hand::submit, .completed = by_hand::completed, .close = [](void *) {
-            }};
+        if (is_by_hand) hand.replace(copying().channel);
     }
     ~copying_rig() {
         hand.may_end = UINT32_MAX;  // what still runs ends well
@@ -71,6 +45,11 @@ struct copying_rig : rig {
         loop(client);
         run(server, nic_rx);
         run(server, disp_rx);
+    }
+    // The call of the stage that has the copier in which the first copies are started.
+    call_result begin() {
+        if (!has_source()) send();
+        return call();
     }
 };
 

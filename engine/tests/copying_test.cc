@@ -2,11 +2,13 @@
 #include <rte_pause.h>
 
 #include "copying_rig.h"
-#include "core/refusal.h"
 #include "run/copies.h"
+#include "test_tools.h"
 
 namespace wt::test {
 namespace {
+
+const needs_eal eal(128, "0@0,1@0");
 
 TEST(copying, a_packet_leaves_when_its_copy_has_ended) {
     copying_rig r(copying_plan());
@@ -30,15 +32,18 @@ TEST(copying, a_packet_leaves_when_its_copy_has_ended) {
 }
 
 TEST(copying, with_wait_all_none_leaves_before_the_last_copy_of_its_burst) {
-    copying_rig r(copying_plan({{"way", "wait_all"}}));
-    r.run(client, app_tx);
-    r.hand.may_end = 31;
-    EXPECT_EQ(r.run(client, app_tx).objects, 0u);
-    EXPECT_EQ(r.run(client, app_tx).stalled, for_copies);
-    EXPECT_EQ(r.on_the_ring(), 0u);
-    EXPECT_EQ(r.copying().pending.running, 1u);
-    r.hand.may_end = 1;
-    EXPECT_EQ(r.run(client, app_tx).objects, 32u);
+    for (const json &plan : {copying_plan({{"way", "wait_all"}}), naming_plan({{"way", "wait_all"}})}) {
+        copying_rig r(plan);
+        r.begin();
+        r.hand.may_end = 31;
+        EXPECT_EQ(r.call().objects, 0u);
+        EXPECT_EQ(r.call().stalled, for_copies);
+        EXPECT_EQ(r.on_the_ring(), 0u);
+        EXPECT_EQ(r.copying().pending.running, 1u);
+        r.hand.may_end = 1;
+        EXPECT_EQ(r.call().objects, r.has_source() ? 32u : 0u) << "requests count when they are taken";
+        EXPECT_EQ(r.on_the_ring(), 32u);
+    }
 }
 
 TEST(copying, no_more_run_at_once_than_the_depth) {
@@ -92,16 +97,18 @@ TEST(copying, small_copies_are_left_to_the_cpu) {
     EXPECT_EQ(r.checked().wrong_packets, 0u);
 }
 
-// One that says it has copied what it has not.
+// One that says it has copied what it has not: 984 bytes of each packet.
 TEST(copying, every_packet_of_a_lying_copier_is_found) {
-    copying_rig r(copying_plan());
-    r.hand.copies = false;
-    r.hand.may_end = UINT32_MAX;
-    r.loops(10);
-    EXPECT_GT(r.checked().packets, 32u);
-    EXPECT_EQ(r.checked().wrong_packets, r.checked().packets);
-    EXPECT_EQ(r.checked().wrong_bytes, 984 * r.checked().packets);
-    EXPECT_EQ(r.checked().first.offset, 0u);
+    for (const auto &[plan, first] : {std::pair{copying_plan(), 0u}, std::pair{naming_plan(), 16u}}) {
+        copying_rig r(plan);
+        r.hand.copies = false;
+        r.hand.may_end = UINT32_MAX;
+        r.loops(10);
+        EXPECT_GT(r.checked().packets, 32u);
+        EXPECT_EQ(r.checked().wrong_packets, r.checked().packets);
+        EXPECT_EQ(r.checked().wrong_bytes, 984 * r.checked().packets);
+        EXPECT_EQ(r.checked().first.offset, first);
+    }
 }
 
 TEST(copying, one_wrong_byte_is_found_in_its_place) {
@@ -199,13 +206,8 @@ TEST(copying, without_mbufs_app_tx_stalls) {
 }
 
 TEST(copying, is_refused_in_words) {
-    const auto refusal_of = [](const json &copies) -> std::string {
-        try {
-            copying_rig r(copying_plan(copies), false);
-        } catch (const refusal &said) {
-            return said.what();
-        }
-        return "";
+    const auto refusal_of = [](const json &copies) {
+        return test::refusal_of([&] { copying_rig r(copying_plan(copies), false); });
     };
     EXPECT_EQ(refusal_of({{"engine", "dsa"}}),
               "no copier is called \"dsa\"; there are cpu, cpu_nt, dma, model, planted");
@@ -261,5 +263,3 @@ TEST(copying, a_dma_engine_copies_beside_the_worker) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 128, "0@0,1@0"); }

@@ -2,13 +2,10 @@
 // user's is touched.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 
-#include "core/refusal.h"
 #include "handler_tools.h"
 
 namespace wt::testing {
@@ -16,17 +13,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An empty directory for one test.
 class fs_handlers : public ::testing::Test {
   protected:
-    fs_handlers() {
-        std::string name = fs::temp_directory_path() / "fs_handlers_XXXXXX";
-        directory = mkdtemp(name.data());
-    }
-    ~fs_handlers() override { fs::remove_all(directory); }
-
     std::map<std::string, std::string> in_directory(const char *file) const {
-        return {{"file", file}, {"directory", directory}};
+        return {{"file", file}, {"directory", directory.string()}};
     }
 
     // The nameless files that this process holds in the directory, in the order in which they were made.
@@ -46,7 +36,7 @@ class fs_handlers : public ::testing::Test {
         return all;
     }
 
-    fs::path directory;
+    test::temporary_directory directory;
 };
 
 TEST_F(fs_handlers, write_appends_and_rotates) {
@@ -93,21 +83,15 @@ TEST_F(fs_handlers, write_sends_no_response_when_it_cannot_store) {
     EXPECT_EQ(word_at(ask(small, bytes(100), 16).content, 0), 0u) << "nothing counts as stored";
 }
 
-// A disk that is full, without one: the kernel refuses to let files grow beyond a limit.
 TEST_F(fs_handlers, write_continues_when_the_disk_is_full) {
-    std::signal(SIGXFSZ, SIG_IGN);
-    rlimit before;
-    getrlimit(RLIMIT_FSIZE, &before);
     ::testing::internal::CaptureStderr();
     {
         const opened_handler handler = open_message_handler("fs_write", {.options = in_directory("1000")});
-        const rlimit tight = {100, before.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &tight);
+        const test::full_disk disk(100);
         EXPECT_EQ(ask(handler, bytes(80), 16).flags, 0);
         EXPECT_EQ(ask(handler, bytes(80), 16).flags, WT_NO_RESPONSE);
         EXPECT_EQ(word_at(ask(handler, bytes(20), 16).content, 0), 80u) << "there is room for this one";
     }
-    setrlimit(RLIMIT_FSIZE, &before);
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
               "fs_write: 1 of 3 requests could not be stored and got no response: File too large\n");
 }
@@ -149,7 +133,7 @@ TEST_F(fs_handlers, read_finds_the_position_in_the_request) {
 TEST_F(fs_handlers, read_leaves_nothing_to_a_copier_where_the_kernel_copies) {
     EXPECT_TRUE(refusal_of("fs_read", {.options = in_directory("1000"), .copies = true})
                     .ends_with("leave out the directory, or the copies"));
-    EXPECT_EQ(refusal_of("fs_read", {.options = {{"file", "1000"}}, .copies = true}), "opened");
+    EXPECT_EQ(refusal_of("fs_read", {.options = {{"file", "1000"}}, .copies = true}), "");
 }
 
 // A response as the server writes it and the client checks it, in parts cut anywhere, each with every single
@@ -235,21 +219,15 @@ TEST_F(fs_handlers, remove_their_files) {
 }
 
 TEST_F(fs_handlers, refuse_invalid_options) {
-    const auto refusal_of = [](const char *name,
-                               const std::map<std::string, std::string> &options) -> std::string {
-        try {
-            open_message_handler(name, {.options = options});
-        } catch (const refusal &why) {
-            return why.what();
-        }
-        return "opened";
+    const auto refusal_of = [](const std::string &name, const std::map<std::string, std::string> &options) {
+        return testing::refusal_of(name, {.options = options});
     };
     for (const std::string name : {"fs_write", "fs_read"}) {
-        EXPECT_EQ(refusal_of(name.c_str(), {{"directory", "/nowhere"}}),
+        EXPECT_EQ(refusal_of(name, {{"directory", "/nowhere"}}),
                   name + ": cannot create a file in directory /nowhere: No such file or directory");
-        EXPECT_EQ(refusal_of(name.c_str(), {{"file", "63"}}),
+        EXPECT_EQ(refusal_of(name, {{"file", "63"}}),
                   name + ": file = 63 bytes does not hold the 64 of a message");
-        EXPECT_EQ(refusal_of(name.c_str(), in_directory("18446744073709551615")),
+        EXPECT_EQ(refusal_of(name, in_directory("18446744073709551615")),
                   name + ": file = 18446744073709551615 bytes is larger than a file can be");
     }
     EXPECT_EQ(held().size(), 0u);

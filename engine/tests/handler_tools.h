@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/refusal.h"
 #include "handlers/loading/opened.h"
 #include "handlers/loading/registry.h"
+#include "test_tools.h"
 
 namespace wt::testing {
 
@@ -111,12 +111,7 @@ inline opened_handler open_message_handler(const std::string &name, const openin
 }
 
 inline std::string refusal_of(const std::string &name, const opening &how) {
-    try {
-        open_message_handler(name, how);
-    } catch (const refusal &why) {
-        return why.what();
-    }
-    return "opened";
+    return test::refusal_of([&] { open_message_handler(name, how); });
 }
 
 struct responses {

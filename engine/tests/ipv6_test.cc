@@ -6,9 +6,7 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
-using enum stage_kind;
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(64);
 
 json plan_over_ipv6() {
     json plan = rig_plan();
@@ -17,14 +15,6 @@ json plan_over_ipv6() {
         plan["endpoints"][e]["peer_ip"] = e == client ? "fd00::2" : "fd00::1";
     }
     return plan;
-}
-
-// What a client has put on the wire.
-std::vector<byte_vector> requests(rig &r) {
-    r.run(client, app_tx);
-    r.run(client, disp_tx);
-    r.run(client, nic_tx);
-    return r.taken_off(server);
 }
 
 TEST(over_ipv6, messages_go_there_and_back) {
@@ -53,7 +43,7 @@ TEST(over_ipv6, no_frame_is_longer_than_the_mtu) {
     plan["workloads"][0]["request_bytes"] = 5000;
     rig r(plan);
     uint32_t longest = 0;
-    for (const byte_vector &frame : requests(r)) {
+    for (const byte_vector &frame : r.sent(client)) {
         EXPECT_EQ(big16(frame, 18) + 54, frame.size());
         EXPECT_EQ(slow_ipv6_sum(frame), 0xffffu);
         longest = std::max(longest, static_cast<uint32_t>(frame.size()));
@@ -65,7 +55,7 @@ TEST(over_ipv6, in_a_vlan_the_tag_stands_before_ipv6) {
     json plan = plan_over_ipv6();
     for (json &e : plan["endpoints"]) e["vlan"] = {{"id", 7}, {"priority", 0}};
     rig r(plan);
-    const auto frames = requests(r);
+    const auto frames = r.sent(client);
     ASSERT_FALSE(frames.empty());
     for (byte_vector frame : frames) {
         EXPECT_EQ(big16(frame, 12), 0x8100u);
@@ -79,7 +69,7 @@ TEST(over_ipv6, in_a_vlan_the_tag_stands_before_ipv6) {
 
 TEST(over_ipv6, what_the_server_drops_and_counts) {
     rig r(plan_over_ipv6());
-    const auto frames = requests(r);
+    const auto frames = r.sent(client);
     ASSERT_FALSE(frames.empty());
     const byte_vector &good = frames[0];
     r.deliver(server, {changed(good, next_header, 0), changed(good, next_header, 44), r.request(0, 1),
@@ -112,5 +102,3 @@ TEST(over_ipv6, a_packet_handler_sends_datagrams_back) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

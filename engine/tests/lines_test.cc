@@ -7,7 +7,7 @@
 namespace wt::test {
 namespace {
 
-using enum stage_kind;
+const needs_eal eal(64);
 
 // The cache lines of fields and of the elements of vectors.
 struct cache_lines {
@@ -59,5 +59,3 @@ TEST(cache_lines, of_disp_rx_and_disp_tx_are_apart) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -11,14 +11,16 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "core/refusal.h"
 #include "handler_tools.h"
 #include "plan/plan.h"
 #include "tables_tools.h"
+#include "test_tools.h"
 #include "valid_plan.h"
 
 namespace wt::test {
 namespace {
+
+const needs_eal eal(1024);
 
 table_plan plan_of(table_kind kind, table_method method, uint32_t changes) {
     table_plan plan{};
@@ -187,27 +189,17 @@ TEST(match_action, meters_by_run_time) {
 TEST(live_table, names_once_a_table_that_cannot_be_opened) {
     table_plan plan = plan_of(table_kind::lpm, table_method::lpm, 0);
     plan.method = table_method::hash;
-    try {
-        const live_table live(plan, std::nullopt, -1);
-        FAIL();
-    } catch (const refusal &why) {
-        EXPECT_STREQ(why.what(), "table t: method hash is for another kind of table");
-    }
+    EXPECT_EQ(refusal_of([&] { const live_table live(plan, std::nullopt, -1); }),
+              "table t: method hash is for another kind of table");
 }
 
 TEST(live_table, names_the_invalid_table) {
     table_plan plan = plan_of(table_kind::exact, table_method::hash, 0);
     plan.rules = 0;
     plan.file = "/nonexistent/rules";
-    try {
-        const live_table live(plan, std::nullopt, -1);
-        FAIL();
-    } catch (const refusal &why) {
-        EXPECT_EQ(std::string(why.what()).rfind("table t: ", 0), 0u) << why.what();
-    }
+    const std::string words = refusal_of([&] { const live_table live(plan, std::nullopt, -1); });
+    EXPECT_TRUE(words.starts_with("table t: ")) << words;
 }
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 1024); }

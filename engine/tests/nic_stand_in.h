@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/refusal.h"
+#include "test_tools.h"
 #include "valid_plan.h"
 #include "wires/device.h"
 #include "wires/registry.h"
@@ -43,10 +44,6 @@ inline rte_eth_dev_info able_nic() {
     info.hash_key_size = 40;
     info.rx_offload_capa = info.tx_offload_capa = UINT64_MAX;
     return info;
-}
-
-inline bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
 }
 
 // A server on the NIC, opened as a run opens it.

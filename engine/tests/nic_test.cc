@@ -67,13 +67,8 @@ TEST(nic, a_wire_whose_port_has_no_mac_needs_one) {
     for (auto &e : p["endpoints"]) put_on(e, "ring");
     p["endpoints"][0]["port"]["options"] = p["endpoints"][1]["port"]["options"] = nlohmann::json::object();
     p["endpoints"][1]["mac"] = nullptr;
-    try {
-        open_ports(read_plan(p.dump()), {});
-        FAIL() << "it was opened";
-    } catch (const refusal &r) {
-        EXPECT_TRUE(contains(r.what(), "endpoints[1].port.wire: the endpoint has no MAC, nor has a port"))
-            << r.what();
-    }
+    const std::string words = refusal_of([&] { open_ports(read_plan(p.dump()), {}); });
+    EXPECT_TRUE(contains(words, "endpoints[1].port.wire: the endpoint has no MAC, nor has a port")) << words;
 }
 
 TEST(nic, one_queue_is_said) {

@@ -14,12 +14,14 @@
 #include "host/cpu_node.h"
 #include "run/memory_nodes.h"
 #include "stages_rig.h"
+#include "test_tools.h"
 #include "wires/interface.h"
 
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
+const needs_eal eal(64);
+
 namespace fs = std::filesystem;
 
 // CPUs 0 to 3 on node 0, the others on node 1.
@@ -163,8 +165,8 @@ TEST(nodes, a_note_says_where_the_kernel_has_put_each_endpoint_s_memory) {
 }
 
 TEST(nodes, are_read_from_the_kernel_s_tree) {
-    char name[] = "/tmp/wt-nodes-XXXXXX";
-    const fs::path root = mkdtemp(name);
+    const temporary_directory directory;
+    const fs::path root = directory;
     fs::create_directories(root / "devices/system/cpu/cpu7/node3");
     fs::create_directories(root / "devices/system/cpu/cpu8/cache");
     fs::create_directories(root / "class/net/far/device");
@@ -179,10 +181,7 @@ TEST(nodes, are_read_from_the_kernel_s_tree) {
     std::ofstream(root / "devices/0000:00:02.0/numa_node") << "2\n";
     EXPECT_EQ(node_of_interface("virtual", root), 2) << "the NIC's";
     EXPECT_EQ(node_of_interface("veth0", root), -1);
-    fs::remove_all(root);
 }
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

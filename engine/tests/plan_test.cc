@@ -5,23 +5,19 @@
 
 #include <functional>
 
-#include "core/refusal.h"
+#include "test_tools.h"
 #include "valid_plan.h"
 
 using nlohmann::json;
 using pointer = json::json_pointer;
+using wt::test::contains;
 using wt::test::valid_plan;
 
 namespace {
 
-// The words of the refusal, or "" where the plan is accepted. Any other exception fails the test by itself.
+// The words of the refusal, or "" where the plan is accepted.
 std::string refusal_of(std::string_view text) {
-    try {
-        wt::read_plan(text);
-        return "";
-    } catch (const wt::refusal &r) {
-        return r.what();
-    }
+    return wt::test::refusal_of([&] { wt::read_plan(text); });
 }
 
 std::string refusal_with(const char *where, const json &value) {
@@ -30,8 +26,15 @@ std::string refusal_with(const char *where, const json &value) {
     return refusal_of(plan.dump());
 }
 
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
+struct wrong_value {
+    const char *where;
+    json value;
+    const char *words;
+};
+
+void expect_refusals(std::initializer_list<wrong_value> all) {
+    for (const auto &[where, value, words] : all)
+        EXPECT_TRUE(contains(refusal_with(where, value), words)) << where << ' ' << value << ' ' << words;
 }
 
 // Every place of the document below `at`, parents first.
@@ -391,24 +394,25 @@ TEST(Plan, RefusesNumbersOutsideTheirRange) {
     EXPECT_EQ(refusal_with("/endpoints/0/mtu", 1500.0),
               "plan: endpoints[0].mtu: 1500.0 is not a whole number");
     EXPECT_EQ(refusal_with("/phases/warmup_ns", -1), "plan: phases.warmup_ns: -1 is below 0");
-    EXPECT_TRUE(contains(refusal_with("/seed", 18446744073709551616.0), "not a whole number"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/batch/nic_rx", 1025), "above 1024"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/queues", 0), "below 1"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/queues", 65), "above 64"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/rx_descriptors", 65536), "above 32768"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/loss", 1.01), "above 1"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/loss", -0.01), "below 0"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/faults/reorder_depth", 65), "above 64"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/link/bits_per_s", 1e5), "below 1"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/link/queue", 0), "below 1"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/request_bytes", 15), "below 16"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 4194305), "above 4194304"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/rate_per_s", -1), "below 0"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/length_ns", 0), "below 1"));
-    EXPECT_TRUE(
-        contains(refusal_with("/workloads/0/response_sizes/bytes", json::array()), "response_sizes.bytes"));
-    EXPECT_TRUE(contains(refusal_with("/workers/0/lcore", 0), "below 1"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/extra_ticks", 1000000001), "above 1000000000"));
+    expect_refusals({
+        {"/seed", 18446744073709551616.0, "not a whole number"},
+        {"/endpoints/0/batch/nic_rx", 1025, "above 1024"},
+        {"/endpoints/0/port/queues", 0, "below 1"},
+        {"/endpoints/0/port/queues", 65, "above 64"},
+        {"/endpoints/0/port/rx_descriptors", 65536, "above 32768"},
+        {"/endpoints/0/port/faults/loss", 1.01, "above 1"},
+        {"/endpoints/0/port/faults/loss", -0.01, "below 0"},
+        {"/endpoints/0/port/faults/reorder_depth", 65, "above 64"},
+        {"/endpoints/0/port/link/bits_per_s", 1e5, "below 1"},
+        {"/endpoints/0/port/link/queue", 0, "below 1"},
+        {"/workloads/0/request_bytes", 15, "below 16"},
+        {"/workloads/0/response_bytes", 4194305, "above 4194304"},
+        {"/workloads/0/load/phases/0/rate_per_s", -1, "below 0"},
+        {"/workloads/0/load/phases/0/length_ns", 0, "below 1"},
+        {"/workloads/0/response_sizes/bytes", json::array(), "response_sizes.bytes"},
+        {"/workers/0/lcore", 0, "below 1"},
+        {"/workloads/0/extra_ticks", 1000000001, "above 1000000000"},
+    });
 }
 
 // Times are added up, and turned into ticks of 63 bits.
@@ -439,42 +443,45 @@ TEST(Plan, RefusesMalformedWordsAndAddresses) {
 TEST(Plan, ChecksEveryIndex) {
     EXPECT_EQ(refusal_with("/endpoints/0/applications/0/workload", 1),
               "plan: endpoints[0].applications[0].workload: 1 points beyond the 1 workloads");
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/dispatchers/1", 2), "2 dispatchers"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/0/workload", 1), "1 workloads"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/0/queue", 2), "2 queues"));
-    EXPECT_TRUE(contains(refusal_with("/workers/0/stages/0/endpoint", 2), "2 endpoints"));
-    EXPECT_TRUE(contains(refusal_with("/workers/0/stages/0/index", 1), "1 applications"));
-    EXPECT_TRUE(contains(refusal_with("/workers/0/stages/1/index", 4294967295u), "2 dispatchers"));
+    expect_refusals({
+        {"/endpoints/0/applications/0/dispatchers/1", 2, "2 dispatchers"},
+        {"/endpoints/0/dispatchers/0/workload", 1, "1 workloads"},
+        {"/endpoints/0/dispatchers/0/queue", 2, "2 queues"},
+        {"/workers/0/stages/0/endpoint", 2, "2 endpoints"},
+        {"/workers/0/stages/0/index", 1, "1 applications"},
+        {"/workers/0/stages/1/index", 4294967295u, "2 dispatchers"},
+    });
 }
 
 TEST(Plan, RefusesPlansThatCannotRun) {
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/ring_size", 48), "not a power of two"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/udp_port", 65535), "no port for each"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_udp_port", 65535), "no port for each"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/1/mtu", 1400), "both ends"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/pool/data_room_bytes", 1645), "below the 1646"));
+    expect_refusals({
+        {"/endpoints/0/ring_size", 48, "not a power of two"},
+        {"/endpoints/0/udp_port", 65535, "no port for each"},
+        {"/endpoints/0/peer_udp_port", 65535, "no port for each"},
+        {"/endpoints/1/mtu", 1400, "both ends"},
+        {"/endpoints/0/pool/data_room_bytes", 1645, "below the 1646"},
+    });
     EXPECT_EQ(refusal_with("/endpoints/0/pool/data_room_bytes", 1646), "") << "with a tag";
-    EXPECT_TRUE(contains(refusal_with("/endpoints/1/applications/0/dispatchers", {0}), "no application"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/1/side", "client"), "a second client"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/peer_ip", nullptr), "a client needs it"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/inflight", 0), "could never send"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/applications/0/dispatchers/1", 0), "a dispatcher twice"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/dispatchers/1/queue", 0), "another dispatcher's"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load", nullptr), "its client needs it"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases", json::array()), "an open loop needs one"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/rate_per_s", 0), "it needs a rate"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/length_ns", 100), "less than one message"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/phases/0/on_ns", 100), "belong together"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/load/lead", 1), "left to run again"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_bytes", 16), "above the largest, 16"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {1.0}), "one for each size"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/response_sizes/weights", {0, 0}), "all are 0"));
-    EXPECT_TRUE(
-        contains(refusal_with("/workloads/0/response_sizes/weights", {1.7e308, 1.7e308}), "beyond a number"));
-    EXPECT_TRUE(contains(refusal_with("/workers/1/lcore", 1), "another worker's"));
-    EXPECT_TRUE(
-        contains(refusal_with("/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}),
-                 "has run before"));
+    expect_refusals({
+        {"/endpoints/1/applications/0/dispatchers", {0}, "no application"},
+        {"/endpoints/1/side", "client", "a second client"},
+        {"/endpoints/0/peer_ip", nullptr, "a client needs it"},
+        {"/endpoints/0/applications/0/inflight", 0, "could never send"},
+        {"/endpoints/0/applications/0/dispatchers/1", 0, "a dispatcher twice"},
+        {"/endpoints/0/dispatchers/1/queue", 0, "another dispatcher's"},
+        {"/workloads/0/load", nullptr, "its client needs it"},
+        {"/workloads/0/load/phases", json::array(), "an open loop needs one"},
+        {"/workloads/0/load/phases/0/rate_per_s", 0, "it needs a rate"},
+        {"/workloads/0/load/phases/0/length_ns", 100, "less than one message"},
+        {"/workloads/0/load/phases/0/on_ns", 100, "belong together"},
+        {"/workloads/0/load/lead", 1, "left to run again"},
+        {"/workloads/0/response_bytes", 16, "above the largest, 16"},
+        {"/workloads/0/response_sizes/weights", {1.0}, "one for each size"},
+        {"/workloads/0/response_sizes/weights", {0, 0}, "all are 0"},
+        {"/workloads/0/response_sizes/weights", {1.7e308, 1.7e308}, "beyond a number"},
+        {"/workers/1/lcore", 1, "another worker's"},
+        {"/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}, "has run before"},
+    });
 }
 
 TEST(Plan, RefusesVariantsThatCannotBe) {
@@ -496,10 +503,12 @@ TEST(Plan, RefusesVariantsThatCannotBe) {
     EXPECT_EQ(
         refusal_with("/variants/variants/1/batch/server", {{"app_rx", 1}}),
         "plan: variants.variants[1].batch.server.app_rx: no worker of this plan runs app_rx of the server");
-    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/delays/0/stage", "app_rx"),
-                         "delays[0]: no worker of this plan runs app_rx of the client"));
-    EXPECT_TRUE(contains(refusal_with("/variants/variants/1/delays/0/ns", 1'000'001), "above 1000000"));
-    EXPECT_TRUE(contains(refusal_with("/endpoints/0/port/traits/0", "process_each"), "another process"));
+    expect_refusals({
+        {"/variants/variants/1/delays/0/stage", "app_rx",
+         "delays[0]: no worker of this plan runs app_rx of the client"},
+        {"/variants/variants/1/delays/0/ns", 1'000'001, "above 1000000"},
+        {"/endpoints/0/port/traits/0", "process_each", "another process"},
+    });
 }
 
 TEST(Plan, RefusesVariantsOfALoadThatChanges) {

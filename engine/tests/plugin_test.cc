@@ -9,26 +9,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/refusal.h"
 #include "handlers/loading/opened.h"
 #include "handlers/loading/options.h"
 #include "handlers/loading/registry.h"
+#include "test_tools.h"
 
 namespace wt {
 namespace {
 
+using test::refusal_of;
 using given = std::map<std::string, std::string>;
-
-// The words of the refusal that `what` ends in.
-template <class action>
-std::string refusal_of(action &&what) {
-    try {
-        what();
-    } catch (const refusal &why) {
-        return why.what();
-    }
-    return "no refusal";
-}
 
 std::string plugin(const std::string &name) {
     const char *directory = std::getenv("WT_TEST_PLUGINS");

@@ -2,13 +2,15 @@
 #include <gtest/gtest.h>
 
 #include "core/packet.h"
-#include "eal_main.h"
 #include "fake_fabric.h"
+#include "suite.h"
 #include "wires/rdma/fabric/channel.h"
 #include "wires/rdma/fabric/completion.h"
 
 namespace wt::test {
 namespace {
+
+const needs_eal eal(64);
 
 constexpr uint32_t pool_size = 63;
 
@@ -185,5 +187,3 @@ TEST_F(Channel, EachSoManiethSendIsSignalledAndThatOfTheLastPlace) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

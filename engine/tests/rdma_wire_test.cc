@@ -13,7 +13,8 @@
 
 #include "core/packet.h"
 #include "core/refusal.h"
-#include "eal_main.h"
+#include "suite.h"
+#include "test_tools.h"
 #include "valid_plan.h"
 #include "wires/port.h"
 #include "wires/rdma/fabric/provider.h"
@@ -25,6 +26,8 @@
 
 namespace wt::test {
 namespace {
+
+const needs_eal eal(64);
 
 using nlohmann::json;
 enum : size_t { client = 0, server = 1 };
@@ -48,7 +51,7 @@ struct Rdma : testing::Test {
     // Each open has ports of its own: shm of libfabric 1.17 remembers a name for as long as the process
     // lives.
     static json plan_of(const wire_texts &options) {
-        static uint16_t port = 17400;
+        static uint16_t port = static_cast<uint16_t>(17400 + getpid() % 20000);  // of this process alone
         json p = valid_plan();
         port = static_cast<uint16_t>(port + 2);
         for (size_t i : {client, server}) {
@@ -87,19 +90,12 @@ struct Rdma : testing::Test {
             port &server;
             int looks = 0;
         } waiting{ports.back()};
-        try {
-            wait_for_links(
-                late,
-                [](void *w) {
-                    both &b = *static_cast<both *>(w);
-                    b.server.operations->link(b.server);
-                    return ++b.looks < 200;
-                },
-                &waiting);
-            return "";
-        } catch (const refusal &r) {
-            return r.what();
-        }
+        const auto look = [](void *w) {
+            both &b = *static_cast<both *>(w);
+            b.server.operations->link(b.server);
+            return ++b.looks < 200;
+        };
+        return test::refusal_of([&] { wait_for_links(late, look, &waiting); });
     }
 
     // Packets of `bytes` from their message header on, each with its number in them.
@@ -158,10 +154,6 @@ struct Rdma : testing::Test {
     plan read = read_plan(valid_plan().dump());
     std::vector<port> ports;
 };
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
 
 uint64_t counted(const named_counts &counts, const std::string &name) {
     for (const auto &[known, count] : counts)
@@ -570,5 +562,3 @@ TEST(RdmaNames, APeerWithAnAddressCanBeNamedAtOnce) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

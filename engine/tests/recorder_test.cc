@@ -1,29 +1,17 @@
 // The file that a recording ends in. What workers take towards it needs a pool, so EAL: that is in
 // ports_test.cc.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#include <csignal>
-#include <cstring>
-#include <filesystem>
 #include <fstream>
 
-#include "core/refusal.h"
+#include "test_tools.h"
 #include "wires/capture_file.h"
 
 namespace {
 
-namespace fs = std::filesystem;
+using wt::test::refusal_of;
 
 struct Recorder : testing::Test {
-    Recorder() {
-        char name[] = "/tmp/wt-recorder-XXXXXX";
-        directory = mkdtemp(name);
-        path = (directory / "capture.pcap").string();
-    }
-    ~Recorder() override { fs::remove_all(directory); }
-
     // Frames that libpcap reads back; fails where the file is damaged.
     uint64_t frames_in_file() const {
         char why[PCAP_ERRBUF_SIZE];
@@ -39,8 +27,8 @@ struct Recorder : testing::Test {
         return frames;
     }
 
-    fs::path directory;
-    std::string path;
+    wt::test::temporary_directory directory;
+    std::string path = directory / "capture.pcap";
 };
 
 TEST_F(Recorder, FramesKeepTheirNanoseconds) {
@@ -81,30 +69,21 @@ TEST_F(Recorder, NothingIsOverwritten) {
 }
 
 TEST_F(Recorder, AMissingDirectoryIsRefused) {
-    try {
-        wt::capture_file file((directory / "absent" / "x.pcap").string());
-        FAIL();
-    } catch (const wt::refusal &r) {
-        EXPECT_NE(std::strstr(r.what(), "No such file or directory"), nullptr) << r.what();
-    }
+    const std::string words = refusal_of([&] { wt::capture_file file(directory / "absent/x.pcap"); });
+    EXPECT_TRUE(wt::test::contains(words, "No such file or directory")) << words;
 }
 
 TEST_F(Recorder, AFullDiskLeavesWholeFramesAndIsRefused) {
-    // a file size limit fails a write as a full disk does: in the middle of a frame
-    rlimit before;
-    getrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit tight = {100'000, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &tight);
     wt::capture_file file(path);
     const std::string frame(1000, 'x');
-    for (int i = 0; i < 200; i++) {
-        file.append(i, frame.data(), 1000);
-        if (i % 10 == 9) file.flush();
+    {
+        const wt::test::full_disk disk(100'000);
+        for (int i = 0; i < 200; i++) {
+            file.append(i, frame.data(), 1000);
+            if (i % 10 == 9) file.flush();
+        }
+        EXPECT_THROW(file.close(), wt::refusal);
     }
-    EXPECT_THROW(file.close(), wt::refusal);
-    setrlimit(RLIMIT_FSIZE, &before);
-
     EXPECT_EQ(file.frames(), 90u);  // 24 + 90 * 1016 bytes; the flush of the tenth ten failed
     EXPECT_EQ(frames_in_file(), 90u);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/handover.h"
+#include "test_tools.h"
 
 namespace wt {
 namespace {
@@ -28,13 +29,9 @@ TEST(ring, ring_of_two_holds_one) {
 }
 
 TEST(ring, refuses_a_size_that_is_no_power_of_two) {
-    try {
-        spsc_ring<uint32_t> r("odd", 1000);
-        FAIL() << "a ring of 1000 was made";
-    } catch (const refusal &e) {
-        EXPECT_STREQ(e.what(), "odd: a ring of 1000 entries is not possible");
-        EXPECT_EQ(e.remedy(), "use a power of two");
-    }
+    const auto make = [] { spsc_ring<uint32_t> r("odd", 1000); };
+    EXPECT_EQ(test::refusal_of(make), "odd: a ring of 1000 entries is not possible");
+    EXPECT_EQ(test::remedy_of(make), "use a power of two");
 }
 
 // Numbers and what belongs to them arrive whole, in order, none lost and none twice.

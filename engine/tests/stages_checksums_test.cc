@@ -10,8 +10,7 @@
 namespace wt::test {
 namespace {
 
-using enum stage_kind;
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(96);
 
 constexpr uint64_t udp_alone = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM,
                    udp_and_ip = udp_alone | RTE_MBUF_F_TX_IP_CKSUM;
@@ -49,7 +48,7 @@ std::vector<byte_vector> completed_by_port(rig &r, size_t to, uint64_t flags) {
 TEST(checksums, a_port_that_computes_them_gets_what_dpdk_asks_for) {
     for (const uint64_t flags : {udp_alone, udp_and_ip})
         for (const char *mbuf : {"request", "new"}) {
-            nlohmann::json plan = rig_plan();
+            json plan = rig_plan();
             plan["endpoints"][1]["response_mbuf"] = mbuf;
             plan["workloads"][0].update({{"request_bytes", 17}, {"response_bytes", 16}});  // padded frames
             rig r(plan, [&](port &p) { p.tx_checksums = flags; });
@@ -149,8 +148,7 @@ TEST(checksums, flags_of_a_port_that_was_not_asked_mean_nothing) {
 
 TEST(checksums, a_recording_has_what_the_port_adds) {
     rig r(rig_plan());
-    char name[] = "/tmp/wt-checksums-XXXXXX";
-    const std::filesystem::path directory = mkdtemp(name);
+    const temporary_directory directory;
     const std::string path = directory / "run.pcap";
     recorder *recorder = recorder_open(path, false, 1, SOCKET_ID_ANY);
     const byte_vector small = example_frame(counted(86)), large = example_frame(counted(4000));
@@ -190,10 +188,7 @@ TEST(checksums, a_recording_has_what_the_port_adds) {
         EXPECT_EQ(byte_vector(bytes, bytes + header->caplen), frame);
     }
     pcap_close(back);
-    std::filesystem::remove_all(directory);
 }
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 96); }

@@ -5,9 +5,7 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
-using enum stage_kind;
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(64);
 
 byte_vector arp_request(const rig &r) {
     byte_vector frame(frame_min_bytes);
@@ -163,9 +161,7 @@ void mixed(void *, wt_packet *burst, uint32_t count) {
 }
 
 TEST(control, a_packet_handler_of_every_verdict_loses_nothing) {
-    json plan = rig_plan();
-    plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
-    rig r(plan);
+    rig r(with("/workloads/0/packet_handler", {{"name", "empty"}, {"options", json::object()}}));
     wt_handler mine{};
     mine.packet = mixed;
     mine.flags = WT_MOVES_DATA;
@@ -211,9 +207,7 @@ TEST(control, verdicts_wait_for_room_in_the_port) {
 }
 
 TEST(control, only_an_arp_reply_sets_the_clients_peer) {
-    json plan = rig_plan();
-    plan["endpoints"][client]["peer_mac"] = nullptr;
-    rig r(plan);
+    rig r(with("/endpoints/0/peer_mac", nullptr));
     r.f.signals.sending = false;
     peer_resolver &resolver = r.f.endpoints[client].resolver;
     resolver.ask = true;
@@ -226,5 +220,3 @@ TEST(control, only_an_arp_reply_sets_the_clients_peer) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -13,9 +13,7 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
-using enum stage_kind;
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(64);
 
 // Two applications a side share the dispatcher.
 json two_applications(json plan = rig_plan()) {
@@ -108,9 +106,7 @@ TEST(edges, responses_of_more_segments_than_a_burst) {
 
 TEST(edges, a_response_is_cut_to_its_room) {
     for (const uint32_t request : {86u, 4000u}) {
-        json plan = rig_plan();
-        plan["workloads"][0]["request_bytes"] = request;
-        rig r(plan);
+        rig r(with("/workloads/0/request_bytes", request));
         uint32_t claimed = 1 << 20;
         wt_handler mine{};
         mine.message = response_of;
@@ -170,9 +166,7 @@ TEST(edges, a_chained_mbuf_is_dropped_with_a_reason) {
 
 // A view shows one mbuf: a handler would forward a part of the frame, and move a part of it.
 TEST(edges, a_chained_mbuf_reaches_no_packet_handler) {
-    json plan = rig_plan();
-    plan["workloads"][0]["packet_handler"] = {{"name", "empty"}, {"options", json::object()}};
-    rig r(plan);
+    rig r(with("/workloads/0/packet_handler", {{"name", "empty"}, {"options", json::object()}}));
     wt_handler forward{};
     forward.flags = WT_MOVES_DATA;
     forward.packet = [](void *, wt_packet *burst, uint32_t count) {
@@ -236,9 +230,7 @@ TEST(edges, another_transport_receives_and_sends_in_place_of_the_ethdev) {
 }
 
 TEST(edges, arp_requests_count_toward_the_burst) {
-    json plan = rig_plan();
-    plan["endpoints"][client]["batch"]["nic_tx"] = 64;  // room for more than disp_tx may take
-    rig r(plan);
+    rig r(with("/endpoints/0/batch/nic_tx", 64));  // room for more than disp_tx may take
     r.run(client, app_tx);
     r.f.endpoints[client].resolver.ask = true;
     EXPECT_EQ(r.run(client, disp_tx).objects, 32u);
@@ -246,9 +238,7 @@ TEST(edges, arp_requests_count_toward_the_burst) {
 }
 
 TEST(edges, every_stage_stalls_without_room) {
-    json plan = rig_plan();
-    plan["endpoints"][server]["ring_size"] = 2;
-    rig r(plan);
+    rig r(with("/endpoints/1/ring_size", 2));
     for (uint32_t slot = 0; slot < 64; slot++) r.deliver(server, {r.request(slot % 32, 1)});
     r.run(server, nic_rx);
     EXPECT_EQ(r.run(server, nic_rx).stalled, for_ring);  // its hand-over is full
@@ -318,10 +308,8 @@ TEST(edges, reordered_packets_are_released_when_the_wire_is_idle) {
 }
 
 TEST(edges, emulated_duplicates_are_counted) {
-    json plan = rig_plan();
-    plan["endpoints"][client]["port"]["faults"] = {
-        {"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}};
-    rig r(plan);
+    rig r(with("/endpoints/0/port/faults",
+               {{"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}}));
     r.run(client, app_tx);
     r.f.signals.sending = false;
     r.loops(5);
@@ -331,27 +319,19 @@ TEST(edges, emulated_duplicates_are_counted) {
 }
 
 TEST(edges, a_port_that_takes_part_of_a_burst_has_each_frame_recorded_once) {
-    char name[] = "/tmp/wt-edges-XXXXXX";
-    const std::filesystem::path directory = mkdtemp(name);
-    json plan = rig_plan();
-    plan["endpoints"][server]["port"]["rx_descriptors"] = 2;
-    {
-        rig r(plan);
-        r.disp(client).nic.record_tx = recorder_open(directory / "r.pcap", false, 1, SOCKET_ID_ANY);
-        r.run(client, app_tx);
-        r.run(client, disp_tx);
-        for (int i = 0; i < 16; i++) r.run(client, nic_tx), r.run(client, nic_tx), r.taken_off(server);
-        const recorded result = recorder_close(r.disp(client).nic.record_tx);
-        EXPECT_EQ(result.sent, 32u);
-        EXPECT_EQ(result.missed, 0u);
-    }
-    std::filesystem::remove_all(directory);
+    const temporary_directory directory;
+    rig r(with("/endpoints/1/port/rx_descriptors", 2));
+    r.disp(client).nic.record_tx = recorder_open(directory / "r.pcap", false, 1, SOCKET_ID_ANY);
+    r.run(client, app_tx);
+    r.run(client, disp_tx);
+    for (int i = 0; i < 16; i++) r.run(client, nic_tx), r.run(client, nic_tx), r.taken_off(server);
+    const recorded result = recorder_close(r.disp(client).nic.record_tx);
+    EXPECT_EQ(result.sent, 32u);
+    EXPECT_EQ(result.missed, 0u);
 }
 
 TEST(edges, open_loop_with_mbufs_for_one_keeps_the_next_arrival) {
-    json plan = rig_plan();
-    plan["workloads"][0]["load"] = open_load(1e6, "constant");
-    rig r(plan);
+    rig r(with("/workloads/0/load", open_load(1e6, "constant")));
     r.hoard(client, 1);
     while (r.stats(client, app_tx).offered < 10) r.run(client, app_tx);
     EXPECT_EQ(r.stats(client, app_tx).sent, 1u);
@@ -397,9 +377,7 @@ TEST(edges, a_rate_that_the_clock_cannot_pace_is_refused) {
 }
 
 TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
-    json plan = rig_plan();
-    plan["workloads"][0]["response_bytes"] = 4000;
-    rig r(plan);
+    rig r(with("/workloads/0/response_bytes", 4000));
     r.run(client, app_tx);
     r.f.signals.sending = false;
     const auto part = [&](uint32_t slot, uint32_t generation, uint16_t segment) {
@@ -429,5 +407,3 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -4,32 +4,14 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
-using enum stage_kind;
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(64);
 
-// Both sides as if each were another host's.
 struct two_hosts {
-    handshake client_side, server_side;
     rig r;
+    handshakes both{r};
+    handshake &client_side = both.client_side, &server_side = both.server_side;
 
-    explicit two_hosts(const json &plan = rig_plan()) : r(plan) {
-        r.f.signals.sending = false;
-        client_side.us = {.version = hello_version,
-                          .from_server = false,
-                          .state = session_state::none,
-                          .status = session_status::none,
-                          .engine = engine_text_of("1"),
-                          .client = 7,
-                          .server = 0,
-                          .plan = {}};
-        server_side.us = client_side.us;
-        server_side.us.from_server = true;
-        server_side.us.client = 0;
-        server_side.us.server = 8;
-        r.disp(client).control.handshake = &client_side;
-        r.disp(server).control.handshake = &server_side;
-    }
+    explicit two_hosts(const json &plan = rig_plan()) : r(plan) { r.f.signals.sending = false; }
     void send_hello(session_state w) {
         client_side.state = w;
         client_side.round++;
@@ -163,5 +145,3 @@ TEST(hellos, a_flood_without_room_is_dropped_with_a_reason) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -5,7 +5,7 @@
 namespace wt::test {
 namespace {
 
-using enum stage_kind;
+const needs_eal eal(96);
 
 // Gives a server frames in mbufs of its own pool, as a NIC does, and runs it until it has sent what it has.
 void receive(rig &r, const std::vector<byte_vector> &frames) {
@@ -36,9 +36,7 @@ uint32_t freed_fast(rig &r, size_t from) {
 
 TEST(owners, what_a_server_sends_may_be_freed_fast) {
     for (const char *mbuf : {"request", "new"}) {
-        nlohmann::json plan = rig_plan();
-        plan["endpoints"][server]["response_mbuf"] = mbuf;
-        rig r(plan);
+        rig r(with("/endpoints/1/response_mbuf", mbuf));
         byte_vector arp(frame_min_bytes);
         arp_request_write(arp.data(), *r.p.endpoints[client].mac, r.p.endpoints[client].ip.v4,
                           r.p.endpoints[server].ip.v4);
@@ -48,7 +46,7 @@ TEST(owners, what_a_server_sends_may_be_freed_fast) {
 }
 
 TEST(owners, responses_of_several_packets_may_be_freed_fast) {
-    nlohmann::json plan = rig_plan();
+    json plan = rig_plan();
     plan["workloads"][0]["response_bytes"] = 4000;
     plan["workloads"][0]["handler"]["name"] = "empty";
     rig r(plan);
@@ -57,10 +55,8 @@ TEST(owners, responses_of_several_packets_may_be_freed_fast) {
 }
 
 TEST(owners, duplicates_and_requests_may_be_freed_fast) {
-    nlohmann::json plan = rig_plan();
-    plan["endpoints"][client]["port"]["faults"] = {
-        {"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}};
-    rig r(plan);
+    rig r(with("/endpoints/0/port/faults",
+               {{"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}}));
     for (int i = 0; i < 4; i++)
         for (const auto kind : {app_tx, disp_tx, nic_tx}) r.run(client, kind);
     EXPECT_EQ(freed_fast(r, client), 64u) << "32 requests, each twice";
@@ -68,18 +64,14 @@ TEST(owners, duplicates_and_requests_may_be_freed_fast) {
 
 TEST(owners, what_is_recorded_may_be_freed_fast) {
     rig r(rig_plan());
-    char name[] = "/tmp/wt-owners-XXXXXX";
-    const std::string directory = mkdtemp(name);
-    recorder *recorder = recorder_open(directory + "/run.pcap", false, 1, SOCKET_ID_ANY);
+    const temporary_directory directory;
+    recorder *recorder = recorder_open(directory / "run.pcap", false, 1, SOCKET_ID_ANY);
     r.disp(client).nic.record_tx = recorder;
     for (const auto kind : {app_tx, disp_tx, nic_tx}) r.run(client, kind);
     EXPECT_EQ(freed_fast(r, client), 32u) << "their copies are still with the recorder";
     EXPECT_EQ(recorder_close(recorder).sent, 32u);
     r.disp(client).nic.record_tx = nullptr;
-    std::filesystem::remove_all(directory);
 }
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 96); }

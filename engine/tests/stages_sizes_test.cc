@@ -4,7 +4,8 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
+const needs_eal eal(64);
+
 constexpr stage_kind app_tx = stage_kind::app_tx, app_rx = stage_kind::app_rx;
 
 json sequence(std::vector<uint32_t> sizes) {
@@ -104,7 +105,7 @@ TEST(sizes, a_request_of_one_segment_above_the_largest_is_dropped) {
     rig r(sized({86, 400, 16}, {16}));
     r.deliver(server, {r.request(0, 1, 0, 1, 0), r.request(1, 1, 0, 1, 384), r.request(2, 1, 0, 1, 385)});
     r.loop(server);
-    EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{{"bad_segment_length", 1}}));
+    EXPECT_EQ(r.drops(server), (counts{{"bad_segment_length", 1}}));
     EXPECT_EQ(sizes_towards(r, client).size(), 2u);
 }
 
@@ -114,11 +115,9 @@ TEST(sizes, fixed_requests_stay_fixed_with_varied_responses) {
     rig r(plan);
     r.deliver(server, {r.request(0, 1), r.request(1, 1, 0, 1, 69), r.request(2, 1, 0, 1, 71)});
     r.loop(server);
-    EXPECT_EQ(r.drops(server), (std::map<std::string, uint64_t>{{"bad_segment_length", 2}}));
+    EXPECT_EQ(r.drops(server), (counts{{"bad_segment_length", 2}}));
     EXPECT_EQ(sizes_towards(r, client), std::vector<uint32_t>{16});
 }
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

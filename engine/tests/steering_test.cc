@@ -10,8 +10,11 @@
 #include <map>
 
 #include "core/refusal.h"
+#include "test_tools.h"
 
 namespace {
+
+using wt::test::contains;
 
 // A driver that takes so many rules, and may write its table.
 struct stand_in {
@@ -138,15 +141,10 @@ constexpr uint16_t first_port = 4000;
 std::string steered(enum wt::steering way, const stand_in &with, const rte_eth_dev_info &info) {
     wt::port made{.queues = 3, .driver = "net_stand_in"};
     driver = with;
-    try {
-        wt::steer(made, first_port, way, info, wt::rss_for_ports(info, first_port, made.queues));
-    } catch (const wt::refusal &r) {
-        return r.what();
-    }
-    return made.notes.at(0);
+    const std::string words = wt::test::refusal_of(
+        [&] { wt::steer(made, first_port, way, info, wt::rss_for_ports(info, first_port, made.queues)); });
+    return words.empty() ? made.notes.at(0) : words;
 }
-
-bool contains(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
 const std::map<uint16_t, uint16_t> three_rules = {{4000, 0}, {4001, 1}, {4002, 2}};
 

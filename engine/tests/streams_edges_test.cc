@@ -6,7 +6,7 @@
 namespace wt::test {
 namespace {
 
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(128, "0@0,1@0");
 
 json given_up_plan() { return stream_plan(json::object(), {{"timeout_ns", 1}}); }
 
@@ -181,23 +181,9 @@ TEST(streams_edges, arp_and_icmp_get_replies_beside_a_stream) {
 TEST(streams_edges, hellos_pass_beside_a_stream) {
     stream_rig r;
     r.f.signals.sending = false;
-    handshake ours{}, theirs{};
-    ours.us = {.version = hello_version,
-               .from_server = false,
-               .state = session_state::none,
-               .status = session_status::none,
-               .engine = engine_text_of("1"),
-               .client = 7,
-               .server = 0,
-               .plan = {}};
-    theirs.us = ours.us;
-    theirs.us.from_server = true;
-    theirs.us.client = 0;
-    theirs.us.server = 8;
-    r.disp(client).control.handshake = &ours;
-    r.disp(server).control.handshake = &theirs;
-    ours.state = session_state::hello;
-    ours.round++;
+    handshakes both(r);
+    both.client_side.state = session_state::hello;
+    both.client_side.round++;
     r.loops(3);
     EXPECT_TRUE(r.drops(client).empty());
     EXPECT_TRUE(r.drops(server).empty());
@@ -215,12 +201,8 @@ void expect_refused(const json &plan, const char *words) {
     run_state f{p, lines, clock};
     open_pools(f);
     f.ports = open_ports(p, f.pools);
-    try {
-        open_endpoints(f);
-        ADD_FAILURE() << "not refused: " << words;
-    } catch (const refusal &r) {
-        EXPECT_NE(std::string(r.what()).find(words), std::string::npos) << r.what();
-    }
+    const std::string said = refusal_of([&] { open_endpoints(f); });
+    EXPECT_TRUE(contains(said, words)) << said;
 }
 
 TEST(streams_edges, a_stream_on_several_workers_is_refused) {
@@ -261,5 +243,3 @@ TEST(streams_edges, addresses_of_no_host_are_refused) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 128, "0@0,1@0"); }

@@ -1,10 +1,10 @@
 // An engine that was built without TCP refuses streams in words. Starts no EAL.
 #include <gtest/gtest.h>
 
-#include "core/refusal.h"
 #include "run/run.h"
 #include "run/streams.h"
 #include "stages/application.h"
+#include "test_tools.h"
 
 namespace wt::test {
 namespace {
@@ -17,12 +17,8 @@ TEST(streams_missing, a_stream_is_refused_with_a_remedy) {
     application a;
     workload_plan w{};
     w.name = "bulk";
-    try {
-        open_stream(f, a, {}, w);
-        FAIL();
-    } catch (const refusal &r) {
-        EXPECT_STREQ(r.what(), "workload bulk: this engine was built without TCP");
-    }
+    EXPECT_EQ(refusal_of([&] { open_stream(f, a, {}, w); }),
+              "workload bulk: this engine was built without TCP");
     EXPECT_FALSE(streams_unfinished(f));
     EXPECT_FALSE(streams_reset(f));
     EXPECT_TRUE(streams_of_run(f).empty());

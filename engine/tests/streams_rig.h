@@ -1,55 +1,23 @@
 // The stages of a stream on the rig: a client that writes, and a server that reads and checks.
 #pragma once
 
-#include "by_hand.h"
+#include "copying_rig.h"
 #include "run/copies.h"
 #include "run/streams.h"
-#include "stages/copying.h"
 #include "stages/stream.h"
-#include "stages_rig.h"
 
 namespace wt::test {
 
-using nlohmann::json;
-using enum stage_kind;
-
 constexpr uint32_t write_bytes = 4096;
 
-inline json stream_plan(const json &stream = json::object(), const json &copies = json::object(),
-                        const json &workload = json::object()) {
-    json p = rig_plan();
-    json &w = p["workloads"][0];
-    w["handler"] = nullptr;
-    w["source"] = {{"bytes", 1 << 16}, {"order", "rotating"}};
-    w["stream"] = {{"write_bytes", write_bytes},    {"send_buffer_bytes", 100'000},
-                   {"receive_buffer_bytes", 65536}, {"read_bytes", 1 << 20},
-                   {"congestion", "none"},          {"checksums", true}};
-    w["copies"] = {{"engine", "cpu"},
-                   {"model", nullptr},
-                   {"options", json::object()},
-                   {"depth", 64},
-                   {"batch", 32},
-                   {"way", "pipelined"},
-                   {"at_least_bytes", 0},
-                   {"verify", true},
-                   {"timeout_ns", 1'000'000'000},
-                   {"lcores", json::array()}};
-    w["stream"].update(stream);
-    w["copies"].update(copies);
-    w.update(workload);
-    return p;
-}
+json stream_plan(const json &stream = json::object(), const json &copies = json::object(),
+                 const json &workload = json::object());
 
 struct stream_rig : rig {
     by_hand hand;
 
     explicit stream_rig(const json &plan = stream_plan(), bool is_by_hand = false) : rig(plan) {
-        if (!is_by_hand) return;
-        body_copying &c = copying();
-        c.channel.close(c.channel.state);
-        c.channel = {
-            .state = &hand, .submit = by_hand::submit, .completed = by_hand::completed, .close = [](void *) {
-            }};
+        if (is_by_hand) hand.replace(copying().channel);
     }
     ~stream_rig() {
         hand.may_end = UINT32_MAX;  // what still runs ends well

@@ -6,6 +6,8 @@
 namespace wt::test {
 namespace {
 
+const needs_eal eal(128, "0@0,1@0");
+
 TEST(streams, every_byte_arrives_and_every_write_ends) {
     stream_rig r;
     EXPECT_EQ(r.of(client).state, tcp_state::idle);
@@ -231,5 +233,3 @@ TEST(streams, without_mbufs_the_dispatchers_wait) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 128, "0@0,1@0"); }

@@ -2,11 +2,10 @@
 // EAL.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 
-#include "core/refusal.h"
 #include "swx/entries.h"
+#include "test_tools.h"
 
 namespace wt {
 namespace {
@@ -22,19 +21,11 @@ std::vector<table_shape> tables() {
             {"fixed", {}, {drop}, false}};
 }
 
-class folder {
-  public:
-    folder() : path_((std::filesystem::temp_directory_path() / "wt-entries-XXXXXX").string()) {
-        if (!mkdtemp(path_.data())) std::abort();
-    }
-    ~folder() { std::filesystem::remove_all(path_); }
+struct folder : test::temporary_directory {
     std::string write(const std::string &name, const std::string &text) const {
-        std::ofstream(path_ + "/" + name, std::ios::binary) << text;
-        return path_ + "/" + name;
+        std::ofstream(*this / name, std::ios::binary) << text;
+        return *this / name;
     }
-
-  private:
-    std::string path_;
 };
 
 // Each entry as TABLE:LINE, with a star where it is a default; or the refusal without the folder.
@@ -145,14 +136,10 @@ TEST(entries, that_are_invalid_are_refused_at_their_line) {
 
 TEST(entries, refusals_show_the_syntax) {
     const folder in;
-    try {
-        read_entries(in.write("t", "table routes\nmatch\n"), tables(), {}, {});
-        FAIL();
-    } catch (const refusal &why) {
-        EXPECT_EQ(why.remedy(),
-                  "an entry of routes: match <32 bits>/<mask> action forward port <32 bits> mac <48 bits> | "
-                  "drop | last | first");
-    }
+    const std::string wrong = in.write("t", "table routes\nmatch\n");
+    EXPECT_EQ(test::remedy_of([&] { read_entries(wrong, tables(), {}, {}); }),
+              "an entry of routes: match <32 bits>/<mask> action forward port <32 bits> mac <48 bits> | "
+              "drop | last | first");
 }
 
 }  // namespace

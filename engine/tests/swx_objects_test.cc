@@ -5,6 +5,8 @@
 namespace wt::testing {
 namespace {
 
+const wt::test::needs_eal eal(32, "0@0", headers_are_there);
+
 const std::string declarations =
     "struct ethernet_t {\n\tbit<48> d\n\tbit<48> s\n\tbit<16> t\n}\nheader e instanceof ethernet_t\n"
     "struct meta_t {\n\tbit<32> port\n\tbit<32> group\n\tbit<32> member\n\tbit<48> flow\n\tbit<32> timeout\n"
@@ -138,5 +140,3 @@ TEST(learners, count_what_they_learn) {
 
 }  // namespace
 }  // namespace wt::testing
-
-int main(int argc, char **argv) { return wt::testing::with_eal(argc, argv); }

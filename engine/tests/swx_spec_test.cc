@@ -7,6 +7,7 @@
 #include "core/refusal.h"
 #include "swx/blocks.h"
 #include "swx/spec.h"
+#include "test_tools.h"
 
 namespace wt {
 namespace {
@@ -52,13 +53,8 @@ std::string with(const std::string &old, const std::string &instead) {
 
 // The line that the refusal names.
 std::string line_of(const std::string &spec) {
-    try {
-        generate_code("f", spec);
-    } catch (const refusal &why) {
-        const std::string words = why.what();
-        return words.substr(0, words.find(' '));
-    }
-    return "right";
+    const std::string words = test::refusal_of([&] { generate_code("f", spec); });
+    return words.empty() ? "right" : words.substr(0, words.find(' '));
 }
 
 TEST(spec, that_is_valid_becomes_code) {

@@ -8,6 +8,8 @@
 namespace wt::testing {
 namespace {
 
+const wt::test::needs_eal eal(32, "0@0", headers_are_there);
+
 const std::string declarations =
     "struct ethernet_t {\n\tbit<48> d\n\tbit<48> s\n\tbit<16> t\n}\nheader e instanceof ethernet_t\n"
     "struct inner_t {\n\tbit<64> a\n\tbit<64> b\n}\nheader i instanceof inner_t\nheader o instanceof "
@@ -345,5 +347,3 @@ TEST(cache, a_truncated_object_is_compiled_again) {
 
 }  // namespace
 }  // namespace wt::testing
-
-int main(int argc, char **argv) { return wt::testing::with_eal(argc, argv); }

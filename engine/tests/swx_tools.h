@@ -9,34 +9,23 @@
 #include <fstream>
 
 #include "core/refusal.h"
-#include "eal_main.h"
 #include "handler_tools.h"
+#include "suite.h"
 #include "swx/object.h"
+#include "test_tools.h"
 
 namespace wt::testing {
 
 namespace fs = std::filesystem;
 
 // Files of one test process, removed at its end.
-class scratch {
-  public:
-    scratch() : path_((fs::temp_directory_path() / "wt-swx-test-XXXXXX").string()) {
-        if (!mkdtemp(path_.data())) std::abort();
-        setenv("XDG_CACHE_HOME", path_.c_str(), 1);
-    }
-    ~scratch() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
+struct scratch : test::temporary_directory {
+    scratch() { setenv("XDG_CACHE_HOME", string().c_str(), 1); }
     std::string file(const std::string &name, const std::string &text) const {
-        const fs::path path = fs::path(path_) / name;
-        std::ofstream(path, std::ios::binary) << text;
-        return path.string();
+        std::ofstream(*this / name, std::ios::binary) << text;
+        return *this / name;
     }
-    const std::string &path() const { return path_; }
-
-  private:
-    std::string path_;
+    const std::string &path() const { return string(); }
 };
 
 inline const scratch &files() {
@@ -56,12 +45,7 @@ inline opened_handler open_swx(const std::map<std::string, std::string> &options
 }
 
 inline std::string swx_refusal(const std::map<std::string, std::string> &options) {
-    try {
-        open_swx(options);
-    } catch (const refusal &why) {
-        return why.what();
-    }
-    return "opened";
+    return test::refusal_of([&] { open_swx(options); });
 }
 
 // A frame between headroom and zeros, in memory of its own.
@@ -122,8 +106,8 @@ inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uin
     return f;
 }
 
-// What a test's main is to return: 77, a skip, where this engine was built without DPDK's internal headers.
-inline int with_eal(int argc, char **argv, int megabytes = 32) {
+// For needs_eal: 77, a skip, where this engine was built without DPDK's internal headers.
+inline int headers_are_there() {
     if (!can_compile_specs()) {
         std::puts(
             "skipped: the engine was built without DPDK's internal headers (setup/dpdk-headers fetches "
@@ -131,7 +115,7 @@ inline int with_eal(int argc, char **argv, int megabytes = 32) {
         return 77;
     }
     files();
-    return test::run_all_on_eal(argc, argv, megabytes);
+    return 0;
 }
 
 }  // namespace wt::testing

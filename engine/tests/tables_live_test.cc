@@ -18,6 +18,8 @@
 
 namespace {
 
+const wt::test::needs_eal eal(1024);
+
 using namespace wt::test;
 
 constexpr uint32_t pool = 48;  // keys, all in one burst
@@ -109,7 +111,7 @@ TEST_P(live, every_burst_is_looked_up_in_one_state) {
     now.rules = any_rules(plan, 40, &now.random);
     for (uint32_t i = 0; i < pool; ++i) now.keys.push_back(any_key(plan.key_bytes, &now.random));
     const table_ptr table = opened(plan, now.rules);
-    const uint32_t states = method == WT_ACL ? 40 : 200;
+    const uint32_t states = method == WT_ACL ? 40 : is_long() ? 400 : 60;
     history past;
     past.responses.resize(states + 1);
     past.responses[0] = responses_of(plan.kind, now);
@@ -126,7 +128,7 @@ TEST_P(live, every_burst_is_looked_up_in_one_state) {
         past.begun = state;
         ASSERT_EQ(changed(table.get(), changes), "");
         past.over = state;
-        if (state % 16 == 0)  // let the readers in, on however few cores
+        if (state % 3 == 0)  // let the readers in, on however few cores
             for (const uint64_t seen = bursts; bursts < seen + 2;) std::this_thread::yield();
     }
     stop = true;
@@ -204,5 +206,3 @@ INSTANTIATE_TEST_SUITE_P(all, live,
                                                           std::pair{WT_SINGLE, WT_POINTED})));
 
 }  // namespace
-
-int main(int argc, char **argv) { return run_all_on_eal(argc, argv, 1024); }

@@ -9,6 +9,8 @@
 
 namespace {
 
+const wt::test::needs_eal eal(1024);
+
 using namespace wt::test;
 
 bool says(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
@@ -304,5 +306,3 @@ TEST(tables_refusals, more_readers_than_the_limit) {
 }
 
 }  // namespace
-
-int main(int argc, char **argv) { return run_all_on_eal(argc, argv, 1024); }

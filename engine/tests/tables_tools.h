@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "core/random.h"
-#include "eal_main.h"
+#include "suite.h"
 #include "tables/keys.h"
 #include "tables/table.h"
+#include "test_tools.h"
 
 namespace wt::test {
 

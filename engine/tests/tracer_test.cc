@@ -2,28 +2,16 @@
 #include "run/tracer.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
-#include "core/refusal.h"
+#include "test_tools.h"
 
 namespace wt {
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Tracer : testing::Test {
-    Tracer() {
-        char name[] = "/tmp/wt-tracer-XXXXXX";
-        directory = mkdtemp(name);
-        plan = {(directory / "trace.bin").string(), 7, 1000};
-    }
-    ~Tracer() override { fs::remove_all(directory); }
-
     std::vector<trace_event> events_in_file() const {
         std::ifstream file(plan.path, std::ios::binary);
         const std::string bytes{std::istreambuf_iterator<char>(file), {}};
@@ -45,8 +33,8 @@ struct Tracer : testing::Test {
         trace_hand_over(t, count);
     }
 
-    fs::path directory;
-    trace_plan plan;
+    test::temporary_directory directory;
+    trace_plan plan = {directory / "trace.bin", 7, 1000};
     std::vector<worker_plan> workers{{1, 0, {{0, stage_kind::app_tx, 0}, {0, stage_kind::disp_tx, 0}}},
                                      {2, 1, {{}}}};
 };
@@ -89,20 +77,16 @@ TEST_F(Tracer, EventsWithoutRoomInTheRingAreCounted) {
 }
 
 TEST_F(Tracer, AFullDiskEndsTheFileAndNotTheRun) {
-    // a file size limit fails a write as a full disk does: in the middle of an event
-    rlimit before;
-    getrlimit(RLIMIT_FSIZE, &before);
-    std::signal(SIGXFSZ, SIG_IGN);
     tracer t(plan, workers, 11, 0.5);
     hand_over(*t.of(0), 100, 3);
     t.drain();
-    const rlimit tight = {sizeof(trace_header) + 100, before.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &tight);
-    hand_over(*t.of(0), 200, 3);
-    t.drain();
-    hand_over(*t.of(0), 300, 3);
-    const traced done = t.close();
-    setrlimit(RLIMIT_FSIZE, &before);
+    const traced done = [&] {
+        const test::full_disk disk(sizeof(trace_header) + 100);
+        hand_over(*t.of(0), 200, 3);
+        t.drain();
+        hand_over(*t.of(0), 300, 3);
+        return t.close();
+    }();
     EXPECT_EQ(done.events, 3u);
     EXPECT_EQ(done.missed, 6u);
     ASSERT_TRUE(done.fault);

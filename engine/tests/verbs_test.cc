@@ -8,8 +8,8 @@
 
 #include "core/packet.h"
 #include "core/refusal.h"
-#include "eal_main.h"
 #include "fake_verbs.h"
+#include "suite.h"
 #include "valid_plan.h"
 #include "wires/port.h"
 #include "wires/rdma/verbs/one_sided.h"
@@ -17,6 +17,8 @@
 
 namespace wt::test {
 namespace {
+
+const needs_eal eal(64);
 
 using nlohmann::json;
 constexpr uint32_t pool_size = 511, key = 77;
@@ -339,5 +341,3 @@ TEST_F(Verbs, RefusesAnAddressThatNoDeviceHas) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -8,9 +8,7 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
-using enum stage_kind;
-using counts = std::map<std::string, uint64_t>;
+const needs_eal eal(64);
 
 constexpr uint32_t type_8021q = 0x8100, type_8021ad = 0x88a8;
 
@@ -29,10 +27,7 @@ byte_vector with_tag(byte_vector frame, uint32_t type, uint32_t control) {
 
 TEST(vlan, everything_that_is_sent_has_the_tag) {
     rig r(plan_in_vlan());
-    r.run(client, app_tx);
-    r.run(client, disp_tx);
-    r.run(client, nic_tx);
-    const auto frames = r.taken_off(server);
+    const auto frames = r.sent(client);
     ASSERT_FALSE(frames.empty());
     for (const byte_vector &frame : frames) {
         EXPECT_EQ(big16(frame, 12), type_8021q);
@@ -61,10 +56,7 @@ TEST(vlan, a_port_without_room_gets_no_tag_twice) {
     plan["endpoints"][server]["port"]["rx_descriptors"] = 8;  // towards the server: room for a few
     rig r(plan);
     for (int i = 0; i < 20; i++) {
-        r.run(client, app_tx);
-        r.run(client, disp_tx);
-        r.run(client, nic_tx);
-        for (const byte_vector &frame : r.taken_off(server)) {
+        for (const byte_vector &frame : r.sent(client)) {
             ASSERT_EQ(vlan_tags_in(frame.data(), static_cast<uint32_t>(frame.size())), 1u);
             ASSERT_EQ(frame.size(), frame_header_bytes + 86 + vlan_tag_bytes);
         }
@@ -76,11 +68,8 @@ TEST(vlan, emulation_works_on_frames_with_tags) {
     plan["endpoints"][client]["port"]["faults"] = {
         {"loss", 0}, {"duplicate", 1}, {"reorder", 0}, {"reorder_depth", 1}};
     rig r(plan);
-    r.run(client, app_tx);
-    r.run(client, disp_tx);
-    r.run(client, nic_tx);
     uint64_t bytes = 0;
-    for (const byte_vector &frame : r.taken_off(server)) {
+    for (const byte_vector &frame : r.sent(client)) {
         EXPECT_EQ(vlan_tags_in(frame.data(), static_cast<uint32_t>(frame.size())), 1u);
         bytes += frame.size();
     }
@@ -172,5 +161,3 @@ TEST(vlan, a_packet_handler_sees_frames_without_a_tag) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

@@ -8,8 +8,7 @@
 namespace wt::test {
 namespace {
 
-using nlohmann::json;
-using enum stage_kind;
+const needs_eal eal(64);
 
 // Writes a window of the rig and returns its line.
 json window(rig &r, uint32_t epoch) {
@@ -114,5 +113,3 @@ TEST(loops, have_ended_when_every_worker_is_in_a_new_one) {
 
 }  // namespace
 }  // namespace wt::test
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

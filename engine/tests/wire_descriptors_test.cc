@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/refusal.h"
+#include "test_tools.h"
 #include "valid_plan.h"
 #include "wires/planned.h"
 #include "wires/registry.h"
@@ -19,21 +19,9 @@ namespace wt {
 namespace {
 
 using nlohmann::json;
+using test::contains;
 using test::put_on;
-
-template <class action>
-std::string refusal_of(action &&what) {
-    try {
-        what();
-    } catch (const refusal &why) {
-        return why.what();
-    }
-    return "";
-}
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
+using test::refusal_of;
 
 json printed() {
     const std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::tmpfile(), std::fclose);

@@ -16,7 +16,8 @@
 
 #include "core/clock.h"
 #include "core/refusal.h"
-#include "eal_main.h"
+#include "suite.h"
+#include "test_tools.h"
 #include "valid_plan.h"
 #include "wires/faults.h"
 #include "wires/interface.h"
@@ -27,16 +28,17 @@
 
 namespace {
 
+const wt::test::needs_eal eal(64);
+
 namespace fs = std::filesystem;
 using nlohmann::json;
+using wt::test::contains;
 using wt::test::wire_texts;
 
 constexpr uint32_t pool_size = 1023;
 
 struct Ports : testing::Test {
     Ports() {
-        char name[] = "/tmp/wt-ports-XXXXXX";
-        directory = mkdtemp(name);
         for (const char *pool : {"wt_pool0", "wt_pool1"})
             pools.push_back(
                 rte_pktmbuf_pool_create(pool, pool_size, 0, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY));
@@ -48,7 +50,6 @@ struct Ports : testing::Test {
                 << pool->name << " did not get all its mbufs back";
             rte_mempool_free(pool);
         }
-        fs::remove_all(directory);
     }
 
     // A plan with one server on the given wire, or with both sides on a ring wire; `port` has what else its
@@ -70,12 +71,7 @@ struct Ports : testing::Test {
         ports = wt::open_ports(plan_on(wire, options, port), pools);
     }
     std::string refusal_of(const std::string &wire, const wire_texts &options) {
-        try {
-            open(wire, options);
-            return "";
-        } catch (const wt::refusal &r) {
-            return r.what();
-        }
+        return wt::test::refusal_of([&] { open(wire, options); });
     }
 
     std::vector<rte_mbuf *> make(size_t pool, uint32_t count, uint16_t bytes = 60) {
@@ -103,14 +99,10 @@ struct Ports : testing::Test {
         return path;
     }
 
-    fs::path directory;
+    wt::test::temporary_directory directory;
     std::vector<rte_mempool *> pools;
     std::vector<wt::port> ports;
 };
-
-bool contains(const std::string &text, const std::string &part) {
-    return text.find(part) != std::string::npos;
-}
 
 uint8_t first_byte(const rte_mbuf *m) { return *rte_pktmbuf_mtod(m, const uint8_t *); }
 
@@ -267,12 +259,8 @@ TEST(Interface, ItsCarrierIsTheLink) {
     cut.interface = "absent0";
     EXPECT_EQ(wt::interface_operations.words(cut), "interface absent0: link down");
     wt::await_carrier(cut, 999);
-    try {
-        wt::await_carrier(cut, 1000);
-        FAIL() << "it waits for ever";
-    } catch (const wt::refusal &why) {
-        EXPECT_STREQ(why.what(), "interface absent0: its link is still down after 10 s");
-    }
+    EXPECT_EQ(wt::test::refusal_of([&] { wt::await_carrier(cut, 1000); }),
+              "interface absent0: its link is still down after 10 s");
 }
 
 TEST_F(Ports, MemifServerListensAndReportsAMissingClient) {
@@ -437,5 +425,3 @@ TEST_F(Ports, RecorderOverwritesNothingThatWasReceivedEither) {
 }
 
 }  // namespace
-
-int main(int argc, char **argv) { return wt::test::run_all_on_eal(argc, argv, 64); }

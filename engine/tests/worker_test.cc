@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <memory>
 #include <numeric>
 #include <thread>
@@ -17,7 +18,11 @@ struct busy_role {
     uint64_t calls = 0, objects = 0, stalled[5] = {};
 };
 
+// Of first stages, for the thread that waits for them.
+std::atomic<uint64_t> calls_made;
+
 call_result busy(void *role, const stage_call &call) {
+    calls_made.fetch_add(1, std::memory_order_relaxed);
     auto &r = *static_cast<busy_role *>(role);
     if (r.calls++ % 10 == 9) {
         const auto want = static_cast<stalled_for>(1 + r.calls / 10 % 4);
@@ -53,6 +58,15 @@ struct bench_of_two {
             }
             s.current = &s.stats[0];
         }
+    }
+
+    // Runs the worker until its stages have been called often.
+    void run_often() {
+        calls_made = 0;
+        std::thread thread(worker_main, &w);
+        while (calls_made.load(std::memory_order_relaxed) < 5000) std::this_thread::yield();
+        signals.stop.store(true);
+        thread.join();
     }
 
     stage_stats &stats(uint32_t epoch, size_t stage = 0) { return w.stages[stage].stats[epoch & 1]; }
@@ -123,11 +137,7 @@ call_result moves_three(void *, const stage_call &) { return {3}; }
 TEST_P(worker_levels, sums_objects_and_cycles_of_timed_work) {
     bench_of_two b(GetParam());
     b.w.stages[1].run = moves_three;
-    std::thread thread(worker_main, &b.w);
-    while (b.w.tid.load() == 0) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    b.signals.stop.store(true);
-    thread.join();
+    b.run_often();
     const stage_stats &three = b.stats(0, 1), &varied = b.stats(0);
     EXPECT_EQ(three.timed_work_calls, three.timed_calls);
     EXPECT_EQ(three.timed_objects_squared, 9 * three.timed_calls);
@@ -148,6 +158,7 @@ struct stepping_role {
 };
 
 call_result stepping(void *role, const stage_call &) {
+    calls_made.fetch_add(1, std::memory_order_relaxed);
     auto &r = *static_cast<stepping_role *>(role);
     if (wt_step *const steps = r.steps.now) {
         steps[0] = {7, 1, 1};
@@ -175,11 +186,7 @@ steps_of_a_run run_steps(accounting level, uint64_t interrupted_above) {
         s.steps = &run.role.steps;
         for (int i : {0, 1}) s.stats[i].steps = std::make_unique<step_counters>();
     }
-    std::thread thread(worker_main, &b.w);
-    while (b.w.tid.load() == 0) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    b.signals.stop.store(true);
-    thread.join();
+    b.run_often();
     const stage_stats &stats = b.stats(0);
     if (s.steps) run.taken = *stats.steps;
     run.traffic = stats.traffic_cycles;
@@ -215,11 +222,7 @@ TEST_P(worker_levels, interrupted_calls_exclude_their_steps) {
 
 TEST_P(worker_levels, takes_cycles_at_its_interval) {
     bench_of_two b(GetParam());
-    std::thread thread(worker_main, &b.w);
-    while (b.w.tid.load() == 0) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    b.signals.stop.store(true);
-    thread.join();
+    b.run_often();
     const stage_stats &s = b.stats(0);
     const uint64_t loops = b.w.stats[0].loops;
     const uint64_t timed = GetParam() < accounting::sampled    ? 0
@@ -325,11 +328,7 @@ TEST(worker, no_stage_pays_for_the_booking_of_another) {
     watching_role watching{b.roles[0], b.stats(0, 0)};
     b.w.stages[1].run = watch;
     b.w.stages[1].role = &watching;
-    std::thread thread(worker_main, &b.w);
-    while (b.w.tid.load() == 0) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    b.signals.stop.store(true);
-    thread.join();
+    b.run_often();
     EXPECT_GT(watching.calls, 0u);
     EXPECT_EQ(watching.booked_early, 0u);
     uint64_t in_stages = 0;
@@ -342,11 +341,7 @@ TEST(worker, no_stage_pays_for_the_booking_of_another) {
 
 TEST(worker, interrupted_calls_are_counted_separately) {
     bench_of_two b(accounting::cycles, 0);  // every call is "interrupted"
-    std::thread thread(worker_main, &b.w);
-    while (b.w.tid.load() == 0) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    b.signals.stop.store(true);
-    thread.join();
+    b.run_often();
     const stage_stats &s = b.stats(0);
     EXPECT_EQ(s.interrupted_calls, b.roles[0].calls);
     EXPECT_GT(s.interrupted_cycles, 0u);

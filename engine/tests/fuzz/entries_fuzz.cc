@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <sstream>
 #include <string>
 
 #include "core/refusal.h"
+#include "require.h"
 #include "swx/blocks.h"
 #include "swx/entries.h"
 
@@ -25,12 +25,6 @@ const std::vector<table_shape> &tables() {
          false},
         {"rules", {{match::wildcard, 16}, {match::exact, 128}}, {{"drop", {}, true, true}}, true}};
     return all;
-}
-
-void require(bool holds, const char *what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
 }
 
 void check_taken(size_t table, const entry_line &line) {

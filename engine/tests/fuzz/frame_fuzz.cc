@@ -3,12 +3,11 @@
 //
 // Input: one byte that says what is mended first (flipped bits alone would hardly ever get past the
 // checksums), then the frame.
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "control/responder.h"
 #include "core/plain_frame.h"
+#include "slow_frame.h"
 #include "tests/frame_tools.h"
 
 namespace {
@@ -16,12 +15,6 @@ namespace {
 using namespace wt;
 
 enum mending : uint8_t { addresses = 1, ip_checksum = 2, udp_checksum = 4, icmp_checksum = 8 };
-
-void require(bool holds, const char *what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
-}
 
 bool mac_is(std::span<const uint8_t> frame, const mac_address &mac) {
     return std::equal(mac.bytes, mac.bytes + 6, frame.begin());
@@ -31,26 +24,15 @@ uint32_t big32(std::span<const uint8_t> bytes, size_t at) {
     return big16(bytes, at) << 16 | big16(bytes, at + 2);
 }
 
-struct verdict {
-    parse_result result;
-    drop why = drop::count;
-    parsed_frame frame = {};
-};
-
 // The order of the checks is part of what is compared: a frame with two faults has one name.
 verdict slow_parse(std::span<const uint8_t> f, const local_address &us) {
-    const auto dropped = [](drop why) { return verdict{parse_result::dropped, why}; };
     if (f.size() < 14) return dropped(drop::runt);
     const bool to_us = mac_is(f, us.mac);
     if (big16(f, 12) == 0x0806) {
         const bool to_all = std::all_of(f.begin(), f.begin() + 6, [](uint8_t b) { return b == 0xff; });
         return to_us || to_all ? verdict{parse_result::control} : dropped(drop::not_for_us);
     }
-    const auto begins_tag = [&](size_t at) {
-        const uint32_t type = f.size() >= at + 2 ? big16(f, at) : 0;
-        return type == 0x8100 || type == 0x88a8 || type == 0x9100;
-    };
-    if (begins_tag(12)) return dropped(begins_tag(16) ? drop::double_tagged : drop::tagged);
+    if (const drop why = fault_of_tags(f); why != drop::count) return dropped(why);
     if (big16(f, 12) != 0x0800) return dropped(drop::not_ipv4);
     if (!to_us) return dropped(drop::not_for_us);
     if (f.size() < 34) return dropped(drop::runt);

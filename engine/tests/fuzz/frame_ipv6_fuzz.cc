@@ -2,11 +2,10 @@
 // what is good.
 //
 // Input: one byte that says what is mended first, then the frame.
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "control/responder_ipv6.h"
+#include "slow_frame.h"
 #include "tests/ipv6_tools.h"
 
 namespace {
@@ -26,21 +25,9 @@ local_address us() {
     return a;
 }
 
-void require(bool holds, const char *what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
-}
-
 bool stands(std::span<const uint8_t> frame, size_t at, const auto &bytes) {
     return std::equal(std::begin(bytes), std::end(bytes), frame.begin() + static_cast<ptrdiff_t>(at));
 }
-
-struct verdict {
-    parse_result result;
-    drop why = drop::count;
-    parsed_frame frame = {};
-};
 
 drop fault_of(uint8_t next) {
     constexpr uint8_t extensions[] = {0, 43, 51, 60, 135, 139, 140};
@@ -48,20 +35,11 @@ drop fault_of(uint8_t next) {
     return std::ranges::count(extensions, next) ? drop::ip_extension : drop::not_udp;
 }
 
-drop fault_of_type(std::span<const uint8_t> f) {
-    const auto begins_tag = [&](size_t at) {
-        const uint32_t type = f.size() >= at + 2 ? big16(f, at) : 0;
-        return type == 0x8100 || type == 0x88a8 || type == 0x9100;
-    };
-    if (!begins_tag(12)) return drop::not_ipv6;
-    return begins_tag(16) ? drop::double_tagged : drop::tagged;
-}
-
 // The order of the checks is part of what is compared: a frame with two faults has one name.
 verdict slow_parse(std::span<const uint8_t> f, const local_address &to) {
-    const auto dropped = [](drop why) { return verdict{parse_result::dropped, why}; };
     if (f.size() < 14) return dropped(drop::runt);
-    if (big16(f, 12) != 0x86dd) return dropped(fault_of_type(f));
+    if (const drop why = fault_of_tags(f); why != drop::count) return dropped(why);
+    if (big16(f, 12) != 0x86dd) return dropped(drop::not_ipv6);
     const bool mac_is_ours = stands(f, 0, to.mac.bytes);
     const mac_address group_mac = group_mac_of(solicited_group_of(to.ipv6));
     if (!mac_is_ours && !stands(f, 0, group_mac.bytes)) return dropped(drop::not_for_us);

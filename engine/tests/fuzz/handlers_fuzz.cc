@@ -3,10 +3,9 @@
 //   a second call must undo the first.
 #include <fuzzer/FuzzedDataProvider.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 
+#include "require.h"
 #include "tests/handler_tools.h"
 
 extern "C" {
@@ -17,12 +16,6 @@ namespace {
 
 using namespace wt;
 using namespace wt::testing;
-
-void require(bool holds, const char *what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
-}
 
 handler_table built_in(const wt_handler &table) { return {std::shared_ptr<void>(), &table}; }
 

@@ -1,20 +1,13 @@
 // Reads hostile hellos, responds to them and takes them in. What is read must be what a writer writes.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 
 #include "control/handshake.h"
+#include "require.h"
 
 namespace {
 
 using namespace wt;
-
-void require(bool holds, const char *what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
-}
 
 handshake &initialised(handshake &g, bool is_server) {
     g.us = {.version = hello_version,

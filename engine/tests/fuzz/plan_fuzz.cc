@@ -132,7 +132,8 @@ void change(json &plan, std::mt19937 &random) {
             if (parent.is_array()) parent.push_back(here);
             break;
         case 5:
-            if (here.is_number_integer()) plan[at] = here.get<int64_t>() + (random() % 2 ? 1 : -1);
+            if (here.is_number_integer())  // around the ends, too
+                plan[at] = static_cast<int64_t>(here.get<uint64_t>() + (random() % 2 ? 1 : UINT64_MAX));
             break;
     }
 }

@@ -3,19 +3,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
+#include "require.h"
 #include "tables/best_rule.h"
 
 namespace {
 
-void require(bool holds, const char *what) {
-    if (holds) return;
-    std::fprintf(stderr, "does not hold: %s\n", what);
-    std::abort();
-}
+using wt::require;
 
 void check_rules(const wt_rules &rules) {
     char error[256];

@@ -1,0 +1,133 @@
+#include "valid_plan.h"
+
+namespace wt::test {
+
+using nlohmann::json;
+
+json open_load(double rate_per_s, const char *arrivals) {
+    json load = R"({"mode": "open", "lead": 0,
+                    "phases": [{"length_ns": null, "on_ns": null, "off_ns": null}]})"_json;
+    load["phases"][0].update({{"rate_per_s", rate_per_s}, {"arrivals", arrivals}});
+    return load;
+}
+
+json valid_endpoint(const std::string &side) {
+    json server = R"({
+        "side": "server",
+        "ip": "10.0.0.2", "mac": "02:00:00:00:00:02",
+        "peer_ip": "10.0.0.1", "peer_mac": "02:00:00:00:00:01",
+        "udp_port": 4000, "peer_udp_port": 4000, "mtu": 1500,
+        "vlan": {"id": 100, "priority": 5},
+        "pool": {"size": 2047, "cache": 64, "ops": "ring_mp_mc", "data_room_bytes": 2176},
+        "port": {
+            "wire": "ring",
+            "traits": ["server", "client", "both_ends", "together", "twice", "moves_mbufs", "emulates"],
+            "options": {"depth": "64"},
+            "queues": 2, "rx_descriptors": 256, "tx_descriptors": 256,
+            "rx_free_thresh": 32, "tx_free_thresh": 32, "tx_rs_thresh": 32,
+            "udp_checksum": true, "chains": false,
+            "faults": {"loss": 0.25, "duplicate": 0.5, "reorder": 1, "reorder_depth": 3},
+            "link": {"bits_per_s": 1e10, "delay_ns": 5000, "queue": 64}
+        },
+        "batch": {"app_tx": 1, "disp_tx": 2, "nic_tx": 3, "nic_rx": 4, "disp_rx": 5, "app_rx": 1024},
+        "ring_size": 64,
+        "response_mbuf": "request",
+        "applications": [{"workload": 0, "dispatchers": [0, 1], "inflight": 0}],
+        "dispatchers": [{"workload": 0, "queue": 0}, {"workload": 0, "queue": 1}]
+    })"_json;
+    if (side == "server") return server;
+    json client = server;
+    client["side"] = "client";
+    for (const std::string address : {"ip", "mac"}) {
+        client[address] = server["peer_" + address];
+        client["peer_" + address] = server[address];
+    }
+    client["applications"][0]["inflight"] = 32;
+    return client;
+}
+
+json valid_pipeline() {
+    json pipeline = R"({
+        "traffic": "requests", "body_offset": 16, "body_bytes": 40,
+        "inner": true, "ipv6": false, "change_cpu": 3,
+        "tables": [{
+            "name": "flows", "where": "ingress", "kind": "lpm", "method": "fib",
+            "key": {"fields": [{"place": "body", "offset": 0, "bytes": 4}], "bytes": 4, "segments": 0},
+            "rules": 1000, "file": null, "prefixes": "24", "masks": 16,
+            "load": 0.5, "lookup": "bulk", "access": "rcu", "entry": "pointed", "per_core": false,
+            "action": "rewrite", "meter": null, "miss_drops": true,
+            "changes_per_s": 100, "seed": 18446744073709551615, "steered": true,
+            "hit": 0.5, "popularity": "zipf", "exponent": 0.99, "expected": 4
+        }]
+    })"_json;
+    json metered = pipeline["tables"][0];
+    metered.update(R"({
+        "name": "metered", "where": "egress", "rules": 0, "file": "/tmp/rules.csv",
+        "action": "meter", "meter": {"committed_bytes_per_s": 10, "peak_bytes_per_s": 20, "burst_bytes": 300},
+        "changes_per_s": 0, "expected": 8
+    })"_json);
+    pipeline["tables"].push_back(metered);
+    return pipeline;
+}
+
+json valid_variants() {
+    return R"({
+        "settle_ns": 1000,
+        "variants": [
+            {"name": "plain", "delays": [], "batch": {}, "inflight": null},
+            {"name": "other", "delays": [{"endpoint": "client", "stage": "app_tx", "ns": 2.5}],
+             "batch": {"client": {"app_tx": 64, "disp_tx": 1}, "server": {"nic_rx": 8}}, "inflight": 7}
+        ],
+        "order": [0, 1, 1]
+    })"_json;
+}
+
+static json make_valid_plan() {
+    json plan = R"({
+        "version": 3, "hash": "0f", "title": "a plan", "seed": 18446744073709551615,
+        "eal": {"args": ["--no-huge", "-m", "256"], "memory": "no-huge", "file_prefix": "wt-test"},
+        "accounting": {"level": "sampled", "sample_every": 61, "interrupted_above_ns": 5000},
+        "phases": {"warmup_ns": 0, "duration_ns": 1, "window_ns": 1, "messages": 1000, "drain_ns": 0,
+                   "hold_windows": false},
+        "hello_wait_ns": null,
+        "workloads": [{
+            "name": "rpc",
+            "request_bytes": 16, "response_bytes": 4194304, "request_sizes": null,
+            "response_sizes": {"kind": "weighted", "bytes": [16, 4194304], "weights": [1.5, 0]},
+            "source": {"bytes": 1048576, "order": "rotating"},
+            "copies": {"engine": "dma", "options": {"device": "skeleton"}, "depth": 64, "batch": 32,
+                       "way": "pipelined", "at_least_bytes": 256, "verify": true, "timeout_ns": 1000000000,
+                       "lcores": [3], "model": null},
+            "stream": null,
+            "handler": {"name": "l_app", "options": {"state": "64"}},
+            "packet_handler": {"name": "match_action", "options": {"depth": "64"}},
+            "scan": false, "extra_ticks": 0, "timeout_ns": 1000000,
+            "client_applications": 1, "client_slots": 32
+        }],
+        "workers": [
+            {"lcore": 1, "cpu": 0, "stages": [{"endpoint": 0, "stage": "app_tx", "index": 0},
+                                              {"endpoint": 0, "stage": "disp_tx", "index": 1}]},
+            {"lcore": 2, "cpu": 1, "stages": [{"endpoint": 1, "stage": "nic_rx", "index": 1}]}
+        ],
+        "record": "/tmp/record.pcap",
+        "trace": {"path": "/tmp/trace.bin", "every": 997, "limit_events": 1000},
+        "raw_latency": {"path": "/tmp/raw", "limit": 10}
+    })"_json;
+    plan["endpoints"] = {valid_endpoint("client"), valid_endpoint("server")};
+    plan["workloads"][0].update({{"pipeline", valid_pipeline()}, {"load", open_load(1e6, "poisson")}});
+    plan["variants"] = valid_variants();
+    return plan;
+}
+
+json valid_plan() {
+    static const json plan = make_valid_plan();  // tests take thousands
+    return plan;
+}
+
+void leave_server(json &plan) {
+    plan["endpoints"].erase(0);
+    plan["workers"].erase(1);
+    plan["variants"] = nullptr;
+}
+
+}  // namespace wt::test
