@@ -169,6 +169,7 @@ to_build_with() {
         printf '%s %s\n' "$library" "$(pkg-config --modversion "$library" 2>/dev/null)"
     done
     printf '%s\n' "$root"/.dpdk/*/*.h
+    ! there clang-runtime fuzzer || printf 'fuzzers\n'
     ! streams_possible || printf 'streams\n'
 }
 

@@ -377,8 +377,9 @@ def test_long_runs_the_named_slices_and_counts_them(tree: Tree) -> None:
     tree.environment["PYTEST"] = "1"
     done = tree.run("./test", "long", "crosses", "fuzz")
     assert done.returncode == 1
-    crosses, fuzz = tree.log[-2:]
-    assert crosses.endswith(" --long crosses") and fuzz == "meson test --suite fuzz --timeout-multiplier 0"
+    exhaustive, crosses, fuzz = tree.log[-3:]
+    assert exhaustive == "meson test --suite long" and crosses.endswith(" --long crosses")
+    assert fuzz == "meson test --suite fuzz --timeout-multiplier 0"
     assert "failed: crosses" in done.stderr and done.stdout.splitlines()[-1] == "slices: 1 passed, 1 failed"
 
 
