@@ -15,8 +15,6 @@ from command_line import SCENARIO
 from fake_runs import RunSpec
 from hypothesis import HealthCheck, settings
 
-from windtunnel.engine import supervisor
-
 pytest.register_assert_rewrite("real_runs")
 
 # The same examples every time, so that a change alone decides whether a property holds; `./test long properties` draws new ones. On a
@@ -97,13 +95,6 @@ def rdma_addresses() -> Iterator[None]:
 @pytest.fixture
 def spec(tmp_path):
     return RunSpec(tmp_path)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """Patience of a second instead of many, for engines that try it."""
-    monkeypatch.setattr(supervisor, "OVERDUE_S", 1.0)
-    monkeypatch.setattr(supervisor, "PEER_GRACE_S", 1.0)
 
 
 @pytest.fixture

@@ -27,8 +27,6 @@ from windtunnel.runs import Verdict, load
 from windtunnel.schemas.generate import CHECKOUT
 from windtunnel.views.pages import write_comparison
 
-pytestmark = pytest.mark.fake_engine
-
 SLOWER = "window=25ms"
 """The fake engine answers 1000 messages a window."""
 

@@ -25,8 +25,6 @@ from windtunnel.engine.lines import Window
 from windtunnel.runs import load
 from windtunnel.runs.record import DID_NOT_FINISH, Record
 
-pytestmark = pytest.mark.fake_engine
-
 WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
 PATIENCE_S = 5.0
 HOLD_S = 1.0

@@ -18,8 +18,6 @@ from fake_runs import FAKE
 
 from windtunnel.version import __version__
 
-pytestmark = pytest.mark.fake_engine
-
 CHECKOUT = Path(__file__).resolve().parents[2]
 GENERATED = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*_cache", "*.so")
 TOP = shutil.ignore_patterns(".git", ".venv", ".dpdk", ".hypothesis", "build*", "runs")

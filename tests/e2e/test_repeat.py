@@ -11,8 +11,6 @@ from study_tools import PaperSupervisor, invoke, on_paper, refused, show_two_lev
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
 
-pytestmark = pytest.mark.fake_engine
-
 
 @pytest.fixture(autouse=True)
 def own_state(tmp_path, monkeypatch):

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.fake_engine
-
 CHECKOUT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 REAL_TOOLS = (

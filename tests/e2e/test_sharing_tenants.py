@@ -18,7 +18,6 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.native import find_native
 
-pytestmark = pytest.mark.fake_engine
 CPU = min(os.sched_getaffinity(0))
 KINDS = tuple(PROFILES)
 STUDIES = Path(__file__).resolve().parents[2] / "studies"

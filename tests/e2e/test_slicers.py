@@ -51,7 +51,6 @@ with held(Path(sys.argv[1])) as journal, SLICERS[sys.argv[2]](journal) as slicer
 """
 
 
-pytestmark = pytest.mark.fake_engine
 alone = pytest.fixture(alone_on_this_machine, scope="module", autouse=True)
 
 

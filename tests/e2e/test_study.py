@@ -15,8 +15,6 @@ from windtunnel.measure import executor
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
 
-pytestmark = pytest.mark.fake_engine
-
 TWO_VALUES = ONE_FACTOR.replace("32, 64, 128", "64, 128")
 ONCE = HEAD + "repeats = 1\n"
 

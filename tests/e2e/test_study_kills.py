@@ -94,7 +94,6 @@ def assert_whole(file: Path, out: Path, points: int) -> None:
             assert not (leftovers.runtime_directory() / "dpdk" / one["plan"]["eal"]["file_prefix"]).exists()
 
 
-@pytest.mark.fake_engine
 def test_a_study_killed_in_its_first_run_and_in_a_later_one_ends_with_the_same_runs(tmp_path):
     """While the engine stands still; once it goes on for a moment without its parent, once it is killed, too."""
     file, out = written(tmp_path, TWO_POINTS, HEAD + "retries = 0\n", SHORT), tmp_path / "out"
@@ -147,7 +146,6 @@ class Deadly(Heard):
             raise Killed
 
 
-@pytest.mark.fake_engine
 def test_a_study_killed_while_it_repeats_runs_for_their_state_repeats_no_more_than_it_may(tmp_path, monkeypatch):
     """Of nine runs three missed the state, and three may be repeated: one before the kill, two after it."""
     show_two_levels(monkeypatch, tmp_path)
@@ -163,7 +161,6 @@ def test_a_study_killed_while_it_repeats_runs_for_their_state_repeats_no_more_th
 
 
 @pytest.mark.long("kills")
-@pytest.mark.fake_engine
 def test_a_study_killed_at_any_moment_of_its_repeats_repeats_no_more_than_it_may(tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_LINE_NS", "91,425")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
@@ -182,7 +179,6 @@ def test_a_study_killed_at_any_moment_of_its_repeats_repeats_no_more_than_it_may
     assert runs(out) == names
 
 
-@pytest.mark.fake_engine
 def test_killed_while_study_json_was_written(tmp_path):
     """What a process killed at its first steps leaves: a directory, a lock that nobody holds, half a file of another name."""
     file, out = written(tmp_path), tmp_path / "out"
@@ -193,7 +189,6 @@ def test_killed_while_study_json_was_written(tmp_path):
         assert finished(file, out).finished == 9
 
 
-@pytest.mark.fake_engine
 def test_killed_while_the_table_was_written(tmp_path):
     file, out = written(tmp_path), tmp_path / "out"
     with on_paper():

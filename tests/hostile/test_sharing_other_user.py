@@ -25,7 +25,6 @@ from windtunnel.sharing import journal, threads
 A, B = 61_871, 61_872
 TOKEN = "0123456789abcdef0123456789abcdef"
 pytestmark = [
-    pytest.mark.fake_engine,
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become two other users"),
 ]

@@ -10,8 +10,6 @@ import pytest
 from fake_runs import gone
 from hostile_run import arguments, ended, record, start
 
-pytestmark = pytest.mark.fake_engine
-
 MUTE = '[[workload]]\npacket_handler = "drop"\ntimeout = "1h"\n'
 LONG = ("warmup=30s", "duration=60s")
 

@@ -107,7 +107,6 @@ def signed_in(client: httpx.Client, token: str) -> httpx.Response:
 
 @needs_openssl
 @pytest.mark.slow
-@pytest.mark.fake_engine
 def test_a_browser_signs_in_and_then_sees_the_pages(beyond):
     for path in ("/", "/runs", "/edit", "/events", "/assets/ui.js", "/report?path=x"):
         assert beyond.get(path).status_code == 401
@@ -133,7 +132,6 @@ def test_a_browser_signs_in_and_then_sees_the_pages(beyond):
 
 @needs_openssl
 @pytest.mark.slow
-@pytest.mark.fake_engine
 def test_what_is_no_tls_gets_nothing(beyond):
     with socket.create_connection((beyond.base_url.host, beyond.base_url.port)) as plain:
         plain.settimeout(30)

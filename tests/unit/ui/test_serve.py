@@ -10,7 +10,6 @@ from ui_tools import free_port, served
 
 
 @pytest.mark.slow
-@pytest.mark.fake_engine
 def test_an_open_page_does_not_hold_up_the_end(tmp_path):
     made(tmp_path / "results" / "one")
     (tmp_path / "scenarios").mkdir()

@@ -5,7 +5,7 @@ import pytest
 from command_line import SCENARIO, environment
 from ui_tools import PATIENCE_S, in_a_browser, pages_over, until_listed
 
-pytestmark = [pytest.mark.slow, pytest.mark.fake_engine, in_a_browser]
+pytestmark = [pytest.mark.slow, in_a_browser]
 
 
 @pytest.fixture(scope="module")

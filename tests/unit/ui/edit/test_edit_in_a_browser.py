@@ -4,7 +4,7 @@ import pytest
 from command_line import SCENARIO
 from ui_tools import check_looks, in_a_browser, pages_over
 
-pytestmark = [pytest.mark.slow, pytest.mark.fake_engine, in_a_browser]
+pytestmark = [pytest.mark.slow, in_a_browser]
 TEXT = SCENARIO.format(duration="300ms")
 
 

@@ -13,7 +13,7 @@ from windtunnel.engine import find
 from windtunnel.ui.edit import start
 from windtunnel.ui.edit.start import KEPT, Started
 
-pytestmark = [pytest.mark.slow, pytest.mark.fake_engine]
+pytestmark = [pytest.mark.slow]
 
 
 @pytest.fixture
