@@ -549,13 +549,14 @@ TEST(Plan, RefusesMessagesOfMoreSegmentsThanAHeaderCounts) {
 
 TEST(Plan, RefusesMoreSlotsAndApplicationsThanAHeaderHolds) {
     json plan = valid_plan();
-    const json workload = plan["workloads"][0], application = plan["endpoints"][1]["applications"][0];
+    const json workload = plan["workloads"][0];
     plan["workloads"] = json(256, workload);
     EXPECT_EQ(refusal_of(plan.dump()), "");
     plan["workloads"].push_back(workload);
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "takes at most 256"));
     plan = valid_plan();
-    plan["endpoints"][1]["applications"] = json(65536, application);
+    // numbers: their count is looked at first, and the parser's time grows with the square of the objects
+    plan["endpoints"][1]["applications"] = json(65536, 0);
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "takes at most 65535"));
 }
 
