@@ -1,0 +1,25 @@
+"""Why some mutants may survive."""
+
+import tomllib
+from pathlib import Path
+
+from mutant import Mutant
+
+KEYS = {"file", "line", "mutation", "reason"}
+
+
+class Reasons:
+    """Raises SystemExit for an entry that says too little, or whose line is not in its file."""
+
+    def __init__(self, file: Path, checkout: Path) -> None:
+        self._by_change: dict[tuple[str, str, str], str] = {}
+        for entry in tomllib.loads(file.read_text()).get("survivor", []):
+            if set(entry) != KEYS or not all(entry.values()):
+                raise SystemExit(f"{file}: an entry has {', '.join(sorted(KEYS))}; this one is {entry}")
+            source = checkout / entry["file"]
+            if not source.is_file() or entry["line"] not in map(str.strip, source.read_text().splitlines()):
+                raise SystemExit(f"{file}: {entry['file']} has no line: {entry['line']}")
+            self._by_change[entry["file"], entry["line"], entry["mutation"]] = entry["reason"]
+
+    def of(self, mutant: Mutant) -> str | None:
+        return self._by_change.get((mutant.file, mutant.before, mutant.after))
