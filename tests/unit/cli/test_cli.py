@@ -184,7 +184,7 @@ def test_full_disk_ends_the_run_with_a_message(scenario, tmp_path):
 
 @pytest.mark.slow
 def test_live_table_on_a_terminal(scenario, tmp_path):
-    scenario.write_text(SCENARIO.format(duration="300ms"))
+    scenario.write_text(SCENARIO.format(duration="2s"))  # the table is drawn a few times a second
     status, screen = on_terminal(command("run", scenario, *RELAXED, "--out", "here"), tmp_path)
     assert status == 0
     assert "Ctrl-C stops it" in screen and "measure" in screen
