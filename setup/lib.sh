@@ -140,8 +140,7 @@ install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-
 
 # install_newest ENVIRONMENT: makes it, with the newest packages that pyproject.toml allows, whatever the constraints say
 install_newest() {
-    "$(find_python)" -m venv --clear "$1"
-    install_python "$1" --editable "$root[test,docs]"
+    "$(find_python)" -m venv --clear "$1" && install_python "$1" --editable "$root[test,docs]"
 }
 
 # venv_has run|test STAMP: whether it was made from this pyproject.toml, here, and its Python is still there

@@ -118,8 +118,8 @@ def _packed_plotly() -> str:
 
 @cache
 def environment(package: str = PAGES) -> Environment:
-    """The templates of `package` and of this one, with the formats of `windtunnel.format` as filters. Made once in a process: compiling them takes a
-    quarter of a second, and a study writes a page a run."""
+    """The templates of `package` and of this one, with the formats of `windtunnel.format` as filters. They are compiled once in a process:
+    that takes a quarter of a second, and a study writes a page for each run."""
     made = Environment(
         loader=ChoiceLoader([PackageLoader(name, ".") for name in dict.fromkeys((package, PAGES))]),
         autoescape=True,
