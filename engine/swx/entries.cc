@@ -30,7 +30,7 @@ words words_of(const std::string &text) {
     return all;
 }
 
-std::string form_of(const table_action &action) {
+std::string form_of(const action_shape &action) {
     std::string text = action.name;
     for (const entry_number &argument : action.arguments)
         text += " " + argument.name + " <" + std::to_string(argument.bits) + " bits>";
@@ -116,8 +116,8 @@ void check_field(const table_shape &table, const entry_line &line, const std::st
         check_prefix(table, line, number_in(table, line, mask, field.bits), field.bits);
 }
 
-const table_action &action_named(const table_shape &table, const entry_line &line, const std::string &name) {
-    for (const table_action &action : table.actions)
+const action_shape &action_named(const table_shape &table, const entry_line &line, const std::string &name) {
+    for (const action_shape &action : table.actions)
         if (action.name == name) return action;
     refuse(table, line, "table " + table.name + " has no action \"" + name + "\"");
 }
@@ -126,7 +126,7 @@ void check_action(const table_shape &table, const entry_line &line, const words 
                   bool is_default) {
     if (at >= all.size() || all[at] != "action") refuse(table, line, "`action` is wanted after the key");
     if (at + 1 >= all.size()) refuse(table, line, "the action's name is missing");
-    const table_action &action = action_named(table, line, all[at + 1]);
+    const action_shape &action = action_named(table, line, all[at + 1]);
     if (!is_default && !action.for_entries)
         refuse(table, line, action.name + " is for this table's default alone (@defaultonly)");
     if (is_default && !action.for_default)

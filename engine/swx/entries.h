@@ -20,7 +20,7 @@ struct key_field {
     uint32_t bits;
 };
 
-struct table_action {
+struct action_shape {
     std::string name;
     std::vector<entry_number> arguments;
     bool for_entries, for_default;
@@ -30,7 +30,7 @@ struct table_action {
 struct table_shape {
     std::string name;
     std::vector<key_field> key;
-    std::vector<table_action> actions;
+    std::vector<action_shape> actions;
     bool default_is_const;
 };
 

@@ -44,10 +44,10 @@ key_field field_of(const rte_swx_ctl_table_match_field_info &info) {
     return {how, info.n_bits};
 }
 
-table_action action_of(rte_swx_pipeline *p, const rte_swx_ctl_table_action_info &info) {
+action_shape action_of(rte_swx_pipeline *p, const rte_swx_ctl_table_action_info &info) {
     rte_swx_ctl_action_info about;
     rte_swx_ctl_action_info_get(p, info.action_id, &about);
-    table_action action{
+    action_shape action{
         about.name, {}, info.action_is_for_table_entries != 0, info.action_is_for_default_entry != 0};
     for (uint32_t i = 0; i < about.n_args; i++) {
         rte_swx_ctl_action_arg_info argument;
@@ -60,7 +60,7 @@ table_action action_of(rte_swx_pipeline *p, const rte_swx_ctl_table_action_info 
 // Each entry has room for the arguments of any of its table's actions.
 uint32_t most_data_bytes(const table_shape &table) {
     uint32_t most = 0;
-    for (const table_action &action : table.actions) {
+    for (const action_shape &action : table.actions) {
         uint32_t bits = 0;
         for (const entry_number &argument : action.arguments) bits += argument.bits;
         most = std::max(most, bits / 8);

@@ -7,13 +7,13 @@
 #include "swx/entries.h"
 #include "test_tools.h"
 
-namespace wt {
+namespace wt::test::swx_entries_test {
 namespace {
 
 using match = key_field::match;
 
 std::vector<table_shape> tables() {
-    const table_action forward = {"forward", {{"port", 32}, {"mac", 48}}, true, true},
+    const action_shape forward = {"forward", {{"port", 32}, {"mac", 48}}, true, true},
                        drop = {"drop", {}, true, true}, only_default = {"last", {}, false, true},
                        only_entries = {"first", {}, true, false};
     return {{"routes", {{match::lpm, 32}}, {forward, drop, only_default, only_entries}, false},
@@ -143,4 +143,4 @@ TEST(entries, refusals_show_the_syntax) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::swx_entries_test
