@@ -10,6 +10,8 @@
 #include "suite.h"
 #include "wires/af_xdp_rings.h"
 
+namespace wt::test::af_xdp_wire_test {
+
 namespace {
 
 const wt::test::needs_eal eal(64);
@@ -71,3 +73,5 @@ TEST(mbufs, of_a_pool_are_told_from_other_memory) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::af_xdp_wire_test

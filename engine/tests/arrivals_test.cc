@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace wt {
+namespace wt::test::arrivals_test {
 namespace {
 
 constexpr double forever = std::numeric_limits<double>::infinity();
@@ -215,4 +215,4 @@ TEST(arrivals, two_cursors_from_one_seed_walk_the_same_times) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::arrivals_test

@@ -9,7 +9,7 @@
 
 #include "tests/assembler_check.h"
 
-namespace wt {
+namespace wt::test::assembler_test {
 namespace {
 
 constexpr uint32_t applications = 3, slots = 4;
@@ -207,4 +207,4 @@ TEST(AssemblerProperty, AgreesWithTheModelUnderLossAndReordering) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::assembler_test

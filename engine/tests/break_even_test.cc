@@ -8,7 +8,7 @@
 #include "tests/by_hand.h"
 #include "tests/suite.h"
 
-namespace wt::test {
+namespace wt::test::break_even_test {
 namespace {
 
 const needs_eal eal(64);
@@ -48,4 +48,4 @@ TEST(break_even, counts_the_copies_that_it_took) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::break_even_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wt {
+namespace wt::test::build_id_test {
 namespace {
 
 TEST(build_id, is_a_sha1_in_hex_and_constant) {
@@ -14,4 +14,4 @@ TEST(build_id, is_a_sha1_in_hex_and_constant) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::build_id_test

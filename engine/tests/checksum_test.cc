@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace wt {
+namespace wt::test::checksum_test {
 namespace {
 
 constexpr uint32_t before = 8;  // what checksum_bytes may read ahead of its part
@@ -59,4 +59,4 @@ TEST(Checksum, CarriesWrapAround) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::checksum_test

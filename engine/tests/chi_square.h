@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace wt::testing {
+namespace wt::test {
 
 using weights = std::vector<double>;
 
@@ -34,4 +34,4 @@ inline weights zipf_weights(uint64_t n, double exponent) {
     return all;
 }
 
-}  // namespace wt::testing
+}  // namespace wt::test

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <random>
 
+namespace wt::test::clock_test {
+
 namespace {
 
 TEST(Clock, FixedPointEqualsLongDouble) {
@@ -45,3 +47,5 @@ TEST(Clock, MeasuresAFrequency) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::clock_test

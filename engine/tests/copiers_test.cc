@@ -10,7 +10,7 @@
 #include "run/copies.h"
 #include "run/copy_costs.h"
 
-namespace wt::test {
+namespace wt::test::copiers_test {
 namespace {
 
 const needs_eal eal(128, "0@0,1@0");
@@ -312,4 +312,4 @@ TEST(copiers, applications_of_both_sides_have_skeletons_of_their_own) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::copiers_test

@@ -5,7 +5,7 @@
 #include "copying_rig.h"
 #include "run/copies.h"
 
-namespace wt::test {
+namespace wt::test::copying_responses_test {
 namespace {
 
 const needs_eal eal(128, "0@0,1@0");
@@ -371,4 +371,4 @@ TEST(naming, a_response_without_copies_leaves_in_its_turn) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::copying_responses_test

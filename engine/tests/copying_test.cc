@@ -5,7 +5,7 @@
 #include "run/copies.h"
 #include "test_tools.h"
 
-namespace wt::test {
+namespace wt::test::copying_test {
 namespace {
 
 const needs_eal eal(128, "0@0,1@0");
@@ -262,4 +262,4 @@ TEST(copying, a_dma_engine_copies_beside_the_worker) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::copying_test

@@ -7,7 +7,7 @@
 #include "handler_tools.h"
 #include "handlers/loading/options.h"
 
-namespace wt::testing {
+namespace wt::test::decompress_test {
 namespace {
 
 enum { done = 0, corrupt = 1, wrong_length = 2, wrong_checksum = 3, too_long = 4, bad_request = 5 };
@@ -278,4 +278,4 @@ TEST(decompress, refuses_invalid_options) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::decompress_test

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace wt {
+namespace wt::test::emulated_link_test {
 namespace {
 
 constexpr uint64_t start = 1'000'000;  // TSC; one tick is one nanosecond
@@ -195,4 +195,4 @@ TEST(emulated_link, agrees_with_a_simulation) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::emulated_link_test

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <vector>
 
+namespace wt::test::faults_test {
+
 namespace {
 
 struct packets {
@@ -131,3 +133,5 @@ TEST(Faults, TheSeedDeterminesTheResult) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::faults_test

@@ -9,7 +9,7 @@
 #include "core/plain_frame.h"
 #include "tests/frame_tools.h"
 
-namespace wt {
+namespace wt::test::frame_test {
 namespace {
 
 struct outcome {
@@ -366,4 +366,4 @@ TEST(Drops, HaveDistinctNames) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::frame_test

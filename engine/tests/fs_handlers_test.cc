@@ -8,7 +8,7 @@
 
 #include "handler_tools.h"
 
-namespace wt::testing {
+namespace wt::test::fs_handlers_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -220,7 +220,7 @@ TEST_F(fs_handlers, remove_their_files) {
 
 TEST_F(fs_handlers, refuse_invalid_options) {
     const auto refusal_of = [](const std::string &name, const std::map<std::string, std::string> &options) {
-        return testing::refusal_of(name, {.options = options});
+        return wt::test::refusal_of(name, {.options = options});
     };
     for (const std::string name : {"fs_write", "fs_read"}) {
         EXPECT_EQ(refusal_of(name, {{"directory", "/nowhere"}}),
@@ -234,4 +234,4 @@ TEST_F(fs_handlers, refuse_invalid_options) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::fs_handlers_test

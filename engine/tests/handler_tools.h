@@ -16,7 +16,7 @@
 #include "handlers/loading/registry.h"
 #include "test_tools.h"
 
-namespace wt::testing {
+namespace wt::test {
 
 using bytes = std::vector<uint8_t>;
 
@@ -130,4 +130,4 @@ inline responses ask(const opened_handler &handler, const bytes &request, uint32
     return ask(handler, cut_body({static_cast<uint32_t>(request.size())}, request), cut_body({room}));
 }
 
-}  // namespace wt::testing
+}  // namespace wt::test

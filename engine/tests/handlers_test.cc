@@ -6,7 +6,7 @@
 
 #include "handler_tools.h"
 
-namespace wt::testing {
+namespace wt::test::handlers_test {
 namespace {
 
 // Handlers that scan, and where the scan stands in their responses.
@@ -148,4 +148,4 @@ TEST(m_app, refuses_invalid_options) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::handlers_test

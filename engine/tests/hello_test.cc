@@ -9,7 +9,7 @@
 
 #include "control/handshake.h"
 
-namespace wt {
+namespace wt::test::hello_test {
 namespace {
 
 constexpr uint64_t client_token = 0x1122334455667788, server_token = 0x99aabbccddeeff00;
@@ -251,4 +251,4 @@ TEST_F(hosts, HellosOfAnotherSessionAreStray) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::hello_test

@@ -9,7 +9,7 @@
 
 #include "report/histogram_json.h"
 
-namespace wt {
+namespace wt::test::histogram_test {
 namespace {
 
 template <typename H>
@@ -97,4 +97,4 @@ TEST(LatencyHistogram, HasHdrHistogramsBucketsForThreeDigits) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::histogram_test

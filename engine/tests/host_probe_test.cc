@@ -9,7 +9,7 @@
 #include "core/clock.h"
 #include "core/speed.h"
 
-namespace wt {
+namespace wt::test::host_probe_test {
 namespace {
 
 constexpr uint64_t patient = 300'000'000'000, hasty = 30'000'000;  // ticks: minutes, and some 10 ms
@@ -121,4 +121,4 @@ TEST(HostProbe, NobodyIsLeftWaiting) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::host_probe_test

@@ -8,7 +8,7 @@
 #include <set>
 #include <thread>
 
-namespace wt {
+namespace wt::test::inflight_test {
 namespace {
 
 // As app_tx: takes a free slot, if there is one, and puts it in flight at `time`.
@@ -230,4 +230,4 @@ TEST(inflight, two_workers_share_the_table) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::inflight_test

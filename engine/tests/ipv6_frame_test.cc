@@ -6,7 +6,7 @@
 #include "control/responder_ipv6.h"
 #include "ipv6_tools.h"
 
-namespace wt {
+namespace wt::test::ipv6_frame_test {
 namespace {
 
 constexpr ipv6_address server_ip = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x12, 0x34, 2},
@@ -254,4 +254,4 @@ TEST(icmpv6, an_echo_request_gets_its_data_back) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::ipv6_frame_test

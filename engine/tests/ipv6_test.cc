@@ -3,7 +3,7 @@
 #include "ipv6_tools.h"
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::ipv6_test {
 namespace {
 
 const needs_eal eal(64);
@@ -101,4 +101,4 @@ TEST(over_ipv6, a_packet_handler_sends_datagrams_back) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::ipv6_test

@@ -11,7 +11,7 @@
 #include "handler_tools.h"
 #include "handlers/applications/kv_keys.h"
 
-namespace wt::testing {
+namespace wt::test::kv_test {
 namespace {
 
 using options = std::map<std::string, std::string>;
@@ -319,4 +319,4 @@ TEST(kv, refuses_invalid_key_distributions) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::kv_test

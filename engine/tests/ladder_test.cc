@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-namespace wt {
+namespace wt::test::ladder_test {
 namespace {
 
 // Lines from the first until it comes round again; at most one more than there are.
@@ -70,4 +70,4 @@ TEST(ladder, a_walk_visits_the_requested_number_of_lines) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::ladder_test

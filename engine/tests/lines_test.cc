@@ -4,7 +4,7 @@
 
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::lines_test {
 namespace {
 
 const needs_eal eal(64);
@@ -58,4 +58,4 @@ TEST(cache_lines, of_disp_rx_and_disp_tx_are_apart) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::lines_test

@@ -17,7 +17,7 @@
 #include "test_tools.h"
 #include "valid_plan.h"
 
-namespace wt::test {
+namespace wt::test::live_table_test {
 namespace {
 
 const needs_eal eal(1024);
@@ -146,7 +146,7 @@ TEST(live_table, changes_nothing_while_the_run_is_parked) {
 int let_through(const opened_handler &handler) {
     int passed = 0;
     for (int i = 0; i < 10; i++) {
-        testing::bytes frame(100);
+        bytes frame(100);
         // the checksum of a header of zeros but for 0x45
         frame[12] = 0x08, frame[14] = 0x45, frame[24] = 0xba, frame[25] = 0xff;
         wt_packet packet = {frame.data(), 100, 0, WT_PASS};
@@ -202,4 +202,4 @@ TEST(live_table, names_the_invalid_table) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::live_table_test

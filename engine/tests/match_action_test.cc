@@ -14,7 +14,7 @@
 #include "plan/plan.h"
 #include "test_tools.h"
 
-namespace wt::testing {
+namespace wt::test::match_action_test {
 namespace {
 
 using bytes = std::vector<uint8_t>;
@@ -381,4 +381,4 @@ TEST(pipeline_plan, refuses_unknown_values) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::match_action_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wt {
+namespace wt::test::message_test {
 namespace {
 
 constexpr message_header example = {
@@ -73,4 +73,4 @@ TEST(Segmentation, EveryByteIsInOneSegmentOfValidLength) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::message_test

@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "core/refusal.h"
 
-namespace wt::test {
+namespace wt::test::modelled_engine_test {
 namespace {
 
 // A tick is a nanosecond: 10 for a submit, 5 a copy, 2 for a poll, 3 for an end; 100 ns and 2 bytes/ns.
@@ -230,4 +230,4 @@ TEST(model, has_no_room_beyond_its_queue) {
 TEST(model, wants_numbers) { EXPECT_THROW(open_copier("model", {.depth = 8, .ticks_per_ns = 1}), refusal); }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::modelled_engine_test

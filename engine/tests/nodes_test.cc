@@ -17,7 +17,7 @@
 #include "test_tools.h"
 #include "wires/interface.h"
 
-namespace wt::test {
+namespace wt::test::nodes_test {
 namespace {
 
 const needs_eal eal(64);
@@ -184,4 +184,4 @@ TEST(nodes, are_read_from_the_kernel_s_tree) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::nodes_test

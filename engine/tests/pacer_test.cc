@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wt {
+namespace wt::test::pacer_test {
 namespace {
 
 // Three frames at 0, 100 and 250 ns; a round every 375 ns; 2 ticks a ns; the run starts at tick 1000.
@@ -56,4 +56,4 @@ TEST(pacer, a_queue_without_frames_is_never_due) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::pacer_test

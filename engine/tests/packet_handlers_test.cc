@@ -3,7 +3,7 @@
 
 #include "handler_tools.h"
 
-namespace wt::testing {
+namespace wt::test::packet_handlers_test {
 namespace {
 
 struct handled {
@@ -189,4 +189,4 @@ TEST(empty_packet, passes_frames_unchanged) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::packet_handlers_test

@@ -9,7 +9,7 @@
 #include "core/refusal.h"
 #include "valid_plan.h"
 
-namespace wt {
+namespace wt::test::peer_session_test {
 namespace {
 
 constexpr uint64_t ms = 1'000'000;
@@ -118,4 +118,4 @@ TEST(PeerSession, AServerReleasesASilentClient) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::peer_session_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace wt {
+namespace wt::test::pending_test {
 namespace {
 
 // Stands for an mbuf: nobody looks into it.
@@ -87,4 +87,4 @@ TEST(pending, what_never_ends_is_taken_out_and_the_rest_keeps_its_order) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::pending_test

@@ -8,10 +8,10 @@
 #include "test_tools.h"
 #include "valid_plan.h"
 
+namespace wt::test::plan_test {
+
 using nlohmann::json;
 using pointer = json::json_pointer;
-using wt::test::contains;
-using wt::test::valid_plan;
 
 namespace {
 
@@ -598,3 +598,5 @@ TEST(Plan, ShortensLongTextInMessages) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::plan_test

@@ -14,7 +14,7 @@
 #include "handlers/loading/registry.h"
 #include "test_tools.h"
 
-namespace wt {
+namespace wt::test::plugin_test {
 namespace {
 
 using test::refusal_of;
@@ -186,4 +186,4 @@ TEST(registry, prints_json) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::plugin_test

@@ -7,7 +7,7 @@
 #include "wires/rdma/fabric/channel.h"
 #include "wires/rdma/fabric/completion.h"
 
-namespace wt::test {
+namespace wt::test::rdma_channel_test {
 namespace {
 
 const needs_eal eal(64);
@@ -186,4 +186,4 @@ TEST_F(Channel, EachSoManiethSendIsSignalledAndThatOfTheLastPlace) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::rdma_channel_test

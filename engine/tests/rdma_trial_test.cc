@@ -5,7 +5,7 @@
 #include "wires/rdma/fabric/trial.h"
 #include "wires/rdma/quiet.h"
 
-namespace wt::test {
+namespace wt::test::rdma_trial_test {
 namespace {
 
 constexpr fabric_ability wanted = {.largest = 1473, .receives = 64, .sends = 100, .selective = true};
@@ -113,4 +113,4 @@ TEST_F(Quiet, GivesUpOnATrafficWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::rdma_trial_test

@@ -24,7 +24,7 @@
 #include "wires/rdma/region.h"
 #include "wires_tools.h"
 
-namespace wt::test {
+namespace wt::test::rdma_wire_test {
 namespace {
 
 const needs_eal eal(64);
@@ -561,4 +561,4 @@ TEST(RdmaNames, APeerWithAnAddressCanBeNamedAtOnce) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::rdma_wire_test

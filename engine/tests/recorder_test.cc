@@ -7,9 +7,9 @@
 #include "test_tools.h"
 #include "wires/capture_file.h"
 
-namespace {
+namespace wt::test::recorder_test {
 
-using wt::test::refusal_of;
+namespace {
 
 struct Recorder : testing::Test {
     // Frames that libpcap reads back; fails where the file is damaged.
@@ -89,3 +89,5 @@ TEST_F(Recorder, AFullDiskLeavesWholeFramesAndIsRefused) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::recorder_test

@@ -7,7 +7,7 @@
 #include "core/frame.h"
 #include "tests/frame_tools.h"
 
-namespace wt {
+namespace wt::test::responder_test {
 namespace {
 
 constexpr mac_address asker_mac = example_flow.source_mac;
@@ -197,4 +197,4 @@ TEST(Icmp, ADropHasAReason) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::responder_test

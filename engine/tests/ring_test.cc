@@ -9,7 +9,7 @@
 #include "core/handover.h"
 #include "test_tools.h"
 
-namespace wt {
+namespace wt::test::ring_test {
 namespace {
 
 struct entry {
@@ -106,4 +106,4 @@ INSTANTIATE_TEST_SUITE_P(ring, handover_between, testing::Bool(),
                          [](const auto &info) { return info.param ? "two_workers" : "one_worker"; });
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::ring_test

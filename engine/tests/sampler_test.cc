@@ -8,7 +8,7 @@
 
 #include "chi_square.h"
 
-namespace wt::testing {
+namespace wt::test::sampler_test {
 namespace {
 
 TEST(zipf, matches_the_exact_probabilities) {
@@ -142,4 +142,4 @@ TEST(alias, rejects_invalid_weights) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::sampler_test

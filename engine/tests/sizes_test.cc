@@ -5,7 +5,7 @@
 
 #include <map>
 
-namespace wt {
+namespace wt::test::sizes_test {
 namespace {
 
 TEST(sizes, a_sequence_is_drawn_in_order) {
@@ -53,4 +53,4 @@ TEST(sizes, a_copy_draws_the_same_sizes) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::sizes_test

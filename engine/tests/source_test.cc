@@ -8,7 +8,7 @@
 
 #include "core/random_bytes.h"
 
-namespace wt {
+namespace wt::test::source_test {
 namespace {
 
 constexpr uint64_t seed = 7;
@@ -70,4 +70,4 @@ TEST(source, other_seeds_have_other_bytes) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::source_test

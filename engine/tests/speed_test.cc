@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-using namespace wt;
+namespace wt::test::speed_test {
 
 TEST(Speed, MeasuresSomething) {
     const speed_sample s = speed_measure();
@@ -42,3 +42,5 @@ TEST(Speed, LogKeepsTheLast) {
     EXPECT_DOUBLE_EQ(speed_wide(log), 10.0);
     EXPECT_DOUBLE_EQ(speed_chain(log), 10.0);
 }
+
+}  // namespace wt::test::speed_test

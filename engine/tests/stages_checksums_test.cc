@@ -7,7 +7,7 @@
 #include "core/port_checksums.h"
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::stages_checksums_test {
 namespace {
 
 const needs_eal eal(96);
@@ -191,4 +191,4 @@ TEST(checksums, a_recording_has_what_the_port_adds) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_checksums_test

@@ -2,7 +2,7 @@
 // ordinary memory.
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::stages_control_test {
 namespace {
 
 const needs_eal eal(64);
@@ -219,4 +219,4 @@ TEST(control, only_an_arp_reply_sets_the_clients_peer) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_control_test

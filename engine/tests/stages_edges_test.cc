@@ -10,7 +10,7 @@
 #include "stages_rig.h"
 #include "wires/recorder.h"
 
-namespace wt::test {
+namespace wt::test::stages_edges_test {
 namespace {
 
 const needs_eal eal(64);
@@ -406,4 +406,4 @@ TEST(edges, a_message_of_several_segments_is_late_and_duplicate_once) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_edges_test

@@ -1,7 +1,7 @@
 // The hello between two hosts through disp_tx and disp_rx of both sides. Starts EAL on ordinary memory.
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::stages_hello_test {
 namespace {
 
 const needs_eal eal(64);
@@ -144,4 +144,4 @@ TEST(hellos, a_flood_without_room_is_dropped_with_a_reason) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_hello_test

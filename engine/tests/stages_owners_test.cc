@@ -2,7 +2,7 @@
 // and their own bytes. Starts EAL on ordinary memory.
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::stages_owners_test {
 namespace {
 
 const needs_eal eal(96);
@@ -74,4 +74,4 @@ TEST(owners, what_is_recorded_may_be_freed_fast) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_owners_test

@@ -1,7 +1,7 @@
 // Messages of many sizes, one stage after the other: what is drawn is sent, however short the mbufs are.
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::stages_sizes_test {
 namespace {
 
 const needs_eal eal(64);
@@ -120,4 +120,4 @@ TEST(sizes, fixed_requests_stay_fixed_with_varied_responses) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_sizes_test

@@ -2,7 +2,7 @@
 // root, no hugepages.
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::stages_test {
 namespace {
 
 const needs_eal eal(64);
@@ -447,4 +447,4 @@ TEST(stages, a_response_after_its_timeout_is_late) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::stages_test

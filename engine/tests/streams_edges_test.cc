@@ -3,7 +3,7 @@
 #include "core/refusal.h"
 #include "streams_rig.h"
 
-namespace wt::test {
+namespace wt::test::streams_edges_test {
 namespace {
 
 const needs_eal eal(128, "0@0,1@0");
@@ -242,4 +242,4 @@ TEST(streams_edges, addresses_of_no_host_are_refused) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::streams_edges_test

@@ -6,7 +6,7 @@
 #include "stages/application.h"
 #include "test_tools.h"
 
-namespace wt::test {
+namespace wt::test::streams_missing_test {
 namespace {
 
 TEST(streams_missing, a_stream_is_refused_with_a_remedy) {
@@ -25,4 +25,4 @@ TEST(streams_missing, a_stream_is_refused_with_a_remedy) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::streams_missing_test

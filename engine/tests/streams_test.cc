@@ -3,7 +3,7 @@
 // hugepages.
 #include "streams_rig.h"
 
-namespace wt::test {
+namespace wt::test::streams_test {
 namespace {
 
 const needs_eal eal(128, "0@0,1@0");
@@ -232,4 +232,4 @@ TEST(streams, without_mbufs_the_dispatchers_wait) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::streams_test

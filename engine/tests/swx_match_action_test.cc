@@ -10,7 +10,7 @@
 #include "swx_tools.h"
 #include "valid_plan.h"
 
-namespace wt::testing {
+namespace wt::test::swx_match_action_test {
 namespace {
 
 const test::needs_eal eal(1024, "0@0", headers_are_there);  // rte_fib alone takes 0.1 GiB
@@ -187,4 +187,4 @@ TEST(swx_and_match_action, agree_on_masks) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::swx_match_action_test

@@ -2,7 +2,7 @@
 // what is set of them, and what is counted.
 #include "swx_tools.h"
 
-namespace wt::testing {
+namespace wt::test::swx_objects_test {
 namespace {
 
 const wt::test::needs_eal eal(32, "0@0", headers_are_there);
@@ -139,4 +139,4 @@ TEST(learners, count_what_they_learn) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::swx_objects_test

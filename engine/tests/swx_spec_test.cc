@@ -9,7 +9,7 @@
 #include "swx/spec.h"
 #include "test_tools.h"
 
-namespace wt {
+namespace wt::test::swx_spec_test {
 namespace {
 
 const std::string right =
@@ -107,4 +107,4 @@ TEST(sizes, of_tables_are_summed) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::swx_spec_test

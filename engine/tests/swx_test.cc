@@ -5,7 +5,7 @@
 
 #include "swx_tools.h"
 
-namespace wt::testing {
+namespace wt::test::swx_test {
 namespace {
 
 const wt::test::needs_eal eal(32, "0@0", headers_are_there);
@@ -346,4 +346,4 @@ TEST(cache, a_truncated_object_is_compiled_again) {
 }
 
 }  // namespace
-}  // namespace wt::testing
+}  // namespace wt::test::swx_test

@@ -14,7 +14,7 @@
 #include "swx/object.h"
 #include "test_tools.h"
 
-namespace wt::testing {
+namespace wt::test {
 
 namespace fs = std::filesystem;
 
@@ -118,4 +118,4 @@ inline int headers_are_there() {
     return 0;
 }
 
-}  // namespace wt::testing
+}  // namespace wt::test

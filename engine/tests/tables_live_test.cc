@@ -16,11 +16,11 @@
 
 #include "tables_tools.h"
 
+namespace wt::test::tables_live_test {
+
 namespace {
 
 const wt::test::needs_eal eal(1024);
-
-using namespace wt::test;
 
 constexpr uint32_t pool = 48;  // keys, all in one burst
 
@@ -206,3 +206,5 @@ INSTANTIATE_TEST_SUITE_P(all, live,
                                                           std::pair{WT_SINGLE, WT_POINTED})));
 
 }  // namespace
+
+}  // namespace wt::test::tables_live_test

@@ -7,11 +7,11 @@
 
 #include "tables_tools.h"
 
+namespace wt::test::tables_refusals_test {
+
 namespace {
 
 const wt::test::needs_eal eal(1024);
-
-using namespace wt::test;
 
 bool says(const std::string &text, const std::string &part) { return text.find(part) != std::string::npos; }
 
@@ -306,3 +306,5 @@ TEST(tables_refusals, more_readers_than_the_limit) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::tables_refusals_test

@@ -8,9 +8,9 @@
 #include "tables/best_rule.h"
 #include "tables_tools.h"
 
-namespace {
+namespace wt::test::tables_rules_test {
 
-using namespace wt::test;
+namespace {
 
 class rules_file : public testing::Test {
   protected:
@@ -298,3 +298,5 @@ TEST(keys, that_cannot_be_generated_are_refused) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::tables_rules_test

@@ -3,11 +3,11 @@
 
 #include "tables_tools.h"
 
+namespace wt::test::tables_test {
+
 namespace {
 
 const wt::test::needs_eal eal(1024);
-
-using namespace wt::test;
 
 struct way {
     uint32_t method, lookup, access, entries;
@@ -198,3 +198,5 @@ std::string name_of(const testing::TestParamInfo<way> &info) {
 INSTANTIATE_TEST_SUITE_P(all, tables, testing::ValuesIn(all_ways()), name_of);
 
 }  // namespace
+
+}  // namespace wt::test::tables_test

@@ -2,7 +2,7 @@
 // from elsewhere.
 #include "tcp_pair.h"
 
-namespace wt::test {
+namespace wt::test::tcp_test {
 namespace {
 
 TEST(tcp, bytes_go_both_ways_and_both_ends_finish) {
@@ -299,4 +299,4 @@ TEST(tcp, a_stream_is_longer_than_its_numbers) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::tcp_test

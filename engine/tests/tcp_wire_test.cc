@@ -2,7 +2,7 @@
 // and what it took is counted.
 #include "tcp_pair.h"
 
-namespace wt::test {
+namespace wt::test::tcp_wire_test {
 namespace {
 
 constexpr int64_t second = 1'000'000;  // microseconds
@@ -244,4 +244,4 @@ TEST(tcp_wire, a_hostile_peer_does_no_harm) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::tcp_wire_test

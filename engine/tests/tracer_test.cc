@@ -8,7 +8,7 @@
 
 #include "test_tools.h"
 
-namespace wt {
+namespace wt::test::tracer_test {
 namespace {
 
 struct Tracer : testing::Test {
@@ -103,4 +103,4 @@ TEST_F(Tracer, NothingIsOverwritten) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::tracer_test

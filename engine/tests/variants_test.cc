@@ -7,7 +7,7 @@
 
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::variants_test {
 namespace {
 
 const needs_eal eal(64);
@@ -245,4 +245,4 @@ TEST(variants, applications_have_their_parts_of_the_budget) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::variants_test

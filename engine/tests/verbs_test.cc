@@ -15,7 +15,7 @@
 #include "wires/rdma/verbs/one_sided.h"
 #include "wires_tools.h"
 
-namespace wt::test {
+namespace wt::test::verbs_test {
 namespace {
 
 const needs_eal eal(64);
@@ -340,4 +340,4 @@ TEST_F(Verbs, RefusesAnAddressThatNoDeviceHas) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::verbs_test

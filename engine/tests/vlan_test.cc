@@ -5,7 +5,7 @@
 #include "stages/tagging.h"
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::vlan_test {
 namespace {
 
 const needs_eal eal(64);
@@ -160,4 +160,4 @@ TEST(vlan, a_packet_handler_sees_frames_without_a_tag) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::vlan_test

@@ -5,7 +5,7 @@
 #include "run/run_control.h"
 #include "stages_rig.h"
 
-namespace wt::test {
+namespace wt::test::windows_test {
 namespace {
 
 const needs_eal eal(64);
@@ -112,4 +112,4 @@ TEST(loops, have_ended_when_every_worker_is_in_a_new_one) {
 }
 
 }  // namespace
-}  // namespace wt::test
+}  // namespace wt::test::windows_test

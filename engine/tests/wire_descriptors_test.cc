@@ -15,7 +15,7 @@
 #include "wires/registry.h"
 #include "wires_tools.h"
 
-namespace wt {
+namespace wt::test::wire_descriptors_test {
 namespace {
 
 using nlohmann::json;
@@ -317,4 +317,4 @@ TEST(PlannedWires, AreTimedByAnOption) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::wire_descriptors_test

@@ -26,14 +26,14 @@
 #include "wires/timed_capture.h"
 #include "wires_tools.h"
 
+namespace wt::test::wires_test {
+
 namespace {
 
 const wt::test::needs_eal eal(64);
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-using wt::test::contains;
-using wt::test::wire_texts;
 
 constexpr uint32_t pool_size = 1023;
 
@@ -425,3 +425,5 @@ TEST_F(Ports, RecorderOverwritesNothingThatWasReceivedEither) {
 }
 
 }  // namespace
+
+}  // namespace wt::test::wires_test

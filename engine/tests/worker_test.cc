@@ -9,7 +9,7 @@
 #include <numeric>
 #include <thread>
 
-namespace wt {
+namespace wt::test::worker_test {
 namespace {
 
 // A stage that moves 0, 1, 2, ... objects in turn and is stalled on every tenth call, for want of each in
@@ -391,4 +391,4 @@ TEST(worker, cost_of_a_level_is_finite) {
 }
 
 }  // namespace
-}  // namespace wt
+}  // namespace wt::test::worker_test

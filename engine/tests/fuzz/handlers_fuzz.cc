@@ -15,7 +15,7 @@ extern const wt_handler wt_t_app, wt_l_app, wt_m_app, wt_fs_write, wt_fs_read, w
 namespace {
 
 using namespace wt;
-using namespace wt::testing;
+using namespace wt::test;
 
 handler_table built_in(const wt_handler &table) { return {std::shared_ptr<void>(), &table}; }
 
