@@ -14,6 +14,7 @@ import pytest
 from command_line import SCENARIO
 from fake_runs import RunSpec
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 pytest.register_assert_rewrite("real_runs")
 
@@ -28,6 +29,19 @@ settings.load_profile("same")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 UNIT = Path(__file__).parent / "unit"
+ONE_AFTER_ANOTHER = {
+    "tests/e2e/test_rdma.py": "rdma",
+    "tests/e2e/test_rdma_compare.py": "rdma",
+    "tests/e2e/test_sharing_kills.py": "sharing",
+    "tests/e2e/test_sharing_live.py": "sharing",
+    "tests/e2e/test_slicers.py": "sharing",
+    "tests/hostile/test_sharing_other_user.py": "sharing",
+    "tests/unit/sharing/test_changed_threads.py": "sharing",
+    "tests/unit/sharing/test_daemon.py": "sharing",
+    "tests/unit/sharing/test_probe.py": "sharing",
+    "tests/unit/studies/test_reproduce.py": "sharing",
+}
+"""Files whose tests wait for one lock: one process has them all, so that no other waits in vain."""
 BUDGET_S = {"quick": 1.0, "middle": 20.0}
 """What one test of the tier may take. A slower one is listed at the end, and is not failed for it: a host may be busy."""
 
@@ -35,6 +49,18 @@ BUDGET_S = {"quick": 1.0, "middle": 20.0}
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--long", metavar="SLICE", help="the tests of this slice of the long tier, and no others")
     parser.addoption("--alone", action="store_true", help="the tests that bear no other beside them, and no others")
+
+
+class FileScheduling(LoadScopeScheduling):
+    """Tests of one file are of one process, and those of files that wait for the same lock."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        return ONE_AFTER_ANOTHER.get(file, file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileScheduling:
+    return FileScheduling(config, log)
 
 
 def tier_of(item: pytest.Item) -> str:

@@ -59,7 +59,7 @@ def stages_of(mutant: Mutant, checkout: Path, quick: bool = False) -> list[Stage
 
 def common_stages(language: str, quick: bool = False) -> list[Stage]:
     """Those that every mutant has, and that are tried without one first: ./test, without the few tests that bear no other beside them."""
-    parallel = ("-n", "2", "--dist", "loadfile")
+    parallel = ("-n", "2")
     slow = Stage("slow", _pytest("tests/unit", "-m", "slow", *parallel), "slow")
     runs = Stage("runs", _pytest("tests/e2e", "tests/hostile", *parallel), "runs")
     if language == "c++":
