@@ -43,6 +43,13 @@ def cluster():
         yield started
 
 
+@pytest.fixture(autouse=True)
+def ray_logs(cluster) -> Iterator[None]:
+    """pytest shows them with a test that failed."""
+    yield
+    print(cluster.log_ends())
+
+
 @pytest.fixture(scope="module")
 def drive() -> Iterator:
     """Runs a command to its end, in a process that the tests share."""
@@ -75,7 +82,7 @@ def table(out: Path) -> list[tuple]:
 
 def test_a_study_on_two_testbeds_has_the_table_of_one_host(cluster, drive, tmp_path):
     file, out, alone = written(tmp_path), tmp_path / "out", tmp_path / "alone"
-    fleet = fleet_file(tmp_path, cluster.client_address, "alpha", "beta")
+    fleet = fleet_file(tmp_path, cluster.address, "alpha", "beta")
     code, said = drive("study", file, "--out", out, "--on", fleet)
     assert code == 0, said
     assert drive("study", file, "--out", alone)[0] == 0

@@ -81,6 +81,12 @@ class LocalCluster:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
 
+    def log_ends(self, pattern: str = "ray_client_server*", lines: int = 15) -> str:
+        """The last lines of each log file of this name that is not empty."""
+        logs = sorted(Path(self._directory).glob(f"session_latest/logs/{pattern}"))
+        texts = {log.name: log.read_text(errors="replace").splitlines()[-lines:] for log in logs}
+        return "\n".join("\n".join([f"--- {name}", *text]) for name, text in texts.items() if text)
+
     def pids(self, name: str, only: str = "") -> list[int]:
         """Of a node."""
         own = f"{VARIABLE}={self._token}-{name}".encode()
