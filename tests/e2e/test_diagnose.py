@@ -1,6 +1,7 @@
 """Diagnosis on the real engine: it names the worker that a memory-bound handler fills, from the record and by experiment.
 
-A busy host makes a tie of a worker, as it should: what is named then is held by recorded and made runs in tests/unit/diagnose.
+A host that takes a worker's CPU away comes first, as it should, and may be all that limits: what is named beside it is held by recorded and
+made runs in tests/unit/diagnose.
 """
 
 import pytest
@@ -20,12 +21,15 @@ def servers_worker(run):
     return worker
 
 
+@pytest.mark.alone
 def test_the_servers_worker_is_named_and_its_ledger_closes(tmp_path):
     run = execute(tmp_path, scenario(M_APP, **KEYS)).run
     found = diagnose(run)
-    assert found.limit.kind in ("worker", "tie") and servers_worker(run) in found.limit.workers
-    named = [cause.code for cause in found.causes if cause.code != "host-time"]  # a busy host comes first
-    assert found.limit.kind == "tie" or (found.limit.stage == "server app_rx" and named[0] == "handler")
+    work = {ledger.worker: sum(ledger.work.values()) for ledger in found.ledgers}
+    assert max(work, key=work.__getitem__) == servers_worker(run)
+    if found.causes[0].code != "host-time":
+        assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
+        assert (found.limit.stage, found.causes[0].code) == ("server app_rx", "handler")
     for ledger in found.ledgers:
         parts = (
             sum(ledger.work.values()) + ledger.stall + ledger.idle + ledger.interrupted + ledger.traffic + ledger.clock

@@ -2,7 +2,8 @@
 
 from real_runs import run_well, scenario
 
-KEYS = {"duration": "900ms", "warmup": "100ms", "window": "100ms"}
+KEYS = {"duration": "2s", "warmup": "20ms", "window": "20ms"}
+"""A hundred probes: on a busy host one worker or the other has no CPU at most of them."""
 
 
 def test_two_workers_probe_the_way_between_them(tmp_path):
@@ -15,7 +16,7 @@ def test_two_workers_probe_the_way_between_them(tmp_path):
         assert [worker.worker for worker in probe.workers] == [0, 1]
         assert all(worker.alone_ticks > 0 and worker.together_ticks > 0 for worker in probe.workers)
         assert probe.held_ns > 0
-    assert complete, "no worker came to any probe in 900 ms"
+    assert complete, "the two workers never came to a probe together"
 
 
 def test_workers_on_one_cpu_are_not_probed(tmp_path):

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from plugin_tools import ROOT, built
-from real_runs import assert_sound, execute, messages, recorded, run_well, scenario
+from real_runs import after, assert_sound, execute, messages, recorded, run_well, scenario
 from scenario_tools import SHIPPED
 from short_runs import run_short
 
@@ -68,9 +68,9 @@ def bodies(run, kind: int) -> dict[bytes, bytes]:
 def test_the_handler_changes_the_bytes(tmp_path, plugin, add):
     shutil.copy(plugin, tmp_path)
     workload = {"handler": "./libmine.so", "options": {"add": add}, "request": 1001, "response": 1001}
-    run = run_well(tmp_path, scenario(workload, client={"rate": "2kpps"}, record="run.pcap"))
+    run = run_well(tmp_path, scenario(workload, client={"rate": "2kpps"}, record="run.pcap", **after(200)))
     requests, responses = bodies(run, 0x11), bodies(run, 0x12)
-    assert len(responses) == messages(run).responses > 100
+    assert len(responses) == messages(run).responses >= 200
     for key, response in responses.items():
         assert response == bytes((byte + add) % 256 for byte in requests[key])
         assert len(response) == 1001 - 16 and len(set(response)) > 100
