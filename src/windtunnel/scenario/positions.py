@@ -4,8 +4,9 @@ tomllib gives values without places; tree-sitter gives places and is lenient abo
 """
 
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,12 +26,12 @@ def line_of(text: str, path: Path) -> tuple[int, bool]:
 
 
 @lru_cache(maxsize=8)
-def lines_of(text: str) -> dict[Path, int]:
-    """The line, from 1, of everything that the text has. The last texts' are kept: a study asks for places with every point."""
-    return dict(_places(text))
+def lines_of(text: str) -> Mapping[Path, int]:
+    """The line, from 1, of everything that the text has. Those of the last eight texts are kept: a study asks once for each point."""
+    return MappingProxyType(dict(_places(text)))
 
 
-def nearest_line(lines: dict[Path, int], path: Path) -> tuple[int, bool]:
+def nearest_line(lines: Mapping[Path, int], path: Path) -> tuple[int, bool]:
     """As `line_of`, of a text whose lines are known."""
     nearest = path
     while nearest and nearest not in lines:

@@ -1,7 +1,7 @@
 """Axio's configuration, in its colon form or in TOML, read into one shape. Every fault of the file is found, each with its line."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -187,7 +187,7 @@ def _leaves(data: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]
             yield here, value
 
 
-def _toml_topology(config: AxioConfig, lines: dict[Path, int], path: Path, entries: Any) -> None:
+def _toml_topology(config: AxioConfig, lines: Mapping[Path, int], path: Path, entries: Any) -> None:
     kind = path[-1]
     read = _toml_workload if kind == "workloads" else _toml_workspace
     if not isinstance(entries, list):
