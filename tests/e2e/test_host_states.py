@@ -1,16 +1,17 @@
-"""The probe of the host on the real engine: every window has one, and time stands still meanwhile."""
+"""The probe of the host on the real engine: a window has one, unless it is short, and time stands still meanwhile."""
 
 from real_runs import run_well, scenario
 
-KEYS = {"duration": "2s", "warmup": "20ms", "window": "20ms"}
-"""A hundred probes: on a busy host one worker or the other has no CPU at most of them."""
+KEYS = {"duration": "3s", "warmup": "100ms", "window": "100ms"}
+"""Thirty probes: on a busy host one worker or the other has no CPU at most of them."""
 
 
 def test_two_workers_probe_the_way_between_them(tmp_path):
     run = run_well(tmp_path, scenario(**KEYS))
     windows = [window for window in run.windows["windtunnel"] if window.phase == "measure"]
-    assert all(window.probe for window in windows)
-    complete = [window.probe for window in windows if window.probe.complete]
+    probes = [window.probe for window in windows if window.probe]
+    assert len(probes) > len(windows) / 2  # one that comes late may leave the next too short
+    complete = [probe for probe in probes if probe.complete]
     for probe in complete:
         assert [(pair.a, pair.b) for pair in probe.pairs] == [(0, 1)] and probe.pairs[0].line_ns > 1
         assert [worker.worker for worker in probe.workers] == [0, 1]
@@ -20,7 +21,7 @@ def test_two_workers_probe_the_way_between_them(tmp_path):
 
 
 def test_workers_on_one_cpu_are_not_probed(tmp_path):
-    run = run_well(tmp_path, scenario(client={"cores": [0]}, server={"cores": [0]}, **KEYS))
+    run = run_well(tmp_path, scenario(client={"cores": [0]}, server={"cores": [0]}, **KEYS | {"duration": "500ms"}))
     workers = run.record.engines[0].plan.workers
     probes = [window.probe for window in run.windows["windtunnel"] if window.probe and window.probe.complete]
     assert all(not probe.pairs for probe in probes) or len({worker.cpu for worker in workers}) == len(workers)

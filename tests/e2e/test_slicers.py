@@ -171,9 +171,10 @@ def test_a_stopped_slicer_is_killed_and_leaves_its_members_as_they_were(journal,
 
 
 @needs_rights
-def test_a_command_to_a_stopped_slicer_does_not_wait_for_room(journal):
+def test_a_command_to_a_stopped_slicer_does_not_wait_for_room(journal, monkeypatch):
     with started("kicker", journal) as slicer:
         os.kill(slicer.pid, signal.SIGSTOP)
+        monkeypatch.setattr(slicer_module, "RESPONSE_S", 0.05)
         slicer._native.send({"do": "members", "members": ["x" * 80] * 4096})
 
 
