@@ -10,7 +10,7 @@ import pytest
 from children import children
 from real_runs import assert_sound, drops, execute, scenario, stages
 from scenario_tools import SHIPPED
-from sides import met, start, waits
+from sides import ENOUGH, met, start, waits
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
@@ -114,7 +114,7 @@ def test_pieces_of_the_servers_region_are_read_and_written(tmp_path, kind, opera
 
 @pytest.mark.parametrize("kind", TYPES)
 def test_runs_of_two_processes_join(tmp_path, kind):
-    sides = [start(side, SHIPPED / f"rdma-{kind}.toml", tmp_path / side) for side in ("client", "server")]
+    sides = [start(side, SHIPPED / f"rdma-{kind}.toml", tmp_path / side, *ENOUGH) for side in ("client", "server")]
     runs = [side.run() for side in sides]
     for run in runs:
         assert_sound(run)
@@ -127,12 +127,12 @@ def test_runs_of_two_processes_join(tmp_path, kind):
 @pytest.mark.parametrize("kind", ["rc", "ud"])
 def test_a_client_of_another_file_is_told_and_the_server_waits_for_the_right_one(tmp_path, kind):
     file = SHIPPED / f"rdma-{kind}.toml"
-    server = start("server", file, tmp_path / "server")
+    server = start("server", file, tmp_path / "server", *ENOUGH)
     server.until(waits_for_link if kind == "rc" else waits)
-    other = start("client", file, tmp_path / "other", "seed=2")
+    other = start("client", file, tmp_path / "other", "seed=2", *ENOUGH)
     code, said = other.ended()
     assert code == 2 and "the server has another plan: " in said and "the same file" in said
-    client = start("client", file, tmp_path / "client")
+    client = start("client", file, tmp_path / "client", *ENOUGH)
     for side in (client, server):
         assert_sound(side.run())
     if kind == "rc":
@@ -197,11 +197,11 @@ def _talk(listening: socket.socket, said: bytes) -> list[socket.socket]:
 
 def test_a_stranger_at_the_servers_port_is_no_client(tmp_path):
     file = SHIPPED / "rdma-rc.toml"
-    server = start("server", file, tmp_path / "server")
+    server = start("server", file, tmp_path / "server", *ENOUGH)
     server.until(waits_for_link)
     with socket.create_connection(("127.0.0.1", PORT)) as idle, socket.create_connection(("127.0.0.1", PORT)) as loud:
         loud.sendall(b"GET / HTTP/1.1\r\n\r\n" * 50)
-        client = start("client", file, tmp_path / "client")
+        client = start("client", file, tmp_path / "client", *ENOUGH)
         for side in (client, server):
             assert_sound(side.run())
         assert idle.fileno() >= 0
@@ -223,7 +223,7 @@ def test_strange_datagrams_are_dropped_by_name(tmp_path):
 
 
 def test_the_memory_of_another_process_is_read(tmp_path):
-    sides = [start(side, SHIPPED / "rdma-read.toml", tmp_path / side) for side in ("client", "server")]
+    sides = [start(side, SHIPPED / "rdma-read.toml", tmp_path / side, *ENOUGH) for side in ("client", "server")]
     client, server = (side.run() for side in sides)
     assert_sound(client)
     assert_sound(server)

@@ -12,6 +12,7 @@ from real_runs import assert_sound, drops
 from scenario_tools import SHIPPED
 from sides import (
     BUSY,
+    ENOUGH,
     OTHER_VERSION,
     STATE_GO,
     STATE_HELLO,
@@ -43,18 +44,18 @@ def ask(raw: socket.socket, payload: bytes) -> dict[str, int]:
 
 def test_two_hosts_run_one_file_despite_foreign_hellos(tmp_path):
     with two_hosts() as hosts:
-        slow = "client.rate=1kpps"  # so that a Python socket can read along
-        server = start("server", FILE, tmp_path / "server", slow, host=hosts["server"])
+        slow = (*ENOUGH, "messages=1000", "client.rate=1kpps")  # so that a Python socket can read along
+        server = start("server", FILE, tmp_path / "server", *slow, host=hosts["server"])
         plan = bytes.fromhex(server.until(waits).engines[0].plan.hash)
         with hosts["client"].raw() as raw:
             raw.send(ether(ip(udp(hello()[:50]))))
             raw.send(ether(ip(udp(hello(client=0)))))
             raw.send(ether(ip(udp(hello(state=STATE_GO, plan=plan)))))
             assert ask(raw, hello(version=2, engine=b"9.9.9")[:64])["status"] == OTHER_VERSION
-            other = start("client", FILE, tmp_path / "other", slow, "seed=2", host=hosts["client"])
+            other = start("client", FILE, tmp_path / "other", *slow, "seed=2", host=hosts["client"])
             code, said = other.ended()
             assert code == 2 and "the server has another plan: " in said and "same --set" in said
-            client = start("client", FILE, tmp_path / "client", slow, host=hosts["client"])
+            client = start("client", FILE, tmp_path / "client", *slow, host=hosts["client"])
             client.until(met)
         with hosts["client"].raw() as raw:
             assert ask(raw, hello(plan=plan))["status"] == BUSY
