@@ -6,6 +6,7 @@ root=${root:?"the checkout, set by whoever sources this"}
 venv=$root/.venv
 build=$root/build
 constraints=$root/setup/constraints.txt
+unset PYTHONDONTWRITEBYTECODE # many Pythons start, and each would compile all that it imports
 PATH=$PATH:/usr/sbin:/sbin # where ordinary users of Debian do not look: ip, ethtool
 
 say() { printf '%s\n' "$*" >&2; }

@@ -43,7 +43,7 @@ case "$*" in
             chmod +x "$here/$linter"
         done
         printf '#!/usr/bin/env bash\\necho "run $* in $(readlink -f .)"\\n' >"$here/windtunnel"; chmod +x "$here/windtunnel" ;;
-    *pytest*) echo "pytest ${*:3}" >>"$LOG"; echo "1 passed in 0.01s"; exit "${PYTEST:-0}" ;;
+    *pytest*) echo "pytest ${*:3}${PYTHONDONTWRITEBYTECODE:+ without bytecode}" >>"$LOG"; echo "1 passed in 0.01s"; exit "${PYTEST:-0}" ;;
 esac
 PYTHON
         chmod +x "$4/bin/python" """,
@@ -352,6 +352,13 @@ def test_the_test_command_passes_its_arguments_and_ends_with_pytest(tree: Tree) 
     assert called[-2].startswith("pytest --basetemp ") and " -n " in called[-2] and called[-2].endswith(" -k two words")
     assert called[-1].startswith("pytest --basetemp ") and called[-1].endswith(" --alone -k two words")
     assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
+
+
+def test_pythons_keep_their_bytecode_whatever_the_environment_says(tree: Tree) -> None:
+    """The packages come without, and what keeps none compiles all that it imports, at each start."""
+    tree.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    tree.run("./test")
+    assert not any("without bytecode" in line for line in tree.log)
 
 
 def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
