@@ -1,11 +1,16 @@
 """What the tests of searches share: the path to the reference, and trials from three numbers."""
 
+import inspect
 import sys
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from harness import oracle  # noqa: F401
+# The reference looks at its callers when it is imported, and would read the source of all of them: eight seconds
+with patch("inspect.stack", partial(inspect.stack, 0)):
+    from harness import oracle  # noqa: F401
 
 from windtunnel.measure.search import TrialResult
 
