@@ -76,7 +76,7 @@ class Journal:
             lines = []
             for tid, them in values.items():
                 ours = (self._contents.entries.get(tid) or self._entry(tid)).ours
-                if any(ours.get(name) != value for name, value in them.items()):
+                if any(value not in ours.get(name, []) for name, values in them.items() for value in values):
                     lines.append({"is": "ours", "tid": tid, "values": them})
             if lines:
                 self._add(*lines)
@@ -89,10 +89,8 @@ class Journal:
         """
         fields |= {threads.CGROUP + hierarchy: path for hierarchy, path in (cgroups or {}).items()}
         with self._lock:
-            ours = self._entry(tid).ours
-            self.allow_all(
-                {tid: {name: [*(v for v in ours.get(name, []) if v != value), value] for name, value in fields.items()}}
-            )
+            self._entry(tid)
+            self.allow_all({tid: {name: [value] for name, value in fields.items()}})
             try:
                 threads.write(tid, fields)
             except ProcessLookupError:
@@ -101,7 +99,6 @@ class Journal:
                 raise UserError(
                     f"thread {tid} cannot be given {_words(fields)}: {error.strerror}", _remedy(tid, fields, error)
                 ) from None
-            ours |= {name: [value] for name, value in fields.items()}  # until here it may have had what it had before
 
     def helper(self, pid: int) -> None:
         """Adds a process that changes threads for us. The guardian ends it before it restores them."""

@@ -31,8 +31,8 @@ SPACE = "free some space: no thread is changed without its line in the journal"
 class Entry:
     """One thread: how it ran (`before`), and what we changed since.
 
-    `ours`: by field, the values that we set, or may have set, with earlier ones, because a crash can come between the line and the
-    change.
+    `ours`: by field, all values that we set, or may have set: a crash can come between the line and the change, and a thread that it
+    forked meanwhile may have any of them.
     """
 
     tid: int
@@ -96,7 +96,8 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
     elif kind == "ours":
         entry = contents.entries[line["tid"]]
         for name, values in line["values"].items():
-            entry.ours[name] = [_value(value) for value in values]
+            known = entry.ours.setdefault(name, [])
+            known += [value for value in map(_value, values) if value not in known]
     elif kind == "setting":
         check_setting(Path(line["path"]))
         contents.settings[line["path"]] = line["before"]

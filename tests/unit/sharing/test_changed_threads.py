@@ -23,7 +23,7 @@ from sharing_tools import (
 )
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, journal, sched, threads
+from windtunnel.sharing import changed_threads, inherited_changes, journal, sched, threads
 from windtunnel.sharing.changed_threads import Journal, Restored, held
 from windtunnel.sharing.pools.shield import PREFIX, own_group
 from windtunnel.sharing.threads import Process
@@ -260,6 +260,20 @@ def test_threads_and_processes_forked_meanwhile_get_what_their_parent_had(mine, 
 
 
 @needs_rights
+def test_what_was_forked_before_the_last_changes_gets_back_what_its_parent_had(path, mine, forks):
+    """By the journal, which is all that a killed holder leaves."""
+    process, fork = forks
+    before = threads.read(process.pid)
+    mine.change(process.pid, nice=3)
+    forked = fork()
+    for nice in (4, 5):
+        mine.change(process.pid, nice=nice)
+    written = journal.read(path).entries
+    inherited_changes.put_back(list(written.values()), written)
+    assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
 def test_a_number_used_again_keeps_and_gets_nothing_of_ours(path, one, forks):
     """While nobody was there: one number went to a child of a thread that is changed, one to a process that has nothing to do with it."""
     process, fork = forks
@@ -481,7 +495,7 @@ def test_a_journal_that_cannot_be_rewritten_grows_on(path, one, monkeypatch):
             mine.change(one.pid, nice=nice)
         assert len(path.read_bytes().splitlines()) > 10 and journal.read(path).entries[one.pid].before == before
         journal.new_of(path).rmdir()
-        for nice in range(1, 19):
+        for nice in range(-18, 0):
             mine.change(one.pid, nice=nice)
         assert len(path.read_bytes().splitlines()) < 20
         mine.put_back_all()
