@@ -1,11 +1,12 @@
 """Every shipped scenario, run as a user runs it, only shorter."""
 
 import pytest
-from real_runs import assert_sound
+from real_runs import SHORT_OF_TWO, assert_sound
 from scenario_tools import SHIPPED, skip_without_pipelines
 from short_runs import run_short
 
 from windtunnel.runs import load
+from windtunnel.scenario import load as load_scenario
 
 ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "stream-to-kernel", "two-hosts"}
 """Run with what they need: root in test_kernel_peers, test_streams and test_two_hosts, a compiler in test_plugin, a NIC in
@@ -17,7 +18,9 @@ def test_shipped_scenario_ends_in_a_valid_run(tmp_path, name, request):
     skip_without_pipelines(name)
     if name.startswith("rdma"):
         request.getfixturevalue("rdma_addresses")
-    shown = run_short(SHIPPED / f"{name}.toml", tmp_path / "run")
+    of_two = load_scenario(SHIPPED / f"{name}.toml").wire.kind == "memif"
+    longer = [f"duration={SHORT_OF_TWO['duration']}", f"warmup={SHORT_OF_TWO['warmup']}"] if of_two else []
+    shown = run_short(SHIPPED / f"{name}.toml", tmp_path / "run", *longer)
     assert shown["verdict"] == {"valid": True, "reasons": []}
     assert shown["metrics"]["stages"]
     run = load(tmp_path / "run")
