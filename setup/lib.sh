@@ -31,11 +31,12 @@ find_python() {
     return 1
 }
 
-# How many processes at once: the CPUs that may be used, at most four. Tests share what else the machine has.
+# How many processes at once: one more than there are CPUs, because they wait for each other's engines, and at most four, because
+# they share what else the machine has.
 workers() {
     local cpus
     cpus=$(nproc)
-    printf '%s\n' $((cpus < 4 ? cpus : 4))
+    printf '%s\n' $((cpus < 3 ? cpus + 1 : 4))
 }
 
 # Whether all that Windtunnel depends on is there as wheels: ruptures has none for Python 3.14, and is compiled there

@@ -42,8 +42,8 @@ def test_load_phases_start_with_the_measurement(tmp_path):
 def test_the_search_for_the_peer_is_not_measured(tmp_path):
     data = scenario(wire={"kind": "memif"}, client={"peer_mac": "resolve"}, warmup="0s")
     windows = run_well(tmp_path, data).windows
-    assert [window.phase for window in windows["client"]] == ["hello", *["measure"] * 4, "drain"]
-    assert [window.phase for window in windows["server"]] == [*["measure"] * 4, "drain"]
+    assert [window.phase for window in windows["client"]] == ["hello", *["measure"] * 10, "drain"]
+    assert [window.phase for window in windows["server"]] == [*["measure"] * 10, "drain"]
     hello, *measured = windows["client"]
     assert hello.ports[0].rx_packets > 0, "the ARP reply"
     assert all(window.workloads[0].responses > 0 for window in measured[:2])
