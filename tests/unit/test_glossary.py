@@ -193,6 +193,7 @@ def test_the_table_is_read():
     assert all(word.instead for word in words())
 
 
+@pytest.mark.slow
 def test_no_word_is_used_that_the_glossary_replaces():
     checked = words()
     found = [
