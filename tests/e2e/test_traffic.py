@@ -21,11 +21,10 @@ def of_measure(run) -> list:
 
 def test_lost_messages_are_counted_and_free_their_slot(tmp_path):
     workload = L_APP | {"request": "4KiB", "timeout": "10ms"}
-    run = run_well(tmp_path, scenario(workload, wire={"faults": LOSSY}, client={"inflight": 64}))
+    run = run_well(tmp_path, scenario(workload, wire={"faults": LOSSY}, client={"inflight": 64}, **after(1000)))
     ledger = messages(run)
     assert ledger.lost > 64, "more than the budget: every place has come back"
-    assert ledger.responses > 64
-    assert all(window.workloads[0].responses > 0 for window in of_measure(run)), "it froze"
+    assert ledger.responses >= 1000, "it froze"
     assert ledger.in_flight == 0
 
 
