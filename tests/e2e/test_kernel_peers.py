@@ -121,7 +121,7 @@ def test_all_datagrams_are_accounted_for(tmp_path, peer):
                     back += 1
             return back
 
-    data = peer.server({"packet_handler": "echo"})
+    data = peer.server({"packet_handler": "echo"}) | {"duration": "1s", "window": "100ms"}
     # without a cache every mbuf of the pool gets its turn in the driver's hands
     data["server"] |= {"rx_descriptors": 64, "tx_descriptors": 64, "mempool": {"cache": 0}}
     finished = execute(tmp_path, data, beside=talk)

@@ -176,7 +176,7 @@ def test_late_copies_leave_the_stream_in_order(tmp_path):
 
 def test_a_copier_that_ends_no_copy_costs_the_connection(tmp_path):
     planted = {"engine": "planted", "options": {"fault": "silent", "share": "0.2"}, "timeout": "20ms"}
-    run = execute(tmp_path, streaming(copies=planted))
+    run = execute(tmp_path, streaming(copies=planted) | {"duration": "1s", "window": "100ms"})
     first, *more = run.record.verdict.reasons
     assert first.startswith(f"copies never ended: {copies_of(run).never_ended} of ")
     assert not any("reset" in reason for reason in more), more
