@@ -207,17 +207,22 @@ check_writable() {
 }
 
 # make_scratch: sets `scratch` to a new directory for the files of tests, in memory where there is room: a run's record is flushed to
-# the disk a dozen times. remove_scratch leaves what failed tests wrote.
+# the disk a dozen times.
 make_scratch() {
     local place=${TMPDIR:-/tmp} free_kib
     free_kib=$(df --output=avail /dev/shm 2>/dev/null | tail -1) || free_kib=0
     if [[ -w /dev/shm ]] && ((free_kib >= 4 << 20)); then place=/dev/shm; fi
     scratch=$(mktemp -d -p "$place" wt-XXXXXX)
 }
+
+# remove_scratch FAILED: it stays where tests failed, that is, where FAILED is not 0
 remove_scratch() {
     [[ -n $scratch ]] || return 0
-    find "$scratch" -type d -empty -delete 2>/dev/null || true
-    [[ ! -e $scratch ]] || say "files of failed tests: $scratch"
+    if (($1)); then
+        say "files of failed tests: $scratch"
+    else
+        rm -rf -- "$scratch"
+    fi
 }
 
 # Under `sudo` in a user's checkout, what root made is given to the user.
