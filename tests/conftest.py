@@ -65,10 +65,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileSched
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Files with none of the few tests that are asked for: to import all takes half a minute."""
-    wanted = "mark.alone" if config.option.alone else f'long("{config.option.long}")' if config.option.long else ""
-    if collection_path.suffix == ".py" and wanted not in collection_path.read_text():
-        return True
-    return None
+    options = config.option
+    if collection_path.suffix != ".py" or not (options.alone or options.long):
+        return None
+    mark = "mark.alone" if options.alone else f'long("{options.long}")'
+    return True if mark not in collection_path.read_text() else None
 
 
 def tier_of(item: pytest.Item) -> str:

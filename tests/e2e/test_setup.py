@@ -361,6 +361,17 @@ def test_pythons_keep_their_bytecode_whatever_the_environment_says(tree: Tree) -
     assert not any("without bytecode" in line for line in tree.log)
 
 
+@pytest.mark.parametrize("status", [0, 1])
+def test_files_of_tests_stay_where_one_failed(tree: Tree, status: int) -> None:
+    tree.environment["PYTEST"] = str(status)
+    done = tree.run("./test", "quick")
+    assert done.returncode == status
+    left = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if line.startswith("files of failed tests: ")]
+    assert [Path(directory).is_dir() for directory in left] == [True] * status
+    for directory in left:
+        shutil.rmtree(directory)
+
+
 def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
     done = tree.run("./test", "quick", "-x")
     assert done.returncode == 0, done.stderr

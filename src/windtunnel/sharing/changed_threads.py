@@ -83,7 +83,8 @@ class Journal:
 
     def change(self, tid: int, cgroups: dict[str, str] | None = None, **fields: Value) -> None:
         """Remembers a thread and changes it: `affinity`, `policy` (policy, priority, flags), `nice`, `runtime_ns`, and `cgroups`
-        (path by hierarchy). What it changes of this by itself later is its own, and stays when the rest is put back.
+        (path by hierarchy). What it changes of this by itself later is its own, and stays when the rest is put back, unless that is a value
+        which it has had from us before.
 
         Raises UserError where it cannot be, in words.
         """
