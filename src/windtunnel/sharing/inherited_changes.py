@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from windtunnel.sharing import threads
+from windtunnel.sharing import sched, threads
 from windtunnel.sharing.journal import Entry
 from windtunnel.sharing.native import SLICER
 from windtunnel.sharing.threads import Fields, Process, Stat, Value
@@ -58,7 +58,7 @@ def _owner(pid: int) -> int:
 def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: bool = True) -> list[str]:
     """Returns what stays changed, and why. Threads in `remembered` inherited nothing: each has an entry of its own."""
     said = []
-    ours = {entry.tid: _values(entry) for entry in entries}
+    ours = {entry.tid: _inheritable(entry) for entry in entries}
     for entry in entries:
         now = _now(entry.tid, entry.started)
         if now is not None:
@@ -85,7 +85,7 @@ def inherited_by(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> tupl
     """
     now = threads.read(tid)
     family = _family_of(found, remembered)
-    return now, _inherited(now, family, {entry.tid: _values(entry) for entry in family})
+    return now, _inherited(now, family, {entry.tid: _inheritable(entry) for entry in family})
 
 
 def is_changed(entry: Entry) -> bool:
@@ -106,8 +106,13 @@ def put_settings_back(settings: dict[str, str]) -> list[str]:
     return said
 
 
-def _values(entry: Entry) -> list[tuple[str, Value]]:
-    return [(name, value) for name, values in entry.ours.items() for value in values]
+def _inheritable(entry: Entry) -> list[tuple[str, Value]]:
+    """The values of ours that a fork may have. One that a policy with RESET_ON_FORK makes ordinary has nice 0 instead of a
+    negative value (sched_fork in kernel/sched/core.c)."""
+    values = [(name, value) for name, them in entry.ours.items() for value in them]
+    if any(name == "policy" and isinstance(value, tuple) and value[2] & sched.RESET_ON_FORK for name, value in values):
+        values.append(("nice", 0))
+    return values
 
 
 def _now(tid: int, started: int) -> Fields | None:

@@ -26,6 +26,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, inherited_changes, journal, sched, threads
 from windtunnel.sharing.changed_threads import Journal, Restored, held
 from windtunnel.sharing.pools.shield import PREFIX, own_group
+from windtunnel.sharing.slicers.slicer import ORDINARY, RAISED
 from windtunnel.sharing.threads import Process
 
 HOLDER = """
@@ -270,6 +271,19 @@ def test_what_was_forked_before_the_last_changes_gets_back_what_its_parent_had(p
         mine.change(process.pid, nice=nice)
     written = journal.read(path).entries
     inherited_changes.put_back(list(written.values()), written)
+    assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
+def test_what_a_raised_thread_forked_gets_back_the_nice_value_that_the_kernel_took(mine, forks):
+    process, fork = forks
+    sched.put(process.pid, sched.Attributes(sched.BATCH, 0, -2, 0))
+    before = threads.read(process.pid)
+    mine.allow(process.pid, policy=[ORDINARY, RAISED])
+    threads.write(process.pid, {"policy": RAISED})  # as the slicer does
+    forked = fork()
+    assert {threads.read(tid)["nice"] for tid in forked} == {0}
+    mine.put_back_all()
     assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
 
 
