@@ -32,9 +32,6 @@ UNIT = Path(__file__).parent / "unit"
 ONE_AFTER_ANOTHER = {
     "tests/e2e/test_rdma.py": "rdma",
     "tests/e2e/test_rdma_compare.py": "rdma",
-    "tests/e2e/test_sharing_kills.py": "sharing",
-    "tests/e2e/test_sharing_live.py": "sharing",
-    "tests/e2e/test_slicers.py": "sharing",
     "tests/hostile/test_sharing_other_user.py": "sharing",
     "tests/unit/sharing/test_changed_threads.py": "sharing",
     "tests/unit/sharing/test_daemon.py": "sharing",

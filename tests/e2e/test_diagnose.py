@@ -37,6 +37,7 @@ def test_the_servers_worker_is_named_and_its_ledger_closes(tmp_path):
         assert parts + ledger.rest.mean == pytest.approx(ledger.window_ns)
 
 
+@pytest.mark.alone
 def test_an_experiment_names_it_too(tmp_path, monkeypatch):
     monkeypatch.setattr(conduct, "EXPERIMENT_MS", 3000)
     with Interrupts() as interrupts:

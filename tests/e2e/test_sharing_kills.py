@@ -44,7 +44,7 @@ while True:
     threading.Thread(target=time.sleep, args=(0.3,), daemon=True).start()
     time.sleep(0.02)
 """
-pytestmark = [pytest.mark.slow, needs_rights, pytest.mark.root, needs_two_cpus]
+pytestmark = [pytest.mark.alone, pytest.mark.slow, needs_rights, pytest.mark.root, needs_two_cpus]
 alone = pytest.fixture(alone_on_this_machine, scope="module", autouse=True)
 
 

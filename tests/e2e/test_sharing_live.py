@@ -14,7 +14,7 @@ from tenant_tools import needs_native, needs_server, plan_for
 
 from windtunnel.sharing import threads
 
-pytestmark = [needs_rights, pytest.mark.root, needs_two_cpus]
+pytestmark = [pytest.mark.alone, needs_rights, pytest.mark.root, needs_two_cpus]
 alone = pytest.fixture(alone_on_this_machine, scope="module", autouse=True)
 
 

@@ -33,6 +33,7 @@ from windtunnel.sharing.slicers import slicer as slicer_module
 from windtunnel.sharing.slicers.slicer import LEAST_INTERVAL_NS
 from windtunnel.sharing.slicers.weights import kernel_weight, steps
 
+pytestmark = pytest.mark.alone
 CPU = CPUS[-1]
 SLICE_NS = 200_000
 LATE_NS = 1_000_000

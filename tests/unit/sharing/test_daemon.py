@@ -91,6 +91,7 @@ def test_tenants_are_shared_out_resized_and_put_back_by_ctrl_c(tmp_path):
         assert not list((tmp_path / "state").glob("*.sock"))
 
 
+@pytest.mark.alone
 def test_after_a_kill_the_second_guardian_restores_every_tenant(tmp_path):
     softirqs = {tid: threads.read(tid) for tid in softirq_threads(CPUS)}
     with tenant() as one, tenant(POLL) as two:
@@ -178,6 +179,7 @@ def test_one_that_changes_its_affinity_is_told_and_put_right(tmp_path):
         until(lambda: affinity(one.pid) == [CPUS[-1]])
 
 
+@pytest.mark.alone
 def test_one_that_strays_again_and_again_is_kept_where_it_belongs_and_let_go_after_a_kill(tmp_path):
     mount = threads.mounts().get("cpuset")
     if mount is None or not os.access(mount, os.W_OK):

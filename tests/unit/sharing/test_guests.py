@@ -60,6 +60,7 @@ def guest(directory, accelerator, number):
             process.kill()
 
 
+@pytest.mark.alone
 @needs_rights
 @pytest.mark.parametrize("accelerator", accelerators())
 def test_vcpus_share_a_core(tmp_path, accelerator):

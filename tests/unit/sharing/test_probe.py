@@ -27,6 +27,7 @@ def places(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @needs_rights
 def test_every_slicer_is_measured_or_missing_with_a_reason(places, alone):

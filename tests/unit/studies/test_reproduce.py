@@ -219,6 +219,7 @@ class TestCommand:
 alone = pytest.fixture(alone_on_this_machine, scope="module")
 
 
+@pytest.mark.alone
 @pytest.mark.slow
 @needs_two_cpus
 @pytest.mark.usefixtures("alone")
