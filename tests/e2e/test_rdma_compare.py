@@ -26,9 +26,10 @@ OF_SIDE = {
     "server": ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx"),
 }
 COMMON = {
-    "duration": "120ms",
+    "messages": 200,
+    "duration": "1min",
     "warmup": "20ms",
-    "window": "40ms",
+    "window": "1s",
     "accounting": {"level": "cycles"},
     "workload": [{"handler": "l_app"}],
 }
