@@ -108,6 +108,9 @@ def test_an_engine_that_is_stopped_is_killed(tmp_path):
     assert code == 1 and gone(pid)
     [reason] = record(tmp_path / "run")["verdict"]["reasons"]
     assert reason.startswith("engine killed: no line for") and " while running" in reason
+    (log,) = (tmp_path / "run").glob("*.log")
+    said = log.read_text()
+    assert "windtunnel: killed: no line for" in said and f"thread {pid} windtunnel-engi: state T in " in said
 
 
 def test_a_signal_that_the_caller_ignores_is_ignored(tmp_path):

@@ -105,7 +105,7 @@ def run_well(directory: Path, data: dict | Path, *sets: str, **how) -> Run:
 
 def assert_sound(run: Run) -> None:
     """Valid; every ledger closes, in itself and against the windows; nothing was allocated on a worker."""
-    assert run.record.verdict.reasons == []
+    assert run.record.verdict.reasons == [], "".join(log.read_text() for log in run.path.glob("*.log"))
     assert run.problems == []
     for engine in run.record.engines:
         result, windows = engine.result, run.windows[engine.name]

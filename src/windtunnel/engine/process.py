@@ -38,6 +38,7 @@ class EngineProcess:
         self, binary: Path, name: str, plan: Plan, log: Path, place: Place | None = None, handlers_only: bool = False
     ):
         self.history = History(name, plan)
+        self._log = log
         self._pending = bytearray()
         self._lines = 0
         plan_fd = os.memfd_create(f"plan-{name}")
@@ -133,9 +134,11 @@ class EngineProcess:
             os.write(self._control_fd, f"{word}\n".encode())
 
     def kill(self, why: str) -> None:
-        """Ends the whole process group at once; the first reason stands."""
+        """Ends the whole process group at once; the first reason stands. The log tells what each thread did then."""
         if self.history.killed_because is None:
             self.history.killed_because = why
+            with contextlib.suppress(OSError), self._log.open("a") as log_file:
+                log_file.write(f"windtunnel: killed: {why}\n{describe_threads(self.pid)}")
             self.kill_group()
 
     def kill_group(self) -> None:
@@ -156,6 +159,23 @@ class EngineProcess:
         if self.out_open:
             os.close(self.out_fd)
             self.out_open = False
+
+
+def describe_threads(pid: int) -> str:
+    """A line for each thread of a process: its name, its state and the kernel function that it sleeps in (proc(5)), and the seconds since
+    its start that it had a CPU and waited for one (schedstat). Empty for a process that has ended."""
+    lines = []
+    for task in Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(OSError):
+            name, states = (task / "stat").read_text().rpartition(")")[::2]
+            on_cpu_ns, waited_ns, _ = map(int, (task / "schedstat").read_text().split())
+            function = (task / "wchan").read_text()
+            sleeps = f" in {function}" if function != "0" else ""
+            lines.append(
+                f"  thread {name.replace(' (', ' ', 1)}: state {states.split()[0]}{sleeps}, "
+                f"{on_cpu_ns / 1e9:.3f} s on a CPU, {waited_ns / 1e9:.3f} s waiting for one\n"
+            )
+    return "".join(sorted(lines))
 
 
 def _first_fault(error: ValidationError) -> str:
