@@ -201,6 +201,7 @@ static int run(const arguments &a) {
 int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of write(), not a reason to end
     std::signal(SIGXFSZ, SIG_IGN);  // likewise a file that reached its size limit
+    std::signal(SIGHUP, SIG_IGN);   // of a parent that ends while we are stopped: its control pipe tells us
     // A library behind libfabric (PSM) takes these when it is loaded and exits with 1: a crash has its name.
     for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) std::signal(fatal, SIG_DFL);
     try {

@@ -35,14 +35,13 @@ class Command(subprocess.Popen):
         """As the method of the base class (Python 3.11 to 3.14), which forks and executes."""
         _, _, _, *pipes, _, gid, gids, uid, umask, start_new_session, process_group = others
         stdin, _, _, stdout, _, stderr = pipes
-        unlike = (executable, preexec_fn, pass_fds, gid, gids, uid), (umask, process_group)
-        assert unlike == ((None, None, (), None, None, None), (-1, -1)), "use subprocess.Popen"
+        unlike = (executable, preexec_fn, pass_fds, gid, gids, uid), (umask, start_new_session, process_group)
+        assert unlike == ((None, None, (), None, None, None), (-1, False, -1)), "use subprocess.Popen"
         request = {
             "arguments": [os.fspath(argument) for argument in args],
             "directory": os.fspath(cwd or os.getcwd()),
             "environment": dict(os.environ if env is None else env),
             "affinity": sorted(os.sched_getaffinity(0)),
-            "session": start_new_session,
         }
         streams = [own if pipe == -1 else pipe for own, pipe in enumerate((stdin, stdout, stderr))]
         self.pid = _server().fork(request, streams)
@@ -71,7 +70,7 @@ class _Server:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, LONGEST_REQUEST_BYTES)
         with theirs:
-            subprocess.Popen([sys.executable, "-c", SERVER, *sys.path], stdin=theirs, start_new_session=True)
+            subprocess.Popen([sys.executable, "-c", SERVER, *sys.path], stdin=theirs, process_group=0)
 
     def fork(self, request: dict[str, Any], streams: list[int]) -> int:
         """Process id of a child of this process."""
@@ -160,8 +159,6 @@ def _fork_orphan(requests: socket.socket, request: dict[str, Any], streams: list
 
 def _become(request: dict[str, Any], streams: list[int]) -> NoReturn:
     """What an exec of the command would do."""
-    if request["session"]:
-        os.setsid()
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
     os.closerange(3, 1024)

@@ -24,7 +24,7 @@ def ask(command: Sequence[str], timeout_s: float) -> Ended | None:
     a file: on a pipe, one of those could keep the end from coming. Raises OSError where it cannot be started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, start_new_session=True
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0
         )
         with _whole_group(process) as pid_fd:
             ended = bool(select.select([pid_fd], [], [], timeout_s)[0])

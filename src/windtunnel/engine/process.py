@@ -65,7 +65,9 @@ class EngineProcess:
                     stdout=log_file,
                     stderr=subprocess.STDOUT,
                     pass_fds=inherited,
-                    start_new_session=True,  # Ctrl-C reaches only us; and a group of its own can be killed whole
+                    # Ctrl-C reaches only us, and a group of its own can be killed whole. Not a session, which would be an
+                    # autogroup of its own: Linux 6.18 kept such groups that poll off a CPU that they share for up to 7 s.
+                    process_group=0,
                 )
         except OSError as error:
             os.close(self.out_fd)

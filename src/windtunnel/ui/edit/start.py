@@ -59,7 +59,7 @@ class Started:
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
-                start_new_session=True,
+                process_group=0,
             )
         except OSError as error:
             said.close()
