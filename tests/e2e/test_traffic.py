@@ -160,7 +160,7 @@ def test_a_generator_without_responses_frees_its_slots(tmp_path):
 def test_impossible_rate_shows_what_was_not_sent(tmp_path):
     work = L_APP | {"extra_ticks": 1_000_000}
     keys = {"client": {"rate": "100kpps", "inflight": 32}, "accounting": {"interrupted_above": "1s"}}
-    run = run_well(tmp_path, scenario(work, **keys))
+    run = run_well(tmp_path, scenario(work, **keys, **after(100)))
     ledger = messages(run)
     assert ledger.unsent > ledger.sent > 0
     assert ledger.offered == ledger.sent + ledger.unsent

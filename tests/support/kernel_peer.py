@@ -20,7 +20,6 @@ SIZES = (0, 1, 2, 17, 18, 19, 86, 255, 1001, 1023, 1471, 1472)
 """UDP payloads; 18 fills the shortest frame, 1472 the MTU."""
 HEADER = struct.Struct(">BBHIIHH")
 REQUEST, RESPONSE = 0x11, 0x12
-TAP_KERNEL_IP, TAP_ENGINE_IP = "10.77.2.1", "10.77.2.2"
 NOT_HERE = ("this DPDK has no driver", "the kernel gives no XDP socket", "/dev/net/tun")
 
 
@@ -60,10 +59,13 @@ def over_xdp() -> Iterator[Peer]:
 
 @contextmanager
 def over_tap() -> Iterator[Peer]:
+    """In a subnet of its own: the interface is the host's, beside those of other tests."""
     name = f"wtt{secrets.token_hex(3)}"
+    subnet = f"10.78.{secrets.randbelow(256)}"
+    kernel_ip, engine_ip = f"{subnet}.1", f"{subnet}.2"
 
     def meet():
-        run("ip", "address", "add", f"{TAP_KERNEL_IP}/24", "dev", name)
+        run("ip", "address", "add", f"{kernel_ip}/24", "dev", name)
 
     def udp(ip: str = "", port: int = 0) -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -71,7 +73,7 @@ def over_tap() -> Iterator[Peer]:
         made.settimeout(2)
         return made
 
-    yield Peer("tap", name, TAP_KERNEL_IP, TAP_ENGINE_IP, meet, outside, udp)
+    yield Peer("tap", name, kernel_ip, engine_ip, meet, outside, udp)
     assert name not in [interface for _, interface in socket.if_nameindex()], "the interface goes with the engine"
 
 
