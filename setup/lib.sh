@@ -31,12 +31,11 @@ find_python() {
     return 1
 }
 
-# How many processes at once: one more than there are CPUs, because they wait for each other's engines, and at most four, because
-# they share what else the machine has.
+# workers [PER_CPU]: how many processes at once, one per CPU if not told. At most four, because they share what else the machine has.
 workers() {
-    local cpus
-    cpus=$(nproc)
-    printf '%s\n' $((cpus < 3 ? cpus + 1 : 4))
+    local count
+    count=$(($(nproc) * ${1-1}))
+    printf '%s\n' $((count < 4 ? count : 4))
 }
 
 # Whether all that Windtunnel depends on is there as wheels: ruptures has none for Python 3.14, and is compiled there
