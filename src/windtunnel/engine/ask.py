@@ -23,9 +23,7 @@ def ask(command: Sequence[str], timeout_s: float) -> Ended | None:
     """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
     a file: on a pipe, one of those could keep the end from coming. Raises OSError where it cannot be started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0)
         with _whole_group(process) as pid_fd:
             ended = bool(select.select([pid_fd], [], [], timeout_s)[0])
         if not ended:

@@ -190,18 +190,19 @@ def test_children_of_the_engine_end_with_it(spec, monkeypatch):
     assert gone(child)
 
 
-def test_engine_has_a_session_of_its_own(spec, monkeypatch):
+def test_engine_has_a_process_group_of_its_own_in_our_session(spec, monkeypatch):
     behave(monkeypatch, "until_stopped")
-    sessions = []
+    places = []
 
     def look(name, line, raw):
         if line.type == "hello":
-            sessions.append(os.getsid(line.pid))
+            places.append((line.pid, os.getpgid(line.pid), os.getsid(line.pid)))
             os.kill(os.getpid(), signal.SIGINT)
 
     spec.listeners.append(look)
     spec.run(make_plan())
-    assert sessions and sessions[0] != os.getsid(0)
+    [(pid, group, session)] = places
+    assert (group, session) == (pid, os.getsid(0))
 
 
 def test_first_interrupt_ends_the_run_in_order(spec, monkeypatch):

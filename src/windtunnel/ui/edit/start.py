@@ -41,7 +41,7 @@ class _Child:
 
 
 class Started:
-    """The runs of this server. A run has a session of its own, so that Ctrl-C here does not reach it, and writes into a file without a
+    """The runs of this server. A run has a process group of its own, so that Ctrl-C here does not reach it, and writes into a file without a
     name, which is there as long as one of us is."""
 
     def __init__(self, runs: Path):

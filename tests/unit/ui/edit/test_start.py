@@ -34,10 +34,9 @@ def ended(started: Started) -> bool:
 def test_two_runs_leave_their_directories(started, tmp_path):
     one, two = started.start(tmp_path / "mine.toml"), started.start(tmp_path / "mine.toml")
     assert one != two
-    for (
-        child
-    ) in started._children:  # each has a session of its own: Ctrl-C in the terminal of the server does not reach it
-        assert os.getsid(child.process.pid) == child.process.pid != os.getsid(0)
+    # each has a process group of its own: Ctrl-C in the terminal of the server does not reach it
+    for child in started._children:
+        assert os.getpgid(child.process.pid) == child.process.pid != os.getpgid(0)
     assert not ended(started)
     assert started.failed == []
     for directory in (one, two):
