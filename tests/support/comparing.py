@@ -72,8 +72,8 @@ def _run(plan: str, mpps: float, seed: int, lost: int) -> tuple[EngineRecord, st
     engine = EngineRecord(
         name="windtunnel", plan=json.loads(plan), hello=said[Hello], ready=said[Ready], result=said[Result]
     )
-    windows = [{"engine": "windtunnel"} | line.model_dump(mode="json") for line in lines if isinstance(line, Window)]
-    return engine, "".join(json.dumps(window) + "\n" for window in windows)
+    windows = [line.model_dump_json() for line in lines if isinstance(line, Window)]
+    return engine, "".join(f'{{"engine":"windtunnel",{window[1:]}\n' for window in windows)
 
 
 def change(directory: Path, **keys) -> None:

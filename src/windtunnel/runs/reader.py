@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
@@ -84,7 +85,7 @@ def _record(path: Path) -> tuple[int, Record]:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read: {error}") from error
     try:
-        document = json.loads(text)
+        document = from_json(text)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{path}: not JSON: {error}") from error
     version = readable(document.get("version") if isinstance(document, dict) else None, path)
@@ -109,7 +110,7 @@ def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list
     *whole, rest = data.split(b"\n")
     for number, line in enumerate(whole, 1):
         try:
-            document = migrate_window(json.loads(line), version)
+            document = migrate_window(from_json(line), version)
             windows[document.pop("engine")].append(Window.model_validate(document))
         except ValidationError as error:
             raise UserError(f"{path}:{number}: {_first(error)}") from error
