@@ -123,8 +123,8 @@ def test_a_copier_that_is_silent_under_holds_makes_its_run_invalid_and_not_the_o
         run = each.kept_run()
         ledger = copies_of(run)
         assert 0 < ledger.never_ended <= 64 and ledger.missing == 0
-        [reason] = each.verdict.reasons
-        assert reason.startswith(f"copies never ended: {ledger.never_ended} of {ledger.submitted} that planted")
+        never_ended = f"copies never ended: {ledger.never_ended} of {ledger.submitted} that planted"
+        assert any(reason.startswith(never_ended) for reason in each.verdict.reasons), each.verdict.reasons
         assert ledger.by_cpu["gave_up"] > 0 and verified(run).wrong_packets == 0
         assert len([window for window in run.windows["windtunnel"] if window.phase == "measure"]) == WINDOWS
         assert_nothing_left(run)

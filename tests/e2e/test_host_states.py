@@ -1,11 +1,13 @@
 """The probe of the host on the real engine: a window has one, unless it is short, and time stands still meanwhile."""
 
+import pytest
 from real_runs import run_well, scenario
 
 KEYS = {"duration": "3s", "warmup": "100ms", "window": "100ms"}
 """Thirty probes: on a busy host one worker or the other has no CPU at most of them."""
 
 
+@pytest.mark.alone
 def test_two_workers_probe_the_way_between_them(tmp_path):
     run = run_well(tmp_path, scenario(**KEYS))
     windows = [window for window in run.windows["windtunnel"] if window.phase == "measure"]

@@ -38,7 +38,7 @@ def kept(request, tmp_path_factory):
     """A run without a warm-up, so that the samples are those of its windows, and the samples."""
     load, apps = request.param
     directory = tmp_path_factory.mktemp(load)
-    data = scenario(L_APP | {"apps": apps}, client=CLIENTS[load], warmup="0s", messages=MOST)
+    data = scenario(L_APP | {"apps": apps}, client=CLIENTS[load], warmup="0s", messages=MOST, duration="400ms")
     run = run_well(directory, data, change=keeping_raw(directory / "raw"))
     return run, numpy.fromfile(directory / "raw", dtype="<u8")
 

@@ -46,7 +46,7 @@ def test_the_search_for_the_peer_is_not_measured(tmp_path):
     assert [window.phase for window in windows["server"]] == [*["measure"] * 10, "drain"]
     hello, *measured = windows["client"]
     assert hello.ports[0].rx_packets > 0, "the ARP reply"
-    assert all(window.workloads[0].responses > 0 for window in measured[:2])
+    assert sum(window.workloads[0].responses for window in measured) > 0
 
 
 def test_a_note_names_phases_that_the_run_does_not_reach(tmp_path):
@@ -56,7 +56,7 @@ def test_a_note_names_phases_that_the_run_does_not_reach(tmp_path):
         {"duration": "1s", "rate": "2pps"},
     ]
     spec = finished(tmp_path, scenario(L_APP | {"phase": phases}, client=CLIENT))
-    assert "workload 0: the measurement ends at 40ms, before 1 of its 3 phases begin" in spec.notes
+    assert "workload 0: the measurement ends at 100ms, before 1 of its 3 phases begin" in spec.notes
 
 
 def test_one_rate_is_one_endless_phase(tmp_path):
@@ -208,8 +208,8 @@ def test_all_sizes_up_to_many_segments_over_a_bad_wire(tmp_path, response):
     workload = {"handler": "t_app", "request_sizes": sizes, "response_sizes": sizes, "timeout": "50ms"}
     faults = {"loss": 0.002, "duplicate": 0.01, "reorder": 0.05}
     keys = {"wire": {"faults": faults}, "server": {"response_mbuf": response}, "client": {"inflight": 64}}
-    run = run_well(tmp_path, scenario(workload, **keys))
-    assert messages(run).responses > 100
+    run = run_well(tmp_path, scenario(workload, **keys, **after(200)))
+    assert messages(run).responses >= 200
 
 
 def test_phases_offer_their_rates(tmp_path):

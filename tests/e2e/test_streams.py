@@ -96,7 +96,7 @@ def assert_arrived(run: Run, write: int = WRITE) -> list[StreamLedger]:
 @pytest.mark.parametrize("checksum", [True, False])
 @pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
 def test_every_byte_of_a_stream_arrives(tmp_path, engine, checksum):
-    run = execute(tmp_path, streaming({"checksum": checksum}, {"engine": engine}))
+    run = execute(tmp_path, streaming({"checksum": checksum}, {"engine": engine}, duration="400ms"))
     assert_arrived(run)
     ledger = copies_of(run)
     assert ledger.bytes == messages(run).sent * WRITE and ledger.by_cpu == {}

@@ -10,7 +10,7 @@ from variant_tools import variant
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.plan import Delay
 from windtunnel.engine.plan_values import STAGES
-from windtunnel.measure.variants import execute_variants
+from windtunnel.measure.variants import SETTLE_NS, execute_variants
 from windtunnel.runs import load as load_run
 from windtunnel.scenario import load
 
@@ -19,11 +19,13 @@ WINDOWS = 12
 EVERY = {"client": STAGES, "server": [stage for stage in STAGES if stage != "app_tx"]}
 
 
-def changing(directory, *changed, **keys):
+def changing(directory, *changed, settle_ns=SETTLE_NS, **keys):
     """A run of an echo as it is and changed; its ledgers close, and every measured window is there."""
     with Interrupts() as interrupts:
         file = written(directory, scenario(**KEYS | keys))
-        ended = execute_variants(load(file, [*LENIENT, *PATIENT]), changed, directory / "run", interrupts)
+        ended = execute_variants(
+            load(file, [*LENIENT, *PATIENT]), changed, directory / "run", interrupts, settle_ns=settle_ns
+        )
     run = ended.kept_run()
     assert_sound(load_run(run.path))
     assert [row.measured for row in run.record.variants] == [WINDOWS // (1 + len(changed))] * (1 + len(changed))
@@ -92,9 +94,8 @@ def test_batches_change_and_nothing_is_lost(tmp_path):
 
 
 def test_the_inflight_budget_falls_and_rises_and_nothing_is_lost(tmp_path):
-    run = changing(
-        tmp_path, variant("one", inflight=1), client={"inflight": 4096, "batch": {"app_tx": 64}, "mempool": {}}
-    )
+    client = {"inflight": 4096, "batch": {"app_tx": 64}, "mempool": {}}
+    run = changing(tmp_path, variant("one", inflight=1), client=client, settle_ns=100_000_000)  # also beside others
     of_variant = {0: 4096, 1: 1}
     for window in windows_of(run):
         if window.phase in ("measure", "variant"):

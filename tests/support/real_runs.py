@@ -22,8 +22,8 @@ from windtunnel.scenario import RunSpec, here, load, resolve
 
 SIDES = ("client", "server")
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")
-SHORT = {"duration": "40ms", "warmup": "10ms", "window": "20ms"}
-"""Enough for every stage to move thousands of packets. What must come to a number says so with `after`."""
+SHORT = {"duration": "100ms", "warmup": "10ms", "window": "50ms"}
+"""Each worker gets a CPU in it, however many engines there are beside it. What must come to a number says so with `after`."""
 SHORT_OF_TWO = {"duration": "500ms", "warmup": "50ms", "window": "50ms"}
 """Of two processes: the client starts to measure while the server still does, whichever is given a CPU later."""
 L_APP = {"handler": "l_app"}
