@@ -45,10 +45,10 @@ def test_an_experiment_names_it_too(tmp_path, monkeypatch):
     run = outcome.kept_run()
     assert run.path == tmp_path / "out" / "experiment" and (tmp_path / "out" / "first" / "run.json").exists()
     found = diagnose(run).experiment
-    by_side = {slope.sides: slope for slope in found.slopes}
-    assert by_side["server"].slope.mean > by_side["client"].slope.mean
-    assert all(len(slope.delays_ns) == 2 and min(slope.delays_ns) > 0 for slope in found.slopes)
+    assert found.slopes and all(len(slope.delays_ns) == 2 and min(slope.delays_ns) > 0 for slope in found.slopes)
     if found.limit.kind != "unknown":  # a busy host may take most of so short an experiment
+        by_side = {slope.sides: slope for slope in found.slopes}
+        assert by_side["server"].slope.mean > by_side["client"].slope.mean
         assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
 
 
