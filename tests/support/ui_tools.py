@@ -10,8 +10,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
+from urllib.parse import urljoin
 
+import httpx
 import pytest
 from command_line import command, environment
 from live_tools import awaited
@@ -19,7 +20,7 @@ from live_tools import awaited
 from windtunnel.exchange.address import Address
 from windtunnel.index.index import Index
 from windtunnel.ui import runs, watch
-from windtunnel.ui.doors import Door
+from windtunnel.ui.doors import Door, shown
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.serve import serve_until
 
@@ -33,6 +34,8 @@ OF_LOOKS = ["color-contrast", "target-size", "scrollable-region-focusable"]
 PERIODS = ((watch, "LOOK_S"), (watch, "SHARING_S"), (runs, "REFRESH_S"))
 """Of looks for what is new, which cost little. What a browser draws again has the periods of the product."""
 PERIOD_S = 0.05
+ENTRANCES: dict[str, str] = {}
+"""What the servers of `pages_over` print, with their tokens, by the address of their pages."""
 
 
 @contextmanager
@@ -53,11 +56,13 @@ def pages_over(directory: Path) -> Iterator[str]:
         for name, value in environment("run", RUNTIME_DIRECTORY=str(directory)).items():
             patch.setenv(name, value)
         door = Door(Address("127.0.0.1", listening.getsockname()[1]))
-        serving = serve_until(end, door, listening, index, Below(directory), lambda address: None)
+        address = f"http://127.0.0.1:{door.address.port}/"
+        ENTRANCES[address] = shown(door, listening)
+        serving = serve_until(end, door, listening, index, Below(directory), lambda printed: None)
         thread.start()
         served = asyncio.run_coroutine_threadsafe(serving, loop)
         try:
-            yield f"http://127.0.0.1:{door.address.port}/"
+            yield address
         finally:
             loop.call_soon_threadsafe(end.set)
             served.result(60)
@@ -83,7 +88,7 @@ def _nothing_logged() -> Iterator[None]:
 
 @contextmanager
 def served(cwd: Path, *arguments: str | Path) -> Iterator[str]:
-    """The address of `windtunnel ui` as a process of its own, which has nothing to say on stderr."""
+    """What `windtunnel ui` prints as a process of its own, which has nothing to say on stderr."""
     variables = environment("run", RUNTIME_DIRECTORY=str(cwd), XDG_CACHE_HOME=str(cwd / "cache"))
     told = command("ui", *arguments)
     with (
@@ -106,12 +111,25 @@ def free_port(host: str = "127.0.0.1") -> int:
         return int(probe.getsockname()[1])
 
 
+@contextmanager
+def signed_in(entrance: str) -> Iterator[httpx.Client]:
+    """A client as a browser that opened the printed address."""
+    with httpx.Client(base_url=urljoin(entrance, "/"), follow_redirects=True, timeout=PATIENCE_S) as client:
+        client.get(entrance).raise_for_status()
+        yield client
+
+
+def text_at(address: str) -> str:
+    """What a browser gets there, of a server of `pages_over`."""
+    with signed_in(ENTRANCES[urljoin(address, "/")]) as client:
+        return client.get(address).text
+
+
 def until_listed(page, runs: int) -> None:
     """Waits until the server has read so many runs that a search finds, and shows them."""
 
     def are_found() -> bool:
-        with urlopen(page.url) as found:
-            return f'role="status">{runs} ' in found.read().decode()
+        return f'role="status">{runs} ' in text_at(page.url)
 
     awaited(are_found, PATIENCE_S)
     page.reload()

@@ -1,17 +1,19 @@
-"""Where the pages are reached, and what has to be there: loopback, a Unix socket, or beyond loopback a token and TLS files."""
+"""Where the pages are reached, and what has to be there: loopback, a Unix socket, or beyond loopback a file of the token and TLS files."""
 
 import contextlib
 import os
+import secrets
 import socket
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
 from windtunnel.exchange.address import Address
 from windtunnel.ui.guard import Allowed
+from windtunnel.ui.sign_in import FIELD
 
 LOOPBACK = ("127.0.0.1", "::1")
 
@@ -27,10 +29,16 @@ class Beyond:
 
 @dataclass(frozen=True)
 class Door:
-    """`beyond`: with an address that other hosts reach, and with no other."""
+    """`beyond`: with an address that other hosts reach, and with no other; its token is that of the file."""
 
     address: Address | Path
     beyond: Beyond | None = None
+    own_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    @property
+    def token(self) -> str:
+        """What a browser signs in with."""
+        return self.beyond.token if self.beyond else self.own_token
 
 
 def door_of(
@@ -92,15 +100,12 @@ def allowed(door: Door, made: socket.socket) -> Allowed:
     """What a request must have."""
     if made.family == socket.AF_UNIX:
         return Allowed("unix")
-    if door.beyond:
-        return Allowed("tls")
-    port = made.getsockname()[1]
-    return Allowed("loopback", (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}"))
+    return Allowed("tls") if door.beyond else Allowed("loopback", made.getsockname()[1])
 
 
 def shown(door: Door, made: socket.socket) -> str:
-    """For who opens the pages."""
+    """For who opens the pages: an address, with the token unless that is in a file."""
     where = http_server.shown(made)
     if made.family == socket.AF_UNIX:
-        return where
-    return f"{'https' if door.beyond else 'http'}://{where}/"
+        return f"{where}\nthrough ssh -L PORT:{where}: http://localhost:PORT/?{FIELD}={door.token}"
+    return f"https://{where}/" if door.beyond else f"http://{where}/?{FIELD}={door.token}"

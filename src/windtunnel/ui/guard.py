@@ -1,12 +1,14 @@
 """Who may ask for a page, and who may change something.
 
-A page on loopback is reached by every user of the host and by every page that a browser shows. So the kernel is asked whose connection it
-is; the Host must be ours, or a name that somebody rebinds to 127.0.0.1 would be served; and what changes something is a POST with the
-token of a form that this process has served, from a page of our own origin. Beyond loopback the kernel knows nobody: there a browser
-must have signed in with the access token, over TLS, whose certificate says which names are ours.
+A page on loopback is reached by every user of the host and by every page that a browser shows. So a browser must have signed in with the
+access token, and the kernel is asked whose connection it is; the Host must be ours, or a name that somebody rebinds to 127.0.0.1 would be
+served; and what changes something is a POST with the token of a form that this process has served, from a page of our own origin. A Unix
+socket is opened by its owner, and by a browser through ssh -L, under whatever port. Beyond loopback the kernel knows nobody: there the
+connection is TLS, whose certificate says which names are ours.
 """
 
 import os
+import re
 import secrets
 from dataclasses import dataclass, field
 from hmac import compare_digest
@@ -28,6 +30,7 @@ HEADERS = (
 )
 TOKEN = "token"
 """Name of the form's field."""
+_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:(?P<port>\d{1,5}))?")
 OWN = "windtunnel.own"
 """Of the connection's scope: whether it is this user's on this host, who may start what this user may start."""
 
@@ -37,12 +40,16 @@ class Allowed:
     """What a request must have. `door`: a Unix socket only its owner opens, and root."""
 
     door: Literal["loopback", "unix", "tls"]
-    hosts: tuple[str, ...] = ()
-    """As a browser names this server on loopback."""
+    port: int | None = None
+    """Of a server on loopback."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def host(self, value: str) -> bool:
-        return self.door != "loopback" or value.lower() in self.hosts
+        """Whether a browser names this server so."""
+        if self.door == "tls":
+            return True
+        named = _HOST.fullmatch(value.lower())
+        return named is not None and (self.port is None or named["port"] == str(self.port))
 
     def origin(self, value: str, host: str) -> bool:
         return value.lower() == f"{'https' if self.door == 'tls' else 'http'}://{host.lower()}"
@@ -54,17 +61,17 @@ class Allowed:
 
 
 class Guard:
-    """An ASGI application in front of another. `sign_in`: beyond loopback."""
+    """An ASGI application in front of another."""
 
-    def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn | None = None):
+    def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn):
         self._app, self._allowed, self._sign_in = app, allowed, sign_in
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        found = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else set()
+        found = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
         why = self._refusal(scope, found)
-        if why is None and self._sign_in and not self._sign_in.knows(scope):
+        if why is None and not self._sign_in.knows(scope):
             await self._sign_in(scope, receive, _with_headers(send))
             return
         if why is None and scope["method"] == "POST":
@@ -75,10 +82,10 @@ class Guard:
         if why is not None:
             await _refuse(send, why)
             return
-        scope[OWN] = self._allowed.door == "unix" or found == {os.geteuid()}
+        scope[OWN] = self._allowed.door == "unix" or found == [os.geteuid()]
         await self._app(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Any, found: set[int]) -> str | None:
+    def _refusal(self, scope: Any, found: list[int]) -> str | None:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._allowed.host(hosts[0]):

@@ -57,8 +57,8 @@ async def serve_until(
         allowed = doors.allowed(door, listening)
         pages = Pages(allowed)
         beyond = door.beyond
-        sign_in = (
-            SignIn(beyond.token, lambda problem: pages.filled("sign_in.html", problem=problem)) if beyond else None
+        sign_in = SignIn(
+            door.token, lambda problem: pages.filled("sign_in.html", problem=problem, beyond=beyond), tls=bool(beyond)
         )
         app = make(Shown(watch, pages, index, below, started))
         tls = (beyond.certificate, beyond.key) if beyond else None

@@ -1,45 +1,55 @@
-"""The one page that a browser beyond loopback sees before it has the access token; then a cookie stands for it."""
+"""The one page that a browser sees before it has given the token; then a cookie stands for it.
+
+The token is in the address that `windtunnel ui` prints, or beyond loopback in the file of --token.
+"""
 
 import secrets
 from hmac import compare_digest
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
-COOKIE = "__Host-windtunnel"
-"""A browser takes a cookie of such a name over TLS alone, and for this host alone."""
+SECURE = "__Host-windtunnel"
+"""Name of the cookie over TLS: a browser takes one of such a name over TLS alone, and for this host alone."""
 OPEN = ("/assets/page.css", "/assets/ui.css")
 FIELD = "access"
+"""Of the form, and of the query of an address."""
 
 
 class SignIn:
-    """An ASGI application. `page`: its HTML, with what went wrong before."""
+    """An ASGI application. `page`: its HTML, with what went wrong before. Without `tls` the cookie's name is this server's own, because a
+    browser sends it to every port of the host."""
 
-    def __init__(self, access_token: str, page: Any):
-        self._token, self._page = access_token.encode(), page
+    def __init__(self, token: str, page: Any, tls: bool):
+        self._token, self._page, self._tls = token.encode(), page, tls
+        self._name = SECURE if tls else f"windtunnel-{secrets.token_hex(4)}"
         self._cookie = secrets.token_urlsafe(32)
 
     def knows(self, scope: Any) -> bool:
-        """Whether the request has the cookie, or is for what the page itself needs."""
+        """Whether the request has the cookie and needs no other address, or is for what the page itself needs."""
         if scope["path"] in OPEN:
             return True
         try:
             jar = SimpleCookie("; ".join(v.decode("latin-1") for n, v in scope["headers"] if n == b"cookie"))
         except CookieError:
             return False
-        given = jar[COOKIE].value if COOKIE in jar else ""
-        return compare_digest(given.encode(), self._cookie.encode())
+        given = jar[self._name].value if self._name in jar else ""
+        return compare_digest(given.encode(), self._cookie.encode()) and not _given(scope["query_string"])
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        if scope["method"] != "POST":
+        """The page of the address without the token if the token is right, else the form."""
+        if scope["method"] == "POST":
+            given, place = _given((await receive()).get("body", b"")), "/"
+        else:
+            given, place = _given(scope["query_string"]), "/" + quote(scope["path"].lstrip("/"))
+        if not given:
             await self._send(send, 401, "")
             return
-        given = parse_qs((await receive()).get("body", b"").decode(errors="replace")).get(FIELD, [""])[-1]
         if not compare_digest(given.strip().encode(), self._token):
             await self._send(send, 401, "This is not the token.")
             return
-        cookie = f"{COOKIE}={self._cookie}; Path=/; Secure; HttpOnly; SameSite=Strict"
-        headers = [(b"location", b"/"), (b"set-cookie", cookie.encode())]
+        cookie = f"{self._name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if self._tls else ''}"
+        headers = [(b"location", place.encode()), (b"set-cookie", cookie.encode())]
         await send({"type": "http.response.start", "status": 303, "headers": headers})
         await send({"type": "http.response.body", "body": b""})
 
@@ -47,3 +57,8 @@ class SignIn:
         headers = [(b"content-type", b"text/html; charset=utf-8")]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": self._page(problem).encode()})
+
+
+def _given(fields: bytes) -> str:
+    """The token in a form or in the query of an address; empty if there is none."""
+    return parse_qs(fields.decode(errors="replace")).get(FIELD, [""])[-1]

@@ -6,7 +6,7 @@ from typing import Self
 from urllib.parse import urljoin
 
 import pytest
-from ui_tools import CHROMIUM
+from ui_tools import CHROMIUM, ENTRANCES
 
 WAIT_MS = 60_000
 
@@ -18,6 +18,7 @@ class Seen:
         self.page = page
         self.failures: list[str] = []
         self._origin = self._expected = ""
+        self._entered: set[str] = set()
         self._heard = {
             "console": lambda message: self._note(message.text) if message.type == "error" else None,
             "pageerror": lambda error: self._note(str(error)),
@@ -40,6 +41,9 @@ class Seen:
     def open(self, address: str, refused: str = "nothing"):
         """The page at an address. No script of it may fail, nor a request, but with the words `refused`; and it asks nobody else."""
         self._origin, self._expected = urljoin(address, "/"), refused
+        if self._origin in ENTRANCES and self._origin not in self._entered:
+            self._entered.add(self._origin)
+            self.page.goto(ENTRANCES[self._origin])
         self.page.goto(address)
         return self.page
 

@@ -153,4 +153,4 @@ def test_a_reader_that_reads_nothing_is_cut_off(tmp_path, monkeypatch):
         slow.settimeout(60)
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             while True:
-                slow.sendall(f"GET /assets/uplot.js HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())
+                slow.sendall(f"GET /assets/page.css HTTP/1.1\r\nHost: {place.netloc}\r\n\r\n".encode())

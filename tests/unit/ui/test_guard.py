@@ -8,13 +8,25 @@ import pytest
 
 from windtunnel.ui import whose
 from windtunnel.ui.guard import OWN, Allowed, Guard
+from windtunnel.ui.sign_in import SignIn
 
 HOST = "127.0.0.1:8642"
+ACCESS = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
 def allowed():
-    return Allowed("loopback", (HOST, "localhost:8642"))
+    return Allowed("loopback", 8642)
+
+
+class SignedIn(SignIn):
+    """A browser has the cookie."""
+
+    def __init__(self):
+        super().__init__(ACCESS, lambda problem: problem, tls=False)
+
+    def knows(self, scope):
+        return True
 
 
 @pytest.fixture
@@ -28,13 +40,14 @@ def connection():
         yield {"client": accepted.getpeername(), "server": accepted.getsockname()}
 
 
-def asked(allowed, connection, method="GET", body=b"", **headers) -> tuple[int, list[bool]]:
-    """The status of a request, 200 where it came through; and whether it was then taken for this user's own."""
+def asked(allowed, connection, method="GET", body=b"", sign_in=None, **headers) -> tuple[int, list[bool]]:
+    """The status of a request, 200 if it came through; and whether it was then taken for this user's own."""
     headers = {"host": HOST} | {name: value for name, value in headers.items() if value is not None}
     scope = {
         "type": "http",
         "method": method,
         "path": "/",
+        "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
     statuses, own = [], []
@@ -53,7 +66,7 @@ def asked(allowed, connection, method="GET", body=b"", **headers) -> tuple[int, 
             statuses.append(message["status"])
             assert b"content-security-policy" in dict(message["headers"])
 
-    asyncio.run(Guard(inside, allowed)(scope | connection, receive, send))
+    asyncio.run(Guard(inside, allowed, sign_in or SignedIn())(scope | connection, receive, send))
     return statuses[0], own
 
 
@@ -72,6 +85,24 @@ def asked(allowed, connection, method="GET", body=b"", **headers) -> tuple[int, 
 )
 def test_our_own_names_are_served_and_one_that_was_rebound_is_not(allowed, connection, host, status):
     assert asked(allowed, connection, host=host)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200),
+        ("localhost:9000", 200),
+        ("127.0.0.1:1", 200),
+        ("[::1]:9000", 200),
+        ("evil.example", 403),
+        ("evil.example:9000", 403),
+        ("localhost.evil.example:9000", 403),
+        ("localhost:9000.evil.example", 403),
+        ("", 403),
+    ],
+)
+def test_a_socket_behind_a_tunnel_is_served_under_any_port_of_loopback(host, status):
+    assert asked(Allowed("unix"), {}, host=host)[0] == status
 
 
 OURS = f"http://{HOST}"
@@ -93,37 +124,81 @@ def test_only_a_form_of_ours_changes_something(allowed, connection, method, body
     assert asked(allowed, connection, method, body, origin=origin)[0] == status
 
 
-def test_the_kernel_says_whose_a_connection_is(connection):
-    assert whose.users(connection["client"], connection["server"]) == {os.geteuid()}
+FAMILIES = [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1"), (socket.AF_INET6, "::ffff:127.0.0.1")]
 
 
-@pytest.mark.parametrize(("uid", "ours"), [(0, True), (os.geteuid(), True), (12345, False)])
-def test_a_connection_of_another_user_is_refused(tmp_path, uid, ours):
-    row = f"0: 0100007F:{40000:04X} 0100007F:{8642:04X} 01 00000000:00000000 00:00000000 00000000 {uid} 0 1"
+@pytest.mark.parametrize(("family", "host"), FAMILIES)
+def test_the_kernel_says_whose_a_connection_is_until_its_end_is_closed(family, host):
+    with socket.socket(socket.AF_INET6 if host == "::1" else socket.AF_INET) as listening:
+        listening.bind(("::1" if host == "::1" else "127.0.0.1", 0))
+        listening.listen()
+        with socket.socket(family) as client:
+            client.connect((host, listening.getsockname()[1]))
+            with listening.accept()[0] as accepted:
+                ends = accepted.getpeername(), accepted.getsockname()
+                assert whose.users(*ends) == [os.geteuid()]
+                client.shutdown(socket.SHUT_WR)
+                assert whose.users(*ends) == []
+                assert not whose.may_look([])
+
+
+MAPPED = "0000000000000000FFFF0000"
+
+
+def row(uid: int, client: str = "0100007F", family: str = "", state: str = "01") -> str:
+    ends = f"{family}{client}:{40000:04X} {family}0100007F:{8642:04X}"
+    return f"   0: {ends} {state} 00000000:00000000 00:00000000 00000000 {uid} 0 1"
+
+
+@pytest.mark.parametrize(
+    ("rows", "users"),
+    [
+        ([row(12345)], [12345]),
+        ([row(12345), row(0, "0200007F")], [12345]),  # the owner's, from another address
+        ([row(12345, family=MAPPED)], [12345]),  # a client that connects by IPv6
+        ([row(12345), row(0, family=MAPPED)], [12345, 0]),  # the kernel has no two of these at one moment
+        ([row(12345), row(0)], [12345, 0]),
+        ([row(0, state="06")], []),
+        ([row(0, "0200007F")], []),
+    ],
+)
+def test_a_connection_is_known_by_both_addresses_and_ports(tmp_path, rows, users):
     table = tmp_path / "tcp"
-    table.write_text(f"  sl  local_address\n   {row}\n")
-    found = whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [str(table)])
-    assert found == {uid}
-    assert whose.may_look(found) is ours
+    table.write_text("\n".join(["  sl  local_address", *rows, ""]))
+    assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [table]) == users
 
 
 def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
-    assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [str(tmp_path / "none")]) == set()
-    assert whose.users(None, ("127.0.0.1", 8642)) == set()
-    assert not whose.may_look(set())
+    assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
+    assert whose.users(None, ("127.0.0.1", 8642)) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "may"),
+    [([0], True), ([os.geteuid()], True), ([12345], False), ([12345, 0], False), ([0, 0], False), ([], False)],
+)
+def test_this_user_and_root_may_look(found, may):
+    assert whose.may_look(found) is may
+
+
+def test_a_browser_without_the_token_sees_the_form_alone(allowed, connection):
+    sign_in = SignIn(ACCESS, lambda problem: problem, tls=False)
+    assert asked(allowed, connection, sign_in=sign_in) == (401, [])
+    assert asked(allowed, connection, sign_in=sign_in, cookie=f"{sign_in._name}=x") == (401, [])
+    assert asked(allowed, connection, sign_in=sign_in, cookie=f"{sign_in._name}={sign_in._cookie}")[0] == 200
 
 
 @pytest.mark.parametrize(
     ("door", "found", "own"),
     [
-        ("loopback", {1000}, [True]),
-        ("loopback", {0}, [False]),  # root may look, and starts nothing
-        ("loopback", {1000, 0, 12345}, []),
-        ("unix", set(), [True]),
-        ("tls", {1000}, [False]),
+        ("loopback", [1000], [True]),
+        ("loopback", [0], [False]),  # root may look, and starts nothing
+        ("loopback", [1000, 1000], []),
+        ("unix", [], [True]),
+        ("tls", [1000], [False]),
     ],
 )
 def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, connection, door, found, own):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(whose, "users", lambda client, server: found)
-    assert asked(Allowed(door, (HOST,)), connection)[1] == own
+    assert asked(Allowed(door, 8642 if door == "loopback" else None), connection)[1] == own

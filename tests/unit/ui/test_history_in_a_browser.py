@@ -2,12 +2,11 @@
 
 import re
 
-import httpx
 import pytest
 from comparing import SCENARIO
 from histories import history_of, noisy
 from sample_runs import HOSTILE
-from ui_tools import check_looks, in_a_browser, pages_over
+from ui_tools import check_looks, in_a_browser, pages_over, text_at
 
 pytestmark = [pytest.mark.slow, in_a_browser]
 RUNS, FEW = 30, 3
@@ -76,9 +75,9 @@ def test_hostile_words_are_text_and_too_few_runs_are_said(page_of, address):
     "query", ["of=nonsense&metric=%00&by=../..&state=%3Cb%3E", "run=/etc/passwd", "metric=p99&by="]
 )
 def test_what_does_not_exist_is_as_if_not_asked(address, query):
-    assert '<h2 id="of-metric">echo responses_per_s' in httpx.get(f"{address}?{query}").text
+    assert '<h2 id="of-metric">echo responses_per_s' in text_at(f"{address}?{query}")
 
 
 def test_without_a_run_the_page_says_how_to_make_one(tmp_path):
     with pages_over(tmp_path) as address:
-        assert "<h2>No run yet</h2>" in httpx.get(address + "history").text
+        assert "<h2>No run yet</h2>" in text_at(address + "history")

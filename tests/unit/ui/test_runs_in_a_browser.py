@@ -1,10 +1,9 @@
 """The page Runs in Chromium: a run is found again, its report opened, tagged, and compared with another one."""
 
-import httpx
 import pytest
 from comparing import made
 from sample_runs import HOSTILE, RUNS, execute
-from ui_tools import check_looks, in_a_browser, pages_over
+from ui_tools import check_looks, in_a_browser, pages_over, text_at
 
 pytestmark = [pytest.mark.slow, in_a_browser]
 
@@ -58,11 +57,11 @@ def test_a_run_gets_tags_and_a_note_and_two_are_compared(page_of, address):
     page.route("**/compare?*", lambda route: route.fulfill(body="a comparison"))  # its plots take seconds to draw
     page.get_by_role("button", name="Compare two").click()
     page.wait_for_url("**/compare?*")
-    assert "B against A" in httpx.get(page.url).text
+    assert "B against A" in text_at(page.url)
 
 
 @pytest.mark.parametrize(
     ("path", "refusal"), [("compare?run=one%2Frun.json", "not two runs"), ("runs?q=p99+%3C", "no condition")]
 )
 def test_what_cannot_be_done_is_said(address, path, refusal):
-    assert refusal in httpx.get(address + path).text.partition('role="alert"')[2].partition("</p>")[0]
+    assert refusal in text_at(address + path).partition('role="alert"')[2].partition("</p>")[0]

@@ -1,12 +1,12 @@
 """`windtunnel ui` as a process: it serves what lies in its directories, and ends at once and in silence, also under a page that is open."""
 
-from urllib.request import urlopen
+from contextlib import ExitStack
 
 import pytest
 from command_line import SCENARIO
 from comparing import made
 from live_tools import awaited
-from ui_tools import free_port, served
+from ui_tools import free_port, served, signed_in
 
 
 @pytest.mark.slow
@@ -15,10 +15,13 @@ def test_an_open_page_does_not_hold_up_the_end(tmp_path):
     (tmp_path / "scenarios").mkdir()
     (tmp_path / "scenarios" / "mine.toml").write_text(SCENARIO.format(duration="1s"))
     port = free_port()
-    with served(tmp_path, "results", "--listen", f":{port}", "--scenarios", "scenarios") as address:
-        assert address == f"http://127.0.0.1:{port}/"
-        assert b"name=mine.toml" in urlopen(address + "edit").read()
-        awaited(lambda: b"one/run.json" in urlopen(address + "runs").read())
-        events = urlopen(address + "events", timeout=60)
-        assert events.readline().startswith(b"event: processes")
-    assert events.read().endswith(b"\n\n")  # in order, and not cut off
+    with ExitStack() as browser:
+        with served(tmp_path, "results", "--listen", f":{port}", "--scenarios", "scenarios") as entrance:
+            assert entrance.startswith(f"http://127.0.0.1:{port}/?access=")
+            client = browser.enter_context(signed_in(entrance))
+            assert "name=mine.toml" in client.get("edit").text
+            awaited(lambda: "one/run.json" in client.get("runs").text)
+            events = browser.enter_context(client.stream("GET", "events")).iter_raw()
+            first = next(events)
+            assert first.startswith(b"event: processes")
+        assert (first + b"".join(events)).endswith(b"\n\n")  # in order, and not cut off
