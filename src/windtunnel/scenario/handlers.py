@@ -91,6 +91,12 @@ def named_handler(scenario: Scenario, index: int) -> Known | None:
     return next((handler for handler in known if (handler.name, handler.kind) == (name, "message")), None)
 
 
+def plugins_of(scenario: Scenario) -> list[str]:
+    """The names of its plug-ins, as the file says them: code that runs when it is opened."""
+    named = [name for each in scenario.workload for name in (each.handler, each.packet_handler) if name]
+    return [name for name in dict.fromkeys(named) if _is_plugin(name)]
+
+
 def _is_plugin(name: str) -> bool:
     return "/" in name or name.endswith(".so")
 

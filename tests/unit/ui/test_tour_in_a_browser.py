@@ -50,6 +50,8 @@ def test_a_run_is_watched_stopped_found_edited_and_started_again(page_of, addres
     find(page, "verdict = invalid", 1)
     find(page, "verdict = valid", 1)
     page.get_by_role("link", name="Edit L-App echo").click()
+    page.get_by_role("button", name="Open and check").click()
+    page.locator("#checked").get_by_text("valid scenario").wait_for()
     page.get_by_label("inflight in client.inflight").fill("64")
     page.get_by_label("inflight in client.inflight").press("Enter")
     page.locator("#checked").get_by_text("64 in flight at most").wait_for()

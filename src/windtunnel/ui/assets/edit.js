@@ -67,7 +67,11 @@ function goTo(line) {
 }
 
 function pressed(button) {
-  const { line, add, remove } = button.dataset;
+  const { line, add, remove, opens } = button.dataset;
+  if (opens) {
+    edit.elements.opens.value = opens; // for this page, from now on
+    ask("/edit/check", {});
+  }
   if (line) goTo(Number(line));
   if (add) ask("/edit/key", { action: "add", path: add, form: "1" });
   if (remove) ask("/edit/key", { action: "remove", path: remove, form: "1" });
@@ -94,7 +98,7 @@ if (edit) {
     event.target.focus();
   });
   number();
-  if (text.value !== text.defaultValue) check(); // typed before this script was there, or kept by the browser
+  check(); // the page itself checks nothing: a GET opens no handler
 }
 
 const narrow = document.getElementById("narrow");

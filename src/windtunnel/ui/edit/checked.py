@@ -8,7 +8,8 @@ from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.host.memory import NumaNode
 from windtunnel.measure.try_handlers import tried
-from windtunnel.scenario import RunSpec, here, resolve
+from windtunnel.scenario import RunSpec, Scenario, here, resolve
+from windtunnel.scenario.handlers import plugins_of
 from windtunnel.scenario.load import MAX_FILE_BYTES, scenario_of
 from windtunnel.views.planned import by_cpu, facts, wire_words
 
@@ -39,11 +40,13 @@ class PlacedNode:
 
 @dataclass(frozen=True)
 class Checked:
-    """`problem`: None where the scenario is valid; `line`: of the text, where the problem has one."""
+    """`problem`: None if the scenario is valid, or not checked; `line`: of the text, if the problem has one."""
 
     problem: str | None = None
     remedy: str | None = None
     line: int | None = None
+    not_yet: str | None = None
+    """Why it was not checked: a question, unless the page's script will check it at once."""
     nodes: tuple[PlacedNode, ...] = ()
     wires: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
@@ -51,14 +54,21 @@ class Checked:
     """Why the engine was not asked."""
 
 
-def check(place: Path, text: str, base: Path) -> Checked:
+NOT_ASKED = Checked(not_yet="")
+"""What a page shows that was not asked to check anything."""
+
+
+def check(place: Path, text: str, base: Path, sent: bool, opens: bool) -> Checked:
     """As if the text were in `place`; messages name it from `base` on. What the host must offer is asked of this one, and handlers
-    are opened, a plug-in's code included, as by `windtunnel check`."""
+    are opened, as by `windtunnel check`. Without `opens` no plug-in is, and nothing of a text that came with a run (`sent`)."""
     try:
         if len(text.encode(errors="replace")) > MAX_FILE_BYTES:
             raise UserError(f"{place}: larger than {MAX_FILE_BYTES >> 10}KiB", remedy="a shorter text")
+        scenario = scenario_of(place, text)
+        if not opens and (why := _code_in(scenario, sent)):
+            return Checked(not_yet=why)
         host = here()
-        spec = tried(resolve(scenario_of(place, text), host))
+        spec = tried(resolve(scenario, host))
     except UserError as error:
         found = re.match(rf"{re.escape(str(place))}:(\d+): ", error.message)
         message = error.message.replace(f"{base}/", "", 1)
@@ -69,6 +79,17 @@ def check(place: Path, text: str, base: Path) -> Checked:
         wires=tuple(dict.fromkeys(wires.values())),
         facts=tuple(facts(spec)),
         unchecked=_unchecked(),
+    )
+
+
+def _code_in(scenario: Scenario, sent: bool) -> str | None:
+    """What would run as this user."""
+    if plugins := plugins_of(scenario):
+        return f"To check it opens {' and '.join(plugins)}, and runs code of it as you."
+    return (
+        "This text came with a run. To check it opens the handlers, specs and files that it names, as you."
+        if sent
+        else None
     )
 
 

@@ -14,7 +14,7 @@ from windtunnel.scenario import toml
 from windtunnel.scenario.load import MAX_FILE_BYTES
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.change import changed, path_of, value_from
-from windtunnel.ui.edit.checked import Checked, check
+from windtunnel.ui.edit.checked import NOT_ASKED, Checked, check
 from windtunnel.ui.edit.form import TableFields, form_of, kind_at
 from windtunnel.ui.edit.origin import SUFFIX, Origin, files_of, new_name, origin_of, shipped
 from windtunnel.ui.edit.start import Started
@@ -41,19 +41,19 @@ class Editor:
         """Raises UserError."""
         return origin_of(fields.get("kind", ""), fields.get("name", ""), self.below, self.index)
 
-    def checked(self, origin: Origin, text: str) -> Checked:
+    def checked(self, origin: Origin, text: str, opens: bool) -> Checked:
         base = self.below.root if origin.kind != "shipped" else origin.place.parent
-        return check(origin.place, text, base)
+        return check(origin.place, text, base, sent=origin.kind == "run", opens=opens)
 
-    def parts(self, origin: Origin, text: str, form: bool) -> dict[str, Any]:
+    def parts(self, origin: Origin, text: str, form: bool, opens: bool) -> dict[str, Any]:
         """The text with its check; with `form`, also the form, as long as the text is TOML."""
-        checked = self.checked(origin, text)
+        checked = self.checked(origin, text, opens)
         found = {"text": text, "checked": self.pages.filled("checked.html", checked=checked), "line": checked.line}
         table = _table_of(text) if form else None
         return found | ({"form": self.pages.filled("edit_form.html", table=table)} if table else {})
 
     def page(self, origin: Origin, text: str, name: str, problem: UserError | None = None) -> Response:
-        values = {"origin": origin, "text": text, "name": name, "checked": self.checked(origin, text)}
+        values = {"origin": origin, "text": text, "name": name, "checked": NOT_ASKED}
         table = _table_of(text)
         html = self.pages.filled("editor.html", page="edit", table=table, below=self.below, problem=problem, **values)
         return HTMLResponse(html)
@@ -71,7 +71,7 @@ class Editor:
 
     def start(self, origin: Origin, text: str, name: str) -> None:
         """Raises UserError for what `check` refuses, before anything is saved."""
-        checked = self.checked(origin, text)
+        checked = self.checked(origin, text, opens=True)
         if checked.problem:
             raise UserError(checked.problem, checked.remedy)
         self.started.start(self.below.root / self.save(origin, text, name))
@@ -135,7 +135,8 @@ async def _parts(request: Request, editor: Editor, text_of: Any) -> Response:
     def made() -> Response:
         try:
             origin = editor.origin(fields)
-            return JSONResponse(editor.parts(origin, text_of(fields), "form" in fields))
+            opens = fields.get("opens") == "1"
+            return JSONResponse(editor.parts(origin, text_of(fields), "form" in fields, opens))
         except UserError as error:
             refused = editor.pages.filled("checked.html", checked=Checked(error.message, error.remedy))
             return JSONResponse({"checked": refused, "line": None})

@@ -1,0 +1,111 @@
+"""A run directory that somebody sent, with a scenario that names a plug-in beside it: what reads it opens no code. The plug-in of this
+test writes a file as soon as it is opened."""
+
+import asyncio
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from urllib.parse import urlencode
+
+import httpx
+import pytest
+from command_line import SCENARIO, in_process
+from comparing import made
+from plugin_tools import ROOT
+
+from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.index.index import Index
+from windtunnel.ui.app import Shown, make
+from windtunnel.ui.edit.below import Below
+from windtunnel.ui.edit.start import Started
+from windtunnel.ui.guard import OWN, Allowed
+from windtunnel.ui.templates import Pages
+from windtunnel.ui.watch import Watch
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to build a plug-in")
+MARKS = """
+#include <windtunnel/handler.h>
+#include <stdio.h>
+__attribute__((constructor)) static void mark(void) { fclose(fopen("%s", "w")); }
+static int open_it(const struct wt_open *o, void **s) { (void)o; *s = NULL; return 0; }
+static void respond(void *s, struct wt_exchange *b, uint32_t n) { (void)s; (void)b; (void)n; }
+const struct wt_handler wt_handler = {.abi = WT_HANDLER_ABI, .size = sizeof(struct wt_handler), .name = "marks",
+    .help = "writes a file", .kind = WT_MESSAGE_HANDLER, .open = open_it, .message = respond};
+"""
+
+
+@pytest.fixture
+def mark(tmp_path) -> Path:
+    """What the plug-in writes. Beside it: a directory of runs, two of which name it, and a scenario that does."""
+    (tmp_path / "marks.c").write_text(MARKS % (tmp_path / "opened"))
+    library = tmp_path / "runs" / "libmarks.so"
+    library.parent.mkdir()
+    source = ["-I", str(ROOT / "include"), str(tmp_path / "marks.c")]
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), *source], check=True)
+    scenario = {"title": "sent", "workload": [{"handler": str(library)}]}
+    for number, name in enumerate(("a", "b")):
+        made(tmp_path / "runs" / name, 6.0, 10 * number, scenario=scenario)
+    (tmp_path / "runs" / "sent.toml").write_text(SCENARIO.format(duration="1s").replace('"l_app"', '"./libmarks.so"'))
+    return tmp_path / "opened"
+
+
+def said(mark: Path, *words: str) -> str:
+    done = in_process(*words, cwd=mark.parent / "runs", **{VARIABLE: str(find_engine())})
+    return done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("show", "a"), ("show", "a", "--json"), ("compare", "a", "b", "--force"), ("history", "."), ("export", "a")],
+    ids=lambda words: words[0],
+)
+def test_a_command_that_reads_opens_no_plug_in(mark, words):
+    assert "Traceback" not in said(mark, *words)
+    assert not mark.exists()
+
+
+def test_check_opens_it(mark):
+    assert "valid" in said(mark, "check", "sent.toml")
+    assert mark.exists()
+
+
+@pytest.fixture
+def ask(mark, monkeypatch):
+    """Method, path and fields of a request of this user -> the text of the response."""
+    monkeypatch.setenv(VARIABLE, str(find_engine()))
+    runs = mark.parent / "runs"
+    index, started = Index(runs, mark.parent / "cache"), Started(runs)
+    index.refresh()
+    app = make(Shown(Watch(started), Pages(Allowed("unix")), index, Below(runs), started))
+
+    async def own(scope, receive, send):
+        await app(scope | {OWN: True}, receive, send)
+
+    async def sent(method: str, path: str, fields: dict[str, str]) -> str:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(own), base_url="http://localhost") as client:
+            return (await client.request(method, path, content=urlencode(fields))).raise_for_status().text
+
+    yield lambda method, path, **fields: asyncio.run(sent(method, path, fields))
+    index.close()
+
+
+ORIGINS = [{"kind": "run", "name": "a/run.json"}, {"kind": "file", "name": "sent.toml"}]
+
+
+def test_no_page_opens_it(mark, ask):
+    pages = ["/", "/runs", "/history", "/edit", *(f"/edit?{urlencode(origin)}" for origin in ORIGINS)]
+    pages += ["/report?path=a%2Frun.json", "/compare?run=a%2Frun.json&run=b%2Frun.json"]
+    for page in pages:
+        assert ask("GET", page), page
+        assert not mark.exists(), page
+
+
+@pytest.mark.parametrize("origin", ORIGINS, ids=lambda origin: origin["kind"])
+def test_a_check_in_the_browser_asks_before_it_opens_it(mark, ask, origin):
+    text = (mark.parent / "runs" / "sent.toml").read_text()
+    asked = json.loads(ask("POST", "/edit/check", text=text, **origin))["checked"]
+    assert "Not checked yet" in asked and "libmarks.so" in asked and "Open and check" in asked
+    assert not mark.exists()
+    assert "Not checked yet" not in json.loads(ask("POST", "/edit/check", text=text, opens="1", **origin))["checked"]
+    assert mark.exists()
