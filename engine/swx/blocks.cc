@@ -27,6 +27,38 @@ bool is_comment(const std::string &word) {
     return word[0] == '#' || word[0] == ';' || word.starts_with("//");
 }
 
+constexpr size_t most_line_bytes = 2000;  // of MAX_LINE_LENGTH in DPDK's rte_swx_pipeline_spec.c, 2048
+
+constexpr size_t most_shown = 40;  // bytes of what is foreign
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+
+bool is_name(std::string_view word) {
+    bool begins = true;  // a part, which has a letter first
+    for (const char c : word) {
+        if (begins ? !is_letter(c) : !is_letter(c) && !is_digit(c) && c != '.') return false;
+        begins = c == '.';
+    }
+    return !begins;
+}
+
+bool is_number(std::string_view word) {
+    const bool hex = word.starts_with("0x") || word.starts_with("0X");
+    if (hex) word.remove_prefix(2);
+    return !word.empty() && std::ranges::all_of(word, hex ? is_hex_digit : is_digit);
+}
+
+bool is_type(std::string_view word) {
+    for (const std::string_view kind : {"bit<", "varbit<"})
+        if (word.starts_with(kind) && word.ends_with('>'))
+            return is_number(word.substr(kind.size(), word.size() - kind.size() - 1));
+    return false;
+}
+
+bool is_sign(std::string_view word) { return word == "{" || word == "}" || word == ":"; }
+
 std::vector<line> lines_of(const std::string &spec) {
     std::vector<line> all;
     std::istringstream in(spec);
@@ -183,6 +215,19 @@ class search {
 };
 
 }  // namespace
+
+std::optional<foreign_word> foreign_word_in(const std::string &spec) {
+    std::istringstream in(spec);
+    std::string text;
+    for (uint32_t number = 1; std::getline(in, text); number++) {
+        if (text.size() > most_line_bytes) return foreign_word{number, text.substr(0, most_shown)};
+        std::istringstream words(text);
+        for (std::string word; words >> word && !is_comment(word);)
+            if (!is_name(word) && !is_number(word) && !is_type(word) && !is_sign(word))
+                return foreign_word{number, word.substr(0, most_shown)};
+    }
+    return {};
+}
 
 std::optional<uint32_t> first_use(const std::string &spec, const std::string &instruction) {
     for (const line &l : lines_of(spec))

@@ -8,6 +8,17 @@
 
 namespace wt {
 
+struct foreign_word {
+    uint32_t line;
+    std::string word;
+};
+
+// The first word outside comments that is no name (parts of letters, digits and `_`, with points between), no
+// number, no bit<N> and no sign of the grammar. DPDK writes names into the C code that it generates, whatever
+// is in them. A line that is longer than DPDK reads at once counts as one: its rest would be read as a line
+// of its own, be it in a comment.
+std::optional<foreign_word> foreign_word_in(const std::string &spec);
+
 // The first line that holds this instruction, counted from 1.
 std::optional<uint32_t> first_use(const std::string &spec, const std::string &instruction);
 

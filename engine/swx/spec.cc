@@ -65,6 +65,11 @@ std::string read_spec(const std::string &file) {
             file + ":" +
             std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(at), '\n')) +
             ": a zero byte: this is not a text file");
+    if (const auto foreign = foreign_word_in(text))
+        throw refusal(
+            file + ":" + std::to_string(foreign->line) + ": \"" + foreign->word +
+                "\" is no name, number, bit<N>, brace or colon",
+            "names are of letters, digits and _, with points between; a line has at most 2000 bytes");
     return text;
 }
 

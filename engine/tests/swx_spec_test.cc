@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "core/refusal.h"
 #include "swx/blocks.h"
@@ -60,6 +62,31 @@ std::string line_of(const std::string &spec) {
 TEST(spec, that_is_valid_becomes_code) {
     EXPECT_EQ(line_of(right), "right");
     EXPECT_NE(generate_code("f", right).find("pipeline_func_"), std::string::npos);
+}
+
+// DPDK writes names into C: with these, some would be statements of it.
+TEST(spec, whose_words_are_no_names_or_numbers_is_refused_at_its_line) {
+    const auto line_of_word = [](const std::string &old, const std::string &instead) {
+        const auto foreign = foreign_word_in(with(old, instead));
+        return foreign ? foreign->line : 0;
+    };
+    EXPECT_FALSE(foreign_word_in(right));
+    std::istringstream names(
+        "x(void){system(\"id\");} x;y x\\ x\" x' x*/ /*x x,y x=1 x. .x x..y 1x x-y 0x 0xg bit< bit<> bit<x> "
+        "{} "
+        "\xc3\xa9 \x1b[2J");
+    for (std::string name; names >> name;)
+        EXPECT_EQ(line_of_word("struct eth_t {", "struct " + name + " {"), 2u) << name;
+    EXPECT_EQ(line_of_word("mov m.port 1", "mov m.port 0xFf"), 0u);
+    EXPECT_EQ(line_of_word("; a comment", "; \"(){}\" anything"), 0u);
+    EXPECT_EQ(line_of_word("; a comment", "; " + std::string(2100, ' ') + "struct"), 1u);
+    EXPECT_EQ(line_of_word("a args none {", "a\vargs\fnone\r{ // f()"), 0u);
+
+    const test::temporary_directory directory;
+    const std::string file = directory / "x.spec";
+    std::ofstream(file) << with("bit<48> s", "bit<48> s;system()");
+    const std::string words = test::refusal_of([&] { read_spec(file); });
+    EXPECT_TRUE(words.starts_with(file + ":4: \"s;system()\" is no name")) << words;
 }
 
 TEST(spec, that_is_invalid_is_refused_at_its_line) {

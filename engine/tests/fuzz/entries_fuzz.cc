@@ -36,6 +36,17 @@ void check_taken(size_t table, const entry_line &line) {
             "an entry of a table there is, of words that DPDK reads");
 }
 
+// What comes into generated C has none of its signs.
+void check_words(const std::string &text, bool refused) {
+    std::istringstream in(text);
+    for (std::string line; !refused && std::getline(in, line);) {
+        std::istringstream words(line);
+        for (std::string word; words >> word && word[0] != '#' && word[0] != ';' && !word.starts_with("//");)
+            require(word.find_first_of("\"'\\();,=*&/#%!?[]+-|^~$@`") == std::string::npos,
+                    "a word of a spec that is taken is a name, a number, a type or a sign");
+    }
+}
+
 // One file for all inputs, removed at the end.
 struct input_file {
     std::string name = "entries-fuzz-" + std::to_string(getpid());
@@ -52,6 +63,7 @@ struct input_file {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const std::string text(reinterpret_cast<const char *>(data), size);
+    check_words(text, foreign_word_in(text).has_value());
     (void)first_use(text, "mirror");
     (void)sizes_in(text);
     (void)stumbling_line(text, [](const std::string &spec) { return spec.size() % 3 != 0; });
