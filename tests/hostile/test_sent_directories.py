@@ -1,5 +1,5 @@
-"""A run directory that somebody sent, with a scenario that names a plug-in beside it: what reads it opens no code. The plug-in of this
-test writes a file as soon as it is opened."""
+"""A directory that somebody sent: a run with a scenario that names a plug-in beside it, whose code nothing opens that only reads; a run or an
+export with links, which lead nowhere. The plug-in writes a file as soon as it is opened."""
 
 import asyncio
 import json
@@ -15,7 +15,10 @@ from comparing import made
 from plugin_tools import ROOT
 
 from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.errors import UserError
+from windtunnel.exchange.tables import export, restore
 from windtunnel.index.index import Index
+from windtunnel.runs import load
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
@@ -57,7 +60,13 @@ def said(mark: Path, *words: str) -> str:
 
 @pytest.mark.parametrize(
     "words",
-    [("show", "a"), ("show", "a", "--json"), ("compare", "a", "b", "--force"), ("history", "."), ("export", "a")],
+    [
+        ("show", "a"),
+        ("show", "a", "--json"),
+        ("compare", "a", "b", "--force"),
+        ("history", "."),
+        ("export", "a", "tables"),
+    ],
     ids=lambda words: words[0],
 )
 def test_a_command_that_reads_opens_no_plug_in(mark, words):
@@ -109,3 +118,24 @@ def test_a_check_in_the_browser_asks_before_it_opens_it(mark, ask, origin):
     assert not mark.exists()
     assert "Not checked yet" not in json.loads(ask("POST", "/edit/check", text=text, opens="1", **origin))["checked"]
     assert mark.exists()
+
+
+def test_an_export_follows_no_link_out_of_the_run(tmp_path):
+    (tmp_path / "secret").write_text("secret")
+    run = made(tmp_path / "run")
+    (run / "engine.log").symlink_to(tmp_path / "secret")
+    with pytest.raises(UserError, match="a link, which is not copied"):
+        export(load(run), tmp_path / "tables", "csv")
+    assert not (tmp_path / "tables").exists()
+
+
+@pytest.mark.parametrize("link", ["files", "files/engine.log", "run.json"])
+def test_an_import_follows_no_link_out_of_the_export(tmp_path, link):
+    run = made(tmp_path / "run")
+    (run / "engine.log").write_text("a log")
+    exported = export(load(run), tmp_path / "tables", "csv")
+    (exported / link).rename(tmp_path / "elsewhere")
+    (exported / link).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="a link, which is not"):
+        restore(exported, tmp_path / "again")
+    assert not (tmp_path / "again").exists()

@@ -1,8 +1,11 @@
 """Files that are whole or absent: replaced at once, or appended to by whole lines."""
 
+import errno
 import os
+import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from windtunnel.errors import UserError, cannot_write
@@ -33,9 +36,14 @@ def replace(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """As `replace`, for what somebody else writes: enters with the name of a file that takes the place of `path` at the end."""
+    """As `replace`, for what somebody else writes: enters with the name of an empty file that takes the place of `path` at the end.
+
+    What has its name is removed before: a file that somebody killed has left, or a link that would lead us out of the directory.
+    """
     temporary = temporary_of(path)
     try:
+        temporary.unlink(missing_ok=True)
+        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
         yield temporary
         with open(temporary, "rb") as file:
             os.fsync(file.fileno())
@@ -44,7 +52,24 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copies a regular file into a new one. Raises UserError for a link, which may lead to what the caller alone may read, a FIFO or a
+    device; OSError."""
+    try:
+        descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise UserError(f"{source}: a link, which is not copied", remedy="put the file itself there") from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UserError(f"{source}: not a file, and so not copied", remedy="remove it")
+    with os.fdopen(descriptor, "rb") as read, open(target, "xb") as written:
+        shutil.copyfileobj(read, written)
 
 
 def temporary_of(path: Path) -> Path:

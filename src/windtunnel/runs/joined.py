@@ -4,7 +4,6 @@ Each host has a clock of its own, and no time of one is ever subtracted from one
 index alone, counts by what they count.
 """
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from windtunnel.engine.lines import Window
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, cannot_write
+from windtunnel.runs.files import copy
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import HEADLINES, HostState, Validity
@@ -114,11 +114,11 @@ def _copy_of(side: Side, file: Path, directory: Path) -> None:
                 windows.write(file.read_bytes())
         case "latency.hlog":
             if side == "client":
-                shutil.copy(file, directory)
+                copy(file, directory / file.name)
         case "engine.log":
-            shutil.copy(file, directory / f"engine-{side}.log")
+            copy(file, directory / f"engine-{side}.log")
         case other:
-            shutil.copy(file, directory / f"{side}-{other}")
+            copy(file, directory / f"{side}-{other}")
 
 
 def on_two_hosts(run: Run) -> bool:

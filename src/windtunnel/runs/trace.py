@@ -18,7 +18,8 @@ import numpy as np
 
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
-from windtunnel.errors import UserError, cannot_write
+from windtunnel.errors import UserError
+from windtunnel.runs.files import replacing
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord
 
@@ -63,16 +64,11 @@ def convert(run: Run) -> Path | None:
     traced = [one for one in read if one]
     if not traced:
         return None
-    path, temporary = run.path / FILE, run.path / f".{FILE}.tmp"
+    path = run.path / FILE
     if path.exists():
         raise UserError(f"{path}: exists already", remedy="move it elsewhere")
-    try:
-        with open(temporary, "w", encoding="ascii") as file:
-            _write(file, traced)
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise cannot_write(path, error) from error
+    with replacing(path) as temporary, open(temporary, "w", encoding="ascii") as file:
+        _write(file, traced)
     for one in traced:
         one.raw.unlink()
     return path

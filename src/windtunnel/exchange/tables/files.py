@@ -16,7 +16,7 @@ from windtunnel.exchange.tables.fold import Fold
 from windtunnel.exchange.tables.shape import Table, tables
 from windtunnel.exchange.tables.unfold import Row, rows
 from windtunnel.runs import Run, load
-from windtunnel.runs.files import LineFile, replace
+from windtunnel.runs.files import LineFile, copy, replace
 from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 
@@ -60,6 +60,8 @@ def export(run: Run, directory: Path, form: str) -> Path:
 def restore(source: Path, directory: Path) -> Run:
     """The run directory again, in the new `directory`. Raises UserError for what is no whole export; then nothing is left."""
     manifest = _manifest(source)
+    if (source / OTHERS).is_symlink():
+        raise UserError(f"{source / OTHERS}: a link, which is not followed", remedy=_WHICH)
     with duckdb.connect() as database:  # one for all: each takes tens of ms to start
         by_table = {name: _read_table(database, source, table, manifest.format) for name, table in tables().items()}
     try:
@@ -69,7 +71,7 @@ def restore(source: Path, directory: Path) -> Run:
     make_directory(directory)
     try:
         for name in ["run.json", *(f"{OTHERS}/{_bare(source, name)}" for name in manifest.files)]:
-            shutil.copyfile(source / name, directory / Path(name).name)
+            copy(source / name, directory / Path(name).name)
         if manifest.windows:
             file = LineFile(directory / "windows.jsonl")
             for engine, window in windows:
@@ -84,10 +86,10 @@ def restore(source: Path, directory: Path) -> Run:
 
 
 def _export(run: Run, directory: Path, form: str) -> None:
-    others = sorted(f.name for f in run.path.iterdir() if f.is_file() and f.name not in _MADE_AGAIN)
+    others = sorted(f.name for f in run.path.iterdir() if not f.is_dir() and f.name not in _MADE_AGAIN)
     (directory / OTHERS).mkdir()
     for name in others:
-        shutil.copyfile(run.path / name, directory / OTHERS / name)
+        copy(run.path / name, directory / OTHERS / name)
     replace(
         directory / "run.json", run.record.model_dump_json(indent=1) + "\n"
     )  # as this version has it, like the tables

@@ -1,0 +1,55 @@
+"""Files that are written and copied lead nowhere else, whatever lies under their names."""
+
+import os
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.runs.files import copy, replace, temporary_of
+
+
+@pytest.fixture
+def victim(tmp_path):
+    file = tmp_path / "victim"
+    file.write_text("mine")
+    return file
+
+
+def test_a_link_under_the_temporary_name_is_removed_and_not_followed(tmp_path, victim):
+    directory = tmp_path / "run"
+    directory.mkdir()
+    temporary_of(directory / "run.json").symlink_to(victim)
+    replace(directory / "run.json", "{}")
+    assert victim.read_text() == "mine"
+    assert (directory / "run.json").read_text() == "{}" and not (directory / "run.json").is_symlink()
+    assert os.listdir(directory) == ["run.json"]
+
+
+def test_what_cannot_be_removed_there_is_said(tmp_path):
+    (temporary_of(tmp_path / "run.json") / "full").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"run\.json"):
+        replace(tmp_path / "run.json", "{}")
+
+
+def test_a_file_is_copied(tmp_path, victim):
+    copy(victim, tmp_path / "copied")
+    assert (tmp_path / "copied").read_text() == "mine"
+    with pytest.raises(FileExistsError):
+        copy(victim, tmp_path / "copied")
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "fifo", "directory"])
+def test_nothing_but_a_file_is_copied(tmp_path, victim, kind):
+    source = tmp_path / "source"
+    match kind:
+        case "link":
+            source.symlink_to(victim)
+        case "dangling":
+            source.symlink_to(tmp_path / "none")
+        case "fifo":
+            os.mkfifo(source)
+        case "directory":
+            source.mkdir()
+    with pytest.raises(UserError, match="not copied"):
+        copy(source, tmp_path / "copied")
+    assert not (tmp_path / "copied").exists()
