@@ -2,7 +2,9 @@
 export with links, which lead nowhere. The plug-in writes a file as soon as it is opened."""
 
 import asyncio
+import io
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -13,6 +15,8 @@ import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
 from plugin_tools import ROOT
+from rich.table import Table
+from rich.text import Text
 
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
@@ -25,8 +29,10 @@ from windtunnel.ui.edit.start import Started
 from windtunnel.ui.guard import OWN, Allowed
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
+from windtunnel.views.terminal.harmless import HarmlessConsole
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to build a plug-in")
+SOURCE = ROOT / "src" / "windtunnel"
 MARKS = """
 #include <windtunnel/handler.h>
 #include <stdio.h>
@@ -118,6 +124,54 @@ def test_a_check_in_the_browser_asks_before_it_opens_it(mark, ask, origin):
     assert not mark.exists()
     assert "Not checked yet" not in json.loads(ask("POST", "/edit/check", text=text, opens="1", **origin))["checked"]
     assert mark.exists()
+
+
+EVIL = "a\x1b]0;owned\x07b\x1b[2Jc\x9b31m"
+"""It would name the terminal's window, clear it and colour what follows."""
+
+
+@pytest.fixture
+def evil(tmp_path) -> Path:
+    """A directory of runs, one of them invalid, whose every word would steer the terminal."""
+    words = {"title": EVIL, "question": EVIL, "host": {"hostname": EVIL}, "labels": {"x": EVIL}}
+    scenario = {"title": EVIL, "workload": [{"handler": EVIL}]}
+    versions = {"engine": EVIL, "dpdk": EVIL}
+    for name, invalid in (("a", None), ("b", None), ("c", f"engine died: {EVIL}")):
+        made(tmp_path / name, scenario=scenario, versions=versions, invalid=invalid, **words)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["show a", "show c", "show a --format markdown", "compare a b --force", "compare a b --force -q", "history ."]
+    + ["history . -q", "compare a c", "export c tables --include-invalid"],
+)
+def test_no_word_of_a_run_steers_the_terminal(evil, words):
+    done = in_process(*words.split(), cwd=evil)
+    shown = done.stdout + done.stderr
+    assert shown and not {c for c in shown if not c.isprintable()} - {"\n"}, shown
+    assert "\\x1b]0;owned" in shown or "owned" not in shown
+
+
+def test_a_terminal_gets_the_styles_of_ours_and_the_words_of_others(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    console = HarmlessConsole(force_terminal=True, file=io.StringIO(), width=80)
+    table = Table("column")
+    table.add_row(Text(EVIL, "bold"))
+    console.print(table, f"[red]{EVIL}[/]", Text(EVIL))
+    written = console.file.getvalue()
+    assert "\x1b[1m" in written and "\x1b[31m" in written
+    assert written.count("\\x1b]0;owned") == 2 and "a\\x1b]0;" in written.split("\n")[3]  # a cell keeps its width
+    assert not re.search("\x1b\\]|\x1b\\[2J|\x07|\x9b", written)
+
+
+def test_all_that_is_printed_by_rich_goes_through_one_console():
+    """In a program of its own Console would print what a file says as it is."""
+    sources = {path.relative_to(SOURCE): path.read_text() for path in SOURCE.rglob("*.py")}
+    made_here = {
+        str(path) for path, text in sources.items() if re.search(r"(?<!Harmless)(?<!Markdown)\bConsole\(", text)
+    }
+    assert made_here == set()
 
 
 def test_an_export_follows_no_link_out_of_the_run(tmp_path):

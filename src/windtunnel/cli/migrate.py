@@ -61,10 +61,11 @@ def _rewrite(file: Path) -> None:
     from shutil import copymode
 
     from windtunnel.runs.files import replacing
+    from windtunnel.views.terminal.console import print_line
 
     old, new, edits = _new_text(file)
     for edit in edits:
-        print(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
+        print_line(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
     if not edits:
         print(f"{file}: no old names")
         return

@@ -32,11 +32,10 @@ def list_(socket: Socket = None, json: Json = False) -> None:
         findings = [{"cpu": cpu} | asdict(finding) for cpu, finding in found]
         print(dumps({"pools": pools, "tenants": tenants, "findings": findings}, indent=1))
         return
-    from rich.console import Console
-
     from windtunnel.sharing.views.daemon import findings_text, pools_line, tenants_table
+    from windtunnel.views.terminal.console import results
 
-    console = Console()
+    console = results()
     console.print(pools_line(pools), highlight=False, soft_wrap=True)
     console.print(tenants_table(tenants))
     console.print(findings_text([(f"CPU {cpu}", finding) for cpu, finding in found]), highlight=False)
@@ -119,8 +118,9 @@ def watch(socket: Socket = None, json: Json = False) -> None:
                 print(dumps(event), flush=True)
             else:
                 from windtunnel.sharing.views.daemon import event_line
+                from windtunnel.views.terminal.console import print_line
 
-                print(event_line(event), flush=True)
+                print_line(event_line(event))
 
 
 def _findings(

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 
 from rich.console import Console
 
+from windtunnel.views.terminal.harmless import HarmlessConsole, harmless
+
 UNLIMITED = 10_000
 """Width off a terminal: tables take the width that they need, and drop no column."""
 
@@ -25,17 +27,22 @@ def results_as_markdown() -> Iterator[None]:
         _AS_MARKDOWN.reset(before)
 
 
+def print_line(line: str) -> None:
+    """One line of a result, or several, whose words may come from a file."""
+    print(harmless(line), flush=True)
+
+
 def results() -> Console:
     """For the results of a command. On a terminal it is as wide as the terminal."""
     if _AS_MARKDOWN.get():
         from windtunnel.views.terminal.markdown import MarkdownConsole
 
         return MarkdownConsole()
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=UNLIMITED)
+    console = HarmlessConsole(highlight=False)
+    return console if console.is_terminal else HarmlessConsole(highlight=False, width=UNLIMITED)
 
 
-class _Progress(Console):
+class _Progress(HarmlessConsole):
     """Raises BrokenPipeError once its reader has left. rich would exit, out of the middle of a run that has engines."""
 
     def on_broken_pipe(self) -> None:

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from windtunnel.views.terminal.harmless import HarmlessConsole, harmless
 from windtunnel.views.terminal.rejected import WORD, Rejected
 
 UNLIMITED = 10_000
@@ -18,7 +19,7 @@ UNLIMITED = 10_000
 _RULES = {"right": "---:", "center": ":---:"}
 
 
-class MarkdownConsole(Console):
+class MarkdownConsole(HarmlessConsole):
     """A console that turns what it is given to print into Markdown, at any depth."""
 
     def __init__(self) -> None:
@@ -29,7 +30,7 @@ class MarkdownConsole(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         with self.capture() as captured:
             super().print(*objects, **{"crop": False, **options})
-        lines = re.sub(r"\n{3,}", "\n\n", captured.get()).split("\n")
+        lines = re.sub(r"\n{3,}", "\n\n", harmless(captured.get())).split("\n")
         self.file.write("\n".join(map(_kept, lines, [*lines[1:], ""])))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
