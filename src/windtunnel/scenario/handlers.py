@@ -91,10 +91,14 @@ def named_handler(scenario: Scenario, index: int) -> Known | None:
     return next((handler for handler in known if (handler.name, handler.kind) == (name, "message")), None)
 
 
-def plugins_of(scenario: Scenario) -> list[str]:
-    """The names of its plug-ins, as the file says them: code that runs when it is opened."""
-    named = [name for each in scenario.workload for name in (each.handler, each.packet_handler) if name]
-    return [name for name in dict.fromkeys(named) if _is_plugin(name)]
+def code_of(scenario: Scenario) -> list[str]:
+    """What runs when its handlers are opened, as the file names it: plug-ins, and programs in place of a known compiler."""
+    found = []
+    for each in scenario.workload:
+        found += [name for name in (each.handler, each.packet_handler) if name and _is_plugin(name)]
+        compilers = (options.get("compiler", "gcc") for options in (each.options, each.packet_options))
+        found += [str(compiler) for compiler in compilers if compiler not in ("gcc", "clang")]
+    return list(dict.fromkeys(found))
 
 
 def _is_plugin(name: str) -> bool:

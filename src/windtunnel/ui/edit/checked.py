@@ -9,7 +9,7 @@ from windtunnel.errors import UserError
 from windtunnel.host.memory import NumaNode
 from windtunnel.measure.try_handlers import tried
 from windtunnel.scenario import RunSpec, Scenario, here, resolve
-from windtunnel.scenario.handlers import plugins_of
+from windtunnel.scenario.handlers import code_of
 from windtunnel.scenario.load import MAX_FILE_BYTES, scenario_of
 from windtunnel.views.planned import by_cpu, facts, wire_words
 
@@ -60,7 +60,7 @@ NOT_ASKED = Checked(not_yet="")
 
 def check(place: Path, text: str, base: Path, sent: bool, opens: bool) -> Checked:
     """As if the text were in `place`; messages name it from `base` on. What the host must offer is asked of this one, and handlers
-    are opened, as by `windtunnel check`. Without `opens` no plug-in is, and nothing of a text that came with a run (`sent`)."""
+    are opened, as by `windtunnel check`. Without `opens` nothing that brings code of its own is, and nothing of a text that came with a run (`sent`)."""
     try:
         if len(text.encode(errors="replace")) > MAX_FILE_BYTES:
             raise UserError(f"{place}: larger than {MAX_FILE_BYTES >> 10}KiB", remedy="a shorter text")
@@ -84,13 +84,9 @@ def check(place: Path, text: str, base: Path, sent: bool, opens: bool) -> Checke
 
 def _code_in(scenario: Scenario, sent: bool) -> str | None:
     """What would run as this user."""
-    if plugins := plugins_of(scenario):
-        return f"To check it opens {' and '.join(plugins)}, and runs code of it as you."
-    return (
-        "This text came with a run. To check it opens the handlers, specs and files that it names, as you."
-        if sent
-        else None
-    )
+    if code := code_of(scenario):
+        return f"The check runs {' and '.join(code)} as you."
+    return "This text came with a run. The check opens the handlers, specs and files that it names." if sent else None
 
 
 def _unchecked() -> str | None:
