@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 from windtunnel.format import duration
@@ -105,9 +106,10 @@ class Trial:
         percentile, slo = self.goal.latency, self.goal.slo
         assert percentile is not None
         values: list[float | None] = []
-        failed = 0
+        failed = 0  # in a row
+        numbers = count(1)
         while len(values) < LEAST_RUNS:
-            run = self.directory / "open" / f"{len(values) + failed + 1:02}"
+            run = self.directory / "open" / f"{next(numbers):02}"
             measured = self.rig.alone([*self.candidate.sets, *self.goal.offered], run)
             heed(measured)
             if measured.failure:

@@ -294,6 +294,21 @@ def test_the_upper_bound_counts_not_the_median(tmp_path):
     assert file.outcome == "misses the SLO" and len(file.latency.ns) == 6
 
 
+def test_each_run_of_a_latency_has_its_own_directory(tmp_path):
+    """Invalid ones between them: what an earlier run left is not run again, and is in nobody's way."""
+
+    class Busy(MadeUp):
+        def failing_now(self, settings):
+            return "invalid" if len(self.alones) in (1, 2, 5) else None
+
+    engines = Busy(noise=1e-4)
+    engines.failing = engines.failing_now
+    (file, *_) = tuned(tmp_path, engines, budget=1, slo=LIMIT, rate="1k").trials
+    directories = [directory for directory, _ in engines.alones]
+    assert file.outcome == "measured" and [each.name for each in directories[:9]] == [f"{n:02}" for n in range(1, 10)]
+    assert len(set(directories)) == len(directories)
+
+
 CORES = """\
 [[factor]]
 key = "server.cores"
