@@ -9,6 +9,7 @@ import socket
 import stat
 from pathlib import Path
 
+from windtunnel import proc
 from windtunnel.engine import xdp
 from windtunnel.engine.own_directory import runtime_directory
 from windtunnel.engine.plan import Endpoint, Plan
@@ -47,8 +48,7 @@ def _of_wire(endpoint: Endpoint) -> None:
 
 def hugetlbfs_mounts(mounts: Path = Path("/proc/mounts")) -> list[Path]:
     """Mount points of hugetlbfs."""
-    fields = (line.split() for line in mounts.read_text().splitlines())
-    return [Path(field[1]) for field in fields if field[2] == "hugetlbfs"]
+    return [mount.path for mount in proc.mounts(mounts) if mount.kind == "hugetlbfs"]
 
 
 def _remove_socket(path: Path) -> None:

@@ -305,7 +305,7 @@ def copy_costs(engine: Path, asked: Mapping[str, Any]) -> tuple[CopierHead, list
     """Measures one copier; `asked`: as engine/copiers/print_costs.h has it. Raises UserError with the engine's own words."""
     text = _ask(engine, ["--copy-costs", json.dumps(asked)], COSTS_TIMEOUT_S)
     try:
-        lines = [_COPY_COSTS.validate_json(line) for line in text.splitlines()]
+        lines = [_COPY_COSTS.validate_json(line) for line in text.split("\n") if line]
     except ValidationError as error:
         raise UserError(f"{engine} --copy-costs: {error.errors()[0]['msg']}", remedy=REBUILD) from error
     match lines:

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from windtunnel.host.read import Part, cpu_list, number, text
+from windtunnel.proc import lines
 
 CPU = "sys/devices/system/cpu"
 
@@ -59,7 +60,7 @@ def read_cpus(root: Path = Path("/")) -> Cpus:
 
 def cpuinfo(listing: str) -> dict[str, str]:
     """The first processor's block of /proc/cpuinfo."""
-    pairs = (line.partition(":") for line in listing.split("\n\n")[0].splitlines())
+    pairs = (line.partition(":") for line in lines(listing.split("\n\n")[0]))
     return {key.strip(): value.strip() for key, _, value in pairs}
 
 
@@ -104,7 +105,7 @@ def steal_percent(stat: str) -> float | None:
 def quota(root: Path) -> float | None:
     """The tightest CPU limit among this process's control group and those above it, version 2 or 1."""
     limits = []
-    for line in (text(root / "proc/self/cgroup") or "").splitlines():
+    for line in lines(text(root / "proc/self/cgroup") or ""):
         _, controllers, group = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue

@@ -5,6 +5,7 @@ import sysconfig
 from pathlib import Path
 
 from windtunnel.host.read import Part, number, text
+from windtunnel.proc import lines
 
 NETWORK_CLASS = "0x02"
 USER_SPACE_DRIVERS = ("vfio-pci", "uio_pci_generic", "igb_uio")
@@ -62,7 +63,7 @@ def read_dpdk(root: Path = Path("/")) -> Dpdk:
 
 
 def pkg_config_version(file: Path) -> str | None:
-    for line in (text(file) or "").splitlines():
+    for line in lines(text(file) or ""):
         if line.startswith("Version:"):
             return line.partition(":")[2].strip()
     return None
@@ -101,6 +102,6 @@ def is_nic(device: Path) -> bool:
 
 def addressed_interfaces(root: Path) -> set[str]:
     """Interfaces that an IPv4 route leads over, as one does to every address, or that have an IPv6 address of more than the link."""
-    routes = (text(root / "proc/net/route") or "").splitlines()[1:]
-    addresses = (line.split() for line in (text(root / "proc/net/if_inet6") or "").splitlines())
+    routes = lines(text(root / "proc/net/route") or "")[1:]
+    addresses = (line.split() for line in lines(text(root / "proc/net/if_inet6") or ""))
     return {line.split()[0] for line in routes if line} | {row[5] for row in addresses if row[3] == GLOBAL_SCOPE}

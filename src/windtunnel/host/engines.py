@@ -5,6 +5,7 @@ from pathlib import Path
 from windtunnel.engine.find import NAME
 from windtunnel.host.other_programs import NAME_LENGTH
 from windtunnel.host.read import cpu_list, text
+from windtunnel.proc import value
 
 WORKER = "worker"
 """In the name that EAL gives a worker's thread: rte-worker-1 with DPDK 22.11, dpdk-worker1 later."""
@@ -19,8 +20,4 @@ def workers_cpus(proc: Path = Path("/proc")) -> set[int]:
 
 def _allowed(thread: Path) -> list[int]:
     """Nothing for a thread that has ended."""
-    for line in (text(thread / "status") or "").splitlines():
-        name, _, value = line.partition(":")
-        if name == "Cpus_allowed_list":
-            return cpu_list(value.strip())
-    return []
+    return cpu_list(value(text(thread / "status") or "", "Cpus_allowed_list"))

@@ -17,6 +17,7 @@ from windtunnel.host.dpdk import Dpdk, Nic, read_dpdk, read_nics
 from windtunnel.host.memory import Hugepages, Memory, hugepages, read_memory
 from windtunnel.host.rdma import Rdma, read_rdma
 from windtunnel.host.read import Part, Probe, text
+from windtunnel.proc import lines
 
 __all__ = ["Cpus", "Dpdk", "Facts", "Hugepages", "Memory", "Nic", "Probe", "allowed_cpus", "collect", "hugepages"]
 
@@ -62,7 +63,7 @@ def collect(root: Path = Path("/")) -> Facts:
 
 def system(os_release: str) -> str:
     """PRETTY_NAME of /etc/os-release."""
-    for line in os_release.splitlines():
+    for line in lines(os_release):
         if line.startswith("PRETTY_NAME="):
             return line.partition("=")[2].strip("\"'")
     return platform.system()

@@ -17,6 +17,7 @@ import numpy as np
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_core import to_jsonable_python
 
+from windtunnel import proc
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import LadderLine, ladder
 from windtunnel.errors import UserError
@@ -148,11 +149,10 @@ def _crossing(rungs: list[Rung], low: float, high: float) -> int:
 def _fits(most: int) -> None:
     if most < LEAST:
         raise UserError(f"a ladder up to {most} bytes has no rungs", remedy=f"--most {LEAST >> 10}KiB, or more")
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith("MemAvailable:"):
-            there = int(line.split()[1]) * 1024
-            if most > there // 2:
-                raise UserError(
-                    f"a ladder up to {most >> 20} MiB would take more than half of the {there >> 20} MiB of free memory",
-                    remedy=f"--most {there >> 21}MiB, or less",
-                )
+    available = proc.value(proc.text("/proc/meminfo"), "MemAvailable")
+    there = int(available.split()[0]) * 1024 if available else None
+    if there is not None and most > there // 2:
+        raise UserError(
+            f"a ladder up to {most >> 20} MiB would take more than half of the {there >> 20} MiB of free memory",
+            remedy=f"--most {there >> 21}MiB, or less",
+        )

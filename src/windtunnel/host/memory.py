@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from windtunnel.host.read import Part, Probe, cpu_list, number, text
+from windtunnel.proc import mounts, value
 
 MAP_HUGETLB = 0x40000  # <asm-generic/mman-common.h>; Python 3.11's mmap has no name for it
 MAP_HUGE_SHIFT = 26
@@ -70,8 +71,10 @@ def hugepages(root: Path = Path("/")) -> Hugepages:
 
 
 def hugetlbfs_mounts(root: Path) -> list[HugetlbfsMount]:
-    rows = (line.split() for line in (text(root / "proc/self/mounts") or "").splitlines())
-    paths = [row[1].replace(r"\040", " ") for row in rows if len(row) > 2 and row[2] == "hugetlbfs"]
+    try:
+        paths = [str(mount.path) for mount in mounts(root / "proc/self/mounts") if mount.kind == "hugetlbfs"]
+    except OSError:
+        return []
     return [HugetlbfsMount(path=path, writable=os.access(path, os.W_OK)) for path in paths]
 
 
@@ -102,10 +105,8 @@ def read_memory(root: Path = Path("/")) -> Memory:
 
 
 def total_bytes(meminfo: str) -> int | None:
-    for line in meminfo.splitlines():
-        if line.startswith("MemTotal:"):
-            return int(line.split()[1]) * 1024
-    return None
+    total = value(meminfo, "MemTotal")
+    return int(total.split()[0]) * 1024 if total else None
 
 
 def transparent(enabled: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Small readers of /proc and /sys. What cannot be read is None, never zero."""
+"""Small readers of /proc and /sys. What cannot be read is None, never zero; lines are cut by `windtunnel.proc`."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ class Probe(Part):
 def text(path: Path) -> str | None:
     """The file's text without surrounding blanks, None when it cannot be read."""
     try:
-        return path.read_text(errors="replace").strip()
+        return path.read_bytes().decode(errors="replace").strip()
     except OSError:
         return None
 

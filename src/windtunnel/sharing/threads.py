@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from windtunnel import proc
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched
 
 PROC = Path("/proc")
-MOST_TEXT = 1 << 14
 MOST_NAME = 15
 """Bytes of a name that the kernel keeps."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -47,8 +47,9 @@ def stat(tid: int) -> Stat | None:
         return None
     if fields[0] in "ZX":
         return None
-    pid = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("Tgid:"))
-    return Stat(pid, int(fields[1]), int(fields[19]), bool(int(fields[6]) & KERNEL_THREAD))
+    pid = proc.value(status, "Tgid")
+    assert pid is not None, "every kernel says it"
+    return Stat(int(pid), int(fields[1]), int(fields[19]), bool(int(fields[6]) & KERNEL_THREAD))
 
 
 def started(tid: int) -> int | None:
@@ -103,12 +104,7 @@ def _fields(tid: int) -> list[str]:
 
 
 def _text(tid: int, name: str) -> str:
-    """A small file of a thread: a pathlib read costs three times as much, and every change of a thread reads some."""
-    fd = os.open(f"{PROC}/{tid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return os.read(fd, MOST_TEXT).decode(errors="replace")
-    finally:
-        os.close(fd)
+    return proc.text(f"{PROC}/{tid}/{name}")
 
 
 def ticks_now() -> int:
@@ -143,7 +139,7 @@ def _told_children(pid: int) -> list[int]:
     found: list[int] = []
     for tid in threads_of(pid):
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            found += map(int, (PROC / str(pid) / "task" / str(tid) / "children").read_text().split())
+            found += map(int, proc.text(f"{PROC}/{pid}/task/{tid}/children").split())
     return found
 
 
@@ -161,7 +157,7 @@ def cgroups_of(tid: int) -> dict[str, str]:
 
 
 def _hierarchies(text: str) -> dict[str, str]:
-    return {controllers: path for _, controllers, path in (line.split(":", 2) for line in text.splitlines())}
+    return {controllers: path for _, controllers, path in (line.split(":", 2) for line in proc.lines(text))}
 
 
 def read(tid: int) -> Fields:
@@ -210,19 +206,18 @@ def numbers(fields: Fields, name: str) -> tuple[int, ...]:
     return value
 
 
-def mounts(proc: Path = PROC / "self") -> dict[str, Path]:
+def mounts(process: Path = PROC / "self") -> dict[str, Path]:
     """Where each hierarchy of cgroups is mounted, by its controllers ("" for v2): from mounts and cgroup of a process."""
-    found: dict[str, Path] = {}
-    lines = [line.split() for line in (proc / "mounts").read_text().splitlines()]
-    hierarchies = {names: set(names.split(",")) for names in _hierarchies((proc / "cgroup").read_text())}
-    for _, where, kind, options, *_ in lines:
-        if kind == "cgroup2":
-            found.setdefault("", Path(where))
-        if kind == "cgroup":
+    paths: dict[str, Path] = {}
+    hierarchies = {names: set(names.split(",")) for names in _hierarchies(proc.text(process / "cgroup"))}
+    for mount in proc.mounts(process / "mounts"):
+        if mount.kind == "cgroup2":
+            paths.setdefault("", mount.path)
+        if mount.kind == "cgroup":
             for controllers, names in hierarchies.items():
-                if controllers and names <= set(options.split(",")):
-                    found.setdefault(controllers, Path(where))
-    return found
+                if controllers and names <= set(mount.options):
+                    paths.setdefault(controllers, mount.path)
+    return paths
 
 
 def move(tid: int, hierarchy: str, path: str) -> None:

@@ -10,6 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from windtunnel import proc
 from windtunnel.errors import UserError
 
 SYS_NICE, PERFMON = 23, 38
@@ -34,8 +35,8 @@ class Capabilities:
 
 
 def mine(status: Path = Path("/proc/thread-self/status")) -> Capabilities:
-    fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if line.startswith("Cap"))
-    return Capabilities(*(int(fields[name], 16) for name in ("CapPrm", "CapEff", "CapBnd")))
+    content = proc.text(status)
+    return Capabilities(*(int(proc.value(content, name) or "0", 16) for name in ("CapPrm", "CapEff", "CapBnd")))
 
 
 def check(status: Path = Path("/proc/thread-self/status")) -> None:

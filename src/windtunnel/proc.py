@@ -1,0 +1,59 @@
+"""Text of /proc, cut where the kernel cuts it.
+
+The kernel ends a line with a line feed, and the name of a thread or of a cgroup may hold nearly any other byte. str.splitlines, str.split
+and files opened as text cut at more of them (form feed, carriage return, file separator, NEL, U+2028): what somebody calls a thread would
+pass for a line or a field of the kernel's. Source: proc_pid_status(5), proc_pid_mounts(5), cgroups(7); Linux, fs/seq_file.c (mangle_path).
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+AT_ONCE = 1 << 14
+_ESCAPED = re.compile(rb"\\([0-7]{3})")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A line of /proc/PID/mounts."""
+
+    path: Path
+    kind: str
+    options: tuple[str, ...]
+
+
+def text(path: str | Path) -> str:
+    """A file as it is. Bytes that are no UTF-8 are kept as os.fsdecode does, so that a path in it can be used. Raises OSError.
+
+    Opened by its descriptor: a pathlib read costs three times as much, and every change of a thread reads some files.
+    """
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = [os.read(fd, AT_ONCE)]
+        while parts[-1]:
+            parts.append(os.read(fd, AT_ONCE))
+        return os.fsdecode(b"".join(parts))
+    finally:
+        os.close(fd)
+
+
+def lines(content: str) -> list[str]:
+    """The lines of a file, without their ends."""
+    return content.removesuffix("\n").split("\n") if content else []
+
+
+def value(content: str, name: str) -> str | None:
+    """What stands after `NAME:` at the beginning of a line, without the blanks around it; None if there is no such line."""
+    return next((line[len(name) + 1 :].strip(" \t") for line in lines(content) if line.startswith(f"{name}:")), None)
+
+
+def mounts(path: str | Path) -> list[Mount]:
+    """All mounts of a mount namespace, in the order of the file. Raises OSError."""
+    rows = [line.split(" ") for line in lines(text(path))]
+    return [Mount(Path(_unescaped(row[1])), row[2], tuple(row[3].split(","))) for row in rows if len(row) > 3]
+
+
+def _unescaped(field: str) -> str:
+    """A field of mounts: blank, tab, line feed and backslash stand in it as octal numbers."""
+    return os.fsdecode(_ESCAPED.sub(lambda octal: bytes([int(octal[1], 8) & 0xFF]), os.fsencode(field)))
