@@ -11,8 +11,6 @@ import contextlib
 import fcntl
 import os
 import select
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from typing import Any
 from windtunnel.engine import own_directory
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
-from windtunnel.sharing import inherited_changes, journal, sched, threads
+from windtunnel.sharing import inherited_changes, journal, own_process, sched, threads
 from windtunnel.sharing.journal import Entry
 from windtunnel.sharing.threads import Fields, Process, Value
 
@@ -204,20 +202,8 @@ class Guardian:
         read_end, self._write_end = os.pipe()
         me = Process.of(os.getpid())
         try:
-            self._process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    "windtunnel.sharing.guardian",
-                    self.path,
-                    *map(str, (read_end, me.pid, me.started)),
-                ],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[read_end, *self._claims],
-                start_new_session=True,
-            )
+            arguments = map(str, (self.path.absolute(), read_end, me.pid, me.started))
+            self._process = own_process.start("windtunnel.sharing.guardian", [*arguments], [read_end, *self._claims])
         except OSError:
             self._let_go()
             raise

@@ -5,12 +5,13 @@ nobody else. It waits for the end of a pipe, and then for the guardian, which ta
 """
 
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from windtunnel.sharing import own_process
 
 PATIENCE_S, LOOK_S = 30.0, 0.05
 
@@ -20,8 +21,8 @@ def swept(group: Path) -> Iterator[None]:
     """Starts the process: at the exit, also by a kill, a group and those within are removed."""
     read_end, write_end = os.pipe()
     try:
-        command = [sys.executable, "-m", "windtunnel.sharing.pools.remove_groups", str(read_end), str(group)]
-        sweeper = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=[read_end], start_new_session=True)
+        arguments = [str(read_end), str(group.absolute())]
+        sweeper = own_process.start("windtunnel.sharing.pools.remove_groups", arguments, [read_end])
     finally:
         os.close(read_end)
     try:
