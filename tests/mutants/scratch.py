@@ -31,9 +31,12 @@ class Scratch:
         _git(self.checkout, "fetch", "--quiet", str(checkout), self.commit)
         _git(self.checkout, "reset", "--quiet", "--hard", self.commit)
         _git(self.checkout, "clean", "--quiet", "-d", "--force")
-        headers = self.checkout / ".dpdk"
-        if (checkout / ".dpdk").exists() and not headers.is_symlink():
-            headers.symlink_to(checkout / ".dpdk")
+        for made in (
+            ".dpdk",
+            ".venv",
+        ):  # the environment for ./windtunnel; the sources are those of the copy, by PYTHONPATH
+            if (checkout / made).exists() and not (self.checkout / made).is_symlink():
+                (self.checkout / made).symlink_to(checkout / made)
 
     def close(self) -> None:
         self._lock.close()
