@@ -10,11 +10,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Strict, TypeAdapter
+from pydantic_core import from_json
 
 from windtunnel.engine import own_directory
 from windtunnel.errors import UserError, cannot_write
-from windtunnel.sharing.threads import Fields, Process, Value
+from windtunnel.sharing.threads import CGROUP, Fields, Process, Value
 
 VERSION = 1
 MOST_LINES = 4096
@@ -24,6 +27,15 @@ SETTINGS = (Path("/proc/sys"), Path("/sys/kernel/debug/sched"))
 """Below these are the files of the kernel that may be written when a journal is restored."""
 NEW = ".new"
 """Ends the name of a journal that is being rewritten."""
+_TEXT = TypeAdapter(Annotated[str, Strict()])
+_NUMBER = Annotated[int, Strict()]
+_KINDS: dict[str, TypeAdapter[Value]] = {
+    "affinity": TypeAdapter(tuple[_NUMBER, ...]),
+    "policy": TypeAdapter(tuple[_NUMBER, _NUMBER, _NUMBER]),
+    "nice": TypeAdapter(_NUMBER),
+    "runtime_ns": TypeAdapter(_NUMBER),
+}
+"""The fields of a thread; each hierarchy of cgroups has one more."""
 SPACE = "free some space: no thread is changed without its line in the journal"
 
 
@@ -63,7 +75,7 @@ def read(path: Path) -> Contents:
         return found
     try:
         for line in lines:
-            take(found, json.loads(line))
+            take(found, from_json(line))
     except _AnotherBoot:
         return Contents()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -91,16 +103,16 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
         contents.helpers.append(_process(line))
     elif kind == "before":
         tid, pid, started, since = (int(line[name]) for name in ("tid", "pid", "started", "since"))
-        before = {name: _value(value) for name, value in line["before"].items()}
+        before = {name: _value(name, value) for name, value in line["before"].items()}
         contents.entries[tid] = Entry(tid, pid, started, since, before)
     elif kind == "ours":
         entry = contents.entries[line["tid"]]
         for name, values in line["values"].items():
             known = entry.ours.setdefault(name, [])
-            known += [value for value in map(_value, values) if value not in known]
+            known += [value for value in (_value(name, value) for value in values) if value not in known]
     elif kind == "setting":
         check_setting(Path(line["path"]))
-        contents.settings[line["path"]] = line["before"]
+        contents.settings[line["path"]] = _TEXT.validate_python(line["before"])
     elif kind == "settings back":
         contents.settings.clear()
     elif kind == "back":
@@ -119,8 +131,12 @@ def _process(line: dict[str, Any]) -> Process:
     return Process(int(line["pid"]), int(line["started"]))
 
 
-def _value(value: list[int] | int | str) -> Value:
-    return tuple(value) if isinstance(value, list) else value
+def _value(name: str, value: list[int] | int | str) -> Value:
+    """Of a field. Raises ValueError for one that is none, or whose value is of another type."""
+    kind: TypeAdapter[Value] | TypeAdapter[str] | None = _TEXT if name.startswith(CGROUP) else _KINDS.get(name)
+    if kind is None:
+        raise ValueError(f"a field {name!r}")
+    return kind.validate_python(value)
 
 
 def boot() -> str:
@@ -178,6 +194,8 @@ class File:
         self._lines = self._size = 0
         self._most_lines = MOST_LINES
         self._fd = -1
+        self._torn = False
+        """The file ends in half a line."""
         try:
             self._rewrite(contents)
         except OSError as error:
@@ -187,9 +205,11 @@ class File:
         """Writes lines, and takes them into `contents`. Raises UserError where they cannot be written: then there is none of them in either."""
         text = _text(lines)
         try:
+            if self._torn:
+                self._rewrite(contents)
             _write(self._fd, text)
         except OSError as error:
-            os.ftruncate(self._fd, self._size)
+            self._cut_off()
             raise cannot_write(self.path, error, SPACE) from None
         self._size += len(text)
         self._lines += len(lines)
@@ -200,6 +220,14 @@ class File:
                 self._rewrite(contents)
             except (OSError, UserError):  # the long one is as good: again when there are twice as many
                 self._most_lines = 2 * self._lines
+
+    def _cut_off(self) -> None:
+        """Removes the half of a line. If not even that can be, nothing may be appended to it: as the last one, it is ignored."""
+        try:
+            os.ftruncate(self._fd, self._size)
+            self._torn = False
+        except OSError:
+            self._torn = True
 
     def _rewrite(self, contents: Contents) -> None:
         lines = lines_of(contents)
@@ -218,6 +246,7 @@ class File:
                 raise
         self.close()
         self._fd, self._lines, self._size, self._most_lines = fd, len(lines), len(text), MOST_LINES
+        self._torn = False
 
     def close(self) -> None:
         if self._fd >= 0:
