@@ -1,7 +1,10 @@
 """The one exception that a user is meant to see, words that many need for it, and what is asked of every path."""
 
+import contextlib
 import errno
 import os
+import traceback
+from collections.abc import Iterator
 from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -25,6 +28,26 @@ def cannot_write(
     """The words for a write that failed; `space`: what to do where the disk is full."""
     remedy = space if error.errno in _FULL else None
     return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
+
+
+class Unforeseen(UserError):
+    """A fault of Windtunnel."""
+
+
+@contextlib.contextmanager
+def in_words() -> Iterator[None]:
+    """Whatever is raised within is raised as a UserError: for a daemon, which has to undo what is half done, and to go on with all that an
+    error does not concern. What nobody foresaw is an Unforeseen, and its traceback goes to stderr."""
+    try:
+        yield
+    except UserError:
+        raise
+    except OSError as error:
+        raise UserError(f"the kernel refused: {error.strerror or error}") from error
+    except Exception as error:
+        traceback.print_exception(error)
+        remedy = "report this fault of windtunnel, with the traceback on stderr"
+        raise Unforeseen(f"{type(error).__name__}: {error}", remedy) from error
 
 
 def check_name(path: Path) -> None:

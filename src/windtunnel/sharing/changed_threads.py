@@ -145,12 +145,13 @@ class Journal:
                 self._forget(tid)
             return said
 
-    def close(self) -> None:
-        """Restores everything, and removes the file."""
+    def close(self) -> list[str]:
+        """Restores everything, and removes the file. Returns what stays changed, and why."""
         with self._lock:
-            self.put_back_all()
+            said = self.put_back_all()
             self._file.close()
             journal.remove(self.path)
+            return said
 
     def _entry(self, tid: int) -> Entry:
         entry = self._contents.entries.get(tid)
@@ -258,8 +259,10 @@ class Guardian:
 
 @contextlib.contextmanager
 def held(path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()) -> Iterator[Journal]:
-    """A journal with its guardian; at the end everything is restored. `say`, `claims`: of `Guardian`."""
-    with contextlib.ExitStack() as last, contextlib.closing(Journal(path)) as journal_:
+    """A journal with its guardian; at the end everything is restored, and what stays changed is said. `say`, `claims`: of `Guardian`."""
+    with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
+        journal_ = Journal(path)
+        first.callback(lambda: [say(line) for line in journal_.close()])
         last.callback(Guardian(path, say, claims).close)
         yield journal_
 

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, in_words
 from windtunnel.sharing.changed_threads import restore
 from windtunnel.sharing.threads import Process
 
@@ -26,7 +26,7 @@ def main(path: Path, fd: int, holder: Process) -> None:
         time.sleep(0.001)
     if path.exists():
         # A holder that lives has taken the journal over from the one that we stood by, and has a guardian of its own.
-        with contextlib.suppress(UserError):
+        with contextlib.suppress(UserError), in_words():
             restore(path)
 
 

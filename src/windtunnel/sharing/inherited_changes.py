@@ -7,9 +7,10 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.journal import Entry
 from windtunnel.sharing.native import SLICER
@@ -57,14 +58,15 @@ def _owner(pid: int) -> int:
 
 def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: bool = True) -> list[str]:
     """Returns what stays changed, and why. Threads in `remembered` inherited nothing: each has an entry of its own."""
-    said = []
+    said: list[str] = []
     ours = {entry.tid: _inheritable(entry) for entry in entries}
     for entry in entries:
-        now = _now(entry.tid, entry.started)
-        if now is not None:
-            theirs, left = _mend(entry, now)
-            ours[entry.tid] += [(name, now[name]) for name in theirs]
-            said += left
+        with _alone(f"thread {entry.tid}", said):
+            now = _now(entry.tid, entry.started)
+            if now is not None:
+                theirs, left = _mend(entry, now)
+                ours[entry.tid] += [(name, now[name]) for name in theirs]
+                said += left
     if with_children:
         done = {(tid, entry.started) for tid, entry in remembered.items()}
         for _ in range(PASSES):
@@ -73,8 +75,19 @@ def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: 
                 break
             for thread, family in new:
                 done.add(thread)
-                _mend_inheriting(thread[0], family, ours)
+                with _alone(f"thread {thread[0]}", said):
+                    _mend_inheriting(thread[0], family, ours)
     return said
+
+
+@contextlib.contextmanager
+def _alone(what: str, said: list[str]) -> Iterator[None]:
+    """What goes wrong with one thread, foreseen or not, is said, and the others are restored all the same."""
+    try:
+        with in_words():
+            yield
+    except UserError as error:
+        said.append(f"{what} could not be restored: {error.message}")
 
 
 def inherited_by(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> tuple[Fields, Fields]:
@@ -89,20 +102,24 @@ def inherited_by(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> tupl
 
 
 def is_changed(entry: Entry) -> bool:
-    """Whether a thread still runs with something that is ours, or that a helper of ours may have set."""
-    now = _now(entry.tid, entry.started) or {}
+    """Whether a thread still runs with something that is ours, or that a helper of ours may have set. So does one that cannot be read."""
+    try:
+        now = _now(entry.tid, entry.started) or {}
+    except OSError:
+        return True
     differing = [name for name, value in now.items() if value != entry.before.get(name, value)]
     return any(now[name] in entry.ours.get(name, []) for name in differing)
 
 
 def put_settings_back(settings: dict[str, str]) -> list[str]:
     """Restores the text of each file."""
-    said = []
+    said: list[str] = []
     for path, before in settings.items():
         try:
-            Path(path).write_text(before)
-        except OSError as error:
-            said.append(f"{path} could not be restored to {before}: {error.strerror}")
+            with in_words():
+                Path(path).write_text(before)
+        except UserError as error:
+            said.append(f"{path} could not be restored to {before}: {error.message}")
     return said
 
 

@@ -1,5 +1,6 @@
 """Threads are found as they were, whoever is killed in the middle."""
 
+import errno
 import json
 import os
 import resource
@@ -344,8 +345,34 @@ def test_a_long_life_does_not_make_a_long_journal(path, one, monkeypatch):
         assert mine.put_back_all() == [] and threads.read(one.pid) == before
 
 
+def before_line(**fields) -> str:
+    """The line of a thread that ran so."""
+    return json.dumps({"is": "before", "tid": 1, "pid": 1, "started": 1, "since": 1, "before": fields}) + "\n"
+
+
 @pytest.mark.parametrize(
-    "text", ["{}\n", "[1]\n", "no json\n", '{"is": "journal", "version": 99}\n', '{"is": "ours", "tid": 1}\n']
+    "text",
+    [
+        "{}\n",
+        "[1]\n",
+        "no json\n",
+        '{"is": "journal", "version": 99}\n',
+        '{"is": "ours", "tid": 1}\n',
+        before_line(affinity="0"),
+        before_line(affinity=[[0]]),
+        before_line(policy=[0, 0]),
+        before_line(policy=None),
+        before_line(nice="5"),
+        before_line(nice=1.5),
+        before_line(runtime_ns=[1]),
+        before_line(**{"cgroup cpu": 3}),
+        before_line(colour=3),
+        before_line(nice=5) + '{"is": "ours", "tid": 1, "values": {"nice": [[5]]}}\n',
+        before_line(nice=5) + '{"is": "ours", "tid": [1], "values": {}}\n',
+        '{"is": "setting", "path": "/proc/sys/kernel/sched_autogroup_enabled", "before": 1}\n',
+        "[" * 100_000 + "\n",
+    ],
+    ids=lambda text: text[-60:].strip(),
 )
 def test_what_is_no_journal_is_refused(path, text):
     path.write_text(text)
@@ -497,6 +524,49 @@ def test_what_cannot_be_recorded_is_not_changed(path, mine, one, spare):
         with no_room_after(0):
             assert mine.put_back_all() == []  # to restore needs no room
         assert threads.read(one.pid) == before and threads.read(two.pid)["nice"] == os.nice(0)
+
+
+@needs_rights
+def test_nothing_is_appended_to_half_a_line(path, mine, one, monkeypatch):
+    """Of a disk that takes a part of a line, and does not let it be cut off."""
+    with tenant() as two:
+        mine.change(two.pid, nice=2)
+        text = path.read_bytes()
+        with monkeypatch.context() as full, no_room_after(len(text) + 30):
+            full.setattr(os, "ftruncate", refuses(errno.EIO))
+            with pytest.raises(UserError, match="cannot be written"):
+                mine.change(one.pid, nice=11)
+        assert len(path.read_bytes()) == len(text) + 30 and journal.read(path).entries.keys() == {two.pid}
+        mine.change(one.pid, nice=11)
+        assert journal.read(path).entries.keys() == {one.pid, two.pid}
+
+
+def refuses(number: int):
+    """A call that the kernel refuses."""
+
+    def call(*arguments):
+        raise OSError(number, os.strerror(number))
+
+    return call
+
+
+@needs_rights
+@pytest.mark.parametrize("fault", [TypeError("unforeseen"), PermissionError(errno.EPERM, "refused")], ids=repr)
+def test_a_thread_that_cannot_be_restored_keeps_no_other_from_it(mine, one, monkeypatch, fault):
+    read = threads.read
+
+    def read_others(tid):
+        if tid == one.pid:
+            raise fault
+        return read(tid)
+
+    with tenant() as two:
+        before = read(two.pid)
+        for tid in (one.pid, two.pid):
+            mine.change(tid, nice=5)
+        monkeypatch.setattr(threads, "read", read_others)
+        (said,) = mine.put_back_all()
+        assert said.startswith(f"thread {one.pid} could not be restored: ") and read(two.pid) == before
 
 
 @needs_rights

@@ -1,5 +1,6 @@
 """The upkeep of the daemon, without a machine."""
 
+import pytest
 from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
@@ -63,3 +64,79 @@ def test_who_cannot_be_confined_is_put_right_and_told_once(monkeypatch):
 
 def test_who_may_stray_is_left(monkeypatch):
     assert looked(monkeypatch, [(0,)] * 4, strays="leave")[:2] == ([], ["strayed"])
+
+
+class Idle(Holds):
+    """A carrier that has everything carried out, with slicers that answer as a test says."""
+
+    def __init__(self, slicers=()):
+        super().__init__(Arrangement({cpu: {} for cpu in slicers}))
+        self.slicers = dict(slicers)
+        self.moved_at_ns = 0
+
+    def carry(self, to, caps):
+        self.now = to
+        return frozenset()
+
+    def warm(self, cpu):
+        pass
+
+    def broken(self, cpu, why):
+        self.did.append(("broken", cpu, why))
+
+
+class Fails:
+    """A slicer whose reading fails."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def read(self):
+        raise self.error
+
+
+def upkept(monkeypatch, pools, carrier):
+    upkeep = Core(Serve(), pools, carrier, Chosen("turns", Turns), "none")
+    monkeypatch.setattr(core.time, "monotonic_ns", lambda: upkeep._read_at + 2 * core.READING_NS)
+    before = pools.events.last
+    upkeep.upkeep()
+    return [event for event in pools.events.since(before) if event["event"] != "removed"]
+
+
+def test_a_tenant_at_which_the_upkeep_fails_is_removed_and_the_others_are_looked_after(monkeypatch, capsys):
+    pools, looked = Pools((0, 1, 2), bad={}, good={}), []
+
+    def look(tenant):
+        looked.append(tenant.name)
+        if tenant.name == "bad":
+            raise KeyError("unforeseen")
+
+    pools.look = look
+    pools.carrier = carrier = Idle()
+    (event,) = upkept(monkeypatch, pools, carrier)
+    assert (event["event"], event["tenant"], event["why"]) == ("quarantined", "bad", "KeyError: 'unforeseen'")
+    assert looked == ["bad", "good"] and list(pools.tenants) == ["good"] and "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("zip"), KeyError(3), OSError(5, "io"), UserError("it has ended")], ids=repr
+)
+def test_a_slicer_whose_reading_fails_is_replaced(monkeypatch, error):
+    pools = Pools((0, 1, 2), a={})
+    carrier = Idle({2: Fails(error)})
+    carrier.now = Arrangement({2: {100: 128}, 1: {}})  # the slicer of CPU 1 could not be started
+    upkept(monkeypatch, pools, carrier)
+    assert [(what, cpu) for what, cpu, _ in carrier.did] == [("broken", 2)]
+
+
+def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):
+    pools = Pools((0, 1, 2), a={})
+    carrier = Idle()
+    pools.look = lambda tenant: None
+    pools.carrier.carry = lambda to, caps: 1 / 0
+    pools.stir()
+    (event,) = upkept(monkeypatch, pools, carrier)
+    assert event["event"] == "trouble" and event["why"].startswith("ZeroDivisionError")
+    del pools.carrier.carry
+    pools.settle()
+    assert pools.carrier.carried

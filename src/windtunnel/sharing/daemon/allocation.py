@@ -253,7 +253,7 @@ class Sharing:
         try:
             made = plan(self._shares(), self.machine, self.plan)
             self._carry(made)
-        except UserError:
+        except Exception:
             self._take_back()
             raise
         self.carried_ns, self.moved_ns = time.perf_counter_ns() - begin, self.carrier.moved_at_ns - begin

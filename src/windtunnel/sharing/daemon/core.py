@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from windtunnel.errors import UserError
+from windtunnel.errors import Unforeseen, UserError, in_words
 from windtunnel.sharing import changed_threads, costs, probe, slicers
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, step
@@ -93,9 +93,7 @@ class Core:
         """Looks for new processes and threads, and tenants that need CPU; carries out what is due."""
         now = time.monotonic_ns()
         for tenant in list(self.sharing.tenants.values()):
-            self._try(self.sharing.look, tenant)
-            if len(tenant.tids) > 1 and tenant.weigh(now - self._looked_at):
-                self.sharing.stir()
+            self._look(tenant, now - self._looked_at)
         self._looked_at = now
         self._try(self.sharing.settle)
         self._try(self._warm)
@@ -125,20 +123,38 @@ class Core:
         self.sharing.gone(tenant)
         self._try(self.sharing.settle)
 
+    def _look(self, tenant: Tenant, interval_ns: int) -> None:
+        """A tenant at which the upkeep fails in a way that nobody foresaw is removed, so that the others are looked after."""
+        try:
+            with in_words():
+                self.sharing.look(tenant)
+                if len(tenant.tids) > 1 and tenant.weigh(interval_ns):
+                    self.sharing.stir()
+        except Unforeseen as error:
+            self.sharing.events.publish("quarantined", tenant=tenant.name, why=error.message, remedy=error.remedy)
+            self.sharing.remove(tenant.name)
+        except UserError as error:
+            self._publish_trouble(error)
+
     def _try(self, action: Callable[..., object], *arguments: object) -> None:
         """Publishes a failure of the upkeep, once until there is another one."""
         try:
-            action(*arguments)
+            with in_words():
+                action(*arguments)
         except UserError as error:
-            if error.message != self._said:
-                self.sharing.events.publish("trouble", why=error.message, remedy=error.remedy)
-            self._said = error.message
+            self._publish_trouble(error)
+
+    def _publish_trouble(self, error: UserError) -> None:
+        if error.message != self._said:
+            self.sharing.events.publish("trouble", why=error.message, remedy=error.remedy)
+        self._said = error.message
 
     def _read(self) -> None:
         readings: dict[int, SliceReading] = {}
-        for cpu in list(self._carrier.now.turns):
+        for cpu in self._carrier.now.turns.keys() & self._carrier.slicers.keys():
             try:
-                readings[cpu] = self._carrier.slicers[cpu].read()
+                with in_words():
+                    readings[cpu] = self._carrier.slicers[cpu].read()
             except UserError as error:
                 self._carrier.broken(cpu, error.message)
                 self.sharing.stir()
@@ -161,6 +177,9 @@ class Core:
 
     def put_strays_right(self) -> None:
         """Looks for threads that are not on their CPUs, because they or another program chose others."""
+        self._try(self._put_strays_right)
+
+    def _put_strays_right(self) -> None:
         now = self._carrier.now
         wanted: dict[int, tuple[int, ...]] = {tid: (cpu,) for cpu, members in now.turns.items() for tid in members}
         wanted |= {tid: tuple(sorted(cpus)) for tid, cpus in now.be.items()}

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools.cpusets import Cpusets
@@ -142,10 +142,11 @@ class Carrier:
         """
         before = self._kind, self._slice_ns
         try:
-            self._reslice(kind, slice_ns)
-        except (UserError, OSError) as error:
+            with in_words():
+                self._reslice(kind, slice_ns)
+        except UserError:
             self._reslice(*before)
-            raise _in_words(error) from None
+            raise
 
     def _reslice(self, kind: type[Slicer], slice_ns: int) -> None:
         if kind is self._kind:
@@ -186,12 +187,13 @@ class Carrier:
         gone: frozenset[int] = frozenset()
         while True:
             try:
-                self._carry(_without(to, gone), caps)
+                with in_words():
+                    self._carry(_without(to, gone), caps)
                 return gone
-            except (UserError, OSError) as error:
+            except UserError:
                 ended = frozenset(tid for tid in _all(to) if tid not in gone and threads.stat(tid) is None)
                 if not ended:
-                    raise _in_words(error) from None
+                    raise
                 gone |= ended
 
     def _carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> None:
@@ -293,7 +295,3 @@ def _without(arrangement: Arrangement, gone: frozenset[int]) -> Arrangement:
         arrangement.spare,
         {tid: name for tid, name in arrangement.groups.items() if tid not in gone},
     )
-
-
-def _in_words(error: UserError | OSError) -> UserError:
-    return error if isinstance(error, UserError) else UserError(f"the kernel refused: {error.strerror or error}")

@@ -183,6 +183,9 @@ class Slicer:
 
     def read(self) -> SliceReading:
         """The measurements since the last reading."""
+        asked = (
+            self._members
+        )  # the thread that hears of the native process's end takes them away, after its last response too
         seen = self._ask({"do": "read"})
         interval = seen["interval_ns"]
         ran = sum(one["ran_ns"] for one in seen["members"])
@@ -199,7 +202,7 @@ class Slicer:
                 entitled=due,
                 share=one["ran_ns"] / ran if ran else None,
             )
-            for one, member, due in zip(seen["members"], self._members, _entitled(seen, self._members), strict=True)
+            for one, member, due in zip(seen["members"], asked, _entitled(seen, asked), strict=True)
         ]
         reading = SliceReading(
             cpu=self.cpu,
