@@ -40,6 +40,7 @@ def doctor(
         *judge_providers(),
         judge_engine(),
         judge_compiler(),
+        judge_leftovers(),
     ]
     if json:
         import json as encoder
@@ -97,6 +98,21 @@ def judge_compiler() -> Finding:
         verdict="fair",
         meaning="the handler swx cannot compile P4 pipelines; nothing else needs one",
         remedy="sudo apt-get install gcc libdpdk-dev",
+    )
+
+
+def judge_leftovers() -> Finding:
+    """Counts what killed engines left that no process holds."""
+    from windtunnel.engine.leftovers import of_the_dead
+    from windtunnel.host.findings import Finding
+
+    if not (left := of_the_dead()):
+        return Finding(subject="leftovers", value="none", verdict="good", meaning="no killed engine has left anything")
+    return Finding(
+        subject="leftovers",
+        value=f"{len(left)} of killed engines, as {left[0]}",
+        verdict="fair",
+        meaning="they take memory; the next run removes them",
     )
 
 

@@ -140,6 +140,7 @@ class Supervisor:
 
     def run(self, plans: Sequence[Plan], names: Sequence[str]) -> SupervisedRun:
         """Runs the plans, one engine each. Raises UserError when an engine cannot be started."""
+        leftovers.remove_of_the_dead()
         with selectors.DefaultSelector() as selector:
             self._selector = selector
             selector.register(self._interrupts.fd, selectors.EVENT_READ, self._interrupts.drain)

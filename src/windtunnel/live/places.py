@@ -12,6 +12,9 @@ from windtunnel.errors import UserError
 _CREDENTIALS = struct.Struct("3i")
 """pid, uid and gid, as SO_PEERCRED has them."""
 
+NEW = ".new"
+"""Ends the name of a socket at which nobody listens yet."""
+
 
 def directory() -> Path:
     """Raises UserError where Windtunnel's runtime directory is not ours alone."""
@@ -61,3 +64,7 @@ def remove_all_stale() -> None:
     """Those of all processes of this user that were killed."""
     for path in announced():
         remove_stale(path)
+    with contextlib.suppress(UserError, OSError):
+        for path in directory().glob(f"*{NEW}"):
+            if not Path("/proc", path.stem).exists():
+                path.unlink(missing_ok=True)

@@ -109,6 +109,7 @@ class Announcement:
             contextlib.suppress(UserError, OSError),
         ):  # no runtime directory, or a path too long for a socket
             if self._publisher is None:
+                places.remove_all_stale()
                 path = places.socket_path(os.getpid())
                 self._publisher = Publisher(path, _about_process(self._kind or LIBRARY, self._more), stop)
         return self._publisher

@@ -217,13 +217,15 @@ class Publisher:
 
 
 def _listen(path: Path) -> socket.socket:
-    """For its owner only. What is there under the name of our pid is a dead process's."""
+    """For its owner only. What is there under the name of our pid is a dead process's; ours is there once it can be connected to."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    new = path.with_suffix(places.NEW)
     try:
-        path.unlink(missing_ok=True)
-        listening.bind(os.fspath(path))
-        path.chmod(0o600)
+        new.unlink(missing_ok=True)
+        listening.bind(os.fspath(new))
+        new.chmod(0o600)
         listening.listen(MOST_READERS)
+        new.rename(path)
     except OSError:
         listening.close()
         raise

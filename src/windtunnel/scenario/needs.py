@@ -2,10 +2,9 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path as File
 
+from windtunnel.engine.leftovers import socket_directory
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.query import WireNeed
 from windtunnel.errors import UserError
@@ -123,7 +122,7 @@ def shared_socket(scenario: Scenario, token: str) -> str | None:
     if (named := value(scenario, option.name)) is not None:
         path = scenario.source.file.parent.absolute() / named
     else:
-        path = File(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute() / f"wt-{token}.sock"
+        path = socket_directory() / f"wt-{token}.sock"
     if len(os.fsencode(path)) > SOCKET_BYTES:
         raise Refusal(
             ("wire", option.name),

@@ -4,6 +4,10 @@ import errno
 import json
 import os
 import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -82,3 +86,91 @@ def test_hugetlbfs_mounts(tmp_path):
     mounts = tmp_path / "mounts"
     mounts.write_text("proc /proc proc rw 0 0\nhugetlbfs /dev/hugepages hugetlbfs rw,pagesize=2M 0 0\n")
     assert leftovers.hugetlbfs_mounts(mounts) == [Path("/dev/hugepages")]
+
+
+HOLDS = """
+import fcntl, sys, time
+file = open(sys.argv[1], "r+b")
+fcntl.lockf(file, fcntl.LOCK_EX, 8, 32)  # as EAL, a part of it
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def runtime(monkeypatch) -> Iterator[Path]:
+    """A runtime directory in which everything began long ago, of a path short enough for sockets."""
+    with tempfile.TemporaryDirectory(prefix="wt") as directory:
+        for name in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
+            monkeypatch.setenv(name, directory)
+        monkeypatch.setattr(leftovers, "QUIET_S", -1.0)
+        (Path(directory) / "dpdk").mkdir()
+        yield Path(directory)
+
+
+def engine_directory(runtime: Path, name: str, *files: str) -> Path:
+    directory = runtime / "dpdk" / name
+    directory.mkdir()
+    for file in files:
+        (directory / file).write_bytes(bytes(64))
+    return directory
+
+
+def telemetry(directory: Path) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    made.bind(str(directory / "dpdk_telemetry.v2"))
+    made.listen()
+    return made
+
+
+def test_what_the_dead_left_is_removed_and_nothing_of_the_living(runtime):
+    dead = [
+        engine_directory(runtime, "wt-0a1b2c3d", "config"),
+        engine_directory(runtime, "wt-0a1b2c3e-client"),
+        engine_directory(runtime, "wt-copies-0a1b2c3f"),
+        runtime / "wt-0a1b2c3d.sock",
+    ]
+    for path in (dead[1] / "dpdk_telemetry.v2", dead[3]):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as ended:
+            ended.bind(str(path))
+    locked = engine_directory(runtime, "wt-11111111", "config")
+    answers = engine_directory(runtime, "wt-22222222")
+    listened = runtime / "wt-22222222.sock"
+    foreign = [engine_directory(runtime, name, "config") for name in ("rte", "wt-test-31061", "wt-1", "wt-0a1b2c3dx")]
+    link = runtime / "dpdk" / "wt-33333333"
+    link.symlink_to(foreign[0])
+    with (
+        subprocess.Popen([sys.executable, "-c", HOLDS, locked / "config"], stdout=subprocess.PIPE) as holder,
+        telemetry(answers),
+        socket.socket(socket.AF_UNIX) as stream,
+    ):
+        assert holder.stdout.readline() == b"held\n"
+        stream.bind(str(listened))
+        stream.listen()
+        assert sorted(leftovers.of_the_dead()) == sorted(dead)
+        leftovers.remove_of_the_dead()
+        assert not any(map(os.path.lexists, dead))
+        assert all(path.exists() for path in (locked, answers, listened, link, *foreign))
+        holder.kill()
+    assert sorted(leftovers.of_the_dead()) == sorted([locked, answers, listened])
+
+
+def test_who_has_just_started_is_not_dead(runtime, monkeypatch):
+    monkeypatch.setattr(leftovers, "QUIET_S", 60.0)
+    engine_directory(runtime, "wt-0a1b2c3d", "config")
+    assert leftovers.of_the_dead() == []
+
+
+@pytest.mark.parametrize(
+    "kind", [socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM], ids=lambda kind: kind.name
+)
+def test_a_socket_of_any_program_that_lives_stays(tmp_path, monkeypatch, kind):
+    """A scenario may name it: docker's was removed."""
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    path = tmp_path / "docker.sock"
+    with socket.socket(socket.AF_UNIX, kind) as server:
+        server.bind(str(path))
+        if kind is not socket.SOCK_DGRAM:
+            server.listen()
+        leftovers.remove(make_plan(SERVER, kind="memif", socket=str(path)))
+        assert path.exists()

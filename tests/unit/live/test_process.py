@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 from types import SimpleNamespace
 
 import pytest
@@ -56,6 +57,19 @@ def test_a_command_stays_announced_between_its_runs(tmp_path):
                 pass
             assert len(places.announced()) == 1
     assert places.announced() == []
+
+
+def test_the_next_command_removes_what_killed_ones_left(tmp_path):
+    left, unfinished, foreign = (
+        places.socket_path(os.getpid()).with_name(name) for name in ("1.sock", "999999999.new", "x")
+    )
+    left.parent.mkdir(mode=0o700, parents=True)
+    for path in (unfinished, foreign):
+        path.touch()
+    with socket.socket(socket.AF_UNIX) as killed:
+        killed.bind(str(left))
+    with Announcement().command("study", at_once=True):
+        assert sorted(path.name for path in left.parent.iterdir()) == sorted([f"{os.getpid()}.sock", "x"])
 
 
 def test_a_run_of_no_command_is_the_librarys(tmp_path):

@@ -25,7 +25,6 @@ from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
-from windtunnel.runs.reader import record_of
 
 LOCK = ".lock"
 RESULTS = "results.parquet"
@@ -125,9 +124,7 @@ def abort(path: Path, source: Path) -> None:
         sync_directory(path / ABORTED)
     except OSError as error:
         raise cannot_write(path / ABORTED, error) from error
-    for file in target.rglob("run.json"):
-        for engine in record_of(file.parent).engines:
-            leftovers.remove(engine.plan)
+    leftovers.remove_of_the_dead()
 
 
 def _finished(directory: Path) -> Run | None:

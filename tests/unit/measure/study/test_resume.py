@@ -62,6 +62,20 @@ def test_unfinished_runs_are_kept_apart_and_repeated(tmp_path):
     assert (study.path / "aborted" / "1-inflight-64-r1.2" / "windows.jsonl").is_file()
 
 
+def test_a_record_names_nothing_that_is_removed(tmp_path, monkeypatch):
+    """A study that somebody sent may name any DPDK application's files as those of its own interrupted run."""
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "runtime"))
+    foreign = tmp_path / "runtime" / "dpdk" / "rte"
+    foreign.mkdir(parents=True)
+    study = finished(written(tmp_path, TWO_VALUES, ONCE), tmp_path / "out")
+    file = study.path / "runs" / "1-inflight-64-r1" / "run.json"
+    document = json.loads(file.read_text())
+    document["engines"][0]["plan"]["eal"]["file_prefix"] = "rte"
+    file.write_text(json.dumps(document | {"finished": None, "verdict": {"valid": False, "reasons": ["killed"]}}))
+    finished(study.path, None)
+    assert (study.path / "aborted" / "1-inflight-64-r1").is_dir() and foreign.is_dir()
+
+
 @pytest.mark.parametrize("reason", ["stopped before the end: interrupted by the user", "run directory: no space left"])
 def test_an_interrupted_run_is_not_a_result(tmp_path, reason):
     """As a process leaves it that was killed before it could put the directory away."""
