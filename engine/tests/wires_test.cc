@@ -2,6 +2,7 @@
 // root, no hugepages.
 #include <gtest/gtest.h>
 #include <pcap/pcap.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -269,6 +270,9 @@ TEST_F(Ports, MemifServerListensAndReportsAMissingClient) {
     EXPECT_EQ(ports[0].driver, "net_memif");
     EXPECT_TRUE(contains(ports[0].notes.at(1), "rings of 256"));
     EXPECT_TRUE(fs::is_socket(path));
+    EXPECT_EQ(fs::status(path).permissions() & (fs::perms::group_all | fs::perms::others_all),
+              fs::perms::none)
+        << "another user could end the engine";
     int asked = 0;
     EXPECT_FALSE(
         wt::wait_for_links(ports, [](void *count) { return ++*static_cast<int *>(count) < 3; }, &asked));
@@ -306,6 +310,27 @@ TEST_F(Ports, MemifRefusesASocketWhoseServerDoesNotRespond) {
     for (const int fd : waiting) close(fd);
     close(server);
     EXPECT_TRUE(contains(words.get(), "another process serves it"));
+}
+
+// As a scenario may name docker's: asked as memif asks, a living server of another type does not respond.
+TEST_F(Ports, MemifLeavesASocketOfAnotherTypeAlone) {
+    const std::string path = directory / "m.sock";
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const int server = socket(AF_UNIX, SOCK_STREAM, 0);
+    ASSERT_EQ(bind(server, reinterpret_cast<const sockaddr *>(&address), sizeof address) | listen(server, 1),
+              0);
+    EXPECT_TRUE(contains(refusal_of("memif", {{"socket", path}}), "another process serves it"));
+    EXPECT_TRUE(fs::is_socket(path));
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    const rlimit none{.rlim_cur = 0, .rlim_max = files.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    const std::string unseen = refusal_of("memif", {{"socket", path}});
+    setrlimit(RLIMIT_NOFILE, &files);
+    EXPECT_TRUE(contains(unseen, "cannot be looked at: Too many open files"));
+    EXPECT_TRUE(fs::is_socket(path));
+    close(server);
 }
 
 TEST_F(Ports, ThresholdsAndFaultsAreRecorded) {

@@ -42,15 +42,32 @@ constexpr wt_wire_option options[] = {
 };
 constexpr wt_wire_need needs[] = {{.kind = WT_NEEDS_SHARED_SOCKET, .option = "socket"}, {}};
 
-// Whether a process listens on the socket; false for a file that a killed server left behind. A server that
-// hangs accepts no connection, and this does not wait for it.
-bool is_served(const sockaddr_un &address) {
+// Whether nobody listens on the socket, which a killed server left behind. Every other response is a living
+// process's: a connection, no place for one (a server that hangs), another type of socket, no permission.
+bool is_dead(const sockaddr_un &address) {
     const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const bool taken = ::connect(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0;
-    const bool served = taken || errno == EAGAIN;
+    if (fd < 0)
+        throw refusal(
+            "socket " + std::string(address.sun_path) + ": cannot be looked at: " + std::strerror(errno),
+            "allow more open files: ulimit -n");
+    const bool refused = ::connect(fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0 &&
+                         errno == ECONNREFUSED;
     ::close(fd);
-    return served;
+    return refused;
 }
+
+// What is made within may be used by this user alone, and by root: whoever can connect to the driver's
+// control socket can end the engine, since the driver trusts what it is told.
+class private_files {
+  public:
+    private_files() : before(::umask(S_IRWXG | S_IRWXO)) {}
+    ~private_files() { ::umask(before); }
+    private_files(const private_files &) = delete;
+    private_files &operator=(const private_files &) = delete;
+
+  private:
+    const mode_t before;
+};
 
 void check_socket(const std::string &path, side role) {
     sockaddr_un address{};
@@ -70,7 +87,7 @@ void check_socket(const std::string &path, side role) {
     std::memcpy(address.sun_path, path.c_str(), path.size());
     if (!S_ISSOCK(found.st_mode))
         throw refusal("socket " + path + ": something else has this name", "choose another path");
-    if (is_served(address))
+    if (!is_dead(address))
         throw refusal("socket " + path + ": another process serves it",
                       "choose another path, or stop that one");
     ::unlink(path.c_str());  // left behind by a server that was killed
@@ -95,6 +112,7 @@ std::vector<port> open_memif(std::span<const wire_end> ends) {
     const uint32_t bits = std::clamp<uint32_t>(std::bit_width(asked - 1), 1, most_ring_bits);
 
     port made{};
+    const private_files while_the_socket_is_made;
     make_vdev(made, "net_memif", end.index,
               "role=" + std::string(name_of(role)) + ",id=0,socket=" + path +
                   ",socket-abstract=no,zero-copy=no,bsize=" + std::to_string(buffer) +
