@@ -50,9 +50,11 @@ class Decided:
 
 
 def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
-    """A condition is met where the difference is shown and the whole interval lies beyond the threshold. It is not met where nothing
-    of the interval does, or where no difference is shown by runs that would show one as great as the threshold. Otherwise these runs
-    cannot tell, nor can they where a point has no verdict."""
+    """A condition is met if the whole interval lies beyond the threshold, and not met if nothing of it does. Otherwise these runs cannot
+    tell; nor can they if a point has no verdict. A condition without a threshold asks for a difference that is shown: it is met or not.
+
+    The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them.
+    """
     found = list(_decisions(asked, comparison)) if asked else []
     met, doubtful = (
         list(dict.fromkeys(words for is_met, words in found if is_met is wanted)) for wanted in (True, None)
@@ -96,14 +98,13 @@ def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
     rises = condition.sign > 0
     if condition.what in ("slower", "faster"):
         rises = (condition.what == "faster") == (measure.better == "higher")
-    nearest, farthest, smallest = (
-        (found.low, found.high, found.smallest) if rises else (-found.high, -found.low, fall(found.smallest))
-    )
+    nearest, farthest = (found.low, found.high) if rises else (-found.high, -found.low)
     what = f"{name}{condition.text}: {measure.metric} {found.percent:+.1f}% [{found.low:+.1f} .. {found.high:+.1f}]"
-    if measure.shown and nearest > threshold:
+    if nearest > threshold:
         return True, what
-    if farthest <= threshold or not threshold or not (measure.shown or smallest > threshold):
+    if farthest <= threshold or not threshold:
         return False, what
+    smallest = found.smallest if rises else fall(found.smallest)
     return None, f"{what}, smallest detectable difference: {smallest:.1f}%"
 
 
