@@ -7,9 +7,13 @@ from pathlib import Path
 
 from windtunnel.errors import UserError, check_name
 
+BOM = "\ufeff"
+"""What some editors and spreadsheets put in front of UTF-8."""
+
 
 def read_text(file: Path, most_bytes: int, remedy: str) -> str:
-    """The file's text. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8."""
+    """The file's text. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8. A byte
+    order mark is no part of the text."""
     check_name(file)
     try:
         with file.open("rb") as stream:
@@ -20,7 +24,7 @@ def read_text(file: Path, most_bytes: int, remedy: str) -> str:
     if len(raw) > most_bytes:
         raise UserError(f"{file}: larger than {_size(most_bytes)}", remedy=remedy)
     try:
-        return raw.decode()
+        return raw.decode().removeprefix(BOM)
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         what = f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8"

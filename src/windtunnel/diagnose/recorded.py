@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import Recorded, read_recorded
-from windtunnel.pcie.measured import Measured, read_measured
+from windtunnel.exchange.recorded import Recorded, is_recorded, read_recorded
+from windtunnel.exchange.source import read
+from windtunnel.pcie.measured import Measured, is_measured, read_measured
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,13 @@ class Evidence:
     """Bytes that crossed PCIe links."""
 
     def rate(self, part: Sequence[str], whole: Sequence[str]) -> tuple[float, str] | None:
-        """Part of a whole, each a sum of values by name, from the first text that has both; and which tool said so. None: no text has."""
+        """Part of a whole, each a sum of values by name, from the first text that has both, counted at the same times; and which tool said so.
+        None: no text has."""
         for text in self.texts:
-            some, every = text.total(part), text.total(whole)
-            if some is not None and every:
-                return some / every, text.tool
+            some, every = text.counted(part), text.counted(whole)
+            total = sum(each.value or 0.0 for each in every)
+            if some and total and len({each.gaps for each in (*some, *every)}) == 1:
+                return sum(each.value or 0.0 for each in some) / total, text.tool
         return None
 
     def named(self, ending: str) -> tuple[float, str] | None:
@@ -43,13 +45,9 @@ def read_evidence(files: Iterable[Path]) -> Evidence:
     """Raises UserError, with file and line, for a text of no known tool."""
     texts, measured = [], []
     for file in files:
-        try:
+        lines = read(file).text.split("\n")
+        if is_measured(lines):
             measured.append(read_measured(file))
-        except UserError:
+        if is_recorded(lines) or not is_measured(lines):  # pcm-pcie -e -B is both
             texts.append(read_recorded(file))
-            continue
-        try:  # pcm-pcie -e -B has both
-            texts.append(read_recorded(file))
-        except UserError:
-            continue
     return Evidence(tuple(texts), tuple(measured))

@@ -4,10 +4,14 @@ Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe 
 bytes of all devices of each socket in a sample, counted in cache lines; it does not count the bytes that the CPU writes to registers.
 """
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.recorded import pcm_pcie
+from windtunnel.exchange.recorded.readings import number
 from windtunnel.exchange.source import MAX_FILE_BYTES
 from windtunnel.text_file import read_text
 
@@ -17,6 +21,9 @@ SYSFS = "sys/bus/event_source/devices"
 _MB = 1e6
 _IOSTAT = ("Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)", "Outbound Write(MB)")
 _PCM = ("PCIe Rd (B)", "PCIe Wr (B)")
+_ELAPSED_COMMA = re.compile(r"\s*\d+,\d+\s+seconds time elapsed")
+_GROUPED = r"\d{{1,3}}({0}\d{{3}})+({1}\d+)?"
+MOST = 1e18
 _REMEDY = "what `perf iostat -- sleep 10` or `pcm-pcie -B -csv 1` printed"
 
 
@@ -31,15 +38,28 @@ class Measured:
     outbound_write: float | None
 
 
+def is_measured(lines: Sequence[str]) -> bool:
+    """Whether the text is one of these tools', with bytes in it."""
+    return _iostat_head(lines) is not None or any(set(_PCM) <= set(pcm_pcie.cells_of(line)) for line in lines)
+
+
 def read_measured(file: Path) -> Measured:
     """Raises UserError, with file and line, for any other text."""
-    lines = read_text(file, MAX_FILE_BYTES, _REMEDY).splitlines()
-    for number, line in enumerate(lines, start=1):
-        if (places := [line.find(head) for head in _IOSTAT]) == sorted(places) and -1 not in places:
-            return _iostat(file, lines, number)
-        if set(_PCM) <= set(_cells(line)):
-            return _pcm(file, lines, number)
+    lines = read_text(file, MAX_FILE_BYTES, _REMEDY).split("\n")
+    if (head := _iostat_head(lines)) is not None:
+        return _iostat(file, lines, head)
+    if is_measured(lines):
+        return _pcm(file, lines)
     raise UserError(f"{file}: output of neither `perf iostat` nor `pcm-pcie -B -csv`", remedy=_REMEDY)
+
+
+def _iostat_head(lines: Sequence[str]) -> int | None:
+    """The number of the line."""
+    for place, line in enumerate(lines, start=1):
+        places = [line.find(head) for head in _IOSTAT]
+        if places == sorted(places) and -1 not in places:
+            return place
+    return None
 
 
 def measured_with_run(run: Path) -> Measured | None:
@@ -54,19 +74,25 @@ def counters_there(root: Path = Path("/")) -> bool:
 
 
 def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root ports; the elapsed time follows them. Of several tables the mean."""
+    """Sums over the root ports; the elapsed time follows them. Of several tables the mean.
+
+    perf writes the elapsed time with nine decimals, which tells the locale's decimal mark.
+    """
     totals, ports, elapsed = [0.0] * len(_IOSTAT), 0, 0.0
-    for number, line in enumerate(lines[head:], start=head + 1):
+    decimal = "," if any(_ELAPSED_COMMA.match(line) for line in lines) else "."
+    for place, line in enumerate(lines[head:], start=head + 1):
         words = line.split()
         if line.rstrip().endswith("seconds time elapsed"):
-            elapsed += _number(file, number, words[0])
+            elapsed += _number(file, place, words[0], decimal)
         elif words and ":" in words[0]:
             if len(words) != len(_IOSTAT) + 1:
                 raise UserError(
-                    f"{file}:{number}: {len(words) - 1} values of root port {words[0]}, not {len(_IOSTAT)}",
+                    f"{file}:{place}: {len(words) - 1} values of root port {words[0]}, not {len(_IOSTAT)}",
                     remedy=_REMEDY,
                 )
-            totals = [total + _number(file, number, word) for total, word in zip(totals, words[1:], strict=True)]
+            totals = [
+                total + _number(file, place, word, decimal) for total, word in zip(totals, words[1:], strict=True)
+            ]
             ports += 1
     if not ports:
         raise UserError(f"{file}:{head}: no root port follows", remedy="the whole output of `perf iostat`")
@@ -75,38 +101,24 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
     return Measured("perf iostat", *(total * _MB / elapsed for total in totals))
 
 
-def _pcm(file: Path, lines: list[str], head: int) -> Measured:
-    """The mean over samples of a second, each the sum over sockets; the head stands again before every sample."""
-    names = _cells(lines[head - 1])
-    read, write = (names.index(name) for name in _PCM)
-    samples, sockets, totals = 1, 0, [0.0, 0.0]
-    for number, line in enumerate(lines[head:], start=head + 1):
-        cells = _cells(line)
-        if cells == names:
-            samples += 1
-        elif cells[0].isdigit():
-            sockets += 1
-            if len(cells) != len(names):
-                raise UserError(f"{file}:{number}: {len(cells)} cells in a table of {len(names)}", remedy=_REMEDY)
-            totals = [
-                total + _number(file, number, cells[column])
-                for total, column in zip(totals, (read, write), strict=True)
-            ]
-    if not sockets:
-        raise UserError(f"{file}:{head}: no socket follows", remedy=_REMEDY)
-    return Measured("pcm-pcie", totals[0] / samples, totals[1] / samples, None, None)
+def _pcm(file: Path, lines: list[str]) -> Measured:
+    """The mean over samples of a second, each the sum over sockets, without what -e says of misses and hits; the head stands again before
+    every sample."""
+    counted, faults = pcm_pcie.readings(lines)
+    if faults:
+        raise UserError(f"{file}:{faults[0].line}: {faults[0].what}", remedy=_REMEDY)
+    totals = {each.name: each.value for each in counted}
+    read, write = ((totals[pcm_pcie.name_of(name, pcm_pcie.TOTAL)] or 0.0) / pcm_pcie.samples(lines) for name in _PCM)
+    return Measured("pcm-pcie", read, write, None, None)
 
 
-def _cells(line: str) -> list[str]:
-    """PCM quotes nothing."""
-    return [cell.strip() for cell in line.split(",")]
-
-
-def _number(file: Path, line: int, text: str) -> float:
-    try:
-        value = float(text.replace(",", ""))
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1e18:
+def _number(file: Path, line: int, text: str, decimal: str) -> float:
+    """`decimal`: the locale's mark; the other one may stand between thousands."""
+    groups = "." if decimal == "," else ","
+    plain = (
+        text.replace(groups, "") if re.fullmatch(_GROUPED.format(re.escape(groups), re.escape(decimal)), text) else text
+    )
+    found = number(plain.replace(decimal, "."))
+    if found is None or found >= MOST:
         raise UserError(f'{file}:{line}: "{text[:40]}" is not a count', remedy=_REMEDY)
-    return value
+    return found

@@ -111,6 +111,68 @@ def test_pause_frames_by_who_sent_them(evidence):
     assert sent.evidence == "tx_prio0_pause 3 (ethtool -S)" and "this host" in sent.remedy and sent.against == []
 
 
+@pytest.mark.parametrize(
+    ("name", "others"),
+    [
+        ("rx_flow_control_xoff", ("tx_flow_control_xoff", "rx_flow_control_xon")),  # ixgbe, igb, e1000e
+        ("rx_pb_3_pxoff", ("rx_pb_3_pxon",)),
+        ("port.link_xoff_rx", ("port.link_xon_rx", "port.rx_priority_0_xon_2_xoff")),  # i40e
+        ("rx_priority_3_xoff.nic", ("tx_priority_0_xoff.nic", "link_xon_rx.nic")),  # ice
+        ("rx_pfc_frames", ("tx_pause_frames", "[0]: rx_bytes")),  # bnxt
+        (
+            "rx_global_pause",
+            ("rx_global_pause_duration", "rx_global_pause_transition", "tx_pause_storm_warning_events"),
+        ),  # mlx5
+        ("rx_prio5_pause", ("rx_prio5_pause_duration",)),
+        ("rx_pause_frames", ("be_on_die_temperature",)),  # be2net, bnx2x
+        ("RxPauseFrames", ("RxPPP0Frames", "TxPauseFrames")),  # cxgb4
+        ("port_rx_pause", ("port_tx_pause",)),  # sfc
+        ("rx_xoff_pause_rcvd", ("rx_xon_pause_rcvd", "rx_xoff_entered")),  # tg3
+        ("mac_rx_mac_pause_num", ("mac_tx_mac_pause_num",)),  # hns3
+        ("mac.rx_pause_frames_class0", ("mac.rx_pause_mac_ctrl_frames",)),  # nfp
+    ],
+)
+def test_every_drivers_pause_frames_are_named(evidence, name, others):
+    """4,000 between two texts; of what else is counted about pauses, ends, lengths and alarms grow and are no frames."""
+
+    def text(frames, other):
+        rows = [(name, frames), *((each, other if _counts_no_frames(each) else 0) for each in others)]
+        return "NIC statistics:\n     rx_packets: 100\n" + "".join(f"     {key}: {value}\n" for key, value in rows)
+
+    (cause,) = found(evidence(text(5, 5) + text(4005, 99))).values()
+    assert cause.code == "pause-frames" and cause.evidence == f"{name} 4,000 (ethtool -S)" and "peer" in cause.remedy
+
+
+def _counts_no_frames(name):
+    return any(word in name for word in ("xon", "duration", "transition", "storm", "entered", "temperature", "bytes"))
+
+
+def test_a_text_without_counters_of_pause_frames_is_not_silence(evidence):
+    known = diagnose(made(), recorded=evidence("NIC statistics:\n     rx_packets: 5\n     rx_xon: 7\n"))
+    assert "pause-frames: no counter of pause frames in this text of ethtool -S" in known.untold
+
+
+def test_a_ratio_is_of_what_was_counted_at_the_same_times(evidence):
+    row = "     {}.000123680,{},,{},1000000000,100.00,,\n"
+    both = "".join(
+        row.format(n, of, name)
+        for n, one, two in ((1, 600000, 120000), (3, 400000, 80000))
+        for of, name in ((one, "LLC-loads"), (two, "LLC-load-misses"))
+    )
+    gaps = [row.format(2, "<not counted>", name) for name in ("LLC-loads", "LLC-load-misses")]
+    assert "20%" in found(evidence(both + "".join(gaps)))["shared-cache"].evidence
+    assert "shared-cache" not in found(evidence(both + gaps[0]))
+
+
+def test_bytes_and_misses_of_one_text_are_both_read(evidence):
+    text = "Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)\n0,9,60,1000000000,2500000000(Total)\n0,1,15,1,1(Miss)\n0,8,45,1,1(Hit)\n"
+    causes = found(evidence(text))
+    assert (
+        "read 8.0 Gbit/s and wrote 20.0 Gbit/s" in causes["pcie-link"].evidence
+        and "25%" in causes["nic-writes"].evidence
+    )
+
+
 def test_they_are_shown_as_what_they_are(evidence):
     console = Console(width=200, record=True, file=StringIO())
     console.print(diagnosis_view(diagnose(made(), recorded=evidence(REPORT))))

@@ -73,7 +73,8 @@ def test_perf_stat():
 def test_perf_stat_of_intervals_is_added_up():
     found = values(perf_stat, INTERVALS)
     assert found["cycles"].value == 400
-    assert found["branches"].value is None, "a part is not the whole"
+    assert found["branches"].value == 7 and found["branches"].words == "not counted in 1 of 2 rows"
+    assert found["branches"].gaps == {"1.000123456"} and found["cycles"].gaps == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -86,10 +87,46 @@ def test_perf_stat_of_intervals_is_added_up():
         "     1.000000000,CPU3,12,,cycles,900,100.00,,",
         "12;;cycles;900;100.00;;",
         "12,,cycles,900,100.00",
+        "12,,cycles,5.13%,900,100.00,,",  # -r
+        "12,,cycles,/machine.slice,900,100.00,,",  # -G
+        "12,,cycles,/machine.slice,5.13%,900,100.00,,",
+        "12;;cycles;900;99,87;1,5;GHz",
+        '{"counter-value" : "12.000000", "unit" : "", "event" : "cycles", "event-runtime" : 900, "pcnt-running" : 100.00}',
+        '{"interval" : 1.000123, "counter-value" : "12.000000", "unit" : "", "event" : "cycles", "event-runtime" : 900, "pcnt-running" : 99.87}',
+        "     1.000000000,12,,cycles,900,100.00,,\n         summary,12,,cycles,900,100.00,,",
     ],
 )
 def test_rows_of_other_shapes(row):
     assert values(perf_stat, row)["cycles"].value == 12
+
+
+def test_terms_of_an_event_are_no_cells():
+    found = values(perf_stat, "777,,cpu/event=0x2e,umask=0x41/,900,100.00,,\n7,,cpu_core/cycles/,900,100.00,,\n")
+    assert {name: each.value for name, each in found.items()} == {
+        "cpu/event=0x2e,umask=0x41/": 777,
+        "cpu_core/cycles/": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "12,34,msec,task-clock,900,100.00,,",  # 12.34 ms
+        "12,,cycles,900,100,00,,",
+        "12,,cycles,900,99,87,,",
+        "     1,000123456,12,,cycles,900,100,00,,",
+    ],
+)
+def test_a_decimal_comma_among_commas_is_named(row):
+    ((fault, *_), _) = (perf_stat.readings([row])[1], None)
+    assert "decimal comma" in fault.what and fault.line == 1 and "LC_ALL=C" in fault.remedy
+
+
+def test_a_gauge_may_fall_while_the_traffic_rises():
+    text = "NIC statistics:\n     rx_pause_frames: {}\n     be_on_die_temperature: {}\n"
+    found = values(ethtool, text.format(0, 54) + text.format(4000, 53))
+    assert found["rx_pause_frames"].value == 4000
+    assert found["be_on_die_temperature"].value is None and "fell from 54 to 53" in found["be_on_die_temperature"].words
 
 
 NO_ROW, NO_COUNT = "no row of perf stat", "not a count, a time in ns and a percentage"

@@ -213,9 +213,12 @@ def test_what_was_measured_stands_beside(tmp_path, lines, expected):
         (IOSTAT.replace("965", "x"), ':5: "x" is not a count'),
         (IOSTAT.replace(" 11\n", "\n"), ":5: 3 values of root port"),
         (IOSTAT.replace("2.000000000 seconds", "soon"), "no line with the seconds"),
-        (PCM.replace("500000", "-5"), ':2: "-5" is not a count'),
+        (PCM.replace("500000", "-5"), ':2: PCIe Wr (B): "-5" is not a count'),
         (PCM.replace(",200000,0", ",0"), ":3: 7 cells in a table of 8"),
-        (PCM.replace("100,1", f"{200_000 * '1'},1").replace("500000", "x"), ':2: "x" is not a count'),
+        (
+            PCM.replace("100,1", f"{200_000 * '1'},1"),
+            ':2: PCIRdCur: "1111111111111111111111111111111111111111" is not a count',
+        ),
         (PCM.replace("Skt,", "Skt,x").replace("PCIe Rd (B)", "PCIe Rd (B) of"), "neither `perf iostat`"),
         (PCM.splitlines()[0], ":1: no socket follows"),
         (IOSTAT.replace("0000:", "0000 "), ":3: no root port follows"),
@@ -227,6 +230,61 @@ def test_counters_that_cannot_be_read(tmp_path, lines, words):
     with pytest.raises(UserError) as error:
         said("estimate", "--pps", "1M", "--measured", tmp_path / "text")
     assert words in error.value.message and error.value.remedy
+
+
+IOSTAT_OF = """
+ Performance counter stats for 'system wide':
+
+   port             Inbound Read(MB)    Inbound Write(MB)    Outbound Read(MB)   Outbound Write(MB)
+0000:3a                        {}                {}                    0                  112
+0000:5d                           0                    0                    0                    0
+
+      {} seconds time elapsed
+"""
+FILTERED = """\
+Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)
+0,10000000,20000000,640000000,1280000000(Total)
+0,1000000,5000000,64000000,320000000(Miss)
+0,9000000,15000000,576000000,960000000(Hit)
+1,0,0,0,0(Total)
+1,0,0,0,0(Miss)
+1,0,0,0,0(Hit)
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        IOSTAT_OF.format("6400", "12800", "10.000000000"),
+        IOSTAT_OF.format("6400", "12800", "10,000000000"),
+        IOSTAT_OF.format("6.400", "12.800", "10,000000000"),
+        IOSTAT_OF.format("6,400", "12,800", "10.000000000"),
+        IOSTAT_OF.format("6400,0", "12800,00", "10,000000000"),
+        IOSTAT_OF.format("640,0", "1280", "1,000000000"),
+        IOSTAT_OF.format("6.400,00", "12.800,0", "10,000000000"),
+        "\ufeff" + IOSTAT_OF.format("6400", "12800", "10.000000000"),
+        FILTERED,
+        FILTERED + FILTERED,
+        "\n".join(
+            line.removesuffix("(Total)")
+            for line in FILTERED.split("\n")
+            if "(Miss)" not in line and "(Hit)" not in line
+        ),
+    ],
+    ids=range(11),
+)
+def test_every_locale_and_filter_gives_the_same_bytes(tmp_path, text):
+    """640 and 1,280 MB/s. A decimal comma that counts as one between thousands is wrong by 10^9."""
+    (tmp_path / "text").write_text(text)
+    measured = read_measured(tmp_path / "text")
+    assert (measured.inbound_read, measured.inbound_write) == (640e6, 1280e6)
+
+
+@pytest.mark.parametrize("value", ["6,40", "6400,", ",5", "6,4000", "64,00,000"])
+def test_a_comma_that_is_neither_mark_is_refused(tmp_path, value):
+    (tmp_path / "text").write_text(IOSTAT_OF.format(value, "12800", "10.000000000"))
+    with pytest.raises(UserError, match=f':5: "{value}" is not a count'):
+        read_measured(tmp_path / "text")
 
 
 def test_two_tables_of_perf_are_their_mean(tmp_path):

@@ -7,6 +7,7 @@ axio_report report.rpt of Axio's record-host-metrics.sh
 ethtool     `ethtool -S`
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -15,13 +16,18 @@ from windtunnel.exchange.recorded.readings import Reading, Recorded
 from windtunnel.exchange.source import read
 
 READERS = (axio_report, pcm_pcie, ethtool, perf_stat)
-WHAT = "the output of `perf stat -x,`, `pcm-pcie -e -csv` or `ethtool -S`, or Axio's report.rpt"
+WHAT = "the output of `perf stat -j` or `-x,`, `pcm-pcie -e -csv` or `ethtool -S`, or Axio's report.rpt"
+
+
+def is_recorded(lines: Sequence[str]) -> bool:
+    """Whether the text is one of these tools'."""
+    return any(reader.is_one(lines) for reader in READERS)
 
 
 def read_recorded(file: Path) -> Recorded:
     """What a tool counted. Raises UserError with file and line for any other text."""
     foreign = read(file)
-    lines = foreign.text.splitlines()
+    lines = foreign.text.split("\n")
     reader = next((each for each in READERS if each.is_one(lines)), None)
     if reader is None:
         raise UserError(f"{file}: no text of a tool that is known", remedy=WHAT)
@@ -31,4 +37,4 @@ def read_recorded(file: Path) -> Recorded:
     return Recorded(file, reader.TOOL, tuple(readings))
 
 
-__all__ = ["Reading", "Recorded", "read_recorded"]
+__all__ = ["Reading", "Recorded", "is_recorded", "read_recorded"]

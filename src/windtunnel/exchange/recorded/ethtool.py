@@ -1,7 +1,7 @@
 """`ethtool -S INTERFACE`: counters of a NIC since its driver began, by the driver's names."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
@@ -10,6 +10,8 @@ TOOL = "ethtool -S"
 HEAD = "NIC statistics:"
 SINCE = "since the driver began"
 """Words of a reading without an earlier text."""
+_TRAFFIC = re.compile(r"packets|frames|bytes|octets|pkts|ucast|mcast|bcast", re.IGNORECASE)
+"""In names of what never falls while a driver is loaded. Others may be gauges, as temperatures are."""
 _LINE = re.compile(r"\s+(\S.*):\s*(\S+)\s*")
 
 
@@ -18,7 +20,11 @@ def is_one(lines: Sequence[str]) -> bool:
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
-    """One for each counter: of several texts in one file what the last added to the first, and what is wrong."""
+    """One for each counter: of several texts in one file what the last added to the first, and what is wrong.
+
+    The driver was loaded anew if less traffic stands in the last one than in the first. A single value that falls is a gauge, or a queue that
+    was made anew: it is not read.
+    """
     first: dict[str, Reading] = {}
     last: dict[str, Reading] = {}
     faults = []
@@ -37,12 +43,24 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
             first.setdefault(name, last[name])
     if heads < 2:
         return list(last.values()), faults
-    return [_added(first[name], reading, faults) for name, reading in last.items()], faults
+    fallen = [reading for name, reading in last.items() if _fell(first[name], reading)]
+    if fallen and _traffic(last.values()) <= _traffic(first.values()):
+        before = first[fallen[0].name]
+        words = f"{before.name} is less than in line {before.line}: it began anew"
+        faults.append(Fault(fallen[0].line, words, "texts of one load"))
+    return [_added(first[name], reading) for name, reading in last.items()], faults
 
 
-def _added(before: Reading, after: Reading, faults: list[Fault]) -> Reading:
-    if before.value is None or after.value is None or after.value < before.value:
-        faults.append(
-            Fault(after.line, f"{after.name} is less than in line {before.line}: it began anew", "texts of one load")
-        )
-    return Reading(after.name, max((after.value or 0.0) - (before.value or 0.0), 0.0), "", before.line)
+def _traffic(found: Iterable[Reading]) -> float:
+    return sum(each.value or 0.0 for each in found if _TRAFFIC.search(each.name))
+
+
+def _fell(before: Reading, after: Reading) -> bool:
+    return (after.value or 0.0) < (before.value or 0.0)
+
+
+def _added(before: Reading, after: Reading) -> Reading:
+    if _fell(before, after):
+        words = f"it fell from {before.value:g} to {after.value:g}: a gauge, or begun anew alone"
+        return Reading(after.name, None, "", before.line, words)
+    return Reading(after.name, (after.value or 0.0) - (before.value or 0.0), "", before.line)

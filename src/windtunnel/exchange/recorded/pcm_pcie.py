@@ -12,6 +12,8 @@ from windtunnel.exchange.source import Fault
 TOOL = "pcm-pcie"
 READS, WRITES = ("PCIRdCur",), ("ItoM", "ItoMCacheNear", "RFO")
 """Events of a device that reads memory, and of one that writes: whole lines and parts of lines. Processors have some of them."""
+TOTAL = "Total"
+"""The filter of a row that has all, which rows without a filter have too."""
 _SOCKET = "Skt"
 _FILTER = re.compile(r"\((Total|Miss|Hit)\)$")
 _REMEDY = "what `pcm-pcie -e -csv 1` printed"
@@ -22,7 +24,12 @@ def name_of(event: str, filtered: str) -> str:
 
 
 def is_one(lines: Sequence[str]) -> bool:
-    return any(_cells(line)[0] == _SOCKET for line in lines)
+    return samples(lines) > 0
+
+
+def samples(lines: Sequence[str]) -> int:
+    """The head stands in front of each."""
+    return sum(cells_of(line)[0] == _SOCKET for line in lines)
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
@@ -31,7 +38,7 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     found: dict[str, Reading] = {}
     faults = []
     for place, line in enumerate(lines, start=1):
-        cells = _cells(line)
+        cells = cells_of(line)
         if cells[0] == _SOCKET:
             names = cells
         elif names and cells[0].isdigit():
@@ -41,7 +48,7 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     return list(found.values()), faults
 
 
-def _cells(line: str) -> list[str]:
+def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in line.split(",")]
 
 
@@ -58,7 +65,7 @@ def _add(found: dict[str, Reading], names: Sequence[str], cells: list[str], plac
         if value is None:
             faults.append(Fault(place, f'{event[:40]}: "{text[:40]}" is not a count', _REMEDY))
             continue
-        name = name_of(event, filtered[1] if filtered else "Total")
+        name = name_of(event, filtered[1] if filtered else TOTAL)
         before = found.get(name)
         unit = "bytes" if event.endswith("(B)") else "lines"
         found[name] = Reading(

@@ -21,6 +21,8 @@ class Reading:
     """The first one that it was read from."""
     words: str = ""
     """As in "counted in 67% of the time, and scaled by perf"."""
+    gaps: frozenset[str] = frozenset()
+    """Intervals, CPUs or threads for which the tool had no count: the value is the sum of the others."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,9 @@ class Recorded:
         """None: it is not in the text, or was not counted."""
         return next((each.value for each in self.readings if each.name == name), None)
 
-    def total(self, names: Iterable[str]) -> float | None:
-        """Of those that were counted; None: none was."""
-        found = [value for name in names if (value := self.value(name)) is not None]
-        return sum(found) if found else None
+    def counted(self, names: Iterable[str]) -> list[Reading]:
+        """Those of these names that were counted."""
+        return [each for each in self.readings if each.name in names and each.value is not None]
 
 
 def number(text: str) -> float | None:
