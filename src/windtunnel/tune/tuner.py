@@ -18,6 +18,7 @@ from typing import Literal, Protocol
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import new_directory
@@ -263,6 +264,8 @@ class Tuned:
     factors: tuple[Factor, ...]
     seen: list[Seen]
     """What the trials say to the model."""
+    of_file_failed: list[TrialRecord] = field(default_factory=list)
+    """Trials of the file itself, in this process: each is made again, because nothing follows without it."""
 
     @property
     def counted(self) -> int:
@@ -348,6 +351,7 @@ def run(
         stopped,
         prepared.space.factors,
         history.seen(),
+        conductor.of_file_failed,
     )
 
 
@@ -363,6 +367,7 @@ class _Conductor:
     budget: int
     failed: int = 0
     """In a row, in this process: who begins again has a quieter host."""
+    of_file_failed: list[TrialRecord] = field(default_factory=list)
 
     def run(self) -> Stopped:
         goal = self.prepared.goal
@@ -400,7 +405,11 @@ class _Conductor:
         trial = Trial(number, candidate, incumbent, self.prepared.goal, self.rig, directory, earlier).run()
         self.failed = self.failed + 1 if trial.failure is not None else 0
         if number == 0 and trial.failure is not None:
-            abort(path, directory)  # the file is measured again: nothing follows without it
+            abort(path, directory)
+            self.of_file_failed.append(trial)
+            if trial.failure == "refused":  # as it will be each time
+                file = self.prepared.scenario.source.file
+                raise UserError(f"{file}: refused as it is: {'; '.join(trial.reasons)}", f"windtunnel run {file}")
         else:
             replace(directory / TRIAL, trial.model_dump_json(indent=1) + "\n")
             history.trials.append(trial)

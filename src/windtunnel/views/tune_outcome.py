@@ -125,7 +125,7 @@ def say_how_to_go_on(tuned: Tuned, file: Path) -> None:
 
 def say_failing(tuned: Tuned, file: Path) -> None:
     """What five trials in a row have failed of, on stderr. What crashes or is refused does so on any host."""
-    last = tuned.failed[-FAILED_TRIALS:]
+    last = [*tuned.failed, *tuned.of_file_failed][-FAILED_TRIALS:]
     why = "; ".join(last[-1].reasons)
     busy = all(trial.failure in ("invalid", "hung") for trial in last)
     words = f"{'the host is too busy: ' if busy else ''}five trials in a row failed, the last one: {why}"

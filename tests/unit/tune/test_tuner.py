@@ -16,6 +16,7 @@ from windtunnel.tune.first import Move
 from windtunnel.tune.record import NAME, read, trials
 from windtunnel.tune.rig import Measured
 from windtunnel.tune.tuner import FAILED_TRIALS, Silent
+from windtunnel.views.tune_outcome import say_failing
 
 ONE = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256]\n'
 
@@ -151,6 +152,20 @@ def test_failed_trials_are_counted_apart_and_their_settings_not_tried_again(tmp_
     points = [tuple(trial.point) for trial in found.trials if trial.point]
     assert len(points) == len(set(points))
     assert all(len(trial.pairs) == 1 for trial in found.failed), "what crashes does so again"
+
+
+@pytest.mark.parametrize("failure", ["crashed", "hung", "invalid"])
+def test_a_file_whose_own_trial_fails_five_times_is_said(tmp_path, failure, capsys):
+    found = tuned(tmp_path, MadeUp(failing=lambda settings: failure), slo=LIMIT, rate="1k")
+    assert found.stopped == "busy" and found.trials == [] and len(found.of_file_failed) == FAILED_TRIALS
+    say_failing(found, tmp_path / "echo.toml")
+    assert f"the last one: made up: {failure}" in capsys.readouterr().err
+
+
+def test_a_file_that_is_refused_is_a_refusal(tmp_path):
+    with pytest.raises(UserError, match="refused as it is: made up: refused") as refused:
+        tuned(tmp_path, MadeUp(failing=lambda settings: "refused"), slo=LIMIT, rate="1k")
+    assert refused.value.remedy.startswith("windtunnel run ")
 
 
 class BusyAtFirst(MadeUp):
