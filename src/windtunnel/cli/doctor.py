@@ -32,13 +32,14 @@ def doctor(
     from windtunnel.host.judge_rdma import judge_rdma
     from windtunnel.host.judge_system import judge_system
 
-    facts = collect()
+    facts, engine = collect(), judge_engine()
+    has_engine = engine.verdict == "good"
     findings = [
         *judge_cpus(facts.cpus),
-        *judge_system(facts),
-        *judge_rdma(facts),
+        *judge_system(facts, has_engine),
+        *judge_rdma(facts, has_engine),
         *judge_providers(),
-        judge_engine(),
+        engine,
         judge_compiler(),
         judge_leftovers(),
     ]

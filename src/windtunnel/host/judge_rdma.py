@@ -15,10 +15,12 @@ NO_LIMIT = 1 << 62
 """Bytes from which on a claim is none."""
 
 
-def judge_rdma(facts: Facts) -> list[Finding]:
+def judge_rdma(facts: Facts, has_engine: bool = False) -> list[Finding]:
+    """`has_engine`: there is one that runs, which says by itself what it has of libfabric (`providers`)."""
     found = facts.rdma
     devices = [device_finding(device) for device in found.devices] or [no_device(found)]
-    return [library(found), *devices, *([locked(facts)] if found.devices else [])]
+    libraries = [] if has_engine else [library(found)]
+    return [*libraries, *devices, *([locked(facts)] if found.devices else [])]
 
 
 def library(found: Rdma) -> Finding:

@@ -15,14 +15,15 @@ RESERVE = (
 )
 
 
-def judge_system(facts: Facts) -> list[Finding]:
+def judge_system(facts: Facts, has_engine: bool = False) -> list[Finding]:
+    """`has_engine`: there is one that runs, built here or elsewhere."""
     return [
         pages(facts.memory),
         transparent(facts.memory),
         numa(facts),
         counters(facts),
         kernel(facts),
-        dpdk(facts),
+        dpdk(facts, has_engine),
         drivers(facts),
         nics(facts),
         copy_engines(facts),
@@ -121,8 +122,15 @@ def kernel(facts: Facts) -> Finding:
     )
 
 
-def dpdk(facts: Facts) -> Finding:
+def dpdk(facts: Facts, has_engine: bool) -> Finding:
     install = "sudo apt-get install --no-install-recommends libdpdk-dev"
+    if facts.dpdk.version is None and has_engine:
+        return Finding(
+            subject="DPDK",
+            value="that of the engine; no development files",
+            verdict="good",
+            meaning="scenarios can run; to build another engine takes libdpdk-dev",
+        )
     if facts.dpdk.version is None:
         return Finding(
             subject="DPDK", value="not found", verdict="bad", meaning="the engine cannot be built", remedy=install
