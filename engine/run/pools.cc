@@ -73,12 +73,23 @@ rte_mempool *pool_of(run_state &f, size_t endpoint, const std::string &name) {
     return pool;
 }
 
+// A pool's operations come from a driver, a file of its own beside DPDK's other ones.
+void check_driver(const std::string &name, const std::string &ops) {
+    const auto *table = &rte_mempool_ops_table;
+    const auto of_that_name = [&](const rte_mempool_ops &each) { return ops == each.name; };
+    if (std::any_of(table->ops, table->ops + table->num_ops, of_that_name)) return;
+    const std::string driver = ops.rfind("ring", 0) == 0 ? "ring" : ops == "bucket" ? "bucket" : "stack";
+    throw refusal(name + ": no mempool driver that is loaded has " + ops,
+                  "install librte_mempool_" + driver + " (Debian: librte-mempool-" + driver + "*)");
+}
+
 }  // namespace
 
 void open_pools(run_state &f) {
     for (size_t i = 0; i < f.plan.endpoints.size(); i++) {
         const endpoint_plan &e = f.plan.endpoints[i];
         const std::string name = std::string("wt_") + side_names[static_cast<int>(e.side)];
+        check_driver(name, name_of(e.pool.ops));
         rte_mempool *pool = pool_of(f, i, name);
         if (pool == nullptr)
             throw refusal(name + ": no pool of " + std::to_string(e.pool.size) + " mbufs with " +

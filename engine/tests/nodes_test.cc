@@ -118,6 +118,14 @@ TEST(nodes, without_memory_there_mbufs_are_elsewhere_and_a_note_says_so) {
     EXPECT_TRUE(r.f.notes[0].starts_with("the mbufs of the client are not on NUMA node 7"));
 }
 
+TEST(nodes, a_driver_of_pools_that_is_not_loaded_is_named_with_its_file) {
+    opened_run r;
+    const uint32_t loaded = std::exchange(rte_mempool_ops_table.num_ops, 0);
+    const std::string said = test::refusal_of([&] { open_pools(r.f); });
+    rte_mempool_ops_table.num_ops = loaded;
+    EXPECT_EQ(said, "wt_client: no mempool driver that is loaded has ring_mp_mc");
+}
+
 // The kernel's own word for where the pages of a ring are.
 TEST(nodes, a_ring_is_on_the_node_that_it_asked_for) {
     const spsc_ring<uint64_t> ring("here", 4096, 0);

@@ -134,14 +134,14 @@ def test_what_the_dead_left_is_removed_and_nothing_of_the_living(runtime):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as ended:
             ended.bind(str(path))
     locked = engine_directory(runtime, "wt-11111111", "config")
-    answers = engine_directory(runtime, "wt-22222222")
+    responds = engine_directory(runtime, "wt-22222222")
     listened = runtime / "wt-22222222.sock"
     foreign = [engine_directory(runtime, name, "config") for name in ("rte", "wt-test-31061", "wt-1", "wt-0a1b2c3dx")]
     link = runtime / "dpdk" / "wt-33333333"
     link.symlink_to(foreign[0])
     with (
         subprocess.Popen([sys.executable, "-c", HOLDS, locked / "config"], stdout=subprocess.PIPE) as holder,
-        telemetry(answers),
+        telemetry(responds),
         socket.socket(socket.AF_UNIX) as stream,
     ):
         assert holder.stdout.readline() == b"held\n"
@@ -150,9 +150,9 @@ def test_what_the_dead_left_is_removed_and_nothing_of_the_living(runtime):
         assert sorted(leftovers.of_the_dead()) == sorted(dead)
         leftovers.remove_of_the_dead()
         assert not any(map(os.path.lexists, dead))
-        assert all(path.exists() for path in (locked, answers, listened, link, *foreign))
+        assert all(path.exists() for path in (locked, responds, listened, link, *foreign))
         holder.kill()
-    assert sorted(leftovers.of_the_dead()) == sorted([locked, answers, listened])
+    assert sorted(leftovers.of_the_dead()) == sorted([locked, responds, listened])
 
 
 def test_who_has_just_started_is_not_dead(runtime, monkeypatch):
