@@ -30,7 +30,7 @@ class Check(Part):
     """One check of the run."""
 
     name: str = Field(
-        description="windows, host state, generator, steady, clock, accounting, resolution, samples, emulated"
+        description="windows, host state, generator, steady, clock, traffic, accounting, resolution, samples, emulated"
     )
     state: State = Field(description="bad makes the run invalid; unknown: this run cannot tell")
     words: str = Field(description="what was seen, for people")

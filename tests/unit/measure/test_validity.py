@@ -11,6 +11,7 @@ from windtunnel.engine.lines import CopyWindow
 from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
+from windtunnel.measure.validity.traffic import traffic_check
 from windtunnel.runs import Run, Verdict
 from windtunnel.runs.rows import WorkerRow
 from windtunnel.runs.summary import rejected_words, summarise, warnings_of
@@ -23,7 +24,7 @@ def test_a_clean_run_passes_every_check():
     engine, windows = finished()
     found = judged(engine, windows)
     assert found.reasons == [] and found.excluded == []
-    states = dict.fromkeys(("windows", "clock", "steady", "accounting", "resolution", "emulated"), "good")
+    states = dict.fromkeys(("windows", "clock", "steady", "traffic", "accounting", "resolution", "emulated"), "good")
     # no ledger of these samples closes, and no window was probed
     assert {c.name: c.state for c in found.checks} | {"resolution": "good"} == states | {
         "generator": "unknown",
@@ -44,6 +45,48 @@ def test_batches_longer_than_interrupted_above_are_reported():
     assert (
         found.state == "warning" and found.value == 0.99 and "50" in found.words and "interrupted_above" in found.words
     )
+
+
+def with_traffic(window, received, **drops):
+    """What the server received, and what its disp_rx dropped of it."""
+    ports = [
+        port.model_copy(update={"rx_packets": received if port.endpoint == "server" else 0, "tx_packets": 0})
+        for port in window.ports
+    ]
+    stages = [
+        stage.model_copy(update={"drops": drops if (stage.endpoint, stage.stage) == ("server", "disp_rx") else {}})
+        for stage in window.stages
+    ]
+    return window.model_copy(update={"ports": ports, "stages": stages})
+
+
+@pytest.mark.parametrize(
+    ("received", "drops", "state", "words"),
+    [
+        (
+            100,
+            {"tagged": 100},
+            "warning",
+            "all 100 packets that it received (tagged 100): they have a VLAN tag: server.vlan",
+        ),
+        (100, {"not_udp": 60, "runt": 40}, "warning", "(not_udp 60, runt 40): only UDP is taken"),
+        (100, {"stray_hello": 100}, "warning", "(stray_hello 100)"),
+        (100, {"tagged": 99}, "good", ""),
+        (100, {"by_handler": 100}, "good", ""),
+        (100, {"emulated_loss": 60, "by_handler": 40}, "good", ""),
+        (0, {}, "bad", "no packet was received or sent: nothing was measured"),
+    ],
+)
+def test_a_run_that_used_no_packet_says_so(received, drops, state, words):
+    _, windows = finished()
+    found = traffic_check({"windtunnel": [with_traffic(window, received, **drops) for window in windows[:1]]})
+    assert found.state == state and words in found.words
+
+
+def test_a_run_without_a_packet_is_invalid():
+    engine, windows = finished()
+    found = judged(engine, [with_traffic(window, 0) for window in windows])
+    assert "traffic: no packet was received or sent: nothing was measured" in found.reasons
 
 
 def lasting(window, span_ns):

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from windtunnel.engine.emulated import emulated_faults
 from windtunnel.engine.lines import Window
 from windtunnel.host.levels import Readings
-from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled
+from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled, traffic
 from windtunnel.measure.validity.slack import slacks
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
@@ -53,6 +53,7 @@ def validate(
         if any(workload.load for workload in engine.plan.workloads):
             checks += generator.checks(left[engine.name], engine.plan, workers, waiting, limits)
             workloads += metrics.workload_rows(left[engine.name], [w.name for w in engine.plan.workloads])
+    checks.append(traffic.traffic_check(left))
     checks.append(accounting.interrupted_check(workers, engines[0].plan.accounting.interrupted_above_ns))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
