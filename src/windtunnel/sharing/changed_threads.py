@@ -158,6 +158,9 @@ class Journal:
         if entry is not None and entry.started == threads.started(tid):
             threads.check_policy(tid)
             return entry
+        if entry is not None:  # whoever has its number now is not who was meant
+            self._forget(tid)
+            raise UserError(f"thread {tid} has ended")
         found = threads.check(tid)
         now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
         lines = [journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back))]

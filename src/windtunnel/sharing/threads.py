@@ -81,6 +81,15 @@ class Process:
         return started(self.pid) == self.started
 
 
+def user(pid: int) -> int | None:
+    """Number of the user who started a process, which a set-user-ID program does not change; None where it has ended."""
+    try:
+        real = proc.value(_text(pid, "status"), "Uid")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return int(real.split("\t")[0]) if real else None
+
+
 def name(tid: int) -> str:
     """Empty where it has ended."""
     try:

@@ -304,6 +304,18 @@ def test_a_number_used_again_keeps_and_gets_nothing_of_ours(path, one, forks):
     assert threads.read(one.pid)["nice"] == 6
 
 
+def test_whoever_has_the_number_of_a_recorded_thread_is_not_changed(path, one):
+    """Until the thread of that number is looked for anew."""
+    before = threads.read(one.pid)
+    recorded(path, entry_of(one.pid, before, {"nice": [6]}, earlier=500))
+    with closing(Journal(path)) as mine:
+        with pytest.raises(UserError, match=f"thread {one.pid} has ended"):
+            mine.change(one.pid, nice=5)
+        assert threads.read(one.pid) == before and mine.tids == []
+        mine.change(one.pid, nice=5)
+        assert threads.read(one.pid)["nice"] == 5
+
+
 def test_a_thread_that_ended_is_passed_over(mine, one):
     mine.change(one.pid, nice=5)
     one.kill()

@@ -7,6 +7,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing.daemon import core
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.pools.plan import Arrangement
 
 
@@ -25,8 +26,9 @@ class Holds:
         self.did.append(("confine", tid, cpus))
 
 
-def looked(monkeypatch, found, refuses=None, strays="put back", step_ns=250_000_000):
-    """What is done and told when thread 100 is found on these CPUs in turn; it belongs on CPU 2."""
+def looked(monkeypatch, found, refuses=None, strays="put back", step_ns=250_000_000, ended=False):
+    """What is done and told when thread 100 is found on these CPUs in turn; it belongs on CPU 2. `ended`: another process has its number."""
+    monkeypatch.setattr(Tenant, "has", lambda self, tid: not ended)
     pools = Pools((0, 1, 2), a={})
     holds = Holds(Arrangement({2: {100: 128}}), refuses)
     upkeep = Core(Serve(strays=strays), pools, holds, Chosen("turns", Turns), "none")
@@ -38,6 +40,10 @@ def looked(monkeypatch, found, refuses=None, strays="put back", step_ns=250_000_
         upkeep.put_strays_right()
     told = [event["event"] for event in pools.events.since(before)]
     return [done for done, *_ in holds.did], told, upkeep.metrics.text().decode()
+
+
+def test_whoever_has_the_number_of_a_thread_that_ended_is_left_alone(monkeypatch):
+    assert looked(monkeypatch, [(0,), (1,), (0,)], ended=True)[:2] == ([], [])
 
 
 def test_who_strays_once_is_put_right_and_again_is_confined(monkeypatch):

@@ -131,6 +131,16 @@ def test_state_survives_a_kill_and_the_file_holds_where_it_is_changed(tmp_path):
             assert affinity(three.pid) == [CPUS[-1]]
 
 
+def test_nobody_keeps_a_daemon_from_starting_by_an_abstract_name(tmp_path):
+    """Any user may bind one: it was the claim of a CPU."""
+    with contextlib.ExitStack() as stack:
+        for cpu in CPUS:
+            squatter = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+            squatter.bind(f"\0windtunnel-share-cpu{cpu}")
+        with daemon(write(tmp_path)) as running:
+            assert running.pid
+
+
 def test_a_second_daemon_is_refused_in_words(tmp_path):
     with daemon(write(tmp_path / "one")) as running:
         assert f"process {running.pid}" in refused(write(tmp_path / "one"))

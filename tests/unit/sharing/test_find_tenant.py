@@ -1,6 +1,8 @@
 """Which processes a tenant has; and which are never one."""
 
 import os
+import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from windtunnel.sharing import threads
 from windtunnel.sharing.daemon import find_tenant
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events
-from windtunnel.sharing.daemon.find_tenant import Found, find
+from windtunnel.sharing.daemon.find_tenant import Found, find, others_commanded
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.sharing.pools.plan import Machine
 
@@ -85,6 +87,58 @@ def test_a_pidfile_that_is_a_fifo_names_nobody(tmp_path, apart):
     assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
 
 
+OTHER = 61_871
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
+
+
+@contextmanager
+def of_another_user(word=WORD):
+    """A process of another user's with the word in its command line."""
+    command = ["sh", "-c", f"{SLEEP} # {word}"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, user=OTHER, group=OTHER, extra_groups=[]) as process:
+        try:
+            until(lambda: threads.user(process.pid) == OTHER)
+            yield process
+        finally:
+            process.kill()
+
+
+@needs_root
+def test_a_word_that_another_user_has_is_no_tenant_unless_it_is_said(apart):
+    with of_another_user() as theirs, tenant(f"{SLEEP} # {WORD}") as one:
+        assert found(command=WORD) == Found(one.pid) and found(command=WORD, user=str(OTHER)) == Found(theirs.pid)
+        assert f"process {theirs.pid} of user {OTHER}" in others_commanded(keys(command=WORD))
+        assert others_commanded(keys(command=WORD, user="root")) is None
+    with of_another_user():
+        assert found(command=WORD) is None
+
+
+@needs_root
+def test_who_wrote_a_pidfile_names_a_process_of_their_own(tmp_path, apart):
+    file = tmp_path / "pid"
+    with of_another_user() as theirs, tenant() as one:
+        file.write_text(f"{theirs.pid}\n")
+        assert find(keys(pidfile="pid"), tmp_path) == Found(theirs.pid), "of root's file any"
+        assert find(keys(pidfile="pid", user=str(OTHER)), tmp_path) == Found(theirs.pid)
+        with pytest.raises(BadValue, match=f"is of user {OTHER}, not of root"):
+            find(keys(pidfile="pid", user="root"), tmp_path)
+        os.chown(file, OTHER, OTHER)
+        assert find(keys(pidfile="pid"), tmp_path) == Found(theirs.pid)
+        file.write_text(f"{one.pid}\n")
+        with pytest.raises(BadValue, match=f"process {one.pid} is of user root, not of {OTHER}"):
+            find(keys(pidfile="pid"), tmp_path)
+        with pytest.raises(BadValue, match=f"is of user {OTHER}, not of root"):
+            find(keys(pidfile="pid", user="root"), tmp_path)
+        os.chown(file, 0, 0)
+        file.chmod(0o666)
+        with pytest.raises(BadValue, match="may be written by others"):
+            find(keys(pidfile="pid"), tmp_path)
+        with pytest.raises(BadValue, match='no user "nobody-at-all"'):
+            find(keys(pid=one.pid, user="nobody-at-all"), tmp_path)
+        with pytest.raises(BadValue, match=f"process {one.pid} is of user root"):
+            find(keys(pid=one.pid, user=str(OTHER)), tmp_path)
+
+
 def test_one_process_is_not_two_tenants(apart):
     with tenant() as one, tenant() as two:
         sharing = Sharing(Machine((0, 1), 1), Remembers(), Events())
@@ -103,6 +157,7 @@ def test_one_process_is_not_two_tenants(apart):
     [
         ({}, "takes one of"),
         ({"pid": 1, "unit": "a.service"}, "takes one of"),
+        ({"unit": "a.service", "user": "root"}, "user goes with"),
         ({"command": ""}, "takes one of"),
         ({"cgroup": "/"}, "not the path of a cgroup"),
         ({"cgroup": "system.slice/a.service"}, "not the path of a cgroup"),
@@ -198,12 +253,17 @@ class TestGroups:
         assert found(cgroup=f"/{group.name}/none") is None
 
     def test_a_unit_is_its_cgroup_and_two_of_a_name_are_refused(self, groups, apart):
+        """A user's own manager has units of any name, and they do not count."""
         unit = f"windtunnel-test-{os.getpid()}.service"
         groups("system.slice")
-        here, there = groups(f"system.slice/{unit}"), groups(f"user.slice/user-1.slice/{unit}")
+        groups("system.slice/windtunnel-test.slice")
+        here, there = groups(f"system.slice/{unit}"), groups(f"system.slice/windtunnel-test.slice/{unit}")
+        users = groups(f"user.slice/user-1.slice/{unit}")
         assert found(unit=unit) is None
         with tenant() as one, tenant() as two:
             (here / "cgroup.procs").write_text(str(one.pid))
+            assert found(unit=unit) == Found(one.pid, (here,))
+            (users / "cgroup.procs").write_text(str(two.pid))
             assert found(unit=unit) == Found(one.pid, (here,))
             (there / "cgroup.procs").write_text(str(two.pid))
             with pytest.raises(UserError, match="several units") as refused:

@@ -181,12 +181,15 @@ class Core:
 
     def _put_strays_right(self) -> None:
         now = self._carrier.now
+        owners = {tid: tenant for tenant in self.sharing.tenants.values() for tid in tenant.tids}
         wanted: dict[int, tuple[int, ...]] = {tid: (cpu,) for cpu, members in now.turns.items() for tid in members}
         wanted |= {tid: tuple(sorted(cpus)) for tid, cpus in now.be.items()}
         for tid, cpus in wanted.items():
             found = _affinity(tid)
             if found is None or found == cpus:
                 self._strayed.pop(tid, None)
+            elif tid in owners and not owners[tid].has(tid):
+                self.sharing.stir()  # it ended, and another process's thread has its number
             elif self._strayed.get(tid) != found or self.keys.strays == "put back":
                 self._stray(tid, cpus, found)
         self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}

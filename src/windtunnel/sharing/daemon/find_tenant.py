@@ -1,6 +1,7 @@
 """A tenant's processes and threads, as the file names them. The daemon, what it started and what started it are nobody's tenant."""
 
 import os
+import pwd
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -14,6 +15,7 @@ from windtunnel.text_file import beginning
 MAX_PIDFILE_BYTES = 64
 SYSTEMD = ("", "name=systemd")
 """Hierarchies in which systemd has its units: v2, else its own of v1."""
+USERS = "user.slice"
 MOST_NAMED = 8
 """Processes that a message names."""
 
@@ -35,14 +37,19 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
         groups = _groups_of(keys)
         starts = _not_ours(keys.name, _pids_in(groups))
         return Found(min(starts, key=lambda pid: (starts[pid], pid)), groups) if starts else None
-    pid = keys.pid
+    pid, owner = keys.pid, None if keys.user is None else _user(keys.name, keys.user)
     if keys.pidfile is not None:
-        pid = _in_file(base / keys.pidfile)
+        pid, owner = _in_file(keys.name, base / keys.pidfile, owner)
     elif keys.command is not None:
-        pid = _commanded(keys.name, keys.command)
+        owner = os.geteuid() if owner is None else owner
+        pid = _commanded(keys.name, keys.command, owner)
     found = threads.stat(pid) if pid else None
     if pid is None or found is None:
         return None
+    if owner is not None and (real := threads.user(found.pid)) not in (owner, None):
+        raise BadValue(
+            f"{keys.name}: process {found.pid} is of user {_shown(real)}, not of {_shown(owner)}", "user = ..."
+        )
     if found.kernel:
         raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which is nobody's tenant", "name a process")
     if found.pid != pid:
@@ -71,8 +78,35 @@ def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[
     return tuple(tid for tid in now if known[tid])
 
 
-def _commanded(name: str, command: str) -> int | None:
-    found = [pid for pid in threads.pids() if command in _command_line(pid)]
+def others_commanded(keys: TenantKeys) -> str | None:
+    """A process with the text of `command` that is passed over because it is another user's, in words: everybody may start one."""
+    if keys.command is None or keys.user is not None:
+        return None
+    for pid in threads.pids():
+        if keys.command in _command_line(pid) and (real := threads.user(pid)) not in (os.geteuid(), None):
+            return (
+                f'process {pid} of user {_shown(real)} has the text of command: user = "{_shown(real)}" would take it'
+            )
+    return None
+
+
+def _user(name: str, given: str) -> int:
+    try:
+        return int(given) if given.isdecimal() else pwd.getpwnam(given).pw_uid
+    except KeyError:
+        raise BadValue(f'{name}: no user "{given}" on this host', "a name or a number, as `id` shows them") from None
+
+
+def _shown(uid: int | None) -> str:
+    try:
+        return pwd.getpwuid(uid or 0).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def _commanded(name: str, command: str, owner: int) -> int | None:
+    """The process of that user with the text."""
+    found = [pid for pid in threads.pids() if command in _command_line(pid) and threads.user(pid) == owner]
     if found:
         mine = _family()
         found = [pid for pid in found if pid not in mine]
@@ -84,7 +118,7 @@ def _commanded(name: str, command: str) -> int | None:
 
 
 def _groups_of(keys: TenantKeys) -> tuple[Path, ...]:
-    """Raises UserError where several cgroups have the name of the unit, as one of the system and one of a user may."""
+    """Raises UserError where several cgroups have the name of the unit. Units of users' own managers do not count."""
     mounted = threads.mounts()
     if keys.cgroup is not None:
         return tuple(group for mount in mounted.values() if (group := mount / keys.cgroup[1:]).is_dir())
@@ -94,7 +128,7 @@ def _groups_of(keys: TenantKeys) -> tuple[Path, ...]:
     found: dict[Path, int] = {}
     for pid in threads.pids():
         parts = _cgroup(pid, hierarchy).split("/")
-        if keys.unit in parts:
+        if keys.unit in parts and parts[1] != USERS:  # whose managers everybody has units of any name from
             found.setdefault(mounted[hierarchy].joinpath(*parts[1 : parts.index(keys.unit) + 1]), pid)
     if len(found) > 1:
         where = ", ".join(f"{group} (process {pid})" for group, pid in found.items())
@@ -124,12 +158,21 @@ def _ancestors(pid: int) -> Iterator[int]:
         yield pid
 
 
-def _in_file(path: Path) -> int | None:
-    """None where there is no number, or no file: reading a FIFO would wait for ever."""
+def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int | None]:
+    """The number in it, and whose process it may be: whoever may write the file names a process, and it must be one of their own. None where
+    there is no number, or no file: reading a FIFO would wait for ever."""
     try:
-        return int(beginning(path, MAX_PIDFILE_BYTES).split()[0])
+        pid = int(beginning(path, MAX_PIDFILE_BYTES).split()[0])
+        status = path.stat()
     except (OSError, ValueError, IndexError):
-        return None
+        return None, owner
+    if status.st_mode & 0o022:
+        raise BadValue(f"{name}: {path} may be written by others, who could name any process", f"chmod go-w {path}")
+    if status.st_uid in (0, os.geteuid()):
+        return pid, owner
+    if owner not in (status.st_uid, None):
+        raise BadValue(f"{name}: {path} is of user {_shown(status.st_uid)}, not of {_shown(owner)}", "a file of theirs")
+    return pid, status.st_uid
 
 
 def _pids_in(groups: Iterable[Path]) -> set[int]:

@@ -128,10 +128,15 @@ class TenantKeys(Table):
     command: Text | None = Field(
         None, description="a text in the command line of exactly one process; the daemon and its own do not count"
     )
+    user: Text | None = Field(
+        None,
+        description="with pid, pidfile or command: whose process it must be, by name or number. Without: with command the daemon's own "
+        "user's, with a pidfile of another user's that user's",
+    )
     cgroup: Group | None = Field(
         None, description="all processes of this cgroup and of those within; a container is one"
     )
-    unit: Unit | None = Field(None, description="all processes of the cgroup of this unit of systemd")
+    unit: Unit | None = Field(None, description="all processes of the cgroup of this unit of the system's systemd")
     threads: Text = Field(
         "*",
         description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"',
@@ -155,6 +160,8 @@ class TenantKeys(Table):
         named_by = (self.pid, self.pidfile, self.command, self.cgroup, self.unit)
         if sum(given is not None for given in named_by) != 1 or "" in named_by:
             raise ValueError("takes one of pid, pidfile, command, cgroup and unit")
+        if self.user is not None and (self.cgroup or self.unit):
+            raise ValueError("user goes with pid, pidfile and command")
         if not self.min <= self.weight <= (self.max or MOST_WEIGHT):
             raise ValueError(f"weight {self.weight} is not between min {self.min} and max {self.max or MOST_WEIGHT}")
         if self.autoscale and self.autoscale.by == "p99" and self.slo_p99 is None:

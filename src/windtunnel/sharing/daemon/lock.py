@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import socket
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -51,12 +50,13 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
         file.truncate(0)
         with suppress(OSError):  # for words alone: the disk may be full
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
-        held = [_cpu(cpu) for cpu in cpus]
+        claims: list[int] = []
         try:
-            yield [one.fileno() for one in held]
+            claims += (_cpu(cpu) for cpu in cpus)
+            yield claims
         finally:
-            for one in held:
-                one.close()
+            for claim in claims:
+                os.close(claim)
 
 
 def tidy(directory: Path) -> None:
@@ -74,17 +74,21 @@ def tidy(directory: Path) -> None:
             left.unlink(missing_ok=True)
 
 
-def _cpu(cpu: int) -> socket.socket:
-    """An abstract socket: the kernel lets one socket have the name, and takes it back with the last process that has it open."""
-    claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
+def _cpu(cpu: int) -> int:
+    """A descriptor that claims a CPU: the kernel takes a lock back with the last process that has it open. The file is in a directory that no
+    other user writes: anybody may bind an abstract socket, and so could keep the daemon from starting."""
+    directory = changed_threads.directory()
+    own_directory.make(directory)
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    claim = os.open(directory / f"cpu{cpu}.lock", flags, 0o600)
     deadline = time.monotonic() + RESTORING_S
     while True:
         try:
-            claim.bind(f"\0windtunnel-share-cpu{cpu}")
+            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return claim
-        except OSError:
+        except BlockingIOError:
             if time.monotonic() > deadline:
-                claim.close()
+                os.close(claim)
                 raise UserError(
                     f"another daemon shares CPU {cpu}, or its guardian still restores its tenants",
                     remedy="set `cpus` to CPUs that no other daemon shares",

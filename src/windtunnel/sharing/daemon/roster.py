@@ -101,6 +101,15 @@ class Tenant:
         different, self.tids = tids != self.tids, tids
         return different
 
+    def has(self, tid: int) -> bool:
+        """Whether a thread of this number is one of its processes' now."""
+        found = threads.stat(tid)
+        return (
+            found is not None
+            and found.pid in self.processes
+            and threads.started(found.pid) == self.processes[found.pid]
+        )
+
     def leave(self) -> None:
         """Its process has ended."""
         if self.pid_fd is not None:

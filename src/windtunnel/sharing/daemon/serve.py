@@ -21,6 +21,7 @@ from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.daemon_placement import Standing
 from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.find_tenant import others_commanded
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.sharing.daemon.lock import JOURNAL, SOCKET, STATE, default_directory, only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
@@ -231,6 +232,8 @@ class Daemon:
         if absent:
             yield f"waiting for: {', '.join(tenant.name for tenant in absent)}"
         for tenant in absent:
+            if passed_over := others_commanded(tenant.keys):
+                yield f"tenant {tenant.name}: {passed_over}"
             if (number := tenant.keys.pid) is not None and threads.stat(number):
                 yield f"tenant {tenant.name}: process {number} is another one than before, and is left alone"
 
