@@ -83,6 +83,10 @@ def test_a_run_that_used_no_packet_says_so(received, drops, state, words):
     assert found.state == state and words in found.words
 
 
+def test_without_a_window_no_traffic_is_missed():
+    assert traffic_check({"windtunnel": []}).state == "unknown"
+
+
 def test_a_run_without_a_packet_is_invalid():
     engine, windows = finished()
     found = judged(engine, [with_traffic(window, 0) for window in windows])
