@@ -14,6 +14,7 @@ from sharing_tools import CPUS, ENDS_WITH_US, needs_rights, python_tenant, until
 from windtunnel.errors import UserError
 from windtunnel.sharing import guests, threads
 from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.daemon import roster
 from windtunnel.sharing.daemon.keys import TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, first_wish
 from windtunnel.sharing.slicers import SLICERS, Member
@@ -137,7 +138,17 @@ def test_a_guest_is_a_tenant_by_its_vcpus(tmp_path, apart):
 
 @pytest.mark.parametrize(
     "sent",
-    [b"", b"hello\n", b"[]\n", b'{"QMP": {}}\n' * 3, b'{"QMP": {}}\n{"error": {"desc": "no"}}\n', b"x" * (2 << 20)],
+    [
+        b'{"QMP": {}}\n{"return": {}}\n{"return": [{"cpu-index": 1e999, "thread-id": 1}]}\n',
+        b'{"a":' * 100_000 + b"\n",
+        b'{"QMP": {}}\n{"return": {}}\n{"return": 7}\n',
+        b"",
+        b"hello\n",
+        b"[]\n",
+        b'{"QMP": {}}\n' * 3,
+        b'{"QMP": {}}\n{"error": {"desc": "no"}}\n',
+        b"x" * (2 << 20),
+    ],
 )
 def test_a_server_without_qmp_is_refused(tmp_path, sent):
     def respond(connection):
@@ -154,3 +165,42 @@ def test_a_server_without_qmp_is_refused(tmp_path, sent):
 def test_no_socket_is_said(tmp_path):
     with pytest.raises(UserError, match="no QMP server"):
         guests.vcpus(tmp_path / "none")
+
+
+def test_a_peer_that_sends_a_byte_now_and_then_takes_no_longer(tmp_path, monkeypatch):
+    """One deadline for all of it: each byte moved the one before."""
+    clock = iter(range(1000))
+    monkeypatch.setattr(guests.time, "monotonic", lambda: next(clock) / 100)  # 10 ms for each look at it
+    with listening(tmp_path / "a.qmp", lambda connection: connection.sendall(b"{" * 200)):
+        sent = {"count": 0}
+        receive = socket.socket.recv
+
+        class Slow(socket.socket):
+            def recv(self, count):
+                sent["count"] += 1
+                return receive(self, 1)
+
+        monkeypatch.setattr(guests.socket, "socket", Slow)
+        with pytest.raises(UserError, match="no QMP server: timed out"):
+            guests.vcpus(tmp_path / "a.qmp")
+    assert 0 < sent["count"] <= 100 * guests.PATIENCE_S
+
+
+def test_a_guest_that_does_not_respond_is_not_asked_again_at_once(tmp_path, monkeypatch):
+    asked = []
+
+    def silent(path):
+        asked.append(path)
+        raise UserError("timed out")
+
+    monkeypatch.setattr(roster, "vcpus", silent)
+    keys = TenantKeys(name="a", pid=os.getppid(), qmp="a.qmp")
+    one = Tenant("a", 1, keys, first_wish(keys))
+    for words in ("timed out", "no QMP server a moment ago"):
+        with pytest.raises(UserError, match=words):
+            one._ask_for_vcpus(tmp_path / "a.qmp")
+    monkeypatch.setattr(roster, "QMP_REST_S", 0.0)
+    one._ask_again_at = 0.0
+    with pytest.raises(UserError, match="timed out"):
+        one._ask_for_vcpus(tmp_path / "a.qmp")
+    assert len(asked) == 2

@@ -1,6 +1,7 @@
 """The tenants: what is wanted for each, and which process and threads it has at the moment."""
 
 import os
+import time
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from windtunnel.sharing.guests import vcpus
 from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 
+QMP_REST_S = 10.0
 BUSY, IDLE = 0.05, 0.02
 """Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
 
@@ -71,6 +73,8 @@ class Tenant:
     """Its last report."""
     _known: dict[int, bool] = field(default_factory=dict)
     _ran: dict[int, int] = field(default_factory=dict)
+    _ask_again_at: float = 0.0
+    """By the monotonic clock, the QMP socket."""
     _vcpus: frozenset[int] | None = None
     """Threads of vCPUs, where its keys name a QMP socket."""
 
@@ -136,13 +140,23 @@ class Tenant:
             if self.named not in (None, started):
                 return False
             self.named = started
-        self._vcpus = frozenset(vcpus(base / self.keys.qmp).values()) if self.keys.qmp else None
+        self._vcpus = self._ask_for_vcpus(base / self.keys.qmp) if self.keys.qmp else None
         try:
             self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:
             raise UserError(f"{self.name}: process {found.pid} cannot be watched: {error.strerror}") from None
         self.found = found
         return True
+
+    def _ask_for_vcpus(self, socket: Path) -> frozenset[int]:
+        """A guest that does not respond is not asked again for a while: the daemon waits for the response."""
+        now = time.monotonic()
+        if now < self._ask_again_at:
+            raise UserError(f"{socket}: no QMP server a moment ago")
+        self._ask_again_at = now + QMP_REST_S
+        found = frozenset(vcpus(socket).values())
+        self._ask_again_at = 0.0
+        return found
 
     def asked(self, before: Wish, changes: Mapping[str, Any]) -> Wish:
         """A wish after changes; who changes the weight takes a parked tenant back. Raises BadValue."""
