@@ -365,17 +365,54 @@ def test_who_is_slow_is_cut_off(monkeypatch, limit, sent, status):
 
 
 @pytest.mark.slow
-def test_one_connection_too_many_is_closed(monkeypatch):
+@pytest.mark.parametrize("sent", [b"", b"GET /v1/ten", HEAD + b"\r\n"], ids=["silent", "half a head", "idle"])
+def test_one_connection_too_many_ends_the_one_that_waited_longest(monkeypatch, sent):
+    """Who holds all of them without a request must not keep the owner out."""
+    monkeypatch.setattr(http, "MOST_CONNECTIONS", 3)
+
+    async def run():
+        async with served(Pools((0, 1, 2), **KV)) as port:
+            held = []
+            for _ in range(20):
+                held.append(await asyncio.open_connection("127.0.0.1", port))
+                held[-1][1].write(sent)
+                if sent.endswith(b"\r\n\r\n"):
+                    await held[-1][0].readuntil(b"\r\n\r\n")
+            response = await raw(port, HEAD + b"Connection: close\r\n\r\n")
+            ended = [await _ended(reader) for reader, _ in held]
+            for _, writer in held:
+                writer.close()
+            return response, ended
+
+    response, ended = asyncio.run(run())
+    assert response.startswith(b"HTTP/1.1 200") and ended[0] and sum(ended) >= 17
+
+
+async def _ended(reader) -> bool:
+    """Whether the server has closed the connection: in a moment, or not."""
+    try:
+        async with asyncio.timeout(0.05):
+            while await reader.read(4096):
+                pass
+            return True
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.slow
+def test_where_all_connections_are_served_one_more_is_closed(monkeypatch):
     monkeypatch.setattr(http, "MOST_CONNECTIONS", 2)
 
     async def run():
         async with served(Pools((0, 1, 2), **KV)) as port:
-            held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
-            for reader, writer in held:
-                writer.write(HEAD + b"\r\n")
-                await reader.readuntil(b"\r\n\r\n")
+            watchers = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            for reader, writer in watchers:
+                writer.write(b"GET /v1/watch HTTP/1.1\r\nHost: x\r\n\r\n")
+                await reader.readuntil(b": windtunnel share\n\n")
             third = await raw(port, HEAD + b"\r\n")
-            for _, writer in held:
+            for _, writer in watchers:
                 writer.close()
             return third
 

@@ -20,6 +20,8 @@ from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, c
 from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import Share, dedicated
 
+MOST_THREADS = 4096
+"""Of all tenants: the members that a slicer takes (slicers/slicer_main.cc)."""
 PACE_S = 0.05
 """Least time between two changes of weights alone. A slicer compares weights with the used time ten times a second."""
 
@@ -110,13 +112,26 @@ class Sharing:
         if tenant.found is None:
             self._appear(tenant)
             return
-        before = set(tenant.tids)
+        before = tenant.tids
         taken = {pid for other in self._others(tenant) for pid in other.processes} if tenant.found.groups else ()
         if tenant.look(self.base, taken):
+            self._check_threads(tenant, before)
             self.stir()
-            for what, tids in (("thread in", set(tenant.tids) - before), ("thread out", before - set(tenant.tids))):
+            came, went = set(tenant.tids) - set(before), set(before) - set(tenant.tids)
+            for what, tids in (("thread in", came), ("thread out", went)):
                 if tids:
                     self.events.publish(what, tenant=tenant.name, tids=sorted(tids))
+
+    def _check_threads(self, tenant: Tenant, before: tuple[int, ...] = ()) -> None:
+        """Raises UserError, with the tenant's threads as `before`, where all tenants together would have more than a slicer takes: one
+        tenant must not stop the changes of the others."""
+        if sum(len(each.tids) for each in self.tenants.values()) <= MOST_THREADS:
+            return
+        count, tenant.tids = len(tenant.tids), before
+        raise UserError(
+            f"{tenant.name}: with its {count:,} threads the tenants would have more than {MOST_THREADS:,}",
+            remedy="name those that poll: threads = a pattern",
+        )
 
     def stir(self) -> None:
         """Makes `settle` act without a request: threads came, went, or need CPU now."""
@@ -133,6 +148,7 @@ class Sharing:
     def _appear(self, tenant: Tenant) -> None:
         try:
             tenant.look(self.base)
+            self._check_threads(tenant)
             for other in self._others(tenant):
                 if both := other.processes.keys() & tenant.processes.keys():
                     raise UserError(
