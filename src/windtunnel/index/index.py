@@ -1,8 +1,12 @@
 """Every run, study, search, comparison and tuning below one directory, in a DuckDB file that may be deleted: it is made again."""
 
 import contextlib
+import errno
 import hashlib
+import itertools
 import os
+import stat
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
@@ -14,7 +18,7 @@ import duckdb
 from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.find import where
-from windtunnel.index.look import KINDS, look
+from windtunnel.index.look import KINDS, Entry, look
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.reading import Reading
@@ -33,6 +37,16 @@ SORTS = {
     "p99": "p99",
 }
 MEMORY = "40MB"
+SETTINGS: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": MEMORY}
+MOST_TEXT = 1 << 16
+"""Characters of a value that are kept: of a reading, which is computed, all."""
+MOST_FACTS = 5_000
+"""Of one run, which has some hundred."""
+_COLUMNS = {
+    "entries": "path, stamp, kind, title, question, host, verdict, started, problem, responses_per_s, p50, p99, tags, note",
+    "facts": "path, name, number, text",
+    "readings": "path, scenario, history, reading",
+}
 _SHAPE = 5
 _TABLES = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
@@ -81,24 +95,47 @@ class Index:
         """`cache`: the directory of the file."""
         self.directory = directory.resolve()
         self._lock = threading.Lock()
-        self._base = _opened(self.directory, cache or default_cache())
-        self._base.execute(_TABLES)
+        self._file = _file_of(self.directory, cache or default_cache())
+        self._base = _opened(self._file)
+        self._named: dict[str, str] = {}
+        """The names of files by those that the tables have: not every one is UTF-8."""
         self.left: int | None = None
         """Directories that are still to be read; None: never begun."""
         self.ending = False
         """A refresh is to end early."""
 
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[Any]:
+        """The connection, for one thread at a time. A file that turns out to be damaged is made anew, empty, and the next refresh fills it:
+        raises UserError. What takes too much memory raises duckdb.OutOfMemoryException."""
+        with self._lock:
+            try:
+                yield self._base
+            except duckdb.OutOfMemoryException:
+                raise
+            except duckdb.Error as error:
+                self._base.close()
+                _throw_away(self._file, error)
+                self._base = _opened(self._file)
+                raise UserError("the index was damaged, and is being made again", "load the page again") from None
+
     def refresh(self, reading: Callable[[int], None] = lambda left: None) -> None:
         """Reads what is new or has changed, and forgets what is gone. `reading` is told before each how many there are still."""
-        with self._lock:
-            known = dict(self._base.execute("SELECT path, stamp FROM entries").fetchall())
+        with contextlib.suppress(UserError):  # damaged: the next one begins with an empty index
+            self._refresh(reading)
+
+    def _refresh(self, reading: Callable[[int], None]) -> None:
+        with self._open() as base:
+            known = dict(base.execute("SELECT path, stamp FROM entries").fetchall())
         found = {}
         for file in files_below(self.directory):
             with contextlib.suppress(OSError):  # removed meanwhile
-                found[os.path.relpath(file, self.directory)] = _stamp(file)
-        with self._lock:
+                path = os.path.relpath(file, self.directory)
+                found[_harmless(path)] = _stamp(file)
+                self._named[_harmless(path)] = path
+        with self._open() as base:
             for table in ("entries", "facts", "readings"):
-                self._base.executemany(
+                base.executemany(
                     f"DELETE FROM {table} WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
                 )
         fresh = [(path, stamp) for path, stamp in found.items() if known.get(path) != stamp]
@@ -116,35 +153,28 @@ class Index:
 
     def _checkpoint(self) -> None:
         """What was written is in memory until then."""
-        with self._lock:
-            self._base.execute("CHECKPOINT")
+        with self._open() as base:
+            base.execute("CHECKPOINT")
 
     def _put(self, path: str, stamp: str, known: bool) -> None:
         """`known`: the index has it, as it was."""
-        entry = look(self.directory / path)
+        entry = look(self._file_at(path))
+        try:
+            self._keep(path, stamp, entry, known)
+        except duckdb.OutOfMemoryException:
+            small = Entry(entry.kind, Path(path).parent.name, problem="too large for the index")
+            self._keep(path, stamp, small, known=True)
+
+    def _keep(self, path: str, stamp: str, entry: Entry, known: bool) -> None:
         *listed, facts, of = (getattr(entry, field.name) for field in fields(entry))
-        with self._lock:
-            self._replace("entries", path, stamp, *listed)
-            self._replace_facts(_harmless(path), facts, known)
+        listed = [value[:MOST_TEXT] if isinstance(value, str) else value for value in listed]
+        with self._open() as base:
+            _replace(base, "entries", path, stamp, *listed)
+            _replace_facts(base, path, facts, known)
             if of is None:
-                self._base.execute("DELETE FROM readings WHERE path = ?", [_harmless(path)])
+                base.execute("DELETE FROM readings WHERE path = ?", [path])
             else:
-                self._replace("readings", path, *astuple(of))
-
-    def _replace(self, table: str, *row: Any) -> None:
-        values = [_harmless(value) if isinstance(value, str) else value for value in row]
-        self._base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
-
-    def _replace_facts(self, path: str, facts: dict[str, str | float], known: bool) -> None:
-        if known:  # there is no index over them: a look at all of them
-            self._base.execute("DELETE FROM facts WHERE path = ?", [path])
-        numbers = [value if isinstance(value, int | float) else None for value in facts.values()]
-        texts = [_harmless(value) if isinstance(value, str) else None for value in facts.values()]
-        names = [_harmless(name) for name in facts]
-        self._base.execute(
-            "INSERT INTO facts SELECT ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[])",
-            [path, names, numbers, texts],
-        )
+                _replace(base, "readings", path, *astuple(of))
 
     def find(self, text: str = "", sort: str = "date", descending: bool = True) -> tuple[int, list[Row]]:
         """How many there are, and the first of them. Raises UserError for a search that cannot be read."""
@@ -152,50 +182,51 @@ class Index:
         order = f"{SORTS.get(sort, SORTS['date'])} {'DESC' if descending else 'ASC'} NULLS LAST, path"
         columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99, tags, note"
         query = f"SELECT count(*) OVER (), {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}"
-        with self._lock:
-            try:
-                rows = self._base.execute(query, found.parameters).fetchall()
-            except duckdb.OutOfMemoryException:
-                raise UserError(
-                    f"this search takes more than the {MEMORY} that it may have",
-                    remedy="fewer conditions, or a directory with fewer runs",
-                ) from None
+        try:
+            with self._open() as base:
+                rows = base.execute(query, found.parameters).fetchall()
+        except duckdb.OutOfMemoryException:
+            raise UserError(
+                f"this search takes more than the {MEMORY} that it may have",
+                remedy="fewer conditions, or a directory with fewer runs",
+            ) from None
         return (int(rows[0][0]) if rows else 0), [Row(*row[1:]) for row in rows]
 
     def take(self, path: str) -> None:
         """Reads one run again, whose notes have changed."""
-        self._put(path, _stamp(self.directory / path), known=True)
+        self._put(path, _stamp(self._file_at(path)), known=True)
+
+    def _file_at(self, path: str) -> Path:
+        return self.directory / self._named.get(path, path)
 
     def histories(self, scenario: str | None = None) -> list[Listed]:
         """The one with the newest run first; with `scenario` those of this key alone."""
         query = f"""SELECT history, arg_max(title, started), arg_max(host, started), count(*), max(started)
             FROM readings JOIN entries USING (path) {"WHERE scenario = ?" if scenario else ""}
             GROUP BY history ORDER BY max(started) DESC, history"""
-        with self._lock:
-            rows = self._base.execute(query, [scenario] if scenario else []).fetchall()
+        with self._open() as base:
+            rows = base.execute(query, [scenario] if scenario else []).fetchall()
         return [Listed(*row) for row in rows]
 
     def history_of(self, path: str) -> str | None:
         """The key of the history of an indexed run; None for another path."""
-        with self._lock:
-            found = self._base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
+        with self._open() as base:
+            found = base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
         return found[0] if found else None
 
     def readings(self, history: str) -> list["Reading"]:
         """Of the runs of a history; the index has all that it needs of them."""
         from windtunnel.measure.history.kept import from_text
 
-        with self._lock:
-            rows = self._base.execute(
-                "SELECT reading FROM readings WHERE history = ? ORDER BY path", [history]
-            ).fetchall()
+        with self._open() as base:
+            rows = base.execute("SELECT reading FROM readings WHERE history = ? ORDER BY path", [history]).fetchall()
         return [from_text(text) for (text,) in rows]
 
     def run_directory(self, path: str) -> Path | None:
         """The directory of an indexed run; None for whatever else a browser names, so that no path leads out of the directory."""
-        with self._lock:
-            known = self._base.execute("SELECT 1 FROM entries WHERE path = ? AND kind = 'run'", [path]).fetchone()
-        where_ = (self.directory / path).parent
+        with self._open() as base:
+            known = base.execute("SELECT 1 FROM entries WHERE path = ? AND kind = 'run'", [path]).fetchone()
+        where_ = self._file_at(path).parent
         if known is None or not where_.resolve().is_relative_to(self.directory):
             return None
         return where_
@@ -231,24 +262,74 @@ def default_cache() -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "windtunnel" / "ui"
 
 
-def _opened(directory: Path, cache: Path) -> Any:
-    """The file of this directory; in memory where it cannot be had, or another process has it."""
+def _file_of(directory: Path, cache: Path) -> Path:
     name = hashlib.sha256(f"{_SHAPE} {directory}".encode(errors="surrogateescape")).hexdigest()[:16]
-    file = cache / f"{name}.duckdb"
-    settings: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": MEMORY}
+    return cache / f"{name}.duckdb"
+
+
+def _opened(file: Path) -> Any:
+    """The file with its tables, made again if it is damaged or something else; in memory where it cannot be had, or another process has it."""
     try:
-        cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
+            _throw_away(file, "not a file")  # a FIFO would be waited for
+            if os.path.lexists(file):
+                raise OSError(errno.EISDIR, "not a file")
         try:
-            return duckdb.connect(str(file), config=settings)
-        except duckdb.IOException as error:
-            if "lock" in str(error).lower():
+            return _with_tables(duckdb.connect(str(file), config=SETTINGS))
+        except duckdb.Error as error:
+            if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
                 raise
-            file.unlink(missing_ok=True)  # damaged
-            return duckdb.connect(str(file), config=settings)
+            _throw_away(file, error)
+            return _with_tables(duckdb.connect(str(file), config=SETTINGS))
     except (OSError, duckdb.Error):
-        return duckdb.connect(config=settings)
+        return _with_tables(duckdb.connect(config=SETTINGS))
+
+
+def _with_tables(base: Any) -> Any:
+    """Raises duckdb.Error, with the connection closed, for tables of another shape."""
+    try:
+        base.execute(_TABLES)
+        for table, columns in _COLUMNS.items():
+            base.execute(f"SELECT {columns} FROM {table} LIMIT 1").fetchall()
+        return base
+    except duckdb.Error:
+        base.close()
+        raise
+
+
+def _throw_away(file: Path, why: object) -> None:
+    print(f"the index {file} is made again: {str(why).splitlines()[0][:200]}", file=sys.stderr)
+    for path in (file, file.with_name(f"{file.name}.wal")):
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
+
+
+def _replace(base: Any, table: str, *row: Any) -> None:
+    values = [_harmless(value) if isinstance(value, str) else value for value in row]
+    base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
+
+
+def _replace_facts(base: Any, path: str, facts: dict[str, str | float], known: bool) -> None:
+    if known:  # there is no index over them: a look at all of them
+        base.execute("DELETE FROM facts WHERE path = ?", [path])
+    kept = dict(itertools.islice(facts.items(), MOST_FACTS))
+    numbers = [value if isinstance(value, int | float) else None for value in kept.values()]
+    texts = [_harmless(value[:MOST_TEXT]) if isinstance(value, str) else None for value in kept.values()]
+    names = [_harmless(name[:MOST_TEXT]) for name in kept]
+    base.execute(
+        "INSERT INTO facts SELECT ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[])",
+        [path, names, numbers, texts],
+    )
 
 
 def _harmless(text: str) -> str:
-    """A file's name need not be UTF-8; DuckDB's text is."""
-    return text.encode("utf-8", "replace").decode()
+    """A file's name need not be UTF-8; DuckDB's text is. What is none is spelled out, so that two names stay two."""
+    return text.encode("utf-8", "surrogatepass" if _is_lone(text) else "surrogateescape").decode(
+        "utf-8", "backslashreplace"
+    )
+
+
+def _is_lone(text: str) -> bool:
+    """A surrogate that stands for no byte of a name, as JSON may have."""
+    return any(0xD800 <= ord(character) <= 0xDFFF and not 0xDC80 <= ord(character) <= 0xDCFF for character in text)

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 
+import duckdb
 import pytest
 from comparing import SCENARIO, made
 from sample_runs import HOSTILE
@@ -180,3 +181,73 @@ def test_hidden_directories_are_left_out(runs):
     (runs / ".cache").mkdir()
     (runs / ".cache" / "run.json").write_text("{}")
     assert not [path for path in files_below(runs) if ".cache" in path.parts]
+
+
+def cache_file(tmp_path):
+    (file,) = (tmp_path / "cache").glob("*.duckdb")
+    return file
+
+
+def flipped(file):
+    content = bytearray(file.read_bytes())
+    for at in range(4096, len(content), 512):
+        content[at] ^= 0xFF
+    file.write_bytes(content)
+
+
+def of_another_shape(file):
+    file.unlink()
+    with duckdb.connect(str(file)) as base:
+        base.execute("CREATE TABLE entries (path INTEGER)")
+
+
+def fifo(file):
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(file.read_bytes()[:5000]),
+        lambda file: file.write_bytes(b"hello"),
+        flipped,
+        of_another_shape,
+        fifo,
+        lambda file: (file.unlink(), file.mkdir()),
+    ],
+    ids=["cut", "another file", "flipped", "another shape", "fifo", "directory"],
+)
+def test_a_damaged_file_is_made_again_with_one_line(index, runs, tmp_path, capsys, damage):
+    index.close()
+    damage(cache_file(tmp_path))
+    again = Index(runs, tmp_path / "cache")
+    again.refresh()
+    again.refresh()  # what is found to be damaged while it is read is filled by the next one
+    assert titles(again) == {"good", HOSTILE, "which batch?", "point"}
+    again.close()
+    assert capsys.readouterr().err.count("is made again") == 1
+
+
+def test_one_giant_hides_no_other_run(runs, tmp_path):
+    made(runs / "text", title="t" * (30 << 20))
+    made(runs / "keys", title="keys", scenario=SCENARIO | {"more": {f"key{n}": n for n in range(300_000)}})
+    index = Index(runs, tmp_path / "cache")
+    index.refresh()
+    assert titles(index) >= {"good", HOSTILE, "point"} and index.find()[0] == 6
+    index.close()
+
+
+def test_a_name_that_is_not_utf8_is_read_once_and_opened(runs, tmp_path):
+    bad = os.fsdecode(b"caf\xe9")
+    made(runs / bad, title="cafe")
+    made(runs / os.fsdecode(b"caf\xe8"), title="other")
+    index = Index(runs, tmp_path / "cache")
+    index.refresh()
+    (row,) = index.find("title = cafe")[1]
+    assert row.path == "caf\\xe9/run.json" and index.run_directory(row.path) == (runs / bad).resolve()
+    read = []
+    index.refresh(read.append)
+    assert read == [] and titles(index) >= {"cafe", "other"}
+    index.take(row.path)
+    index.close()
