@@ -37,12 +37,24 @@ class Guarded(H11Protocol):
 
     _head: asyncio.TimerHandle | None = None
     _slow: asyncio.TimerHandle | None = None
+    _since = 0.0
+    """By the loop's clock: when a head was first waited for."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
-        if len(self.connections) > MOST_CONNECTIONS:
-            self.transport.abort()
         self._expect_head()
+        if len(self.connections) > MOST_CONNECTIONS:
+            self._make_room()
+
+    def _make_room(self) -> None:
+        """Ends the connection that has been waited for the longest: who holds many without a request must not keep others out."""
+        waiting = [each for each in self.connections if isinstance(each, Guarded) and each._waits()]
+        oldest = min(waiting, key=lambda each: each._since, default=self)
+        oldest.transport.abort()
+
+    def _waits(self) -> bool:
+        """For a request, the first one or the next."""
+        return self.cycle is None or bool(self.cycle.response_complete)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -67,6 +79,7 @@ class Guarded(H11Protocol):
             self._slow = None
 
     def _expect_head(self) -> None:
+        self._since = self.loop.time()
         self._head = self.loop.call_later(HEAD_S, self.transport.abort)
 
     def _cancel_head(self) -> None:

@@ -57,6 +57,12 @@ def make(shown: Shown) -> FastAPI:
     history.add_to(app, pages, shown.index)
     routes.add_to(app, routes.Editor(pages, shown.below, shown.index, shown.started))
 
+    @app.exception_handler(OSError)
+    async def gone(request: Request, error: OSError) -> Response:
+        """A directory may be removed while one of its files is read."""
+        words = UserError(f"not there any more, or not readable: {error.strerror or error}", "one of the list")
+        return HTMLResponse(pages.filled("refused.html", page="runs", title="Not there", error=words), status_code=404)
+
     @app.get("/")
     async def now() -> Response:
         return HTMLResponse(pages.filled("now.html", page="now", watch=watch))

@@ -1,5 +1,7 @@
 """`windtunnel ui` as a process: it serves what lies in its directories, and ends at once and in silence, also under a page that is open."""
 
+import re
+import shutil
 from contextlib import ExitStack
 
 import pytest
@@ -25,3 +27,28 @@ def test_an_open_page_does_not_hold_up_the_end(tmp_path):
             first = next(events)
             assert first.startswith(b"event: processes")
         assert (first + b"".join(events)).endswith(b"\n\n")  # in order, and not cut off
+
+
+@pytest.mark.slow
+def test_a_run_that_was_removed_a_moment_ago_is_said_on_every_page(tmp_path):
+    names = ("one", "two")
+    for name in names:
+        made(tmp_path / "results" / name)
+    with served(tmp_path, "results", "--listen", f":{free_port()}") as entrance, signed_in(entrance) as client:
+        awaited(lambda: all(f"{name}/run.json" in client.get("runs").text for name in names))
+        page = client.get("notes", params={"path": "one/run.json"})
+        (token,) = re.findall(r'name="token" value="([^"]+)"', page.text)
+        shutil.rmtree(tmp_path / "results" / "one")
+        one = {"path": "one/run.json"}
+        responses = [
+            client.get("report", params=one),
+            client.get("notes", params=one),
+            client.get("compare", params={"run": ["one/run.json", "two/run.json"]}),
+            client.get("history", params=one),
+            client.get("edit", params={"kind": "run", "name": "one/run.json"}),
+            client.post(
+                "notes", data=one | {"tags": "a", "token": token}, headers={"origin": entrance.partition("/?")[0]}
+            ),
+        ]
+    assert all(response.status_code in (200, 404, 422) for response in responses), responses
+    assert any(response.status_code == 404 for response in responses)
