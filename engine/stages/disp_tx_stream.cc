@@ -86,7 +86,7 @@ call_result disp_tx_stream(void *role, const stage_call &call) {
     if (unlikely(room == 0 && control == 0 && wt_tcp_unacknowledged(d.tcp->connection.get()) > 0))
         return {0, wanted_by(*d.nic.sending)};
     bool lacks = false;
-    const uint32_t count = make_packets(d, to, std::min(room, d.batch_tx), &lacks, call);
+    const uint32_t count = make_packets(d, to, std::min(room, d.batch_tx - control), &lacks, call);
     if (count > 0) {
         handover_put(*d.nic.sending, count);
         stream_publish_state(*d.tcp);

@@ -27,10 +27,11 @@ static inline uint32_t post(port_queue &q, rte_mbuf **packets, uint32_t count, c
     return sent;
 }
 
-// `tagged`: how many of the packets that wait have their tag.
+// `tagged`: how many of the packets that wait have their tag. `refused`: the port has no room for all of
+// them.
 template <bool in_vlan>
 static inline uint32_t post_from(port_queue &q, handover &from, uint32_t most, uint32_t &tagged,
-                                 const stage_call &call, bool *waiting) {
+                                 const stage_call &call, bool *waiting, bool *refused) {
     uint32_t count;
     rte_mbuf **packets = handover_peek(from, most, &count);
     if (count == 0) return 0;
@@ -42,6 +43,7 @@ static inline uint32_t post_from(port_queue &q, handover &from, uint32_t most, u
     const uint32_t sent = post(q, packets, count, call);
     if (in_vlan) tagged -= sent;
     handover_consume(from, sent);
+    *refused = sent < count;
     return sent;
 }
 
@@ -107,14 +109,18 @@ __rte_noinline static uint32_t post_emulated(port_queue &q, const stage_call &ca
 
 template <bool in_vlan>
 static inline call_result transmit(port_queue &q, const stage_call &call) {
-    bool waiting = false;
+    bool waiting = false, refused = false;
     uint32_t sent = 0;
     if (unlikely(q.is_emulated)) {
         sent = post_emulated(q, call, &waiting);
     } else {
-        if (q.replies) sent = post_from<in_vlan>(q, *q.replies, q.batch_tx, q.tagged_replies, call, &waiting);
-        if (sent < q.batch_tx)
-            sent += post_from<in_vlan>(q, *q.sending, q.batch_tx - sent, q.tagged_sending, call, &waiting);
+        if (q.replies)
+            sent = post_from<in_vlan>(q, *q.replies, q.batch_tx, q.tagged_replies, call, &waiting, &refused);
+        // A port that has no room is not asked again, and the packet that it refused stays the one that is
+        // recorded.
+        if (likely(!refused) && sent < q.batch_tx)
+            sent += post_from<in_vlan>(q, *q.sending, q.batch_tx - sent, q.tagged_sending, call, &waiting,
+                                       &refused);
     }
     if (unlikely(waiting && sent == 0)) return {0, for_port};
     return {sent};

@@ -1,6 +1,7 @@
 // disp_rx and nic_tx on what goes back the way it came: ARP, ICMP, packet handlers, IP options. Starts EAL on
 // ordinary memory.
 #include "stages_rig.h"
+#include "wires/recorder.h"
 
 namespace wt::test::stages_control_test {
 namespace {
@@ -55,6 +56,29 @@ TEST(control, a_flood_without_room_for_replies_is_dropped_with_a_reason) {
         EXPECT_EQ(no_room + waiting + r.stats(server, nic_tx).packets, sent);
         EXPECT_EQ(r.stats(server, nic_tx).packets, 2u);
     }
+}
+
+TEST(control, what_a_full_port_refuses_is_recorded_once) {
+    const temporary_directory directory;
+    json plan = rig_plan();
+    part(plan, {"nic_tx"});
+    plan["endpoints"][client]["port"]["rx_descriptors"] = 2;
+    rig r(plan);
+    port_queue &nic = r.disp(server).nic;
+    nic.record_tx = recorder_open(directory / "r.pcap", false, 1, SOCKET_ID_ANY);
+    r.deliver(server, times(8, arp_request(r)));
+    for (uint32_t i = 0; i < 8; i++) r.deliver(server, {r.request(i, 2 * i + 1)});
+    uint64_t sent = 0;
+    for (const stage_kind stage : {nic_rx, disp_rx, app_rx, disp_tx}) r.run(server, stage);
+    for (int i = 0; i < 40; i++) {
+        r.run(server, nic_tx);
+        r.run(server, nic_tx);
+        sent += r.taken_off(client).size();
+    }
+    const recorded result = recorder_close(nic.record_tx);
+    nic.record_tx = nullptr;
+    EXPECT_EQ(sent, 16u);
+    EXPECT_EQ(result.sent, sent);
 }
 
 TEST(control, responses_are_sent_during_a_flood_of_echo_requests) {

@@ -62,6 +62,21 @@ TEST(hellos, end_with_the_server_s_last_word) {
     EXPECT_EQ(both.r.stats(server, nic_tx).packets, 2u);
 }
 
+// A batch of one, an ARP request and a hello that are due, and messages that wait: two packets used up a room
+// of less than none.
+TEST(hellos, count_in_the_batch) {
+    two_hosts both;
+    dispatcher &d = both.r.disp(client);
+    both.r.f.signals.sending = true;
+    both.r.run(client, app_tx);
+    d.batch_tx = 1;
+    d.control.resolver->ask = true;
+    both.client_side.round++;
+    for (int call = 0; call < 6; call++) EXPECT_EQ(both.r.run(client, disp_tx).objects, 1u);
+    EXPECT_FALSE(d.control.resolver->ask);
+    EXPECT_EQ(both.client_side.sent, 1u);
+}
+
 TEST(hellos, are_valid_frames) {
     two_hosts both;
     both.client_side.round++;

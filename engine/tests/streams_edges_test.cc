@@ -178,6 +178,20 @@ TEST(streams_edges, arp_and_icmp_get_replies_beside_a_stream) {
     EXPECT_TRUE(r.drops(server).empty());
 }
 
+// As many objects as a batch has: the counters of batches end there.
+TEST(streams_edges, a_hello_counts_in_the_batch_of_a_stream) {
+    stream_rig r;
+    handshakes both(r);
+    r.loops(3);
+    both.client_side.state = session_state::hello;
+    both.client_side.round++;
+    dispatcher &d = r.disp(client);
+    d.batch_tx = 1;
+    r.run(client, app_tx);
+    EXPECT_EQ(r.run(client, disp_tx).objects, 1u);
+    EXPECT_EQ(both.client_side.sent, 1u);
+}
+
 TEST(streams_edges, hellos_pass_beside_a_stream) {
     stream_rig r;
     r.f.signals.sending = false;
