@@ -14,6 +14,7 @@
 #include <string>
 
 #include "core/refusal.h"
+#include "core/run_on_cpu.h"
 
 namespace wt {
 
@@ -45,10 +46,7 @@ bool set_nice(int tid, int nice) {
 }
 
 void become_slicer(int cpu) {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(static_cast<size_t>(cpu), &one);
-    if (sched_setaffinity(0, sizeof one, &one) != 0)
+    if (!run_on_cpu(cpu))
         throw refusal("this process cannot run on CPU " + std::to_string(cpu) + ": " + std::strerror(errno));
     schedule(own_tid(), SCHED_FIFO | SCHED_RESET_ON_FORK, slicer_priority);
 }

@@ -10,6 +10,7 @@
 
 #include "core/random.h"
 #include "core/refusal.h"
+#include "core/run_on_cpu.h"
 #include "slicers/task.h"
 #include "slicers/waiting.h"
 
@@ -117,13 +118,8 @@ void tenant::turn_window(uint64_t now, bool last) {
 }
 
 void tenant::run() {
-    if (plan_.cpu >= 0) {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(static_cast<size_t>(plan_.cpu), &one);
-        if (sched_setaffinity(0, sizeof one, &one) != 0)
-            throw refusal("CPU " + std::to_string(plan_.cpu) + ": " + std::strerror(errno));
-    }
+    if (plan_.cpu >= 0 && !run_on_cpu(plan_.cpu))
+        throw refusal("CPU " + std::to_string(plan_.cpu) + ": " + std::strerror(errno));
     tid_.store(own_tid(), std::memory_order_release);
     const uint64_t start = plan_.start_ns ? plan_.start_ns : monotonic_ns();
     cursor_ = arrival_cursor_at_start(plan_.phases, 1, plan_.seed);

@@ -15,6 +15,7 @@
 
 #include "core/clock.h"
 #include "core/refusal.h"
+#include "core/run_on_cpu.h"
 #include "host/ladder.h"
 
 namespace wt {
@@ -73,10 +74,7 @@ int64_t on_huge_pages() {
 // The walk must stay on one core: first-level caches are not shared.
 int stay_here() {
     const int cpu = sched_getcpu();
-    cpu_set_t only;
-    CPU_ZERO(&only);
-    CPU_SET(cpu, &only);
-    sched_setaffinity(0, sizeof only, &only);
+    run_on_cpu(cpu);
     return cpu;
 }
 

@@ -1,8 +1,5 @@
 #include "handlers/match_action/live_table.h"
 
-#include <pthread.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,6 +7,7 @@
 
 #include "core/clock.h"
 #include "core/refusal.h"
+#include "core/run_on_cpu.h"
 
 namespace wt {
 
@@ -24,14 +22,6 @@ uint32_t value_of(uint64_t rule, uint8_t version) { return static_cast<uint32_t>
 
 [[noreturn]] void refuse(const table_plan &plan, const char *words) {
     throw refusal("table " + plan.name + ": " + words);
-}
-
-void run_on(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    // the CPU went offline: the kernel chooses another
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
 // As the library needs it, with room for this number of rules.
@@ -161,7 +151,7 @@ bool live_table::change_some(uint64_t count, std::mt19937_64 &random) {
 
 void live_table::change(std::stop_token stop, std::optional<int> cpu) {
     using clock = std::chrono::steady_clock;
-    if (cpu) run_on(*cpu);
+    if (cpu) run_on_cpu(*cpu);  // one that went offline: the kernel chooses another
     std::mt19937_64 random(plan_.seed);
     auto start = clock::now();
     for (uint64_t done = 0; !stop.stop_requested();) {

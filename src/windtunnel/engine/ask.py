@@ -2,13 +2,14 @@
 
 import contextlib
 import os
-import select
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO
+
+from windtunnel.engine.readable import readable
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ def ask(command: Sequence[str], timeout_s: float) -> Ended | None:
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0)
         with _whole_group(process) as pid_fd:
-            ended = bool(select.select([pid_fd], [], [], timeout_s)[0])
+            ended = readable(pid_fd, seconds=timeout_s)
         if not ended:
             return None
         return Ended(process.returncode, *(_text_of(file) for file in (output, errors)))

@@ -5,7 +5,6 @@ is killed when it is silent for too long, runs past its time, writes an invalid 
 """
 
 import contextlib
-import select
 import selectors
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result, Window
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
+from windtunnel.engine.readable import readable
 from windtunnel.engine.tables import tables_of
 from windtunnel.engine.turns import Place
 from windtunnel.errors import UserError
@@ -229,7 +229,7 @@ class Supervisor:
         """Takes the last lines of an engine that has ended and tells the others what it means for them."""
         engine = watched.engine
         engine.kill_group()
-        while engine.out_open and select.select([engine.out_fd], [], [], 0)[0]:
+        while engine.out_open and readable(engine.out_fd, seconds=0):
             self._read(watched)
         if engine.out_open:  # a process outside its group still holds the pipe open
             self._selector.unregister(engine.out_fd)

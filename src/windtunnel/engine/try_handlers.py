@@ -1,7 +1,6 @@
 """Has an engine open the handlers of a plan as its run would, and end: what they refuse is known before there is a run."""
 
 import contextlib
-import select
 import tempfile
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
 from windtunnel.engine.plan import Eal, Plan
 from windtunnel.engine.process import EngineProcess
+from windtunnel.engine.readable import readable
 from windtunnel.engine.supervisor import setup_silence_s
 
 
@@ -29,12 +29,12 @@ def try_handlers(binary: Path, plan: Plan) -> History:
 def _listen(engine: EngineProcess, silence_s: float) -> None:
     """Until it has ended, or must be: then it is killed."""
     while engine.out_open and engine.history.protocol_error is None:
-        if not select.select([engine.out_fd], [], [], silence_s)[0]:
+        if not readable(engine.out_fd, seconds=silence_s):
             engine.kill(f"no line for {silence_s:.1f} s")
         with contextlib.suppress(BlockingIOError):
             for _ in engine.read():
                 pass
-    select.select([engine.pid_fd], [], [], silence_s)
+    readable(engine.pid_fd, seconds=silence_s)
 
 
 def _without_nics(eal: Eal) -> Eal:

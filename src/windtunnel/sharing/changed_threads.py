@@ -10,7 +10,6 @@ journal has ended, also after kill -9. `windtunnel share restore` does so when b
 import contextlib
 import fcntl
 import os
-import select
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engine import own_directory
+from windtunnel.engine.readable import readable
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 from windtunnel.sharing import inherited_changes, journal, own_process, sched, threads
@@ -244,12 +244,12 @@ class Guardian:
         """Waits for its end, or for `close`."""
         guardian = os.pidfd_open(self.pid)
         try:
-            return not _ready(self._stop_read, guardian)
+            return not readable(self._stop_read, guardian)
         finally:
             os.close(guardian)
 
     def _closing(self, seconds: float) -> bool:
-        return _ready(self._stop_read, seconds=seconds)
+        return readable(self._stop_read, seconds=seconds)
 
     def close(self) -> None:
         """Ends it. Call it after the journal is closed: then it has nothing to do."""
@@ -314,14 +314,6 @@ def _locked(path: Path) -> Iterator[None]:
     with own_directory.opened(path.parent) as directory_fd:
         fcntl.flock(directory_fd, fcntl.LOCK_EX)
         yield
-
-
-def _ready(descriptor: int, *others: int, seconds: float | None = None) -> bool:
-    """Waits until one of them is; whether the first is. Numbers may be large, which `select` does not take."""
-    poll = select.poll()
-    for one in (descriptor, *others):
-        poll.register(one, select.POLLIN)
-    return descriptor in dict(poll.poll(None if seconds is None else 1000 * seconds))
 
 
 def _words(fields: Fields) -> str:

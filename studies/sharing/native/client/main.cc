@@ -16,6 +16,7 @@
 
 #include "client/target.h"
 #include "core/refusal.h"
+#include "core/run_on_cpu.h"
 #include "report/lines.h"
 
 namespace wt::client {
@@ -123,10 +124,7 @@ static void run(const char *file, line_writer &lines) {
     std::ifstream in(file);
     if (!in) throw refusal(std::string(file) + ": cannot be read");
     const client_plan plan = read_client_plan(std::string(std::istreambuf_iterator<char>(in), {}));
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(static_cast<size_t>(plan.cpu), &cpus);
-    if (::sched_setaffinity(0, sizeof cpus, &cpus) != 0)
+    if (!wt::run_on_cpu(plan.cpu))
         throw refusal("the client cannot run on CPU " + std::to_string(plan.cpu) + ": " +
                       std::strerror(errno));
     std::vector<std::unique_ptr<target>> targets;
