@@ -4,6 +4,9 @@ import errno
 import os
 import stat
 from pathlib import Path
+from typing import Any
+
+from pydantic_core import from_json
 
 from windtunnel.errors import UserError, check_name
 
@@ -29,6 +32,37 @@ def read_text(file: Path, most_bytes: int, remedy: str) -> str:
         line = raw.count(b"\n", 0, error.start) + 1
         what = f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8"
         raise UserError(what, remedy=f"{remedy}, saved as UTF-8") from None
+
+
+def read_regular(file: Path, most_bytes: int | None = None) -> bytes:
+    """What a program left: a regular file, which ends. Raises UserError for another one and for a larger one, FileNotFoundError or
+    NotADirectoryError where there is none."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise UserError(f"{file}: cannot be read: not a regular file")
+        if most_bytes is not None and status.st_size > most_bytes:
+            raise UserError(f"{file}: larger than {_size(most_bytes)}")
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            return stream.read() if most_bytes is None else stream.read(most_bytes)
+    except OSError as error:
+        raise UserError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+    finally:
+        os.close(descriptor)
+
+
+def parse_json(content: str | bytes, place: str | Path) -> Any:
+    """JSON of ours. Raises UserError, which begins with `place`, for other text, and for what is nested without end."""
+    try:
+        return from_json(content)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{place}: not JSON: {error}") from None
 
 
 def named_file(file: Path) -> Path:

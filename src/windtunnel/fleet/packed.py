@@ -10,12 +10,15 @@ import os
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.files import sync_directory
 
+MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
+"""Of an archive: runs are packed as they are, and windows, which repeat their keys, shrink tenfold when a testbed compresses them."""
 PREFIX = ".attempt-"
 """Of the directory of an attempt that is not taken yet."""
 
@@ -26,6 +29,8 @@ def pack(directories: Sequence[Path]) -> bytes:
     with zipfile.ZipFile(packed, "w", strict_timestamps=False) as archive:
         for position, directory in enumerate(directories):
             for path in (directory, *directory.rglob("*")):
+                if path.is_symlink() or not (path.is_file() or path.is_dir()):
+                    continue  # a link may lead to any file of the testbed, and a FIFO to no end
                 archive.write(path, Path(str(position), path.relative_to(directory)))
     return packed.getvalue()
 
@@ -44,14 +49,29 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
         raise cannot_write(parent, error) from error
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            _check(archive)
             archive.extractall(attempt)  # below it, whatever the names in there say
         return [_take(attempt / str(position), directory) for position, directory in enumerate(directories)]
     except OSError as error:
         raise cannot_write(parent, error) from error
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError) as error:
         raise UserError(f"{directories[0]}: what the testbed sent is damaged: {error}") from error
     finally:
         shutil.rmtree(attempt, ignore_errors=True)
+
+
+def _check(archive: zipfile.ZipFile) -> None:
+    """Raises ValueError for an archive that would fill the disk. Its directory is believed no further: what a member has beyond it is not
+    unpacked."""
+    members = archive.infolist()
+    if len(members) > MOST_FILES:
+        raise ValueError(f"{len(members):,} files")
+    total = sum(member.file_size for member in members)
+    if total > MOST_BYTES:
+        raise ValueError(f"{total:,} bytes")
+    for member in members:
+        if member.file_size > MOST_RATIO * (member.compress_size + 1024):
+            raise ValueError(f"{member.filename!r} grows {member.file_size // max(1, member.compress_size):,} times")
 
 
 def sweep(directories: Iterable[Path]) -> None:

@@ -16,7 +16,9 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from windtunnel.errors import UserError
 from windtunnel.host.facts import Facts
+from windtunnel.text_file import parse_json, read_regular
 
 GAP = 1.6
 """Ratio of two neighbouring round trips between which a level ends. Within a level, round trips differ by 10% from one to the next."""
@@ -32,6 +34,7 @@ NAMES = ("one-l3", "two-l3s", "two-sockets")
 """Of the levels in ascending order, where more than one is known."""
 ONLY_ONE = "one-level"
 FILE_VERSION = 1
+MOST_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -122,12 +125,12 @@ def default_file() -> Path:
 def read_kept(host: Facts, file: Path | None = None) -> Readings:
     """The readings of this host; none where there is no file, or it is of another host, kernel or version, or damaged."""
     try:
-        document = json.loads((file or default_file()).read_bytes())
+        document = parse_json(read_regular(file or default_file(), MOST_BYTES), "kept")
         if document["version"] != FILE_VERSION or document["host"] != identity(host):
             return Readings()
         kinds = (document["trips"], document.get("copies", {}), document.get("wide", {}))
         return Readings(*(Counter({int(bucket): int(count) for bucket, count in kind.items()}) for kind in kinds))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, UserError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return Readings()
 
 

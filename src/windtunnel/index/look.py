@@ -1,6 +1,5 @@
 """What the index keeps of one directory: of a run its record and metrics, of others their title and time. Nothing of it is believed."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -8,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.find import LABEL, LISTED, number_of
-from windtunnel.index.untrusted import MOST_BYTES, check_files, read_file
+from windtunnel.index.untrusted import MOST_BYTES, check_files
+from windtunnel.text_file import parse_json, read_regular
 
 if TYPE_CHECKING:
     from windtunnel.runs import Run
@@ -118,7 +118,7 @@ def _of_history(run: "Run") -> OfHistory | None:
 
 
 def _other(file: Path, kind: str) -> Entry:
-    document = json.loads(read_file(file, MOST_BYTES))
+    document = parse_json(read_regular(file, MOST_BYTES), file)
     title = document.get("title") or document.get("question") or file.parent.name
     host = document.get("host")
     return Entry(

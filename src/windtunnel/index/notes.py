@@ -4,15 +4,15 @@ There, and not in the index, because the index may be deleted; and not in a file
 moved or sent to a colleague takes them along. What the run left stays as it is: nothing but these pages reads or writes that file.
 """
 
-import json
 import re
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from windtunnel.errors import UserError
-from windtunnel.index.untrusted import check_files, read_file
+from windtunnel.index.untrusted import check_files
 from windtunnel.runs.files import replace
+from windtunnel.text_file import parse_json, read_regular
 
 NAME = "notes.json"
 MOST_BYTES = 64 << 10
@@ -40,10 +40,10 @@ class Notes(BaseModel):
 def read(directory: Path) -> Notes:
     """None were made: empty. Raises UserError for a file that is not ours."""
     try:
-        return Notes.model_validate(json.loads(read_file(directory / NAME, MOST_BYTES)))
+        return Notes.model_validate(parse_json(read_regular(directory / NAME, MOST_BYTES), NAME))
     except FileNotFoundError:
         return Notes()
-    except (OSError, ValueError, RecursionError):
+    except (OSError, UserError, ValueError):
         raise UserError(f"{NAME}: damaged", remedy=f"delete {directory / NAME}") from None
 
 

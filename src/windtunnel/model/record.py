@@ -4,7 +4,6 @@ History of the record's version:
 1  costs of tables by entries, latency by load
 """
 
-import json
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -12,6 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from windtunnel.errors import UserError
 from windtunnel.host.ladder import Ladder
+from windtunnel.text_file import parse_json, read_regular
 
 MODEL_VERSION: Final = 1
 
@@ -175,13 +175,12 @@ def read(path: Path) -> ModelRecord:
     """Raises UserError for a file that is not a model, or one of another version."""
     how = "windtunnel model fit STUDY writes one"
     try:
-        text = path.read_text(encoding="utf-8")
-        document = json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        words = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise UserError(f"{path}: cannot be read: {words}", remedy=how) from error
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not JSON: {error}", remedy=how) from error
+        text = read_regular(path)
+        document = parse_json(text, path)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}", remedy=how) from error
+    except UserError as error:
+        raise UserError(error.message, remedy=how) from None
     found = document.get("version") if isinstance(document, dict) and "curves" in document else None
     if found is None:
         raise UserError(f"{path}: not a model", remedy=how)

@@ -13,6 +13,7 @@ from windtunnel.notebook import Shown
 from windtunnel.runs.migrate import migrate_record, migrate_window, readable
 from windtunnel.runs.record import RUN_VERSION, Record
 from windtunnel.runs.validity import counted, not_excluded, windows_of
+from windtunnel.text_file import parse_json, read_regular
 
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
@@ -79,15 +80,10 @@ def record_of(directory: Path) -> Record:
 def _record(path: Path) -> tuple[int, Record]:
     """The version in which it was written, and the record as of today."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{path.parent}: not a run directory, it has no {path.name}", remedy=WHICH) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
-    try:
-        document = from_json(text)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not JSON: {error}") from error
+    document = parse_json(text, path)
     version = readable(document.get("version") if isinstance(document, dict) else None, path)
     try:
         if version == RUN_VERSION:
@@ -102,11 +98,9 @@ def _record(path: Path) -> tuple[int, Record]:
 def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list[str]:
     """Fill `windows` from lines that stand beside a record of this version; returns the problems."""
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError:
         return [f"{path.name}: missing: the run has no windows"]
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
     *whole, rest = data.split(b"\n")
     for number, line in enumerate(whole, 1):
         try:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from windtunnel.engine.emulated import emulated_faults, modelled_copies
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
@@ -103,6 +103,30 @@ class Record(Part):
         description="of a run that changed between windows: the first one is the scenario as it is, and the metrics of the run are its own",
     )
     imported: Imported | None = Field(None, description="in the place of engines: what another tool measured")
+
+    @field_validator("scenario")
+    @classmethod
+    def _has_tables(cls, scenario: dict[str, Any]) -> dict[str, Any]:
+        """What readers of a scenario take for granted; its keys are those of the release that wrote it."""
+        for name in ("client", "server", "wire", "validity", "accounting"):
+            if not isinstance(scenario.get(name), dict | None):
+                raise ValueError(f"{name} is no table")  # noqa: TRY004 - as pydantic wants it
+        workloads = scenario.get("workload", [])
+        if not isinstance(workloads, list) or not all(isinstance(each, dict) for each in workloads):
+            raise ValueError("workload is no list of tables")
+        if not all(isinstance((scenario.get(s) or {}).get("nic_profile"), str | None) for s in ("client", "server")):
+            raise ValueError("nic_profile is no text")
+        return scenario
+
+    @field_validator("host")
+    @classmethod
+    def _has_cpus(cls, host: dict[str, Any]) -> dict[str, Any]:
+        """Of one host, or of the hosts of both sides."""
+        for facts in (host, *(facts for s in ("server", "client") if isinstance(facts := host.get(s), dict))):
+            allowed = cpus.get("allowed", []) if isinstance(cpus := facts.get("cpus", {}), dict) else None
+            if not isinstance(allowed, list) or not all(isinstance(cpu, int) for cpu in allowed):
+                raise ValueError("cpus is no table with a list of the allowed ones")
+        return host
 
     @model_validator(mode="after")
     def _measured_by_somebody(self) -> "Record":

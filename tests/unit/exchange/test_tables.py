@@ -152,7 +152,7 @@ def spoil(directory, name, old, new):
     ("change", "words"),
     [
         (lambda d: (d / "export.json").unlink(), "not an export, it has no export.json"),
-        (lambda d: (d / "export.json").write_text("{"), "export.json: cannot be read"),
+        (lambda d: (d / "export.json").write_text("{"), "export.json: not JSON"),
         (
             lambda d: spoil(d, "export.json", '"version": 2', '"version": 1'),
             "export of version 1, this windtunnel reads",

@@ -93,6 +93,48 @@ def test_a_damaged_archive_leaves_nothing_behind(tmp_path, damage):
     assert left(tmp_path / "runs") == []
 
 
+def archive_of(name="0/run.json", content=b"x" * 100, method=zipfile.ZIP_STORED) -> bytes:
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w", method) as archive:
+        archive.writestr(name, content)
+    return written.getvalue()
+
+
+HOSTILE = {
+    "encrypted": archive_of().replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01\x00"),
+    "unknown method": archive_of()
+    .replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x63\x00")
+    .replace(b"PK\x03\x04\x14\x00\x00\x00\x00\x00", b"PK\x03\x04\x14\x00\x00\x00\x63\x00"),
+    "cut deflate": archive_of(content=bytes(range(256)) * 40, method=zipfile.ZIP_DEFLATED).replace(b"\x63", b"\xff"),
+    "bomb": archive_of(content=bytes(64 << 20), method=zipfile.ZIP_DEFLATED),
+}
+
+
+@pytest.mark.parametrize("sent", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_hostile_archive_is_refused_in_words(tmp_path, sent):
+    with pytest.raises(UserError, match="what the testbed sent is damaged"):
+        take(sent, [tmp_path / "runs" / "1"])
+    assert left(tmp_path / "runs") == []
+
+
+@pytest.mark.parametrize(("limit", "value"), [("MOST_FILES", 2), ("MOST_BYTES", 5)])
+def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch, limit, value):
+    monkeypatch.setattr(packed, limit, value)
+    with pytest.raises(UserError, match="damaged"):
+        take(pack([directory(tmp_path, "sent", "one")]), [tmp_path / "runs" / "1"])
+
+
+def test_links_and_fifos_stay_on_the_testbed(tmp_path):
+    sent = directory(tmp_path, "sent", "one")
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    (sent / "link").symlink_to(secret)
+    (sent / "links").symlink_to(tmp_path)
+    os.mkfifo(sent / "fifo")
+    assert take(pack([sent]), [tmp_path / "runs" / "1"]) == [True]
+    assert left(tmp_path / "runs" / "1") == ["inner", "run.json"]
+
+
 @pytest.mark.parametrize("name", ["../out", "/tmp/out", "0/../../out", "0/../../../out"])
 def test_an_archive_writes_nowhere_else(tmp_path, name):
     written = io.BytesIO()

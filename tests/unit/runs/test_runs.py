@@ -202,6 +202,44 @@ def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path, line, said):
         load(tmp_path / "run")
 
 
+@pytest.mark.parametrize("name", ["run.json", "windows.jsonl"])
+def test_what_is_no_file_or_has_no_end_is_refused_at_once(tmp_path, name):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    file = tmp_path / "run" / name
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(UserError, match=f"{name}: cannot be read: not a regular file"):
+        load(tmp_path / "run")
+    file.unlink()
+    file.mkdir()
+    with pytest.raises(UserError, match=f"{name}: cannot be read: "):
+        load(tmp_path / "run")
+    file.rmdir()
+    file.write_text("[" * 200_000 + "\n")
+    with pytest.raises(UserError, match=f"{name}:? ?.*(not JSON|not a window)"):
+        load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"scenario": {"server": 3}}, "scenario: .*server is no table"),
+        ({"scenario": {"validity": []}}, "scenario: .*validity is no table"),
+        ({"scenario": {"workload": [[3]]}}, "scenario: .*workload is no list of tables"),
+        ({"scenario": {"client": {"nic_profile": 3}}}, "scenario: .*nic_profile is no text"),
+        ({"host": {"cpus": None}}, "host: .*cpus is no table"),
+        ({"host": {"cpus": {"allowed": 3}}}, "host: .*cpus is no table"),
+        ({"host": {"server": {"cpus": "x"}}}, "host: .*cpus is no table"),
+    ],
+)
+def test_a_record_whose_tables_are_none_is_refused_with_the_place(tmp_path, change, said):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    file = tmp_path / "run" / "run.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | change))
+    with pytest.raises(UserError, match=said):
+        load(tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -18,6 +18,7 @@ from windtunnel.exchange.tables.unfold import Row, rows
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import LineFile, copy, replace
 from windtunnel.runs.writer import make_directory
+from windtunnel.text_file import parse_json, read_regular
 from windtunnel.version import __version__
 
 EXPORT_VERSION: Final = 2
@@ -146,11 +147,9 @@ def _read_table(database: duckdb.DuckDBPyConnection, directory: Path, table: Tab
 def _manifest(source: Path) -> Manifest:
     path = source / MANIFEST
     try:
-        document: Any = json.loads(path.read_bytes())
+        document = parse_json(read_regular(path), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{source}: not an export, it has no {MANIFEST}", remedy=_WHICH) from None
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
     version = document.get("version") if isinstance(document, dict) else None
     if version != EXPORT_VERSION:
         raise UserError(

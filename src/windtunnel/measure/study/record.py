@@ -23,6 +23,7 @@ from windtunnel.measure.study.factors import Factor
 from windtunnel.measure.study.values import ColumnType
 from windtunnel.runs.record import Part
 from windtunnel.scenario.renames import METRICS
+from windtunnel.text_file import parse_json, read_regular
 from windtunnel.version import __version__
 
 STUDY_VERSION: Final = 1
@@ -161,15 +162,9 @@ def read(path: Path) -> StudyRecord:
 def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
     """A record as JSON has it. Raises UserError where it is none, or one of another version; `remedy`: where there is no such file."""
     try:
-        text = path.read_text(encoding="utf-8")
+        document = parse_json(read_regular(path), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{path.parent}: not a {noun}, it has no {path.name}", remedy=remedy) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read: {error}") from error
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise UserError(f"{path}: not JSON: {error}") from error
     found = document.get("version") if isinstance(document, dict) else None
     if found != version:
         raise UserError(f"{path}: {noun} of version {found}, this windtunnel reads version {version}")
