@@ -23,9 +23,9 @@ REMEDIES = {
 _MOST_NAMED = 3
 
 
-def traffic_check(windows: Mapping[str, Sequence[Window]]) -> Check:
+def traffic_check(windows: Mapping[str, Sequence[Window]], window_ns: int = 0) -> Check:
     """Of the measured windows of all engines. Bad if no packet was received or sent; a warning if one side could use none of those that it
-    received."""
+    received. `window_ns`: of the plan; a run that was stopped in its first window has shown nothing."""
     received, sent, dropped = Counter[str](), Counter[str](), dict[str, Counter[str]]()
     for window in (window for of_engine in windows.values() for window in of_engine):
         for port in window.ports:
@@ -36,8 +36,8 @@ def traffic_check(windows: Mapping[str, Sequence[Window]]) -> Check:
                 why: count for why, count in stage.drops.items() if why not in OWN and not why.startswith("emulated")
             }
             dropped.setdefault(stage.endpoint, Counter()).update(unused)
-    if not any(windows.values()):
-        return Check(name="traffic", state="unknown", words="no window was measured")
+    if not any(window.end_ns - window.start_ns >= window_ns for of_engine in windows.values() for window in of_engine):
+        return Check(name="traffic", state="unknown", words="no whole window was measured")
     if not received.total() and not sent.total():
         return Check(name="traffic", state="bad", words="no packet was received or sent: nothing was measured")
     for side, count in received.items():
