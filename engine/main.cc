@@ -21,6 +21,7 @@
 #include "handlers/match_action/live_table.h"
 #include "host/print_ladder.h"
 #include "report/build_id.h"
+#include "run/guard.h"
 #include "run/memory_nodes.h"
 #include "run/run.h"
 #include "run/telemetry.h"
@@ -82,6 +83,7 @@ static void remove_runtime_files() {
 }
 
 static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
+    const guard watched(a.control_descriptor);
     lines.phase("starting EAL");
     const running_eal eal(p.eal.args);
     const tsc_clock clock = clock_start(measure_tsc_hz());

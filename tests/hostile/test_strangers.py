@@ -4,18 +4,23 @@ import array
 import json
 import os
 import random
+import signal
 import socket
 import struct
 import subprocess
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
-from fake_runs import gone
+from fake_runs import gone, has_ended
 from hostile_run import arguments, ended, reasons, start
+from live_tools import awaited
 from plugin_tools import ROOT
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
+from windtunnel.sharing import threads
 
 
 def hostile(path: str, rng: random.Random, seconds: float) -> int:
@@ -125,6 +130,69 @@ def forking(tmp_path, monkeypatch):
     subprocess.run(["cc", "-shared", "-fPIC", "-o", str(library), *source], check=True)
     monkeypatch.setenv("CHILDREN", str(tmp_path / "children"))
     return library
+
+
+def environment(pid: int) -> list[bytes]:
+    """Nothing for a process that ends."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return []
+
+
+STUBBORN = """
+#include <windtunnel/handler.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int open_it(const struct wt_open *o, void **s) {
+    FILE *out = fopen(getenv("CHILDREN"), "a");
+    int child;
+    (void)o; *s = NULL;
+    for (int number = 1; number < 32; number++) if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_IGN);
+    child = fork();
+    if (child == 0) { setsid(); if (fork()) _exit(0); for (;;) pause(); }
+    fprintf(out, "%d\\n", getpid());
+    fclose(out);
+    return 0;
+}
+static void respond(void *s, struct wt_exchange *b, uint32_t n) {
+    (void)s; (void)b; (void)n;
+    fclose(fopen(getenv("RESPONDS"), "w"));
+    BEHAVIOUR
+}
+const struct wt_handler wt_handler = {.abi = WT_HANDLER_ABI, .size = sizeof(struct wt_handler), .name = "stubborn",
+    .help = "does not end", .kind = WT_MESSAGE_HANDLER, .open = open_it, .message = respond};
+"""
+
+
+@pytest.mark.parametrize("killed", [True, False], ids=["kill -9", "Ctrl-C twice"])
+@pytest.mark.parametrize("behaviour", ["for (;;);", "raise(SIGSTOP);", "pthread_exit(NULL);"])
+def test_an_engine_ends_with_its_command_whatever_a_plug_in_does(tmp_path, monkeypatch, behaviour, killed):
+    """Every signal is ignored, a thread spins or has gone, the process is stopped, and a child is in a session of its own."""
+    (tmp_path / "stubborn.c").write_text(STUBBORN.replace("BEHAVIOUR", behaviour))
+    source = ["-I", str(ROOT / "include"), str(tmp_path / "stubborn.c")]
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(tmp_path / "libstubborn.so"), *source], check=True)
+    told = tmp_path / "children"
+    monkeypatch.setenv("CHILDREN", str(told))
+    monkeypatch.setenv("RESPONDS", str(responds := tmp_path / "responds"))
+    mark = f"STUBBORN={tmp_path}"
+    monkeypatch.setenv(*mark.split("="))
+    command = start(arguments(tmp_path, "workload.0.handler=./libstubborn.so", "duration=1s"))
+    awaited(responds.exists)
+    if killed:
+        command.kill()
+        command.communicate()
+    else:
+        for _ in range(2):
+            command.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        ended(command)
+    [engine] = map(int, told.read_text().split())
+    awaited(lambda: has_ended(engine))
+    ours = ("windtunnel-engi", "wt-guard")
+    awaited(lambda: not any(threads.name(pid) in ours and mark.encode() in environment(pid) for pid in threads.pids()))
 
 
 def test_what_a_plug_in_has_started_ends_with_it(tmp_path, forking):

@@ -6,6 +6,7 @@ that nothing is left behind), the pipe for its lines, and the control pipe, whos
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from windtunnel.engine import descendants
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import LINE, AnyLine
 from windtunnel.engine.plan import Plan
@@ -39,6 +41,7 @@ class EngineProcess:
     ):
         self.history = History(name, plan)
         self._log = log
+        self._mark = secrets.token_hex(8)
         self._pending = bytearray()
         self._lines = 0
         plan_fd = os.memfd_create(f"plan-{name}")
@@ -65,6 +68,7 @@ class EngineProcess:
                     stdout=log_file,
                     stderr=subprocess.STDOUT,
                     pass_fds=inherited,
+                    env=os.environ | {descendants.MARK: self._mark},
                     # Ctrl-C reaches only us, and a group of its own can be killed whole. Not a session, which would be an
                     # autogroup of its own: Linux 6.18 kept such groups that poll off a CPU that they share for up to 7 s.
                     process_group=0,
@@ -144,9 +148,11 @@ class EngineProcess:
             self.kill_group()
 
     def kill_group(self) -> None:
-        """Ends the engine and whatever it has started. Only before `end`: then the group's number may be another's."""
+        """Ends the engine and whatever it has started, in sessions of their own too. Only before `end`: then the group's number may be
+        another's."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
+        descendants.kill(self._mark)
 
     def end(self) -> None:
         """Takes the exit status of a process that has ended, after its last line, and closes the descriptors."""

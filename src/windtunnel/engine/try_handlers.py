@@ -29,8 +29,11 @@ def try_handlers(binary: Path, plan: Plan) -> History:
 def _listen(engine: EngineProcess, silence_s: float) -> None:
     """Until it has ended, or must be: then it is killed."""
     while engine.out_open and engine.history.protocol_error is None:
-        if not readable(engine.out_fd, seconds=silence_s):
-            engine.kill(f"no line for {silence_s:.1f} s")
+        if not readable(engine.out_fd, engine.pid_fd, seconds=silence_s):
+            if readable(engine.pid_fd, seconds=0):
+                engine.kill_group()  # what a handler has started has the pipe open
+            else:
+                engine.kill(f"no line for {silence_s:.1f} s")
         with contextlib.suppress(BlockingIOError):
             for _ in engine.read():
                 pass
