@@ -6,11 +6,12 @@ take, how much a body may hold, and how many may be connected.
 
 import asyncio
 import contextlib
-import hmac
 import os
 import re
 import socket
-from collections.abc import Iterator
+import ssl
+import struct
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,13 @@ HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 """For a request's head, its body, an answer that nobody reads, and between two requests."""
 LEAST_TOKEN = 32
 _TOKEN = re.compile(r"[!-~]+")
-OPEN = ("/docs", "/openapi.json")
-"""Paths without a token: a browser has none, and they say only what this program is."""
+PEER = "windtunnel.peer"
+"""In the state of a request over a Unix socket: the process that has connected, as the kernel knows it."""
+_CREDENTIALS = struct.Struct("3i")
+Refusal = tuple[int, str]
+"""Status and words."""
+Access = Callable[[Any], Refusal | None]
+"""Asked with the scope of a request; None: it is granted."""
 
 
 class Guarded(H11Protocol):
@@ -42,6 +48,12 @@ class Guarded(H11Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
+        connected = transport.get_extra_info("socket")
+        if connected is not None and connected.family == socket.AF_UNIX:
+            pid, _, _ = _CREDENTIALS.unpack(
+                connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+            )
+            self.app_state = {**self.app_state, PEER: pid}
         self._expect_head()
         if len(self.connections) > MOST_CONNECTIONS:
             self._make_room()
@@ -89,16 +101,17 @@ class Guarded(H11Protocol):
 
 
 class Limits:
-    """An ASGI application in front of another: bodies, and the token where there is one."""
+    """An ASGI application in front of another: bodies, and who may ask what."""
 
-    def __init__(self, app: Any, token: str | None = None):
-        self._app, self._token = app, token.encode() if token else None
+    def __init__(self, app: Any, access: Access = lambda scope: None):
+        self._app, self._access = app, access
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
-        if self._token is not None and scope["path"] not in OPEN and not self._knows(scope["headers"]):
-            await _refuse(send, 401, "a token is needed", [(b"www-authenticate", b"Bearer")])
+        if (refusal := self._access(scope)) is not None:
+            status, why = refusal
+            await _refuse(send, status, why, [(b"www-authenticate", b"Bearer")] if status == 401 else [])
         elif any(name == b"content-length" and not _fits(value) for name, value in scope["headers"]):
             await _refuse(send, 413, f"a body has at most {MOST_BODY} bytes", [(b"connection", b"close")])
         else:
@@ -109,11 +122,6 @@ class Limits:
                 )
             else:
                 await self._app(scope, _again(body, receive), send)
-
-    def _knows(self, headers: list[tuple[bytes, bytes]]) -> bool:
-        given = [value for name, value in headers if name == b"authorization"]
-        kind, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
-        return kind.lower() == b"bearer" and hmac.compare_digest(token.strip(), self._token or b"")
 
 
 def _fits(length: bytes) -> bool:
@@ -166,10 +174,10 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: Any, token: str | None = None, tls: tuple[Path, Path] | None = None) -> Server:
+def server(app: Any, access: Access = lambda scope: None, tls: tuple[Path, Path] | None = None) -> Server:
     """For `serve(sockets=[...])`. `tls`: files of the certificate and of its key."""
     config = uvicorn.Config(
-        Limits(app, token),
+        Limits(app, access),
         http=Guarded,
         ws="none",
         lifespan="off",
@@ -187,15 +195,15 @@ def server(app: Any, token: str | None = None, tls: tuple[Path, Path] | None = N
     return Server(config)
 
 
-def unix_socket(path: Path) -> socket.socket:
-    """For its owner only; replaces one that nobody listens on any more. Raises UserError."""
+def unix_socket(path: Path, mode: int = 0o600) -> socket.socket:
+    """For its owner only, unless `mode` says else; replaces one that nobody listens on any more. Raises UserError."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
         if _responses(path):
             raise UserError(f"{path}: another process listens there", remedy="set another `socket`")
         if path.is_socket():
             path.unlink()
-        before = os.umask(0o177)
+        before = os.umask(0o777 & ~mode)
         try:
             listening.bind(str(path))
         finally:
@@ -235,17 +243,39 @@ def shown(listening: socket.socket) -> str:
 
 def token_of(path: Path) -> str:
     """Raises UserError for a token that is short, that others may read, or that is in no regular file."""
-    remedy = f"openssl rand -hex 32 > {path}"
     try:
         mode = path.stat().st_mode
         token = beginning(path, MOST_HEAD).strip()
     except OSError as error:
-        raise UserError(f"{path}: the token cannot be read: {error.strerror}", remedy) from None
+        raise token_error(path, f"the token cannot be read: {error.strerror}") from None
     if mode & 0o077:
         raise UserError(f"{path}: other users may read the token", remedy=f"chmod 600 {path}")
     if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
-        raise UserError(f"{path}: not a token of {LEAST_TOKEN} or more letters, digits and signs", remedy)
+        raise token_error(path, f"not a token of {LEAST_TOKEN} or more letters, digits and signs")
     return token
+
+
+def token_error(path: Path, words: str) -> UserError:
+    """An unfit file of a token."""
+    return UserError(f"{path}: {words}", remedy=f"openssl rand -hex 32 > {path}")
+
+
+def check_tls(certificate: Path, key: Path) -> None:
+    """Raises UserError for files that are not a certificate and its key."""
+    try:
+        for file in (certificate, key):
+            with file.open("rb"):
+                pass
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password=lambda: "")
+    except ssl.SSLError as error:
+        raise UserError(
+            f"{certificate} and {key}: not a certificate and its key: {error.reason or error}",
+            remedy="PEM files, the key without a passphrase",
+        ) from None
+    except OSError as error:
+        raise UserError(
+            f"{error.filename}: {os.strerror(error.errno or 0)}", remedy="name a file that is there"
+        ) from None
 
 
 def _responses(path: Path) -> bool:

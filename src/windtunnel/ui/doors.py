@@ -1,10 +1,8 @@
 """Where the pages are reached, and what has to be there: loopback, a Unix socket, or beyond loopback a file of the token and TLS files."""
 
 import contextlib
-import os
 import secrets
 import socket
-import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,25 +57,8 @@ def door_of(
             f"{shown}: not loopback, and whoever reaches the pages may stop runs: {missing} missing",
             remedy=f"give the files, or listen on loopback, and from another host: ssh -L {address.port}:127.0.0.1:{address.port} THIS-HOST",
         )
-    _check_tls(certificate, key)
+    http_server.check_tls(certificate, key)
     return Door(address, Beyond(http_server.token_of(token), certificate, key))
-
-
-def _check_tls(certificate: Path, key: Path) -> None:
-    try:
-        for file in (certificate, key):
-            with file.open("rb"):
-                pass
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password=lambda: "")
-    except ssl.SSLError as error:
-        raise UserError(
-            f"{certificate} and {key}: not a certificate and its key: {error.reason or error}",
-            remedy="PEM files, the key without a passphrase",
-        ) from None
-    except OSError as error:
-        raise UserError(
-            f"{error.filename}: {os.strerror(error.errno or 0)}", remedy="name a file that is there"
-        ) from None
 
 
 @contextlib.contextmanager

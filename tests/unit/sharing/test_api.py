@@ -4,8 +4,10 @@ import asyncio
 import json
 import os
 import socket
+import tempfile
 from contextlib import asynccontextmanager
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -13,10 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pool_tools import Pools, Turns
+from pydantic import ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server as http
-from windtunnel.sharing.daemon import api, core
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import access, api, core
 from windtunnel.sharing.daemon.api_page import kind
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.core import Chosen, Core
@@ -38,11 +42,11 @@ class Api:
     """The API without a socket."""
 
     def __init__(self, pools):
-        self.pools, self._app, self.token = pools, api.make(make_core(pools)), None
+        self.pools, self._app, self.access = pools, api.make(make_core(pools)), lambda scope: None
 
     def ask(self, method, path, body=None, **how) -> httpx.Response:
         async def run():
-            transport = httpx.ASGITransport(http.Limits(self._app, self.token))
+            transport = httpx.ASGITransport(http.Limits(self._app, self.access))
             async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
                 return await client.request(method, path, json=body, **how)
 
@@ -70,9 +74,20 @@ def one_daemon() -> Api:
 
 @pytest.fixture
 def guarded(monkeypatch):
-    """One with a token."""
-    monkeypatch.setattr(one_daemon(), "token", "t" * 40)
-    return one_daemon()
+    """One with tokens: of an administrator, of a reader, and of a tenant that reports."""
+    with tempfile.TemporaryDirectory() as directory:
+        for name, letter in (("admin", "a"), ("read", "r"), ("kv1", "k")):
+            file = Path(directory) / name
+            file.write_text(letter * 40)
+            file.chmod(0o600)
+        tenants = [{"name": name, "pid": 1, "report_token_file": name} for name in ("kv1",)]
+        keys = Serve.model_validate({"api": {"token_file": "admin", "read_token_file": "read"}, "tenant": tenants})
+        monkeypatch.setattr(one_daemon(), "access", access.tokens_of(keys, Path(directory)))
+        yield one_daemon()
+
+
+def bearer(letter: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {letter * 40}"}
 
 
 def test_a_weight_is_changed_and_shown(daemon):
@@ -213,8 +228,8 @@ def test_metrics_are_openmetrics(daemon):
     assert text.endswith("# EOF\n")
 
 
-def test_the_api_is_described_also_by_a_page_that_needs_no_network_and_no_token(guarded):
-    page, described = guarded.ask("GET", "/docs"), guarded.get("/openapi.json")
+def test_the_api_is_described_also_by_a_page_that_needs_no_network():
+    page, described = one_daemon().ask("GET", "/docs"), one_daemon().get("/openapi.json")
     assert {"/v1/tenants", "/v1/batch", "/v1/watch", "/v1/pools", "/v1/exit", "/metrics"} <= described["paths"].keys()
     assert described["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     assert described["security"] == [{"token": []}, {}]
@@ -247,12 +262,95 @@ def test_a_schema_in_words(schema, words):
 
 @pytest.mark.parametrize(
     ("sent", "status"),
-    [(None, 401), ("Bearer", 401), ("Bearer wrong", 401), ("Basic " + "t" * 40, 401), ("Bearer " + "t" * 39, 401)]
-    + [("Bearer " + "t" * 40, 200)],
+    [(None, 401), ("Bearer", 401), ("Bearer wrong", 401), ("Basic " + "a" * 40, 401), ("Bearer " + "a" * 39, 401)]
+    + [("Bearer " + "a" * 40, 200)],
 )
-def test_without_the_token_there_is_nothing(guarded, sent, status):
+@pytest.mark.parametrize("path", ["/v1/tenants", "/metrics", "/docs", "/openapi.json"])
+def test_without_a_token_there_is_nothing(guarded, path, sent, status):
     headers = {"Authorization": sent} if sent else {}
-    assert guarded.ask("GET", "/v1/tenants", headers=headers).status_code == status
+    assert guarded.ask("GET", path, headers=headers).status_code == status
+
+
+SEEN = {"p99_ns": 1000}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "allowed"),
+    [
+        ("GET", "/v1/tenants", None, "ar"),
+        ("GET", "/metrics", None, "ar"),
+        ("GET", "/docs", None, "ar"),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 64}, "a"),
+        ("POST", "/v1/batch", {"changes": []}, "a"),
+        ("POST", "/v1/exit", None, "a"),
+        ("DELETE", "/v1/tenants/none", None, "a"),
+        ("POST", "/v1/tenants/kv1/report", SEEN, "ak"),
+        ("POST", "/v1/tenants/kv2/report", SEEN, "a"),
+        ("POST", "/v1/tenants/1/report", SEEN, "a"),
+        ("POST", "/v1/tenants/kv1/report/", SEEN, "a"),
+        ("GET", "/v1/tenants/kv1/report", None, "ar"),
+    ],
+)
+def test_a_token_is_good_for_its_role_alone(guarded, method, path, body, allowed):
+    for letter in "ark":
+        response = guarded.ask(method, path, body, headers=bearer(letter))
+        assert (response.status_code != 403) == (letter in allowed), (letter, response.text)
+
+
+def test_one_token_has_one_role(tmp_path):
+    for name in ("admin", "read"):
+        (tmp_path / name).write_text("t" * 40)
+        (tmp_path / name).chmod(0o600)
+    keys = Serve.model_validate({"api": {"token_file": "admin", "read_token_file": "read"}})
+    with pytest.raises(UserError, match="read: the token of another file"):
+        access.tokens_of(keys, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"tcp": "0.0.0.0:80", "token_file": "t"}, "needs tls_certificate and tls_key"),
+        ({"tcp": "[::]:80", "token_file": "t"}, "needs tls_certificate and tls_key"),
+        ({"tcp": "192.0.2.1:80", "token_file": "t", "tls_key": "k"}, "go together"),
+        ({"metrics": "0.0.0.0:80"}, "is reached by other hosts"),
+        ({"tcp": "127.0.0.1:80"}, "tcp needs token_file"),
+    ],
+)
+def test_what_other_hosts_reach_has_a_token_and_tls(keys, words):
+    with pytest.raises(ValidationError, match=words):
+        Serve.model_validate({"api": keys})
+    for host in ("127.0.0.1", "[::1]"):
+        assert Serve.model_validate({"api": {"tcp": f"{host}:80", "token_file": "t", "metrics": f"{host}:81"}})
+
+
+@pytest.mark.slow
+def test_on_the_report_socket_a_process_reports_of_its_own_tenant(tmp_path):
+    """The kernel says whose connection it is; the socket is everybody's."""
+    pools = Pools((0, 1, 2), **KV)
+    pools.tenants["kv1"].processes = {os.getpid(): threads.started(os.getpid())}
+    pools.tenants["kv2"].processes = {os.getpid(): 1}  # of an earlier process of this number
+    path = tmp_path / "reports.sock"
+
+    async def run():
+        with http.unix_socket(path, 0o666) as listening:
+            server = http.server(api.make(make_core(pools)), access.OwnReports(pools))
+            task = asyncio.create_task(server.serve(sockets=[listening]))
+            transport = httpx.AsyncHTTPTransport(uds=str(path))
+            async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+                asked = [
+                    ("POST", "kv1/report"),
+                    ("POST", "kv2/report"),
+                    ("POST", "none/report"),
+                    ("GET", "kv1"),
+                    ("GET", "kv1/report"),
+                ]
+                responses = [await client.request(m, f"/v1/tenants/{p}", json=SEEN) for m, p in asked]
+            server.should_exit = True
+            await task
+            return [response.status_code for response in responses]
+
+    assert asyncio.run(run()) == [200, 403, 403, 403, 403]
+    assert path.stat().st_mode & 0o777 == 0o666
 
 
 JSON = st.recursive(
@@ -285,10 +383,10 @@ def test_whatever_is_asked_the_pools_hold(body):
 
 
 @asynccontextmanager
-async def served(pools, token=None):
+async def served(pools, allowed=lambda scope: None):
     """The real server on a loopback port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = http.server(api.make(make_core(pools)), token)
+        server = http.server(api.make(make_core(pools)), allowed)
         task = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:
             assert not task.done()

@@ -43,7 +43,8 @@ RENAMED = {"min": "least", "max": "most", "slo_p99_ns": "slo_ns"}
 NEEDED = ("weight", "min", "pool")
 """Fields that have no null."""
 REFUSED: Any = {
-    401: {"model": Refused, "description": "Over TCP: without the token"},
+    401: {"model": Refused, "description": "Over TCP: without a token"},
+    403: {"model": Refused, "description": "The token, or the process, may not do that"},
     404: {"model": Refused, "description": "No such tenant"},
     409: {"model": Refused, "description": "What is there now does not allow it: no room, or the kernel refuses"},
     413: {"model": Refused, "description": "The body is too long, or takes too long"},

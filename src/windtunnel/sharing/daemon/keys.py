@@ -50,6 +50,10 @@ def _address(text: str) -> str:
     return text
 
 
+def _is_loopback(address: str) -> bool:
+    return ipaddress.ip_address(address.rpartition(":")[0].strip("[]")).is_loopback
+
+
 def _slice(value: Any) -> Any:
     return value if value == "auto" else SLICE.read(value)
 
@@ -154,6 +158,9 @@ class TenantKeys(Table):
         None, description="its objective for the p99 of the latency"
     )
     autoscale: Autoscale | None = Field(None, description="changes the weight automatically")
+    report_token_file: Text | None = Field(
+        None, description="file with a token whose holder may report of this tenant over TCP, and nothing else"
+    )
 
     @model_validator(mode="after")
     def _fits(self) -> "TenantKeys":
@@ -175,18 +182,37 @@ class Api(Table):
     socket: Text | None = Field(
         None, description="Unix socket, for its owner only; without: share.sock in the state directory"
     )
-    tcp: Address | None = Field(None, description="listens there too, for clients with the token")
+    tcp: Address | None = Field(
+        None, description="listens there too, for clients with a token; beyond loopback with TLS alone"
+    )
     token_file: Text | None = Field(
-        None, description="file with the token, 32 characters or more; no other user may read it"
+        None,
+        description="file with a token, 32 characters or more, whose holder may do everything; no other user may read it",
+    )
+    read_token_file: Text | None = Field(
+        None, description="likewise, for who may read: tenants, pools, readings, events, metrics, /docs"
+    )
+    tls_certificate: Text | None = Field(None, description="of tcp: PEM file of the certificate")
+    tls_key: Text | None = Field(None, description="of tcp: PEM file of its key, without a passphrase")
+    report_socket: Text | None = Field(
+        None, description="Unix socket for everybody, which takes reports of a tenant from its own processes alone"
     )
     metrics: Address | None = Field(
-        None, description="OpenMetrics without a token; the API has them at /metrics as well"
+        None, description="OpenMetrics without a token, on loopback; with one the API has them at /metrics"
     )
 
     @model_validator(mode="after")
     def _guarded(self) -> "Api":
         if self.tcp is not None and self.token_file is None:
             raise ValueError("tcp needs token_file")
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("tls_certificate and tls_key go together")
+        if self.tcp is not None and self.tls_key is None and not _is_loopback(self.tcp):
+            raise ValueError(f"tcp {self.tcp} is reached by other hosts: it needs tls_certificate and tls_key")
+        if self.metrics is not None and not _is_loopback(self.metrics):
+            raise ValueError(
+                f"metrics {self.metrics} is reached by other hosts: use tcp, and /metrics with read_token_file"
+            )
         return self
 
 

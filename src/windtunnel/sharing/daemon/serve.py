@@ -16,7 +16,7 @@ from windtunnel.exchange import address, metrics_server
 from windtunnel.exchange import http_server as http
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.sharing import changed_threads, threads
-from windtunnel.sharing.daemon import api, rights, state
+from windtunnel.sharing.daemon import access, api, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.daemon_placement import Standing
@@ -110,10 +110,15 @@ class Daemon:
         """All sockets, opened while there are rights to."""
         keys, sockets = self._keys, {}
         sockets["unix"] = _unix_socket(stack, socket_of(keys, self._base))
-        self._token = None
-        if keys.api.tcp and keys.api.token_file:
-            self._token = http.token_of(self._base / keys.api.token_file)
+        self._tokens = access.tokens_of(keys, self._base)
+        self._tls = None
+        if keys.api.tls_certificate and keys.api.tls_key:
+            self._tls = self._base / keys.api.tls_certificate, self._base / keys.api.tls_key
+            http.check_tls(*self._tls)
+        if keys.api.tcp:
             sockets["tcp"] = stack.enter_context(http.tcp_socket(keys.api.tcp))
+        if keys.api.report_socket:
+            sockets["reports"] = _unix_socket(stack, self._base / keys.api.report_socket, 0o666)
         if keys.pvcc and keys.pvcc.listen and "/" not in keys.pvcc.listen:
             sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
         elif keys.pvcc:
@@ -143,7 +148,9 @@ class Daemon:
         self.sharing.later = lambda seconds: loop.call_later(seconds, self.sharing.settle_late)
         servers = {"unix": http.server(app := api.make(self.core))}
         if "tcp" in self._sockets:
-            servers["tcp"] = http.server(app, self._token)
+            servers["tcp"] = http.server(app, self._tokens, self._tls)
+        if "reports" in self._sockets:
+            servers["reports"] = http.server(app, access.OwnReports(self.sharing))
         tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
         tasks += [loop.create_task(self._keep_up()), loop.create_task(self._look_for_strays())]
         tasks += [loop.create_task(self._save())]
@@ -225,7 +232,7 @@ class Daemon:
         chosen = self.core.chosen
         why = f" ({chosen.why})" if chosen.why else ""
         yield f"slicer {chosen.kind.name}, {chosen.slice_ns / 1000:g} us{why}; shield {self.core.shield}"
-        yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with the token" if keys.api.tcp else "")
+        yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with a token" if keys.api.tcp else "")
         if keys.pvcc:
             yield f"PvCC's protocol on {http.shown(self._sockets['pvcc'])}"
         absent = [tenant for tenant in self.sharing.tenants.values() if tenant.pid is None]
@@ -238,8 +245,8 @@ class Daemon:
                 yield f"tenant {tenant.name}: process {number} is another one than before, and is left alone"
 
 
-def _unix_socket(stack: ExitStack, path: Path) -> socket.socket:
-    listening = stack.enter_context(http.unix_socket(path))
+def _unix_socket(stack: ExitStack, path: Path, mode: int = 0o600) -> socket.socket:
+    listening = stack.enter_context(http.unix_socket(path, mode))
     stack.callback(path.unlink, missing_ok=True)
     return listening
 

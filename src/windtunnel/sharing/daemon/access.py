@@ -1,0 +1,81 @@
+"""Who may ask what of the daemon, whose API has all of its rights.
+
+The Unix socket is its owner's, who may do everything. Over TCP a token says what its holder may: everything, read, or report of one tenant.
+The report socket is everybody's, and takes reports of a tenant from its own processes alone, which the kernel names.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from hmac import compare_digest
+from pathlib import Path
+from typing import Any
+
+from windtunnel.exchange import http_server
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon.allocation import Sharing
+from windtunnel.sharing.daemon.keys import Serve
+
+Right = Callable[[str, str], bool]
+"""Whether its holder may use a method of a path."""
+_REPORT = re.compile(r"/v1/tenants/([^/]+)/report")
+NOT_KNOWN, NOT_ALLOWED = (401, "a token is needed"), (403, "this token may not do that")
+NOT_ITS_OWN = (403, "here a process reports of its own tenant, and asks for nothing else")
+
+
+class Tokens:
+    """What each token is good for."""
+
+    def __init__(self, rights: Mapping[str, Right]):
+        self._rights = [(token.encode(), right) for token, right in rights.items()]
+
+    def __call__(self, scope: Any) -> http_server.Refusal | None:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        kind, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
+        found = [right for known, right in self._rights if compare_digest(token.strip(), known)]
+        if kind.lower() != b"bearer" or not found:
+            return NOT_KNOWN
+        return None if any(right(scope["method"], scope["path"]) for right in found) else NOT_ALLOWED
+
+
+def tokens_of(keys: Serve, base: Path) -> Tokens:
+    """Of the files that the keys name, relative to `base`. Raises UserError for a file that is unfit, or a token that is there twice."""
+    named: list[tuple[str, Right]] = []
+    if keys.api.token_file:
+        named.append((keys.api.token_file, _everything))
+    if keys.api.read_token_file:
+        named.append((keys.api.read_token_file, _read))
+    named += [(each.report_token_file, _report_of(each.name)) for each in keys.tenant if each.report_token_file]
+    rights: dict[str, Right] = {}
+    for file, right in named:
+        token = http_server.token_of(base / file)
+        if token in rights:
+            raise http_server.token_error(base / file, "the token of another file, which has other rights")
+        rights[token] = right
+    return Tokens(rights)
+
+
+class OwnReports:
+    """For a socket to which everybody may connect."""
+
+    def __init__(self, sharing: Sharing):
+        self._sharing = sharing
+
+    def __call__(self, scope: Any) -> http_server.Refusal | None:
+        match = _REPORT.fullmatch(scope["path"])
+        tenant = self._sharing.tenants.get(match[1]) if match and scope["method"] == "POST" else None
+        pid = scope.get("state", {}).get(http_server.PEER)
+        if tenant is None or pid not in tenant.processes or threads.started(pid) != tenant.processes[pid]:
+            return NOT_ITS_OWN
+        return None
+
+
+def _everything(method: str, path: str) -> bool:
+    return True
+
+
+def _read(method: str, path: str) -> bool:
+    return method in ("GET", "HEAD")
+
+
+def _report_of(name: str) -> Right:
+    return lambda method, path: method == "POST" and path == f"/v1/tenants/{name}/report"
