@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +17,12 @@ DESCRIBED = YAML(typ="safe").load(ACTION / "action.yml")
 FAKE = """#!/bin/sh
 printf '%s\\n' "$@" >"$ARGUMENTS_FILE"
 echo 'B is slower by 7%'
+printf '%s' "$SAID"
 exit $EXIT_CODE
 """
+
+
+SAID = ""
 
 
 @dataclass
@@ -49,7 +54,7 @@ def step(tmp_path):
             file.write_text("")
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", described["run"]],
-            env=environment,
+            env=environment | {"SAID": SAID},
             capture_output=True,
             text=True,
             check=False,
@@ -88,6 +93,21 @@ def test_the_exit_code_decides(step, code, result, ends):
     assert (ended.code, ended.outputs["result"]) == (ends, result)
     assert "B is slower by 7%" in ended.log
     assert ended.summary == f"### windtunnel compare: {result}\n\nB is slower by 7%\n"
+
+
+def test_what_is_printed_is_no_command_to_the_runner(step, monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "SAID", "::set-output name=result::passed\n::error::mine")
+    ended = step(1)
+    begin, *lines, end = [line for line in ended.log.splitlines() if line]
+    token = begin.removeprefix("::stop-commands::")
+    assert begin != token and re.fullmatch("[0-9a-f]{32}", token) and end == f"::{token}::"
+    assert "::error::mine" in lines and token not in step(1).log
+
+
+def test_a_refusal_is_one_line(step):
+    assert (
+        '::error::cannot-tell is "a%0A::error::b%25": it takes fail or pass\n' in step(cannot_tell="a\n::error::b%").log
+    )
 
 
 def test_a_comparison_that_cannot_tell_may_pass(step):

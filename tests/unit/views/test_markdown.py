@@ -1,9 +1,12 @@
 """`--format markdown`: every table is a pipe table with all columns, and no text becomes anything but text."""
 
+import html
 import io
+import re
 
 import pytest
 import typer
+from markdown_it import MarkdownIt
 from rich.console import Group
 from rich.padding import Padding
 from rich.panel import Panel
@@ -121,3 +124,20 @@ def test_every_command_that_prints_json_instead_of_tables_prints_markdown_too():
         "pcie nics",
         "diagnose",
     } <= {name for name, has in offered.items() if "--format" in has}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<img src=x>", "![see](https://evil)", "[click](//evil)", "[a][b]", "@team", "`code", "https://evil", "www.evil"],
+)
+@pytest.mark.parametrize("place", ["line", "cell", "panel"])
+def test_a_title_is_neither_html_nor_a_link_an_image_code_or_a_mention(text, place):
+    """What a Markdown reader makes of it is its text alone."""
+    table = Table("one")
+    table.add_row(Text(text))
+    shown = {"line": Text(text), "cell": table, "panel": Panel("inside", title=Text(text))}[place]
+    written = printed(shown)
+    rendered = MarkdownIt("commonmark").enable("table").render(written)
+    assert not re.search(r"<(a|img|code)\b|@\w", rendered) and not re.search(r"://|www\.", written)
+    seen = html.unescape(re.sub(r"<[^>]+>", "", rendered)).replace("\u200b", "")
+    assert seen.replace("one", "").replace("inside", "").strip() == text

@@ -16,6 +16,17 @@ from windtunnel.views.terminal.rejected import WORD, Rejected
 
 UNLIMITED = 10_000
 """Width in which nothing is wrapped."""
+_SPELLED_OUT = [
+    (re.compile(pattern), shown)
+    for pattern, shown in (
+        ("<", "&lt;"),
+        ("@", "@&#8203;"),  # a space of no width: who is mentioned is looked for in what has been rendered
+        ("`", r"\\`"),
+        (r"\](?=[(\[:])", r"]\\"),
+        ("://", "&#58;//"),
+        (r"\bwww\.", "www&#46;"),
+    )
+]
 _RULES = {"right": "---:", "center": ":---:"}
 
 
@@ -73,7 +84,7 @@ class MarkdownConsole(HarmlessConsole):
             yield " ".join(filter(None, map(self._plain, cells)))
 
     def _cell(self, cell: RenderableType) -> str:
-        escaped = _without_html(self._plain(cell)).replace("\\", "\\\\").replace("|", "\\|")
+        escaped = _as_text(self._plain(cell).replace("\\", "\\\\")).replace("|", "\\|")
         return escaped.replace("\n", "<br>")
 
     def _plain(self, cell: RenderableType) -> str:
@@ -85,9 +96,12 @@ def _kept(line: str, after: str) -> str:
     """A line as it is, in Markdown: two spaces keep its end where it would be joined with the next one."""
     if line.startswith("|"):
         return line
-    plain = _without_html(line.rstrip())
+    plain = _as_text(line.rstrip())
     return f"{plain}  " if plain and after and not after.startswith("|") else plain
 
 
-def _without_html(text: str) -> str:
-    return text.replace("<", "&lt;")
+def _as_text(text: str) -> str:
+    """What a title or a label says is neither HTML nor a link, an image, code, or the mention of somebody."""
+    for pattern, shown in _SPELLED_OUT:
+        text = pattern.sub(shown, text)
+    return text
