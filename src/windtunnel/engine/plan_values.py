@@ -180,7 +180,8 @@ MAX_INFLIGHT = 1 << 20
 Inflight = Annotated[int, Field(ge=1, le=MAX_INFLIGHT)]
 Queue = Annotated[int, Field(ge=0, le=MAX_QUEUES - 1)]
 UdpPort = Annotated[int, Field(ge=1, le=65535)]
-Mtu = Annotated[int, Field(ge=68, le=9000)]
+MOST_MTU = 9000
+Mtu = Annotated[int, Field(ge=68, le=MOST_MTU)]
 VlanId = Annotated[int, Field(ge=1, le=4094)]
 VlanPriority = Annotated[int, Field(ge=0, le=7)]
 RingSize = Annotated[int, Field(ge=2, le=1 << 20), PowerOfTwo()]

@@ -1,6 +1,7 @@
 """Frames of a capture, for an endless replay: the driver keeps an mbuf for every frame.
 
-Formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng).
+Formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng). The engine reads them by libpcap, which refuses a pcapng file whose
+interfaces differ in link type or snapshot length (pcap_open_offline(3)); that is told before there is a run.
 """
 
 import struct
@@ -14,6 +15,20 @@ from windtunnel.scenario.refusal import Path, Refusal
 PCAP_MAGIC = {0xA1B2C3D4, 0xA1B23C4D}  # stamps of microseconds, of nanoseconds
 PCAP_HEADER, RECORD_HEADER = 24, 16
 PCAPNG_MAGIC, BYTE_ORDER_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
+INTERFACE, LINK_AT, SNAP_AT = 1, 8, 12
+"""Block type that describes an interface, and where its link type and snapshot length stand."""
+ETHERNET = 1
+LINK_TYPES = {
+    0: "BSD loopback",
+    12: "raw IP",
+    101: "raw IP",
+    105: "802.11",
+    108: "OpenBSD loopback",
+    113: "Linux cooked (tcpdump -i any)",
+    127: "802.11 with radiotap",
+    276: "Linux cooked v2 (tcpdump -i any)",
+}
+"""Link types (tcpdump.org/linktypes.html) that captures have instead."""
 CAPTURED_AT = {6: 20, 3: 8, 2: 20}
 """Block type that holds a frame (enhanced, simple, old) -> where in the block its length stands."""
 
@@ -23,17 +38,22 @@ class Capture:
     frames: int
     longest: int
     """Bytes of the longest frame, without FCS."""
+    longest_at: int
+    """Its number, from 1, as Wireshark counts."""
 
 
 def look_into(file: File, where: Path) -> Capture:
-    """Counts the frames of a pcap or pcapng file, which is named at `where`. Raises Refusal for what is none, is empty or breaks off."""
-    frames, longest = 0, 0
+    """Counts the frames of a pcap or pcapng file, which is named at `where`. Raises Refusal for what is none, is empty, breaks off, or cannot
+    be played."""
+    frames, longest, longest_at = 0, 0, 0
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
             raise _NotOne  # a pipe would be waited for, for ever
         with file.open("rb") as stream:
             for length in _lengths(stream):
-                frames, longest = frames + 1, max(longest, length)
+                frames += 1
+                if length > longest:
+                    longest, longest_at = length, frames
     except OSError as error:
         what = (error.strerror or str(error)).lower()
         raise Refusal(where, f"{file}: {what}", "a capture, relative to the scenario file") from None
@@ -41,13 +61,29 @@ def look_into(file: File, where: Path) -> Capture:
         raise Refusal(where, f"{file} is truncated in frame {frames + 1}", "a complete capture") from None
     except _NotOne:
         raise Refusal(where, f"{file} is not a capture", "a pcap or pcapng file") from None
+    except _Unplayable as error:
+        raise Refusal(where, f"{file} {error.words}", error.remedy) from None
     if frames == 0:
         raise Refusal(where, f"{file} contains no frame", "a capture with at least one frame")
-    return Capture(frames, longest)
+    return Capture(frames, longest, longest_at)
 
 
 class _NotOne(Exception):
     """The file has neither format's mark."""
+
+
+class _Unplayable(Exception):
+    """It is a capture, and no frames of Ethernet that libpcap reads."""
+
+    def __init__(self, words: str, remedy: str):
+        super().__init__(words)
+        self.words, self.remedy = words, remedy
+
+
+def _check_link(link: int) -> None:
+    if link != ETHERNET:
+        name = LINK_TYPES.get(link, f"link type {link}")
+        raise _Unplayable(f"has frames of {name}, not of Ethernet", "capture on one interface: tcpdump -i eth0 -w FILE")
 
 
 def _lengths(stream: BinaryIO) -> Iterator[int]:
@@ -63,6 +99,8 @@ def _lengths(stream: BinaryIO) -> Iterator[int]:
 
 
 def _pcap_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
+    (link,) = struct.unpack(f"{order}I", _at(stream, 20, 4))
+    _check_link(link & 0xFFFF)  # the highest bits tell the length of an FCS
     at = PCAP_HEADER
     while at < size:
         (length,) = struct.unpack(f"{order}8xI4x", _at(stream, at, RECORD_HEADER))
@@ -73,11 +111,21 @@ def _pcap_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
 
 
 def _pcapng_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
-    at = 0
+    at, first = 0, None
     while at < size:
         kind, length = struct.unpack(f"{order}II", _at(stream, at, 8))
         if length < 12 or at + length > size:
             raise struct.error
+        if kind == INTERFACE:
+            (link,) = struct.unpack(f"{order}H", _at(stream, at + LINK_AT, 2))
+            (snapshot,) = struct.unpack(f"{order}I", _at(stream, at + SNAP_AT, 4))
+            _check_link(link)
+            first = snapshot if first is None else first
+            if snapshot != first:
+                raise _Unplayable(
+                    f"has interfaces with the snapshot lengths {first} and {snapshot}, of which libpcap reads one",
+                    "editcap -F pcap IN OUT, which makes one of them",
+                )
         if kind in CAPTURED_AT:
             (captured,) = struct.unpack(f"{order}I", _at(stream, at + CAPTURED_AT[kind], 4))
             yield min(captured, length - 12)

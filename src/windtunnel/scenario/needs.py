@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 
 from windtunnel.engine.leftovers import socket_directory
-from windtunnel.engine.plan_values import Side
+from windtunnel.engine.plan_values import MOST_MTU, Side
 from windtunnel.engine.query import WireNeed
 from windtunnel.errors import UserError
 from windtunnel.scenario.capture import Capture, look_into
@@ -104,11 +104,18 @@ def replayed(scenario: Scenario) -> Capture | None:
     where = ("wire", option.name)
     capture = look_into(scenario.source.file.parent / str(value(scenario, option.name)), where)
     around_ip = ETHERNET_HEADER_BYTES + tag_bytes(scenario.server)
+    if capture.longest - around_ip > MOST_MTU:
+        raise Refusal(
+            where,
+            f"frame {capture.longest_at} has {capture.longest} bytes, and no MTU holds it: the capturing host had merged packets (GRO, LRO) "
+            "or had not cut them yet (TSO)",
+            "there: ethtool -K IF gro off lro off tso off gso off, and capture again",
+        )
     if capture.longest > scenario.server.mtu + around_ip:
         raise Refusal(
             where,
-            f"a frame of {capture.longest} bytes is longer than the MTU of {scenario.server.mtu} allows",
-            f"server.mtu = {capture.longest - around_ip}, if that is at most 9000",
+            f"frame {capture.longest_at} of {capture.longest} bytes is longer than the MTU of {scenario.server.mtu} allows",
+            f"server.mtu = {capture.longest - around_ip}",
         )
     return capture
 

@@ -243,6 +243,56 @@ def test_replayed_frames_fit_the_mtu(tmp_path):
     assert "server.mtu = 1500" in refused(tmp_path, REPLAY, "server.mtu=1400")
 
 
+def pcap(*frames: int, link: int = 1, order: str = "<") -> bytes:
+    """A capture of frames of these lengths."""
+    head = struct.pack(f"{order}IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, link)
+    return head + b"".join(struct.pack(f"{order}IIII", 0, 0, length, length) + bytes(length) for length in frames)
+
+
+def pcapng(*interfaces: tuple[int, int], frames: int = 1) -> bytes:
+    """Interfaces by link type and snapshot length."""
+    section = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
+    described = b"".join(struct.pack("<IIHHII", 1, 20, link, 0, snapshot, 20) for link, snapshot in interfaces)
+    frame = struct.pack("<IIIIIII", 6, 92, 0, 0, 0, 60, 60) + bytes(60) + struct.pack("<I", 92)
+    return section + described + frames * frame
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (pcap(60, 64, 27_042, 60), "frame 3 has 27042 bytes, and no MTU holds it"),
+        (pcap(27_042), "gro off"),
+        (pcap(60, 9014), "frame 2 of 9014 bytes is longer than the MTU of 1500 allows"),
+        (pcap(60, link=276), "has frames of Linux cooked v2 (tcpdump -i any), not of Ethernet"),
+        (pcap(60, link=113), "tcpdump -i eth0"),
+        (pcap(60, link=101, order=">"), "has frames of raw IP"),
+        (pcap(60, link=222), "has frames of link type 222"),
+        (pcapng((1, 262_144), (1, 65_535)), "has interfaces with the snapshot lengths 262144 and 65535"),
+        (pcapng((1, 262_144), (1, 65_535)), "editcap -F pcap IN OUT"),
+        (pcapng((1, 65_535), (113, 65_535)), "has frames of Linux cooked"),
+    ],
+    ids=range(10),
+)
+def test_a_capture_that_cannot_be_played_is_refused_before_the_run(tmp_path, content, words):
+    (tmp_path / "x.pcap").write_bytes(content)
+    assert words in refused(tmp_path, REPLAY)
+
+
+@pytest.mark.parametrize(
+    ("content", "frames"),
+    [
+        (pcap(60, 60), 2),
+        (pcap(60, link=0x14000001), 1),
+        (pcap(60, order=">"), 1),
+        (pcapng((1, 0), (1, 0), frames=3), 3),
+    ],
+)
+def test_other_captures_are_played(tmp_path, content, frames):
+    """An FCS of four bytes is told in the highest bits of the link type."""
+    (tmp_path / "x.pcap").write_bytes(content)
+    assert finished(tmp_path, REPLAY).demands["server"].mbufs["replayed frames"] == frames
+
+
 @given(st.integers(1, 4096), st.sampled_from(["22B", "86B", "4KiB", "100KB"]), st.sampled_from(["ring", "memif"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 def test_the_named_inflight_budget_fits_and_one_more_does_not(tmp_path, inflight, size, kind):
