@@ -38,7 +38,7 @@ FORMS = {
 CLASSBENCH_KEY = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst", "ipv4.proto"]
 _FILTER = re.compile(
     r"@([0-9.]+)/([0-9]+)\s+([0-9.]+)/([0-9]+)\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+"
-    r"0x([0-9a-f]{1,2})/0x([0-9a-f]{1,2})(\s+0x[0-9a-f]{1,4}/0x[0-9a-f]{1,4})?\s*",
+    r"(0x[0-9a-f]{1,2}|[0-9]{1,3})\s*/\s*(0x[0-9a-f]{1,2}|[0-9]{1,3})(\s+0x[0-9a-f]{1,4}/0x[0-9a-f]{1,4})?\s*",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -240,18 +240,26 @@ def _filter(line: str, number: int, seen: dict[str, int]) -> Iterator[_Rule]:
     match = _FILTER.fullmatch(line)
     if match is None:
         raise ValueError(f"not a filter: {line[:60]!r}")
-    same = " ".join(match.groups(default="")).lower()
+    proto, proto_mask = _byte(match[9]), _byte(match[10])
+    same = " ".join((*match.groups(default="")[:8], f"{proto} {proto_mask}", match[11] or "")).lower()
     if same in seen:
         raise ValueError(f"conflicts with line {seen[same]}: the same filter")
     seen[same] = number
     source, source_mask = _net(match[1], match[2])
     target, target_mask = _net(match[3], match[4])
-    proto_mask = int(match[10], 16)
-    proto = int(match[9], 16) & proto_mask
+    proto &= proto_mask
     for (low, low_mask), (high, high_mask) in product(_range(match[5], match[6]), _range(match[7], match[8])):
         key = source + target + low.to_bytes(2, "big") + high.to_bytes(2, "big") + bytes([proto, 0, 0, 0])
         mask = source_mask + target_mask + low_mask.to_bytes(2, "big") + high_mask.to_bytes(2, "big")
         yield _Rule(key, mask + bytes([proto_mask, 0, 0, 0]), number - 1, number)
+
+
+def _byte(text: str) -> int:
+    """As strtoul of DPDK's l3fwd-acl reads it: hexadecimal with 0x, octal with 0, else decimal."""
+    value = int(text, 16 if text[:2] in ("0x", "0X") else 8 if len(text) > 1 and text[0] == "0" else 10)
+    if value > 0xFF:
+        raise ValueError(f"{text} is not a protocol or its mask: from 0 to 255")
+    return value
 
 
 def _net(address: str, length: str) -> tuple[bytes, bytes]:

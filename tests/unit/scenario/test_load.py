@@ -71,6 +71,8 @@ def test_question_and_title_of_a_file(tmp_path):
         ('title = "t"', "title = ", 3, "invalid value", "TOML"),
         ('title = "t"', 'title = "t"\ntitle = "u"', 4, "is given twice", "one of them"),
         ('title = "t"', "duration = 5s  # short", 3, "duration: 5s has no quotes", 'duration = "5s"'),
+        ('title = "t"', "title = \u201ct\u201d", 3, "column 9: \u201c is a typographic quotation mark", 'write "'),
+        ('title = "t"', "title = \u2018t\u2019", 3, "column 9: \u2018 is a typographic", 'write "'),
         ("[server]", '[wire]\nkind = "rign"\n[server]', 5, 'wire.kind is "rign"', 'did you mean "ring"?'),
         ("[server]", "wire = 1\n[server]", 4, "wire is 1", "write [wire]"),
     ],

@@ -134,6 +134,8 @@ def test_repeated_filters_lose_to_the_first(tmp_path):
         (FILTER.replace("/24", "/40"), "'40' is not a prefix length"),
         (FILTER.replace("10.0.0.1", "10.0.0.256"), "'10.0.0.256' is not an IPv4 address"),
         (FILTER.replace("0x06/0xFF", "6"), "not a filter"),
+        (FILTER.replace("0x06/0xFF", "256/0xFF"), "256 is not a protocol"),
+        (FILTER + FILTER.replace("0x06/0xFF", "6/255"), "the same filter"),
         (FILTER.replace("1024 : ", f"{5000 * '9'} : "), "not a filter"),
         (FILTER + "00/00,1\n", "rules.txt:2: not a filter: '00/00,1'"),
         (f"{32 * '0'}/{32 * '0'},1\n" + FILTER, "rules.txt:2: the mask '24"),
