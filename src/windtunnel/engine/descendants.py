@@ -27,13 +27,19 @@ def kill(mark: str) -> None:
 
 
 def _marked(variable: bytes) -> Iterator[int]:
-    """A descriptor of each: its number may be another process's a moment later."""
+    """A descriptor of each: its number may be another process's a moment later, and is looked at again once there is a descriptor."""
     for process in Path("/proc").iterdir():
-        if not process.name.isdecimal() or int(process.name) == os.getpid():
+        if not process.name.isdecimal() or int(process.name) == os.getpid() or not _has(process, variable):
             continue
         with contextlib.suppress(OSError):
             pid_fd = os.pidfd_open(int(process.name))
-            if variable in (process / "environ").read_bytes().split(b"\0"):
+            if _has(process, variable):
                 yield pid_fd
             else:
                 os.close(pid_fd)
+
+
+def _has(process: Path, variable: bytes) -> bool:
+    with contextlib.suppress(OSError):  # it has ended, or is another user's
+        return variable in (process / "environ").read_bytes().split(b"\0")
+    return False
