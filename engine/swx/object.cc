@@ -64,14 +64,29 @@ bool is_ours(const fs::path &path) {
            (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Its files are run as code, so no other user may write there.
+// Whether nobody else can put another directory in the place of one on the way to it: each is this user's or
+// root's, and others write to it at most as to /tmp, where they remove nothing of ours.
+bool way_is_ours(const fs::path &directory) {
+    for (fs::path above = directory; above.has_relative_path();) {
+        above = above.parent_path();
+        struct stat about;
+        if (stat(above.c_str(), &about) != 0 || (about.st_uid != 0 && about.st_uid != geteuid()))
+            return false;
+        if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (about.st_mode & S_ISVTX) == 0) return false;
+    }
+    return true;
+}
+
+// Its files are run as code, so no other user may write there, or choose what is there.
 std::optional<fs::path> usable(const fs::path &directory) {
     std::error_code failed;
     const mode_t before = umask(077);
     fs::create_directories(directory, failed);
     umask(before);
     if (failed || !is_ours(directory) || access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
-    return directory;
+    const fs::path without_links = fs::canonical(directory, failed);
+    if (failed || !way_is_ours(without_links)) return std::nullopt;
+    return without_links;
 }
 
 std::string environment(const char *name) {
@@ -85,7 +100,6 @@ fs::path cache() {
         places.push_back(fs::path(xdg) / "windtunnel" / "swx");
     if (const auto home = environment("HOME"); !home.empty())
         places.push_back(fs::path(home) / ".cache/windtunnel/swx");
-    // one level only: the owner of a directory above could replace it
     places.push_back(fs::temp_directory_path() / ("windtunnel-swx-" + std::to_string(geteuid())));
     for (const fs::path &place : places)
         if (const auto found = usable(place)) return *found;

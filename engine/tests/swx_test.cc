@@ -336,6 +336,24 @@ TEST(refusals, of_a_table_that_is_full_name_the_line) {
         << said;
 }
 
+// Whoever may write above it could put a link there, to a file of ours that came from elsewhere.
+TEST(cache, is_nowhere_where_others_choose_what_is_there) {
+    const std::string usual = spec_object(shipped("swx-l2fwd.spec"), "gcc");
+    EXPECT_TRUE(usual.starts_with(fs::canonical(files().path()).string()));
+    const fs::path open = fs::path(files().path()) / "open";
+    fs::create_directory(open);
+    const auto place_with = [&](fs::perms mode) {
+        fs::permissions(open, mode);
+        setenv("XDG_CACHE_HOME", open.c_str(), 1);
+        const std::string object = spec_object(shipped("swx-l2fwd.spec"), "gcc");
+        setenv("XDG_CACHE_HOME", files().path().c_str(), 1);
+        return fs::path(object).string().starts_with(fs::canonical(open).string());
+    };
+    EXPECT_FALSE(place_with(fs::perms::all));
+    EXPECT_TRUE(place_with(fs::perms::all | fs::perms::sticky_bit));
+    EXPECT_TRUE(place_with(fs::perms::owner_all));
+}
+
 TEST(cache, a_truncated_object_is_compiled_again) {
     const std::string object = spec_object(shipped("swx-l2fwd.spec"), "gcc");
     fs::resize_file(object, 100);
