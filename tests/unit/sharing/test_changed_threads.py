@@ -12,6 +12,8 @@ import sys
 from contextlib import closing, contextmanager
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sharing_tools import (
     alone_on_this_machine,
     as_before,
@@ -596,3 +598,53 @@ def test_a_journal_that_cannot_be_rewritten_grows_on(path, one, monkeypatch):
         assert len(path.read_bytes().splitlines()) < 20
         mine.put_back_all()
         assert threads.read(one.pid) == before
+
+
+LINES = st.sampled_from(
+    [
+        {"is": "journal", "version": 1, "boot": journal.boot(), "pid": 1, "started": 1},
+        {"is": "before", "tid": 7, "pid": 7, "started": 1, "since": 1, "before": {"nice": 5, "policy": [0, 0, 0]}},
+        {"is": "ours", "tid": 7, "values": {"nice": [5]}},
+        {"is": "setting", "path": "/proc/sys/kernel/sched_autogroup_enabled", "before": "1"},
+        {"is": "helper", "pid": 7, "started": 1},
+        {"is": "back", "tid": 7},
+    ]
+)
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda line, at, value: json.dumps(line | {list(line)[at % len(line)]: value}),
+            LINES,
+            st.integers(0, 9),
+            ANY,
+        )
+        | LINES.map(json.dumps)
+        | st.text(max_size=30),
+        max_size=6,
+    ),
+    st.binary(max_size=20),
+)
+def test_a_journal_of_anything_is_read_or_refused_in_words(tmp_path_factory, lines, torn):
+    """It is believed by root: what is not of the right type is not taken."""
+    path = tmp_path_factory.mktemp("journal") / "a.journal"
+    path.touch(mode=0o600)
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode(errors="replace") + torn)
+    try:
+        contents = journal.read(path)
+    except UserError as error:
+        assert "not a journal" in error.message
+        return
+    for entry in contents.entries.values():
+        for name, value in [*entry.before.items(), *((n, v) for n, them in entry.ours.items() for v in them)]:
+            assert isinstance(value, str) == name.startswith(threads.CGROUP), (name, value)
+            assert isinstance(value, str | int) or (
+                isinstance(value, tuple) and all(type(each) is int for each in value)
+            )
+    assert all(isinstance(text, str) for text in contents.settings.values())
