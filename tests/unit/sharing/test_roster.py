@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from pool_tools import Remembers
-from sharing_tools import tenant
+from sharing_tools import python_tenant, tenant, until
 
+from windtunnel.errors import UserError
 from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import allocation
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import TenantKeys
@@ -61,3 +63,38 @@ def test_a_process_that_is_found_by_its_pid_file_may_be_another_one(tmp_path):
             shared.look(found)
             assert (found.pid, found.named) == (process.pid, None)
             shared.gone(found)
+
+
+def test_a_tenant_with_too_many_threads_stops_no_one_else(monkeypatch):
+    """A slicer takes 4,096: one tenant with more made every change fail, of all tenants."""
+    with tenant() as one, python_tenant(FORKS) as many:
+        until(lambda: len(threads.threads_of(many.pid)) == 4)
+        shared = sharing()
+        shared.add(TenantKeys(name="a", pid=one.pid, weight=50))
+        shared.add(TenantKeys(name="b", pid=many.pid, weight=50))
+        shared.settle()
+        before = shared.tenants["b"].tids
+        monkeypatch.setattr(allocation, "MOST_THREADS", 5)
+        many.stdin.write("more\n")
+        many.stdin.flush()
+        until(lambda: len(threads.threads_of(many.pid)) == 5)
+        with pytest.raises(UserError, match="b: with its 5 threads the tenants would have more than 5"):
+            shared.look(shared.tenants["b"])
+        assert shared.tenants["b"].tids == before
+        shared.look(shared.tenants["a"])
+        shared.ask([Change("a", {"weight": 60})], "test")
+        shared.settle()
+        assert shared.tenants["a"].wish.weight == 60
+        shared.remove("b")
+        with pytest.raises(UserError, match="would have more than 5"):
+            shared.add(TenantKeys(name="b", pid=many.pid, weight=50))
+        assert list(shared.tenants) == ["a"]
+
+
+FORKS = """
+import sys, threading, time
+for _ in range(3): threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+sys.stdin.readline()
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+time.sleep(60)
+"""
