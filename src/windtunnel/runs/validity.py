@@ -1,6 +1,6 @@
 """What a run found out about itself: checks and their limits, and the excluded windows.
 
-It is made by `windtunnel.measure.validity` and kept in run.json. Excluded windows stay in windows.jsonl and in latency.hlog. No
+It is made by `windtunnel.measure.validity` and kept in run.json. Excluded windows stay in windows.jsonl, and in latency.hlog under tags of their own. No
 metric of a valid run uses them. The metrics of an invalid run whose engines measured windows are rejected: they are shown as such.
 """
 

@@ -62,7 +62,7 @@ class RunWriter:
             case Window():
                 self._windows.append(_tagged(engine_name, raw))
                 self.windows[engine_name].append(line)
-                self._latency.window(line)
+                self._latency.window(engine_name, line)
                 return
             case Hello():
                 engine.hello = line
@@ -88,7 +88,7 @@ class RunWriter:
     def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:
         """Put the verdict into run.json, with everything else on the disk before it; the run as `load` reads it."""
         self._windows.close()
-        self._latency.close()
+        self._latency.close({(each.engine, each.window) for each in validity.excluded} if validity else ())
         self._record.verdict = verdict
         self._record.validity = validity
         self._record.finished = datetime.now(UTC)

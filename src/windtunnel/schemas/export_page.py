@@ -17,7 +17,8 @@ in `files/` (logs, `latency.hlog`, `trace.json`, recordings), and `export.json`,
 ## For other readers
 
 - **HdrHistogram**: every run directory has `latency.hlog`, a log of V2 histograms (format 1.3) that HistogramLogAnalyzer and `hdrh` read: one
-  histogram for each measured window and workload, tagged with the workload's name, in nanoseconds.
+  histogram for each measured window and workload, tagged with the workload's name, in nanoseconds. Windows that are excluded from the metrics have
+  tags that end in `-excluded`. Tools want a tag: `java org.HdrHistogram.HistogramLogProcessor -i latency.hlog -tag l_app`.
 - **JSON Schema**: `schemas/run.json` (a run's record), `schemas/windows.json` (a line of `windows.jsonl`), `schemas/comparison.json`, `schemas/diagnosis.json`, `schemas/scenario.json`; for the
   engine `schemas/plan.json` and `schemas/lines.json`.
 

@@ -20,6 +20,7 @@ from windtunnel.engine.lines import Window
 from windtunnel.errors import UserError
 from windtunnel.runs import RunWriter, Verdict, files, load
 from windtunnel.runs.record import DID_NOT_FINISH
+from windtunnel.runs.validity import ExcludedWindow, Validity
 
 HOST = {"hostname": "here", "cpus": {"model": "a processor", "allowed": [0, 1]}}
 
@@ -274,6 +275,18 @@ def test_the_hdrh_package_reads_the_latency_log(tmp_path):
     assert read[0].get_end_time_stamp() - read[0].get_start_time_stamp() == pytest.approx(500, abs=1)
     for interval, window in zip(read, measured, strict=True):
         assert interval.get_max_value() >= window.workloads[0].latency.max >= interval.get_min_value()
+
+
+def test_excluded_windows_have_tags_of_their_own(tmp_path):
+    """So that another tool's p99 of the workload's tag is of the windows that ours is of."""
+    writer, finished = begin(tmp_path / "run")
+    measured = [line for line in finished["windtunnel"] if isinstance(line, Window) and line.phase == "measure"]
+    gone = measured[1].index
+    marks = [ExcludedWindow(engine=name, window=gone, reasons=["preempted"]) for name in ("windtunnel", "another")]
+    writer.finish(Verdict(True), Validity(checks=[], excluded=marks))
+    read = intervals(tmp_path / "run" / "latency.hlog")
+    assert [i.get_tag() for i in read] == ["echo-excluded" if w.index == gone else "echo" for w in measured]
+    assert [i.get_total_count() for i in read] == [w.workloads[0].responses for w in measured]
 
 
 def test_a_tag_cannot_break_the_log(tmp_path):
