@@ -71,6 +71,12 @@ class Space:
         """Points, as far as the constraints tell."""
         return len(self.allowed) if self.allowed is not None else math.prod(len(f.levels.each) for f in self.factors)
 
+    def has(self, point: Combination) -> bool:
+        """Whether it is one, whatever the constraints say."""
+        return len(point) == len(self.factors) and all(
+            0 <= i < len(factor.levels.each) for factor, i in zip(self.factors, point, strict=True)
+        )
+
     def sets(self, point: Combination) -> tuple[str, ...]:
         """What --set says beyond `common`: the keys in which the point differs from the file."""
         pairs = [

@@ -330,7 +330,7 @@ def run(
         (path / TRIALS).mkdir(exist_ok=True)
         _set_aside(path)
         rig = rig or Engines(prepared.space, executor, interrupts, prepared.seed)
-        history = History(prepared, rig, records.trials(path))
+        history = History(prepared, rig, _trials(prepared))
         for trial in history.trials:
             watcher.trial_ended(trial, False)
         conductor = _Conductor(prepared, history, rig, watcher, interrupts, budget)
@@ -426,6 +426,19 @@ def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
     then = records.read(path)
     records.check_same(path, then, now)
     return then
+
+
+def _trials(prepared: Prepared) -> list[TrialRecord]:
+    """Those that have ended. Raises UserError for one whose settings the space does not have: who wrote it may have meant a plug-in."""
+    space, found = prepared.space, records.trials(prepared.path)
+    for trial in found:
+        point = trial.point and tuple(trial.point)
+        if (point and not space.has(point)) or tuple(trial.sets) != (space.sets(point) if point else ()):
+            raise UserError(
+                f"{prepared.path}: trial {trial.number} has settings that the space does not have at its point",
+                remedy="begin again with another --out",
+            )
+    return found
 
 
 def _set_aside(path: Path) -> None:

@@ -245,6 +245,26 @@ def test_a_changed_scenario_another_host_and_a_damaged_trial_are_refused(tmp_pat
     continued_elsewhere(tmp_path, r"001/trial\.json: not JSON", sets=("duration=50ms",))
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sets": ["workload.0.handler=./sent.so"]},
+        {"sets": ["client.inflight=31"]},
+        {"point": None, "sets": ["workload.0.handler=./sent.so"]},
+        {"point": [9, 9, 9]},
+        {"point": [-1, 0, 0]},
+        {"point": [1]},
+    ],
+    ids=str,
+)
+def test_a_trial_runs_what_the_space_has_and_nothing_else(tmp_path, change):
+    """trial.json of a directory that somebody sent."""
+    begun(tmp_path)
+    file = next((tmp_path / "out" / "trials").glob("*/trial.json"))
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"outcome": "better"} | change))
+    continued_elsewhere(tmp_path, "has settings that the space does not have at its point")
+
+
 def test_a_directory_in_use_and_a_foreign_one_are_refused(tmp_path):
     with opened(tmp_path / "out", NAME, "tuning"):
         continued_elsewhere(tmp_path, "another process runs this tuning")
