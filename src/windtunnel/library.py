@@ -133,18 +133,20 @@ def study(
     report: bool = False,
     full: bool = False,
     include_invalid: bool = False,
+    from_elsewhere: bool = False,
 ) -> "Study":
     """Run a study file, or continue a study in its directory; returns its record and the rows of its table.
 
     `sets` changes keys for every point. `full` runs the full size: with what [full] of the file changes. `out` is the study's directory; where it holds this very study already, what is missing
     is run. `report` writes report.html too. Invalid runs are rows whose `valid` is False, with their rejected metrics if
-    `include_invalid`, else without; `interrupted` says that runs are missing. Raises UserError for bad input, and where something could not be kept.
+    `include_invalid`, else without; `interrupted` says that runs are missing. `from_elsewhere` continues what another user began. Raises UserError for bad input, and where
+    something could not be kept.
     """
     from windtunnel.measure.study.conduct import Silent
     from windtunnel.measure.study.study import prepare
     from windtunnel.measure.study.study import run as run_study
 
-    prepared = prepare(Path(source), as_sets(sets or {}), Path(out) if out else None, full=full)
+    prepared = prepare(Path(source), as_sets(sets or {}), Path(out) if out else None, None, full, from_elsewhere)
     with Interrupts() as interrupts:
         finished = run_study(prepared, interrupts, Silent(), include_invalid)
     if report and finished.rows:

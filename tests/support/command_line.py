@@ -79,10 +79,11 @@ def hanging(*arguments, cwd: Path, at: int, windows: str, files: int = 1, **chan
         yield process
 
 
-def on_terminal(arguments: list[str], cwd: Path) -> tuple[int, str]:
-    """Exit code and everything that was shown on a pseudo-terminal."""
+def on_terminal(arguments: list[str], cwd: Path, typed: str = "", **changes) -> tuple[int, str]:
+    """Exit code and everything that was shown on a pseudo-terminal, on which somebody typed."""
     ours, theirs = pty.openpty()
-    variables = environment("run", TERM="xterm-256color", LINES="40")
+    os.write(ours, typed.encode())
+    variables = environment("run", TERM="xterm-256color", LINES="40", **changes)
     with subprocess.Popen(arguments, cwd=cwd, env=variables, stdout=theirs, stderr=theirs, stdin=theirs) as process:
         os.close(theirs)
         shown = bytearray()

@@ -65,11 +65,14 @@ def finished(
     watcher=None,
     host: HostView | None = None,
     full: bool = False,
+    from_elsewhere: bool = False,
 ) -> Study:
     """The study as `windtunnel study FILE --out OUT` runs it, in this process."""
     with Interrupts() as interrupts:
         return studying.run(
-            prepare(file, list(sets), out, host and ThisHost(host), full), interrupts, watcher or Silent()
+            prepare(file, list(sets), out, host and ThisHost(host), full, from_elsewhere),
+            interrupts,
+            watcher or Silent(),
         )
 
 

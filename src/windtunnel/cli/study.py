@@ -1,5 +1,6 @@
 """windtunnel study: run a scenario over factors, and answer a question."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -14,7 +15,14 @@ from windtunnel.cli.options import Format, IncludeInvalid, Json, State, with_sta
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.measure.study.conduct import Watcher
-    from windtunnel.measure.study.study import Prepared
+    from windtunnel.measure.study.study import BegunElsewhere, Prepared
+
+FromElsewhere = Annotated[
+    bool,
+    typer.Option(
+        "--from-elsewhere", help="Continue a study that another user began, without a question: it runs as you."
+    ),
+]
 
 
 def study(
@@ -45,6 +53,7 @@ def study(
         bool, typer.Option("--full", help="Run the full size: with the changes of [full] in the study file.")
     ] = False,
     on: On = None,
+    from_elsewhere: FromElsewhere = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show points, runs and time. Run nothing.")] = False,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
@@ -54,8 +63,8 @@ def study(
     """Run a scenario over factors.
 
     Runs every point several times in a random order, keeps a table of results and writes a report. To continue a study,
-    repeat the command with the same --out, or name its directory. Points that cannot run on this host are listed and
-    skipped. The first Ctrl-C stops the current run; the second kills it.
+    repeat the command with the same --out, or name its directory. What another user began is shown first, and runs if you
+    agree. Points that cannot run on this host are listed and skipped. The first Ctrl-C stops the current run; the second kills it.
 
     Exit codes: 0 done, 1 a run stayed invalid, 2 bad input, 130 interrupted.
 
@@ -72,13 +81,18 @@ def study(
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, INVALID
     from windtunnel.errors import UserError
-    from windtunnel.measure.study.study import prepare, run
+    from windtunnel.measure.study.study import BegunElsewhere, prepare, run
     from windtunnel.views import study_outcome as shown
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     with executor(on) as where:
-        prepared = prepare(source, with_state(sets, state), out, where, full)
+        changes = with_state(sets, state)
+        try:
+            prepared = prepare(source, changes, out, where, full, from_elsewhere)
+        except BegunElsewhere as begun:
+            _agree(begun)
+            prepared = prepare(source, changes, out, where, full, from_elsewhere=True)
         if plan:
             shown.print_plan(prepared, json)
             return
@@ -96,6 +110,18 @@ def study(
         raise typer.Exit(INTERRUPTED)
     if finished.invalid:
         raise typer.Exit(INVALID)
+
+
+def _agree(begun: "BegunElsewhere") -> None:
+    """Asks whether to continue what another user began. Raises it where there is nobody to ask, and Exit for a no."""
+    from windtunnel.engine.verdict import REFUSED
+    from windtunnel.views.terminal.messages import show_warning
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise begun
+    show_warning(begun.message)
+    if not typer.confirm("Run it as you?", err=True):
+        raise typer.Exit(REFUSED)
 
 
 @contextmanager

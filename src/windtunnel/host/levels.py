@@ -116,10 +116,15 @@ def identity(host: Facts) -> dict[str, Any]:
     return {"cpu": host.cpus.model, "kernel": host.kernel, "virtual": host.cpus.virtual}
 
 
-def default_file() -> Path:
-    """~/.local/state/windtunnel/host-states.json, or below XDG_STATE_HOME."""
+def state_directory() -> Path:
+    """~/.local/state/windtunnel, or below XDG_STATE_HOME."""
     base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "windtunnel" / "host-states.json"
+    return (Path(base) if base else Path.home() / ".local" / "state") / "windtunnel"
+
+
+def default_file() -> Path:
+    """host-states.json in the state directory."""
+    return state_directory() / "host-states.json"
 
 
 def read_kept(host: Facts, file: Path | None = None) -> Readings:

@@ -58,6 +58,7 @@ DIRECTORY = """
 
 | in the directory | |
 |---|---|
+| `.seal` | which user began it: an HMAC of `study.json`, with a key in `~/.local/state/windtunnel/key`, or below `XDG_STATE_HOME` |
 | `study.json` | both files' texts, quick or full, factors, points, the order, host and versions (`schemas/study.json`) |
 | `{runs}/<point>-r<repeat>/` | a run directory each; `-a2` behind the second attempt |
 | `aborted/` | runs that did not come to their end |

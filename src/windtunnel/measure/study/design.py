@@ -10,7 +10,7 @@ from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
 from windtunnel.measure.study.values import Level
-from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, load, resolve
+from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, handlers, load, resolve
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.refusal import Refusal
 
@@ -83,6 +83,35 @@ def design(definition: Definition, sets: list[str], host: HostView | Cable) -> D
     return made
 
 
+def code_of(definition: Definition, sets: list[str]) -> list[str]:
+    """What runs as the user when the handlers of any point are opened, without opening one. Raises UserError for what is wrong with the
+    study."""
+    try:
+        found = factors(definition)
+        common = changes(definition, sets)
+        points = combinations(found, definition.constraints)
+    except Refusal as refusal:
+        raise definition.source.error(refusal) from None
+    scenarios = (_loaded(definition, found, common, point)[0] for point in points)
+    return list(dict.fromkeys(code for scenario in scenarios for code in handlers.code_of(scenario)))
+
+
+def _loaded(
+    definition: Definition, found: list[Factor], common: list[Change], combination: Combination
+) -> tuple[Scenario, dict[str, str | None]]:
+    """A point's scenario, and where in the study each of its changes is said."""
+    source = definition.source
+    places = {change.text: None if change.path is None else source.place(change.path) for change in common}
+    for n, (factor, i) in enumerate(zip(found, combination, strict=True)):
+        place = source.place(("factor", n, "values", i))
+        own = zip(factor.keys, factor.levels.each[i].values, strict=True)
+        places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
+    try:
+        return load(definition.scenario_file, list(places)), places
+    except UserError as error:
+        raise _said_in_the_study(error, places) from None
+
+
 def _check_metrics(definition: Definition) -> None:
     for n, name in enumerate(definition.metrics):
         if name not in METRICS:
@@ -102,25 +131,11 @@ class _Checker:
         )
 
     def point(self, number: int, combination: Combination) -> Point:
-        places = {change.text: self._place(change) for change in self._common}
-        for n, (factor, i) in enumerate(zip(self._factors, combination, strict=True)):
-            place = self._definition.source.place(("factor", n, "values", i))
-            own = zip(factor.keys, factor.levels.each[i].values, strict=True)
-            places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
+        scenario, places = _loaded(self._definition, self._factors, self._common, combination)
         levels = tuple(f.levels.each[i] for f, i in zip(self._factors, combination, strict=True))
-        scenario = self._loaded(places)
         spec, reason = self._placed(scenario, places)
         name = self._name(number, levels)
         return Point(number, name, levels, tuple(places), scenario, spec, reason)
-
-    def _place(self, change: Change) -> str | None:
-        return None if change.path is None else self._definition.source.place(change.path)
-
-    def _loaded(self, places: dict[str, str | None]) -> Scenario:
-        try:
-            return load(self._definition.scenario_file, list(places))
-        except UserError as error:
-            raise _said_in_the_study(error, places) from None
 
     def _placed(self, scenario: Scenario, places: dict[str, str | None]) -> tuple[RunSpec | None, str | None]:
         """The run, or why it cannot run here. What no host could run is the study's mistake: raises UserError."""

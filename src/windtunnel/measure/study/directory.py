@@ -1,6 +1,7 @@
 """A study's directory: who may write it, which of its runs are finished, and where those go that are not.
 
 study.json       what the study is (see `record`)
+.seal            which user's it is (see `seal`)
 runs/            a run directory for each run: <point>-r<repeat>, and -a<attempt> where an invalid one was run again
 aborted/         runs that were stopped before their end: kept, never counted
 results.parquet  the table: one row a run and workload
@@ -19,12 +20,13 @@ from windtunnel.engine import leftovers
 from windtunnel.engine.verdict import INTERRUPTED_BY_USER, NOT_WRITTEN, READER_LEFT
 from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.measure.study import record as records
-from windtunnel.measure.study import sql
+from windtunnel.measure.study import seal, sql
 from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
+from windtunnel.text_file import read_regular
 
 LOCK = ".lock"
 RESULTS = "results.parquet"
@@ -73,7 +75,7 @@ def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterato
 
 def _not_foreign(path: Path, name: str, noun: str) -> None:
     """Raises UserError for a directory with something in it that is no study; what a study killed at its first step left is one."""
-    ours = {name, LOCK, f".{name}.tmp"}
+    ours = {name, LOCK, seal.NAME, *(f".{each}.tmp" for each in (name, seal.NAME))}
     if not (path / name).exists() and (there := {file.name for file in path.iterdir()} - ours):
         raise UserError(
             f"{path}: exists already and is not a {noun}: it contains {min(there)}",
@@ -88,8 +90,20 @@ def _rename_old_runs(path: Path) -> None:
 
 
 def keep(path: Path, record: StudyRecord) -> None:
-    """Writes study.json."""
-    replace(path / records.NAME, record.model_dump_json(indent=1) + "\n")
+    """Writes study.json, and before it the seal that says whose it is."""
+    text = record.model_dump_json(indent=1) + "\n"
+    _keep_seal(path, text)
+    replace(path / records.NAME, text)
+
+
+def keep_seal(path: Path) -> None:
+    """Makes the study in a directory one of this user's."""
+    _keep_seal(path, read_regular(path / records.NAME).decode())
+
+
+def _keep_seal(path: Path, text: str) -> None:
+    if (made := seal.of(text)) is not None:
+        replace(path / seal.NAME, made)
 
 
 def finished(path: Path, slot: Slot) -> Run | None:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError, model_validator
 from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.find import find_engine
@@ -57,7 +57,9 @@ class FactorRecord(Part):
 
 class PointRecord(Part):
     number: int
-    name: str
+    name: str = Field(
+        pattern=r"^[0-9]+(-[A-Za-z0-9._-]+)?$", description="of its run directories, in front of the repeat"
+    )
     sets: list[str]
     cells: dict[str, bool | int | float | str] = Field(description="factor -> cell")
     memory: str | None = Field(description="memory mode; null: it cannot run here")
@@ -95,6 +97,15 @@ class StudyRecord(Part):
         False, description="each repeat of all points has a testbed of its own: points are compared within one testbed"
     )
     versions: dict[str, str]
+
+    @model_validator(mode="after")
+    def _numbered(self) -> "StudyRecord":
+        numbers = [point.number for point in self.points]
+        if numbers != list(range(1, len(numbers) + 1)):
+            raise ValueError("points are numbered from 1")
+        if not {number for block in self.order for number in block} <= set(numbers):
+            raise ValueError("order names a point that is not there")
+        return self
 
     def point(self, number: int) -> PointRecord:
         return self.points[number - 1]

@@ -11,10 +11,10 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor, ThisHost
-from windtunnel.measure.study import definition, directory, identity, record
+from windtunnel.measure.study import definition, directory, identity, record, seal
 from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.conduct import Conductor, Watcher
-from windtunnel.measure.study.design import Design, design
+from windtunnel.measure.study.design import Design, code_of, design
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.states import Blocked, blocked, by_testbed
 from windtunnel.notebook import Shown
@@ -97,11 +97,21 @@ class Study(Shown):
         return sum(map(len, self.record.order))
 
 
+class BegunElsewhere(UserError):
+    """A study that this user did not begin is to continue: what it runs is for the user to read first."""
+
+
 def prepare(
-    source: Path, sets: list[str], out: Path | None = None, executor: Executor | None = None, full: bool = False
+    source: Path,
+    sets: list[str],
+    out: Path | None = None,
+    executor: Executor | None = None,
+    full: bool = False,
+    from_elsewhere: bool = False,
 ) -> Prepared:
     """`source`: a study file, or the directory of a study that is to continue. `executor`: of its runs; None: this host. `full`: in its
-    full size. Raises UserError for whatever is wrong with it."""
+    full size. `from_elsewhere`: the user agrees to continue what another user began; else it raises BegunElsewhere, before it opens any
+    handler. Raises UserError for whatever is wrong with the study."""
     executor = executor or ThisHost(here())
     view = executor.view
     if source.is_dir():
@@ -114,11 +124,25 @@ def prepare(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
             )
         said = definition.read(Path(then.study.file))
-        return Prepared(source, design(said.in_full() if then.full else said, then.sets, view), executor, True)
+        said = said.in_full() if then.full else said
+        if not from_elsewhere and not seal.is_own(source):
+            raise BegunElsewhere(
+                f"{source}: not begun by you: to continue it runs\n{_runs(said, then.sets)}",
+                remedy=f"read these, and then windtunnel study {source} --from-elsewhere",
+            )
+        return Prepared(source, design(said, then.sets, view), executor, True)
     said = definition.read(source)
     made = design(said.in_full() if full else said, sets, view)
     path = out or new_directory(f"{source.stem}-full" if full else source.stem)
     return Prepared(path, made, executor, (path / record.NAME).is_file())
+
+
+def _runs(said: definition.Definition, sets: list[str]) -> str:
+    """What a study runs: its files, what is set, and code that runs as the user."""
+    scenario = said.scenario_file.absolute()
+    found = [("study", said.source.file), ("scenario", scenario), *(("--set", each) for each in sets)]
+    found += [("code", scenario.parent / code) for code in code_of(said, sets)]
+    return "\n".join(f"{what:<9} {name}" for what, name in found)
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
@@ -136,7 +160,7 @@ def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_in
 
 
 def _record(prepared: Prepared) -> StudyRecord:
-    """study.json: written where the study begins, compared where it goes on."""
+    """study.json: written where the study begins, compared where it goes on, which makes it this user's."""
     path, now = prepared.path, record.record_of(prepared.design, prepared.executor)
     if not (path / record.NAME).exists():
         directory.keep(path, now)
@@ -147,4 +171,6 @@ def _record(prepared: Prepared) -> StudyRecord:
             f"{path}: cannot continue: the study has changed since it began\n{changed}",
             remedy="undo the changes, or start again with another --out",
         )
+    if not seal.is_own(path):
+        directory.keep_seal(path)
     return then

@@ -138,7 +138,7 @@ def test_another_set_engine_version_or_host_is_refused(tmp_path, monkeypatch):
     document["host"]["kernel"] = "4.0"
     file.write_text(json.dumps(document))
     with pytest.raises(UserError, match=r'-kernel: "4.0"'):
-        finished(tmp_path / "out", None)
+        finished(tmp_path / "out", None, from_elsewhere=True)
 
 
 def test_another_number_of_cpus_is_refused(tmp_path):

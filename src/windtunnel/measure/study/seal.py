@@ -1,0 +1,71 @@
+"""Which studies this user began: beside study.json lies its seal, which is made with a key that only this user reads.
+
+A study's record names files that are run as whoever continues it. A directory that somebody sent has no seal of the reader's key, and a
+record that was changed has another one.
+"""
+
+import hmac
+import os
+import secrets
+from pathlib import Path
+
+from windtunnel.engine import own_directory
+from windtunnel.errors import UserError
+from windtunnel.host.levels import state_directory
+from windtunnel.measure.study import record
+from windtunnel.text_file import read_regular
+
+NAME = ".seal"
+KEY = "key"
+KEY_BYTES = 32
+_OTHERS = 0o077
+
+
+def of(text: str) -> str | None:
+    """The seal of a study.json with this text, and the key for it where there is none yet. None: no key can be kept here, so that the
+    study is taken for another user's when it is continued."""
+    try:
+        own_directory.make(state_directory())
+        _make_key(state_directory() / KEY)
+        return _digest(_key(), text.encode())
+    except (UserError, OSError):
+        return None
+
+
+def is_own(directory: Path) -> bool:
+    """Whether this user began the study in a directory, and its record is as it was then."""
+    try:
+        said = read_regular(directory / NAME, 256)
+        wanted = _digest(_key(), read_regular(directory / record.NAME))
+    except (UserError, OSError):
+        return False
+    return hmac.compare_digest(said, wanted.encode())
+
+
+def _digest(key: bytes, content: bytes) -> str:
+    return hmac.digest(key, content, "sha256").hex()
+
+
+def _key() -> bytes:
+    """Raises UserError or OSError where there is none that is this user's alone."""
+    file = state_directory() / KEY
+    key = own_directory.read(file, KEY_BYTES)
+    if len(key) != KEY_BYTES or file.stat().st_mode & _OTHERS:
+        raise UserError(f"{file}: not a key, or other users may read it")
+    return key
+
+
+def _make_key(file: Path) -> None:
+    """Whole at once, so that nobody reads half of it; one that is there stays. Raises OSError."""
+    if file.exists():
+        return
+    part = file.with_name(f".{KEY}.{secrets.token_hex(4)}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(secrets.token_bytes(KEY_BYTES))
+        os.link(part, file)
+    except FileExistsError:  # another study began at the same moment
+        pass
+    finally:
+        part.unlink()

@@ -1,0 +1,128 @@
+"""A study's directory that somebody sent: what it would run is shown, and nothing of it is opened before the user has agreed."""
+
+import json
+import shutil
+
+import pytest
+from command_line import command, on_terminal
+from scenario_tools import machine
+from study_tools import HEAD, ONE_FACTOR, finished, on_paper, refused, written
+
+from windtunnel.engine.query import Handler
+from windtunnel.errors import UserError
+from windtunnel.measure.executor import ThisHost
+from windtunnel.measure.study import seal
+from windtunnel.measure.study.study import BegunElsewhere, prepare
+from windtunnel.scenario import handlers
+
+ONCE = HEAD + "repeats = 1\n"
+ONE_VALUE = ONE_FACTOR.replace("32, 64, 128", "64")
+PLUG_IN = '\n[[factor]]\nkey = "workload.0.handler"\nvalues = ["./sent.so"]\n'
+
+
+@pytest.fixture(autouse=True)
+def paper(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with on_paper():
+        yield
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The plug-ins that were asked what they are."""
+    found = []
+
+    def in_plugin(file):
+        found.append(file.name)
+        return (Handler(name="sent", kind="message", help="", options=[]),)
+
+    monkeypatch.setattr(handlers, "in_plugin", in_plugin)
+    return found
+
+
+@pytest.fixture
+def sent(tmp_path, monkeypatch, opened):
+    """The directory of a study that another user began, whose points have a plug-in as handler."""
+    (tmp_path / "sent.so").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of the author"))
+    study = finished(written(tmp_path, ONE_VALUE + PLUG_IN, ONCE), tmp_path / "out")
+    shutil.rmtree(study.path / "runs")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    opened.clear()
+    return study.path
+
+
+def test_what_was_begun_here_goes_on_without_a_question(tmp_path):
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    assert seal.is_own(study.path)
+    finished(study.path)
+
+
+def test_what_was_begun_elsewhere_is_shown_and_not_opened(tmp_path, sent, opened):
+    with pytest.raises(BegunElsewhere) as shown:
+        prepare(sent, [], executor=ThisHost(machine()))
+    for said in (tmp_path / "far.toml", tmp_path / "echo.toml", tmp_path / "sent.so"):
+        assert str(said) in shown.value.message
+    assert "--from-elsewhere" in shown.value.remedy and not opened
+
+
+def test_without_a_terminal_it_is_refused(sent, opened):
+    error = refused("study", sent)
+    assert "not begun by you" in error.message and not opened
+    assert "not begun by you" in refused("study", sent, "--plan").message and not opened
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reply", ["y", "n"])
+def test_on_a_terminal_the_user_is_asked(tmp_path, sent, reply):
+    code, shown = on_terminal(
+        command("study", sent, "--plan"), tmp_path, f"{reply}\n", XDG_STATE_HOME=str(tmp_path / "state")
+    )
+    assert str(tmp_path / "sent.so") in shown and "Run it as you? [y/N]" in shown
+    assert ("cannot be loaded" in shown) == (reply == "y") and code == 2, shown  # it is an empty file
+
+
+def test_who_agrees_runs_it_and_is_not_asked_again(sent, opened):
+    finished(sent, from_elsewhere=True)
+    assert opened and seal.is_own(sent)
+    finished(sent)
+
+
+def test_a_record_that_was_changed_is_not_the_one_that_was_begun_here(tmp_path):
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    file = study.path / "study.json"
+    document = json.loads(file.read_text())
+    document["sets"] = ["client.inflight=7"]
+    file.write_text(json.dumps(document))
+    assert not seal.is_own(study.path)
+
+
+@pytest.mark.parametrize("key", ["open to others", "none"])
+def test_without_a_key_of_ones_own_nothing_was_begun_here(tmp_path, key):
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    file = tmp_path / "state" / "windtunnel" / "key"
+    file.chmod(0o644) if key == "open to others" else file.unlink()
+    assert not seal.is_own(study.path)
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("points", 0, "name"), "../../elsewhere"),
+        (("points", 0, "name"), "/etc"),
+        (("points", 0, "number"), 2),
+        (("order", 0), [1, 9]),
+        (("order", 0), [0]),
+    ],
+)
+def test_a_record_leads_nowhere(tmp_path, where, value):
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    file = study.path / "study.json"
+    document = json.loads(file.read_text())
+    inner = document
+    for key in where[:-1]:
+        inner = inner[key]
+    inner[where[-1]] = value
+    file.write_text(json.dumps(document))
+    with pytest.raises(UserError, match=r"study\.json: "):
+        finished(tmp_path / "far.toml", study.path)
