@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, Sets
+from windtunnel.cli.options import Format, NoPlugins, Sets
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def check(
         ),
     ],
     sets: Sets = None,
+    no_plugins: NoPlugins = False,
     side: SideOption = None,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a file.")] = False,
     format_: Format = "text",

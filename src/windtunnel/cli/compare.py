@@ -8,7 +8,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, IncludeInvalid, Json, Report, State, with_state
+from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, Report, State, with_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -76,6 +76,7 @@ def compare(
         ),
     ] = None,
     state: State = None,
+    no_plugins: NoPlugins = False,
     seed: Annotated[
         int | None,
         typer.Option(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, Json, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, NoPlugins, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.diagnose import Diagnosis
@@ -26,6 +26,7 @@ def diagnose(
     ],
     sets: Sets = None,
     state: State = None,
+    no_plugins: NoPlugins = False,
     out: Annotated[
         Path | None,
         typer.Option(

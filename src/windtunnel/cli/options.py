@@ -17,6 +17,15 @@ def _use_format(context: typer.Context, chosen: str) -> str:
     return chosen
 
 
+def _refuse_code(context: typer.Context, chosen: bool) -> bool:
+    """Tells whoever opens handlers, so that no command has to pass it on."""
+    if chosen and not context.resilient_parsing:
+        from windtunnel.scenario.handlers import code_refused
+
+        context.with_resource(code_refused())
+    return chosen
+
+
 Scenario = Annotated[
     Path,
     typer.Argument(
@@ -57,6 +66,14 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 Format = Annotated[
     Literal["text", "markdown"],
     typer.Option("--format", callback=_use_format, help="Print tables as text, or as Markdown with all their columns."),
+]
+NoPlugins = Annotated[
+    bool,
+    typer.Option(
+        "--no-plugins",
+        callback=_refuse_code,
+        help="Refuse handlers that are files, and compilers other than gcc and clang.",
+    ),
 ]
 Report = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report to FILE, which must be new.")

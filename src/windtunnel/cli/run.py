@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli.on import On
-from windtunnel.cli.options import Format, Json, Labels, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, Labels, NoPlugins, Scenario, Sets, State, with_state
 from windtunnel.cli.repeat import RepeatOption, UntilOption
 from windtunnel.cli.side import SideOption
 
@@ -25,6 +25,7 @@ def run(
     file: Scenario,
     sets: Sets = None,
     state: State = None,
+    no_plugins: NoPlugins = False,
     label: Labels = None,
     repeat: RepeatOption = None,
     until: UntilOption = None,

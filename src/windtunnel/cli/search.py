@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, IncludeInvalid, Json, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
@@ -18,6 +18,7 @@ def search(
     file: Scenario,
     sets: Sets = None,
     state: State = None,
+    no_plugins: NoPlugins = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="New directory.", show_default="runs/<UTC time>-<scenario>-search"),

@@ -10,7 +10,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, IncludeInvalid, Json, State, with_state
+from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
@@ -45,6 +45,7 @@ def study(
         ),
     ] = None,
     state: State = None,
+    no_plugins: NoPlugins = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Directory of the study.", show_default="runs/<UTC time>-<study>"),

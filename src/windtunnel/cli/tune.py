@@ -8,7 +8,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, Json, Scenario, Sets, State, with_state
+from windtunnel.cli.options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -20,6 +20,7 @@ def tune(
     file: Scenario,
     sets: Sets = None,
     state: State = None,
+    no_plugins: NoPlugins = False,
     space: Annotated[
         Path | None,
         typer.Option(

@@ -1,7 +1,9 @@
 """Handlers as the plan wants them: names and options checked against what the engine says of them, plug-ins by absolute path."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path as File
 from typing import Any, Literal
@@ -12,12 +14,25 @@ from windtunnel.engine.query import Handler as Known
 from windtunnel.engine.query import HandlerOption, handlers
 from windtunnel.errors import UserError
 from windtunnel.scenario import pipelines
-from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.keys import Scenario, Workload
 from windtunnel.scenario.quantities import parse
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.text_file import named_file
 
 Kind = Literal["message", "packet"]
+COMPILERS = ("gcc", "clang")
+"""Those that no scenario chooses the program of."""
+_code_refused = ContextVar("code_refused", default=False)
+
+
+@contextmanager
+def code_refused() -> Iterator[None]:
+    """Within, a scenario whose handlers would run code of its own is refused, and none of it is opened."""
+    before = _code_refused.set(True)
+    try:
+        yield
+    finally:
+        _code_refused.reset(before)
 
 
 def built_in() -> tuple[Known, ...]:
@@ -53,6 +68,7 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
     options = workload.packet_options if beside else workload.options
     path: Path = ("workload", index, "handler" if kind == "message" else "packet_handler")
     options_path: Path = ("workload", index, "packet_options" if beside else "options")
+    _check_code(_code_of(workload), path)
     if _is_plugin(name):
         name, known = _plugin(scenario, name, path)
     else:
@@ -93,12 +109,18 @@ def named_handler(scenario: Scenario, index: int) -> Known | None:
 
 def code_of(scenario: Scenario) -> list[str]:
     """What runs when its handlers are opened, as the file names it: plug-ins, and programs in place of a known compiler."""
-    found = []
-    for each in scenario.workload:
-        found += [name for name in (each.handler, each.packet_handler) if name and _is_plugin(name)]
-        compilers = (options.get("compiler", "gcc") for options in (each.options, each.packet_options))
-        found += [str(compiler) for compiler in compilers if compiler not in ("gcc", "clang")]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(code for workload in scenario.workload for code in _code_of(workload)))
+
+
+def _code_of(workload: Workload) -> list[str]:
+    found = [name for name in (workload.handler, workload.packet_handler) if name and _is_plugin(name)]
+    compilers = (options.get("compiler") or "gcc" for options in (workload.options, workload.packet_options))
+    return found + [str(compiler) for compiler in compilers if compiler not in COMPILERS]
+
+
+def _check_code(code: list[str], path: Path) -> None:
+    if code and _code_refused.get():
+        raise Refusal(path, f"{code[0]} is code of its own", "look at it, and leave --no-plugins out")
 
 
 def _is_plugin(name: str) -> bool:
@@ -107,6 +129,7 @@ def _is_plugin(name: str) -> bool:
 
 def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:
     """The absolute path, and what it is, under that path as its name."""
+    _check_code([name], path)
     try:
         file = named_file(scenario.source.file.parent / name)
     except UserError as error:

@@ -3,12 +3,14 @@
 import json
 import os
 
+import in_process
 import pytest
 from scenario_tools import SHIPPED, engine, finished, machine_for, refused, skip_without_pipelines
 
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.scenario import load, resolve
+from windtunnel.scenario.handlers import code_refused
 
 KV = {
     "name": "kv",
@@ -107,6 +109,58 @@ def test_a_plugin_has_its_path_and_its_own_options(tmp_path):
     (tmp_path / "good.so").touch()
     handler = planned(tmp_path, {"handler": "./good.so", "options": {"keys": "1k"}}).handler
     assert (handler.name, handler.options) == (os.path.realpath(tmp_path / "good.so"), {"keys": "1000"})
+
+
+@pytest.mark.parametrize(
+    ("workload", "code"),
+    [
+        ({"handler": "./good.so"}, "./good.so"),
+        ({"handler": "good.so"}, "good.so"),
+        ({"handler": "./good.so", "copies": {}}, "./good.so"),
+        ({"handler": "kv", "packet_handler": "/a/good.so"}, "/a/good.so"),
+        ({"packet_handler": "swx", "options": {"compiler": "./mine"}}, "./mine"),
+        ({"handler": "kv", "packet_handler": "swx", "packet_options": {"compiler": "./mine"}}, "./mine"),
+    ],
+)
+def test_code_of_a_scenario_is_refused_and_not_opened(tmp_path, workload, code):
+    (tmp_path / "good.so").touch()
+    opened = tmp_path / "opened"
+    script = tmp_path / "engine"
+    script.write_text(f"#!/bin/sh\n[ \"$3\" ] && touch {opened}; echo '{json.dumps([KV, ECHO])}'\n")
+    script.chmod(0o755)
+    with engine(str(script)), code_refused():
+        said = refused(tmp_path, {"workload": [workload]})
+        assert f"{code} is code of its own" in said and "--no-plugins" in said
+        assert planned(tmp_path, {"handler": "kv"}).handler.name == "kv"
+    assert not opened.exists()
+
+
+@pytest.mark.slow
+def test_every_command_that_runs_a_scenario_can_refuse_code(tmp_path):
+    (tmp_path / "good.so").touch()
+    (tmp_path / "test.toml").write_text('[server]\n[client]\n[[workload]]\nhandler = "./good.so"\n')
+    (tmp_path / "far.toml").write_text('scenario = "test.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [32]\n')
+    scenario = tmp_path / "test.toml"
+    for words in (
+        "check",
+        "run",
+        "run --repeat 2",
+        "tune",
+        "compare",
+        "search",
+        "diagnose",
+        "diagnose --probe",
+        "study",
+    ):
+        command, *options = words.split()
+        files = (
+            [scenario, scenario]
+            if command == "compare"
+            else [tmp_path / "far.toml" if command == "study" else scenario]
+        )
+        done = in_process.run(command, *files, *options, "--no-plugins")
+        said = f"{done.output}{done.exception}"
+        assert done.exit_code and "is code of its own" in said, (words, said)
 
 
 def test_without_an_engine_options_are_not_checked(tmp_path):
