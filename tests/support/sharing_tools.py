@@ -2,12 +2,13 @@
 
 import fcntl
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,24 @@ CPUS = sorted(os.sched_getaffinity(0))
 ENDS_WITH_US = ("setpriv", "--pdeathsig", "KILL")
 SLEEP, POLL = "read line", "while :; do :; done"
 """For a shell: one waits for a line, or the end, of its input."""
+
+STARTS = """
+import os, sys
+for line in sys.stdin:
+    started = os.fork()
+    if line == "orphan\\n":
+        if started == 0:
+            started = os.fork()
+            if started:
+                print(started, flush=True)
+                os._exit(0)
+        else:
+            os.wait()
+            started = None
+    if started == 0:
+        os.execvp("sleep", ["sleep", "600"])
+    print(started, flush=True)
+"""
 
 needs_rights = pytest.mark.skipif(os.geteuid() != 0, reason="needs CAP_SYS_NICE: only root may raise a priority again")
 needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
@@ -50,6 +69,27 @@ def tenant(script: str = SLEEP):
 
 def python_tenant(code: str):
     return started(sys.executable, "-S", "-c", f"print('ready', flush=True)\n{code}")
+
+
+@contextmanager
+def starting_tenant() -> Iterator[tuple[subprocess.Popen, Callable[[str], int]]]:
+    """A process, and what makes it start another one, whose number that returns: a "child" of its own, or an "orphan" by a double fork."""
+    others = []
+
+    def start(what: str) -> int:
+        process.stdin.write(f"{what}\n")
+        others.append(pid := int(process.stdout.readline()))
+        if what == "orphan":  # its parent has ended
+            assert process.stdout.readline() == "None\n"
+        return pid
+
+    with python_tenant(STARTS) as process:
+        try:
+            yield process, start
+        finally:
+            for pid in others:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
 
 
 def until(true: Callable[[], object], said: Callable[[], object] = lambda: "") -> None:

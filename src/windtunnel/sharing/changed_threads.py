@@ -136,6 +136,19 @@ class Journal:
             self._forget(tid)
             return said
 
+    def release(self, tid: int, cgroups: Mapping[str, str]) -> Fields:
+        """Lets a thread go that a recorded thread's process has forked, in whose cgroup it is: it gets what that thread had, and these cgroups
+        (path by hierarchy) where nobody knows any more whose it is. Returns what it was given: nothing where it has ended, or where its
+        process has a recorded thread.
+
+        Raises UserError for what was refused.
+        """
+        with self._lock:
+            given, said = inherited_changes.release(tid, self._contents.entries, cgroups)
+            if said:
+                raise UserError("; ".join(said))
+            return given
+
     def put_back_all(self) -> list[str]:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""
         with self._lock:

@@ -70,14 +70,38 @@ def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: 
     if with_children:
         done = {(tid, entry.started) for tid, entry in remembered.items()}
         for _ in range(PASSES):
-            new = [(thread, family) for thread, family in _inheriting(entries) if thread not in done]
+            found = _inheriting(entries) + _in_groups_of(entries, remembered)
+            new = [(thread, family) for thread, family in found if thread not in done]
             if not new:
                 break
             for thread, family in new:
+                if thread in done:  # found in both ways
+                    continue
                 done.add(thread)
                 with _alone(f"thread {thread[0]}", said):
                     _mend_inheriting(thread[0], family, ours)
     return said
+
+
+def release(tid: int, remembered: Mapping[int, Entry], cgroups: Mapping[str, str]) -> tuple[Fields, list[str]]:
+    """Lets a thread go that is in a cgroup of ours without being remembered, because a remembered thread's process forked it. It gets what
+    it would have if it had inherited nothing, and these cgroups where that is not known any more.
+
+    Returns what it was given, and words about what was refused: neither for a thread that has ended, or whose process is remembered.
+    """
+    found = threads.stat(tid)
+    if found is None or any(
+        entry.pid == found.pid and _same_process(found.pid, entry) for entry in remembered.values()
+    ):
+        return {}, []
+    family = _family_of(found, remembered) or _in_same_groups(tid, found.started, remembered.values())
+    try:
+        now = threads.read(tid)
+    except ProcessLookupError:
+        return {}, []
+    back = _inherited(now, family, {entry.tid: _inheritable(entry) for entry in family})
+    given = {threads.CGROUP + hierarchy: path for hierarchy, path in cgroups.items()} | back
+    return given, _write(tid, given)
 
 
 @contextlib.contextmanager
@@ -184,6 +208,46 @@ def _inheriting(entries: list[Entry]) -> list[tuple[tuple[int, int], list[Entry]
                 if born is not None:
                     found.append(((tid, born), [entry for entry in remembered if born >= entry.since - 1]))
     return [(thread, remembered) for thread, remembered in found if remembered]
+
+
+def _in_groups_of(entries: list[Entry], remembered: Mapping[int, Entry]) -> list[tuple[tuple[int, int], list[Entry]]]:
+    """As `_inheriting`, of those whose parent has ended (a program that forks twice does so): nothing but the cgroup that we had put the thread
+    in which forked them tells whose they are."""
+    groups = {(name, path) for entry in entries for name, path in _groups(entry)}
+    found = []
+    for tid in sorted(
+        {tid for name, path in groups for tid in threads.within(name.removeprefix(threads.CGROUP), path)}
+    ):
+        forked = None if tid in remembered else threads.stat(tid)
+        if forked is not None and not _family_of(forked, remembered):
+            found.append(((tid, forked.started), _in_same_groups(tid, forked.started, entries)))
+    return [(thread, family) for thread, family in found if family]
+
+
+def _in_same_groups(tid: int, started: int, entries: Iterable[Entry]) -> list[Entry]:
+    """Entries of threads that may have forked one that we do not know: in a cgroup of ours where it is, before it began. Those come first
+    whose other cgroups, which we do not change, are the same: a service and its containers have their own."""
+    try:
+        now = {name: path for name, path in threads.read(tid).items() if name.startswith(threads.CGROUP)}
+    except ProcessLookupError:
+        return []
+    found = [entry for entry in entries if started >= entry.since - 1 and set(_groups(entry)) & now.items()]
+    return sorted(found, key=lambda entry: any(now.get(name) != path for name, path in _other_groups(entry)))
+
+
+def _groups(entry: Entry) -> list[tuple[str, str]]:
+    """The cgroups that we have put it in."""
+    return [
+        (name, str(path)) for name, paths in entry.ours.items() if name.startswith(threads.CGROUP) for path in paths
+    ]
+
+
+def _other_groups(entry: Entry) -> list[tuple[str, Value]]:
+    return [
+        (name, path)
+        for name, path in entry.before.items()
+        if name.startswith(threads.CGROUP) and name not in entry.ours
+    ]
 
 
 def _family_of(found: Stat, remembered: Mapping[int, Entry]) -> list[Entry]:

@@ -231,12 +231,7 @@ def mounts(process: Path = PROC / "self") -> dict[str, Path]:
 
 def move(tid: int, hierarchy: str, path: str) -> None:
     """Moves the thread into a cgroup, or its process where a thread cannot move alone (v2, not threaded). Raises OSError."""
-    mounted = mounts().get(hierarchy)
-    if mounted is None:
-        raise OSError(errno.ENOENT, f"the cgroup hierarchy {hierarchy or 'v2'} is not mounted")
-    if ".." in Path(path).parts:
-        raise OSError(errno.EXDEV, f"{path} is outside of this cgroup namespace")
-    group = mounted / path.lstrip("/")
+    group = _group(hierarchy, path)
     if hierarchy:
         (group / "tasks").write_text(str(tid))
         return
@@ -244,6 +239,32 @@ def move(tid: int, hierarchy: str, path: str) -> None:
         (group / "cgroup.threads").write_text(str(tid))
         return
     (group / "cgroup.procs").write_text(str(tid))
+
+
+def within(hierarchy: str, path: str) -> list[int]:
+    """The threads in a cgroup; none where there is no such cgroup."""
+    try:
+        return tasks_of(_group(hierarchy, path))
+    except OSError:
+        return []
+
+
+def tasks_of(group: Path) -> list[int]:
+    """The threads in the cgroup of this directory; none where it is not there."""
+    for name in ("tasks", "cgroup.threads"):  # of v1, of v2
+        with contextlib.suppress(OSError):
+            return [int(line) for line in proc.lines(proc.text(group / name))]
+    return []
+
+
+def _group(hierarchy: str, path: str) -> Path:
+    """Raises OSError where the hierarchy is not mounted, and for a path outside of it."""
+    mounted = mounts().get(hierarchy)
+    if mounted is None:
+        raise OSError(errno.ENOENT, f"the cgroup hierarchy {hierarchy or 'v2'} is not mounted")
+    if ".." in Path(path).parts:
+        raise OSError(errno.EXDEV, f"{path} is outside of this cgroup namespace")
+    return mounted / path.lstrip("/")
 
 
 def check(tid: int) -> Stat:

@@ -1,18 +1,21 @@
 """An arrangement carried out on threads that live, and taken back whole where a slicer refuses on the way."""
 
+import errno
 import os
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import ClassVar
 
 import pytest
 from pool_tools import Turns
-from sharing_tools import CPUS, needs_rights, needs_two_cpus, tenant
+from sharing_tools import CPUS, needs_rights, needs_two_cpus, starting_tenant, tenant
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.pools.shield import Shield
 
 pytestmark = [pytest.mark.slow, needs_rights, needs_two_cpus]
 
@@ -97,6 +100,78 @@ def test_who_was_with_a_slicer_that_ended_is_taken_again(carried):
     assert places(one, two) == [CPUS, CPUS]
     carrier.carry(Arrangement({CPUS[-1]: {one: 128, two: 128}}), {})
     assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
+
+
+@contextmanager
+def shielded(journal):
+    """A carrier, its real shield, and the threads that it has let go, with what each was given."""
+    found = cgroups.find()
+    if isinstance(found, cgroups.Nowhere) or not os.access(found.mount, os.W_OK):
+        pytest.skip("no cgroup with the controller cpu can be made here")
+    shield = Shield(found)
+    carrier, released = Carrier(journal, Turns, 100_000, shield), {}
+    carrier.on_released = released.__setitem__
+    try:
+        with closing(carrier):
+            yield carrier, shield, released
+    finally:
+        hierarchy, left = shield.occupants()
+        for tid in left:
+            threads.move(tid, hierarchy, "/")
+        shield.path.rmdir()
+
+
+def test_what_a_tenant_has_started_is_let_go_at_each_look_and_when_it_leaves(tmp_path):
+    with (
+        starting_tenant() as (one, start),
+        tenant() as two,
+        tenant() as other,
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal) as (carrier, shield, released),
+    ):
+        before = threads.read(one.pid)
+        groups = {one.pid: "a", two.pid: "b"}
+        both = Arrangement({CPUS[-1]: dict.fromkeys(groups, 128)}, groups=groups)
+        carrier.carry(both, {})
+        started = [start("child"), start("orphan")]
+        shared = [threads.read(tid) for tid in groups]
+        carrier.release()
+        assert [threads.read(tid) for tid in started] == [before] * 2 and released.keys() == set(started)
+        assert [threads.read(tid) for tid in groups] == shared
+        carrier.release()
+        assert released.keys() == set(started)  # nothing is done twice
+        late = start("orphan")
+        carrier.carry(Arrangement({CPUS[-1]: {two.pid: 128}}, groups={two.pid: "b"}), {})
+        assert threads.read(late) == threads.read(one.pid) == before and late in released
+        carrier.carry(Arrangement(), {})
+        hierarchy = shield.occupants()[0]
+        threads.move(other.pid, hierarchy, f"/{shield.path.name}")  # nobody knows any more whose it is
+        carrier.release()
+        assert released[other.pid] == {f"cgroup {hierarchy}": "/"} and threads.cgroups_of(other.pid)[hierarchy] == "/"
+
+
+def test_who_cannot_be_let_go_keeps_no_other_in_the_shield(tmp_path, monkeypatch):
+    with (
+        starting_tenant() as (one, start),
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal) as (carrier, _, released),
+    ):
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        first, second = sorted([start("child"), start("orphan")])
+        with monkeypatch.context() as refusing:
+            refusing.setattr(threads, "write", refuses(first, threads.write))
+            with pytest.raises(UserError, match=f"thread {first}: its cgroup"):
+                carrier.release()
+        assert released.keys() == {second}
+
+
+def refuses(whose, write):
+    def written(tid, fields):
+        if tid == whose:
+            raise PermissionError(errno.EPERM, "refused")
+        write(tid, fields)
+
+    return written
 
 
 def test_everybody_is_put_back_at_the_end(carried):

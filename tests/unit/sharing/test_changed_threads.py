@@ -21,6 +21,7 @@ from sharing_tools import (
     needs_rights,
     python_tenant,
     share_restore,
+    starting_tenant,
     tenant,
     until,
 )
@@ -73,6 +74,22 @@ def kill(process: subprocess.Popen) -> None:
     process.kill()
     process.wait()
     process.stdout.close()
+
+
+@contextmanager
+def other_cgroup(name: str, but: str):
+    """A cgroup of a hierarchy that we change nothing in: hierarchy and path. Skips in words where there is none to be had."""
+    mounted = threads.mounts()
+    hierarchy = next((each for each in ("freezer", "pids", "memory") if each in mounted and each != but), None)
+    if hierarchy is None:
+        pytest.skip("one hierarchy of cgroups alone")
+    (mounted[hierarchy] / name).mkdir()
+    try:
+        yield hierarchy, f"/{name}"
+    finally:
+        for tid in threads.within(hierarchy, f"/{name}"):
+            threads.move(tid, hierarchy, "/")
+        (mounted[hierarchy] / name).rmdir()
 
 
 @pytest.fixture
@@ -288,6 +305,49 @@ def test_what_a_raised_thread_forked_gets_back_the_nice_value_that_the_kernel_to
     assert {threads.read(tid)["nice"] for tid in forked} == {0}
     mine.put_back_all()
     assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_a_thread_started_by_a_double_fork_gets_back_what_it_had(mine, killed):
+    """A killed holder leaves its journal alone."""
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
+        before = threads.read(process.pid)
+        mine.change(process.pid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        orphan = start("orphan")
+        changed = threads.read(orphan)
+        assert changed["nice"] == 6 and changed[f"cgroup {hierarchy}"] == group
+        if killed:
+            written = journal.read(mine.path).entries
+            inherited_changes.put_back(list(written.values()), written)
+        else:
+            mine.put_back(process.pid)
+        assert threads.read(orphan) == threads.read(process.pid) == before
+
+
+@needs_rights
+def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
+    """Two tenants in one cgroup of ours, with CPUs, nice values and cgroups of their own; the first one leaves."""
+    with (
+        cpu_cgroup("windtunnel-test") as (hierarchy, group),
+        other_cgroup("windtunnel-test", hierarchy) as (other, theirs),
+        starting_tenant() as (a, start_a),
+        starting_tenant() as (b, start_b),
+    ):
+        os.setpriority(os.PRIO_PROCESS, a.pid, 2)
+        os.setpriority(os.PRIO_PROCESS, b.pid, 3)
+        threads.move(b.pid, other, theirs)
+        before_a, before_b = threads.read(a.pid), threads.read(b.pid)
+        for tid in (a.pid, b.pid):
+            mine.change(tid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        orphans, child_of_b = [start("orphan") for start in (start_a, start_b)], start_b("child")
+        changed = threads.read(child_of_b)
+        mine.release(orphans[1], {hierarchy: "/"})
+        assert threads.read(orphans[1]) == before_b
+        mine.put_back(a.pid)
+        assert threads.read(orphans[0]) == before_a and threads.read(child_of_b) == changed
+        mine.put_back(b.pid)
+        assert threads.read(child_of_b) == before_b
 
 
 @needs_rights

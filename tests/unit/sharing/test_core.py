@@ -87,6 +87,9 @@ class Idle(Holds):
     def warm(self, cpu):
         pass
 
+    def release(self):
+        pass
+
     def broken(self, cpu, why):
         self.did.append(("broken", cpu, why))
 
@@ -133,6 +136,17 @@ def test_a_slicer_whose_reading_fails_is_replaced(monkeypatch, error):
     carrier.now = Arrangement({2: {100: 128}, 1: {}})  # the slicer of CPU 1 could not be started
     upkept(monkeypatch, pools, carrier)
     assert [(what, cpu) for what, cpu, _ in carrier.did] == [("broken", 2)]
+
+
+def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkeypatch):
+    pools, carrier = Pools((0, 1, 2), a={}), Idle()
+    pools.look = lambda tenant: pools.stir()
+    pools.carrier = carrier
+    carrier.carry = lambda to, caps: carrier.did.append("taken in") or frozenset()
+    carrier.release = lambda: carrier.did.append("released") or carrier.on_released(77, {"nice": 3, "cgroup cpu": "/"})
+    (event,) = upkept(monkeypatch, pools, carrier)
+    assert carrier.did == ["taken in", "released"]
+    assert (event["event"], event["tid"], event["given"]) == ("released", 77, "nice 3, cgroup cpu /")
 
 
 def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):

@@ -20,6 +20,7 @@ from sharing_tools import (
     needs_rights,
     needs_two_cpus,
     python_tenant,
+    starting_tenant,
     tenant,
     until,
 )
@@ -27,6 +28,7 @@ from sharing_tools import (
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon import rights
+from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.softirqs import softirq_threads
 
 pytestmark = [pytest.mark.slow, needs_rights, pytest.mark.root, needs_two_cpus]
@@ -113,6 +115,24 @@ def test_after_a_kill_the_second_guardian_restores_every_tenant(tmp_path):
             running.kill()
             assert as_before(before | softirqs)()
             until(lambda: controller is None or not (controller / shield).exists())
+
+
+@pytest.mark.alone
+def test_what_a_tenant_has_started_is_let_go_and_after_a_kill_the_guardian_does_it(tmp_path):
+    if isinstance(cgroups.find(), cgroups.Nowhere):
+        pytest.skip("no cgroups: nothing tells whose an orphan is")
+    with starting_tenant() as (one, start):
+        before = threads.read(one.pid)
+        with daemon(write(tmp_path, tenant_toml("a", one.pid))) as running, running.client() as client:
+            group = group_of(running)
+            started = [start("child"), start("orphan")]
+            until(lambda: {event["tid"] for event in events(client, "released")} >= set(started), running.said)
+            assert as_before(dict.fromkeys(started, before))() and affinity(one.pid) == [CPUS[-1]]
+            os.kill(running.pid, signal.SIGSTOP)
+            late = start("orphan")
+            running.kill()
+        assert as_before(dict.fromkeys([one.pid, *started, late], before))()
+        until(lambda: not any((mount / group).exists() for mount in threads.mounts().values()))
 
 
 def test_state_survives_a_kill_and_the_file_holds_where_it_is_changed(tmp_path):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from windtunnel.errors import Unforeseen, UserError, in_words
-from windtunnel.sharing import changed_threads, costs, probe, slicers
+from windtunnel.sharing import changed_threads, costs, probe, slicers, threads
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, step
 from windtunnel.sharing.daemon.bodies import Report
@@ -17,6 +17,7 @@ from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import Slicer, SliceReading
+from windtunnel.sharing.threads import Fields
 
 READING_NS = 1_000_000_000
 """Interval of the slicers' readings."""
@@ -43,6 +44,7 @@ class Core:
         self.keys, self.sharing, self.chosen, self.shield = keys, sharing, chosen, shield
         self._carrier = carrier
         carrier.on_replaced = lambda cpu, why: sharing.events.publish("slicer replaced", cpu=cpu, why=why)
+        carrier.on_released = self._publish_released
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
@@ -96,6 +98,7 @@ class Core:
             self._look(tenant, now - self._looked_at)
         self._looked_at = now
         self._try(self.sharing.settle)
+        self._try(self._carrier.release)
         self._try(self._warm)
         if now - self._read_at >= READING_NS:
             self._read_at = now
@@ -135,6 +138,10 @@ class Core:
             self.sharing.remove(tenant.name)
         except UserError as error:
             self._publish_trouble(error)
+
+    def _publish_released(self, tid: int, given: Fields) -> None:
+        words = ", ".join(f"{name} {value}" for name, value in given.items())
+        self.sharing.events.publish("released", tid=tid, name=threads.name(tid), given=words)
 
     def _try(self, action: Callable[..., object], *arguments: object) -> None:
         """Publishes a failure of the upkeep, once until there is another one."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -46,6 +46,9 @@ class Handover:
             return []
         self._confined.discard(tid)
         return self._journal.put_back(tid)
+
+    def release(self, tid: int, cgroups: Mapping[str, str]) -> Fields:
+        return self._journal.release(tid, cgroups)
 
     def put_back_all(self) -> None:
         self._confined.clear()
@@ -97,6 +100,8 @@ class Carrier:
         """The members that each slicer was given last. Of those in `_unsure`: the members that they may have."""
         self.on_replaced: Callable[[int, str], None] = lambda cpu, why: None
         """Called with the CPU of a slicer that had to be replaced, and why."""
+        self.on_released: Callable[[int, Fields], None] = lambda tid, given: None
+        """Called with a thread that `release` let go, and what it was given."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -176,6 +181,24 @@ class Carrier:
         """Puts a thread on CPUs, and keeps it on those that it is put on later. Raises UserError where the host cannot."""
         self._handover.confine(tid, cpus)
 
+    def release(self) -> None:
+        """Lets those go that are in our groups and are no thread of a process that we hold: processes that tenants have started, which are
+        outside of all weights, also those whose parent has ended. Raises UserError, after all others, for those that cannot be let go."""
+        refused: list[str] = []
+        held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
+        for hierarchy, tids in held:
+            for tid in tids:
+                try:
+                    with in_words():
+                        given = self._handover.release(tid, {hierarchy: "/"})
+                except UserError as error:
+                    refused.append(error.message)
+                else:
+                    if given:
+                        self.on_released(tid, given)
+        if refused:
+            raise UserError("; ".join(refused))
+
     def close(self) -> None:
         """Stops the slicers and restores every thread."""
         for slicer in self.slicers.values():
@@ -198,6 +221,9 @@ class Carrier:
 
     def _carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> None:
         old = self.now
+        if not _all(old) <= _all(to):  # who leaves is forgotten, and with it what those had that it has started
+            with suppress(UserError):
+                self.release()
         where = {tid: cpu for cpu, members in to.turns.items() for tid in members}
         left = self._at.keys() - where.keys()
         # During the change `now` has all that may be ours: a rollback starts from there.

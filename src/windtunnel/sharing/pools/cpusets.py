@@ -10,7 +10,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.cgroups import Hierarchy
 from windtunnel.sharing.pools.remove_groups import swept
-from windtunnel.sharing.pools.shield import clean, own_group
+from windtunnel.sharing.pools.shield import clean, own_group, threads_within
 
 KEY = "cpuset"
 """Of the hierarchy, in /proc/PID/cgroup: one that has another controller too may be the shield's."""
@@ -41,6 +41,10 @@ class Cpusets:
         except OSError as error:
             raise UserError(f"{self._base / name}: no cpuset can be made: {error.strerror}") from None
         return {KEY: f"/{self._base.name}/{name}"}
+
+    def occupants(self) -> tuple[str, list[int]]:
+        """The hierarchy, and the threads that are in the groups now."""
+        return KEY, threads_within(self._base) if self._base else []
 
     def swept(self) -> AbstractContextManager[None]:
         """Entered with root's rights; at every exit, also by a kill, the groups are removed."""

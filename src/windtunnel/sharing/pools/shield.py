@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from windtunnel.errors import UserError
+from windtunnel.sharing import threads
 from windtunnel.sharing.pools.cgroups import Hierarchy
 from windtunnel.sharing.pools.remove_groups import swept
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
@@ -133,6 +134,10 @@ class Shield:
         """A restored thread is no longer in the shield."""
         self._in.pop(tid, None)
 
+    def occupants(self) -> tuple[str, list[int]]:
+        """The hierarchy, and the threads that are in the shield now, whoever put them there."""
+        return self._hierarchy.key, threads_within(self._base)
+
     def swept(self) -> AbstractContextManager[None]:
         """Entered with root rights; at every exit, also by a kill, the groups are removed."""
         return swept(self._base)
@@ -216,6 +221,11 @@ def left_behind(hierarchy: Hierarchy) -> list[Path]:
     found = [path for path in hierarchy.mount.glob(f"{PREFIX}*") if path.is_dir()]
     makers = {path: _NAME.fullmatch(path.name) for path in found}
     return sorted(path for path, maker in makers.items() if maker and not Process(*map(int, maker.groups())).lives)
+
+
+def threads_within(base: Path) -> list[int]:
+    """The threads in a group, and in those within it."""
+    return [tid for where, _, _ in os.walk(base) for tid in threads.tasks_of(Path(where))]
 
 
 def own_group(mount: Path) -> Path:
