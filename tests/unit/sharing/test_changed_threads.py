@@ -344,6 +344,9 @@ def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
         changed = threads.read(child_of_b)
         mine.release(orphans[1], {hierarchy: "/"})
         assert threads.read(orphans[1]) == before_b
+        threads.move(wandered := start_b("child"), other, "/")
+        mine.release(wandered, {hierarchy: "/"})
+        assert threads.read(wandered) == before_b | {f"cgroup {other}": "/"}
         mine.put_back(a.pid)
         assert threads.read(orphans[0]) == before_a and threads.read(child_of_b) == changed
         mine.put_back(b.pid)
