@@ -229,6 +229,11 @@ TEST_F(Ports, TimedCaptureRefusesInvalidTimes) {
     };
     EXPECT_TRUE(
         contains(refused({1000, 2000, 3000, 2500}), "frame 4 is 0.500 us older than the frame before it"));
+    const uint64_t day = 86'400'000'000'000;
+    EXPECT_TRUE(
+        contains(refused({1000, 2000, 20'000 * day}), "frame 3 is 19999 days younger than the first one"));
+    EXPECT_EQ(wt::read_timed_capture(timed(directory / "year.pcap", {1000, 365 * day}), 9000, 1, 2048).frames,
+              2u);
     EXPECT_TRUE(contains(refused({1000}), "all its frames have the same time"));
     EXPECT_TRUE(contains(refused({1000, 1000}), "all its frames have the same time"));
     EXPECT_TRUE(contains(refused({}), "holds no frame"));

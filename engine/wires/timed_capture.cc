@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "core/refusal.h"
 
@@ -12,10 +13,14 @@ namespace {
 
 constexpr uint64_t most_bytes = uint64_t{1} << 30;
 constexpr uint64_t second = 1'000'000'000;
+constexpr uint64_t longest_days = 365;  // that times in ticks have room for, round after round
 
-uint64_t stamp_ns(const pcap_pkthdr &header) {
-    return static_cast<uint64_t>(header.ts.tv_sec) * second +
-           static_cast<uint64_t>(header.ts.tv_usec);  // nanoseconds: the file was opened so
+// Nanoseconds since 1970; none of what is no time, or is one that a pcap file has no room for.
+std::optional<uint64_t> stamp_ns(const pcap_pkthdr &header) {
+    const auto seconds = static_cast<uint64_t>(header.ts.tv_sec);
+    const auto ns = static_cast<uint64_t>(header.ts.tv_usec);  // the file was opened so
+    if (seconds > UINT32_MAX || ns >= second) return std::nullopt;
+    return seconds * second + ns;
 }
 
 uint16_t big_endian(const u_char *at) { return static_cast<uint16_t>(at[0] << 8 | at[1]); }
@@ -25,7 +30,9 @@ uint16_t big_endian(const u_char *at) { return static_cast<uint16_t>(at[0] << 8 
 uint16_t udp_port_of(const u_char *frame, uint32_t bytes) {
     if (bytes > 18 && big_endian(frame + 12) == 0x8100) frame += 4, bytes -= 4;
     if (bytes >= 62 && big_endian(frame + 12) == 0x86dd && frame[20] == 17) return big_endian(frame + 56);
-    if (bytes < 42 || big_endian(frame + 12) != 0x0800 || frame[14] >> 4 != 4 || frame[23] != 17) return 0;
+    if (bytes < 42 || big_endian(frame + 12) != 0x0800 || frame[14] < 0x45 || frame[14] > 0x4f ||
+        frame[23] != 17)
+        return 0;
     const uint32_t udp = 14 + (frame[14] & 15u) * 4;
     const bool fragment = (big_endian(frame + 20) & 0x3fff) != 0;
     return fragment || udp + 8 > bytes ? 0 : big_endian(frame + udp + 2);
@@ -78,14 +85,20 @@ timed_capture read_timed_capture(const std::string &path, uint16_t udp_port, uin
     pcap_pkthdr *header;
     const u_char *bytes;
     while (capture_next(file.get(), path, all.frames, &header, &bytes)) {
-        const uint64_t stamp = stamp_ns(*header);
-        if (all.frames++ == 0) first = last = stamp;
-        const std::string frame = "frame " + std::to_string(all.frames);
-        if (stamp < last)
+        const std::string frame = "frame " + std::to_string(all.frames + 1);
+        const std::optional<uint64_t> stamp = stamp_ns(*header);
+        if (!stamp) throw refusal(who + frame + " has no time between 1970 and 2106", "pace = \"speed\"");
+        if (all.frames++ == 0) first = last = *stamp;
+        if (*stamp < last)
             throw refusal(
-                who + frame + " is " + in_words(last - stamp) +
+                who + frame + " is " + in_words(last - *stamp) +
                     " older than the frame before it, but a capture is replayed in the order of its times",
                 "sort it: reordercap " + path + " sorted.pcap");
+        if (const uint64_t days = (*stamp - first) / (86'400 * second); days > longest_days)
+            throw refusal(who + frame + " is " + std::to_string(days) +
+                              " days younger than the first one; at most " + std::to_string(longest_days) +
+                              " days are replayed at the capture's own times",
+                          "cut it with editcap, or pace = \"speed\"");
         if (header->caplen > room)
             throw refusal(who + frame + " has " + std::to_string(header->caplen) +
                               " bytes, but the pool's mbufs hold " + std::to_string(room),
@@ -93,10 +106,10 @@ timed_capture read_timed_capture(const std::string &path, uint16_t udp_port, uin
         if (all.bytes.size() + header->caplen > most_bytes)
             throw refusal(who + "more than 1 GiB of frames, and all are kept in memory",
                           "cut it with editcap");
-        last = stamp;
+        last = *stamp;
         const uint16_t to = udp_port_of(bytes, header->caplen);
         const bool ours = to >= udp_port && to < udp_port + queues;
-        all.queues[ours ? to - udp_port : 0].push_back({stamp - first, all.bytes.size(), header->caplen});
+        all.queues[ours ? to - udp_port : 0].push_back({*stamp - first, all.bytes.size(), header->caplen});
         all.bytes.insert(all.bytes.end(), bytes, bytes + header->caplen);
         all.cut_short += header->caplen < header->len;
     }
