@@ -394,9 +394,13 @@ TEST(Introduction, SaysWhoFits) {
               "the server's release is 9.9.9, this one " WT_VERSION);
     EXPECT_EQ(objection_to(ours, introduction_of(std::string(64, 'b'))),
               "the server has another plan: bbbbbbbbbbbb, this side has aaaaaaaaaaaa");
+    const char *const none = "what listens at the server's address is no Windtunnel of this kind";
     for (const char *stray : {"", "HTTP/1.1", "wt1", "wt1 0.6.0", "wt2 0.6.0 aa"})
-        EXPECT_EQ(objection_to(ours, stray),
-                  "what listens at the server's address is no Windtunnel of this kind");
+        EXPECT_EQ(objection_to(ours, stray), none);
+    for (const char *escape : {"wt1 \x1b]0;title\x07 aa", "wt1 0.6.0 \x1b[2J"}) {
+        EXPECT_EQ(objection_to(ours, escape), none);
+        EXPECT_EQ(objection_to(escape, ours), none) << "the server writes it into its log";
+    }
 }
 
 TEST_F(Rdma, RefusesWhatItCannotDo) {

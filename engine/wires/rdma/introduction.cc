@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "wires/rdma/rdma.h"
 
 namespace wt {
@@ -30,13 +32,16 @@ std::string introduction_of(const std::string &plan_hash) {
 std::string objection_to(const std::string &client, const std::string &server) {
     if (server == busy_introduction) return "the server has another client already";
     const introduction ours(client), theirs(server);
-    if (theirs.mark != ours.mark || theirs.plan.empty())
+    const std::string their_plan = theirs.plan.substr(0, 12), our_plan = ours.plan.substr(0, 12);
+    // a terminal or a log shows these words, and a stranger may have said them
+    const bool is_printable = std::ranges::all_of(theirs.release + their_plan + ours.release + our_plan,
+                                                  [](char c) { return c >= ' ' && c < 0x7f; });
+    if (theirs.mark != ours.mark || theirs.plan.empty() || !is_printable)
         return "what listens at the server's address is no Windtunnel of this kind";
     if (theirs.release != ours.release)
         return "the server's release is " + theirs.release + ", this one " + ours.release;
     if (theirs.plan != ours.plan)
-        return "the server has another plan: " + theirs.plan.substr(0, 12) + ", this side has " +
-               ours.plan.substr(0, 12);
+        return "the server has another plan: " + their_plan + ", this side has " + our_plan;
     return "";
 }
 
