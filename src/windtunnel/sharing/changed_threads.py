@@ -49,7 +49,7 @@ class Journal:
         with _locked(path):
             self._contents = journal.read(path)
             me, holder = Process.of(os.getpid()), self._contents.holder
-            if holder is not None and holder != me and holder.lives:
+            if holder is not None and holder != me and holder.stays:
                 raise UserError(
                     f"{path} is held by process {holder.pid}", remedy="stop it first, or use another journal"
                 )
@@ -308,7 +308,7 @@ def restore(path: Path) -> Restored:
         if not any(os.path.lexists(file) for file in (path, journal.new_of(path))):
             raise UserError(f"{path}: no such journal", remedy=f"without arguments: all in {directory()}")
         contents = journal.read(path)
-        if contents.holder is not None and contents.holder.lives:
+        if contents.holder is not None and contents.holder.stays:
             raise UserError(f"{path} is held by process {contents.holder.pid}", remedy="stop it first")
         inherited_changes.end(contents.helpers)
         entries = list(contents.entries.values())

@@ -25,8 +25,12 @@ Value = tuple[int, ...] | int | str
 Fields = dict[str, Value]
 """`affinity`, `policy`, `nice`, `runtime_ns`, and `cgroup HIERARCHY` for each (`cgroup ` is v2's, `cgroup cpu` one of v1)."""
 CGROUP = "cgroup "
-KERNEL_THREAD = 0x00200000
-"""PF_KTHREAD (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
+KERNEL_THREAD, EXITING = 0x00200000, 0x00000004
+"""PF_KTHREAD and PF_EXITING (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
+KILLED = 1 << 8
+"""SIGKILL among the pending signals of /proc/PID/status."""
+DYING_S, LOOK_S = 2.0, 0.002
+"""For the end of a process that was killed; between two looks."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,24 @@ class Process:
     @property
     def lives(self) -> bool:
         return started(self.pid) == self.started
+
+    @property
+    def stays(self) -> bool:
+        """Whether it lives, and nobody has killed it. Waits for the end of one that was: that takes a while on a CPU that others have, and
+        it counts as living until then."""
+        deadline = time.monotonic() + DYING_S
+        while self.lives and _killed(self.pid) and time.monotonic() < deadline:
+            time.sleep(LOOK_S)
+        return self.lives
+
+
+def _killed(pid: int) -> bool:
+    try:
+        status, flags = _text(pid, "status"), int(_fields(pid)[6])
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    pending = (int(proc.value(status, name) or "0", 16) for name in ("SigPnd", "ShdPnd"))
+    return bool(flags & EXITING) or any(signals & KILLED for signals in pending)
 
 
 def user(pid: int) -> int | None:

@@ -29,6 +29,8 @@ from sharing_tools import (
 from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, inherited_changes, journal, sched, threads
 from windtunnel.sharing.changed_threads import Journal, Restored, held
+from windtunnel.sharing.pools import shield
+from windtunnel.sharing.pools.cgroups import Hierarchy
 from windtunnel.sharing.pools.shield import PREFIX, own_group
 from windtunnel.sharing.slicers.slicer import ORDINARY, RAISED
 from windtunnel.sharing.threads import Process
@@ -54,6 +56,12 @@ sys.stdin.readline()
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 print(os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "60"]), flush=True)
 time.sleep(60)
+"""
+LARGE = """
+import time
+memory = bytearray(100 << 20)
+print(flush=True)
+time.sleep(600)
 """
 pytestmark = pytest.mark.slow
 ALL = set(range(os.cpu_count()))
@@ -398,6 +406,26 @@ def test_one_holder_at_a_time(path, one):
     assert not path.exists()
 
 
+def test_who_was_killed_and_has_not_ended_yet_is_waited_for(path, tmp_path):
+    """Else `share restore` and the next start, right after a kill -9, restore nothing and leave a group. A process with much memory takes
+    milliseconds to end."""
+    with python_tenant(LARGE) as process:
+        process.stdout.readline()
+        holder = Process.of(process.pid)
+        group = tmp_path / f"{PREFIX}{holder.pid}-{holder.started}"
+        group.mkdir()
+        assert holder.stays and shield.clean(Hierarchy(1, tmp_path, "cpu")) == []
+        process.kill()
+        assert shield.clean(Hierarchy(1, tmp_path, "cpu")) == [group]
+    for take in (changed_threads.restore, lambda path: Journal(path).close()):
+        with python_tenant(LARGE) as process:
+            process.stdout.readline()
+            journal.File(path, journal.Contents(holder=Process.of(process.pid))).close()
+            process.kill()
+            take(path)
+        assert not path.exists()
+
+
 @needs_rights
 def test_a_journal_taken_over_keeps_what_was_before(path, one):
     before = threads.read(one.pid)
@@ -503,21 +531,30 @@ def test_what_cannot_be_restored_stays_recorded_and_is_said(default, alone):
 
 
 @needs_rights
-def test_restore_removes_the_shields_of_those_who_ended(default, alone, one):
+def test_restore_removes_the_shields_of_those_who_ended(default, alone, one, monkeypatch):
+    """Who is in one, and in no journal, is moved out."""
     where = threads.mounts().get("cpu")
     if where is None:
         pytest.skip("no cgroup v1 with the cpu controller")
+    monkeypatch.setattr(shield, "RESTORING_S", 0)
     ended = subprocess.Popen(["true"])
     ended.wait()
     theirs, living = where / f"{PREFIX}{ended.pid}-1", own_group(where)
     before = threads.read(one.pid)
     try:
-        for group in (theirs, living):
+        for group in (theirs, theirs / "inner", living):
             group.mkdir()
         default.mkdir(parents=True)
-        threads.move(one.pid, "cpu", f"/{theirs.name}")
-        code, said = share_restore()
+        threads.move(one.pid, "cpu", f"/{theirs.name}/inner")
+        with monkeypatch.context() as refusing:
+            refusing.setattr(threads, "move", refuses(errno.EPERM))
+            code, said = share_restore()
         assert code == 2 and f"{theirs}: cannot be removed" in said and theirs.exists()
+        code, said = share_restore()
+        assert code == 0 and f"thread {one.pid}: moved from {theirs} to {where}" in said and not theirs.exists()
+        assert threads.cgroups_of(one.pid)["cpu"] == "/"
+        theirs.mkdir()
+        threads.move(one.pid, "cpu", f"/{theirs.name}")
         ours = {"cgroup cpu": [threads.read(one.pid)["cgroup cpu"]]}
         recorded(default / "a.journal", entry_of(one.pid, before, ours))
         code, said = share_restore()
@@ -525,7 +562,7 @@ def test_restore_removes_the_shields_of_those_who_ended(default, alone, one):
         assert not theirs.exists() and living.exists() and threads.read(one.pid) == before
     finally:
         threads.move(one.pid, "cpu", str(before["cgroup cpu"]))
-        for group in (theirs, living):
+        for group in (theirs / "inner", theirs, living):
             if group.exists():
                 group.rmdir()
 

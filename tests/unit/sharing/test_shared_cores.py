@@ -9,15 +9,17 @@ from pool_tools import Turns
 from sample_sharing import probed
 
 import windtunnel.sharing
+from windtunnel.errors import UserError
 from windtunnel.sharing import costs
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import cgroups, shared_cores
 from windtunnel.sharing.pools.shared_cores import Shielding, shielding
-from windtunnel.sharing.pools.shield import NoRealTime
+from windtunnel.sharing.pools.shield import PREFIX, NoRealTime
 
 PRODUCT = Path(windtunnel.sharing.__file__).parent
 CHECKOUT = PRODUCT.parents[2]
 CPUS = (0, 1)
+NO_PID = 2**30
 ONLY_THERE = {"Shield", "Carrier", "softirqs_first"}
 """What makes a core a shared one."""
 
@@ -41,6 +43,20 @@ def test_everybody_shares_cores_by_the_same_function(name):
 def test_no_shield_is_wanted():
     with shielding(wanted=False, raises=True) as around:
         assert around == Shielding(None, "none: `shield = false`")
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_what_a_killed_daemon_left_is_removed_by_the_next_start(monkeypatch, tmp_path, wanted):
+    """Killed after it had made its groups, before anything else: no sweeper waits for its end, and no journal names them."""
+
+    def refused(*_):
+        raise UserError("no shield of our own")
+
+    monkeypatch.setattr(cgroups, "find", lambda: cgroups.Hierarchy(1, tmp_path, "cpu"))
+    monkeypatch.setattr(shared_cores, "Shield", refused)
+    (tmp_path / f"{PREFIX}{NO_PID}-1" / "inner").mkdir(parents=True)
+    with shielding(wanted, raises=False):
+        assert not list(tmp_path.iterdir())
 
 
 def test_a_host_without_cgroups_has_no_shield_and_says_why(monkeypatch):

@@ -1,6 +1,7 @@
 """Threads of this machine, from /proc."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -42,6 +43,28 @@ def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, to
             assert threads.with_children([one.pid], threads.children()) == [one.pid, child]
         finally:
             os.kill(child, 9)
+
+
+@pytest.mark.parametrize(
+    ("flags", "pending", "waits"),
+    [(0x00400000, "0", False), (0x00400000, "102", True), (0x00400004, "0", True), (0x00400000, "4002", False)],
+)
+def test_a_process_stays_until_it_is_killed_and_whoever_kills_it_waits_for_its_end(
+    tmp_path, monkeypatch, flags, pending, waits
+):
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "stat").write_text(f"7 (a) R 1 0 0 0 -1 {flags}{' 0' * 12} 55 0\n")
+    (tmp_path / "7" / "status").write_text(f"Tgid:\t7\nSigPnd:\t0000000000000000\nShdPnd:\t{pending:0>16}\n")
+    monkeypatch.setattr(threads, "PROC", tmp_path)
+    waited = []
+
+    def ends(seconds):
+        waited.append(seconds)
+        shutil.rmtree(tmp_path / "7")
+
+    monkeypatch.setattr(threads.time, "sleep", ends)
+    process = threads.Process.of(7)
+    assert process.lives and process.stays is not waits and len(waited) == waits
 
 
 def test_a_process_of_that_name_is_no_softirq_thread(tmp_path, monkeypatch):

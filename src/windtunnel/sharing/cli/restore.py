@@ -1,6 +1,7 @@
 """`windtunnel share restore`: does by hand what the guardian and the sweeper do."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +20,7 @@ def restore(
 ) -> None:
     """Restore the threads of tenants after the process that shared them and its guardian were both killed.
 
-    Restores affinity, policy, priority, nice value, slice and cgroup, and removes the shields and cpusets of processes that have ended.
+    Restores affinity, policy, priority, nice value, slice and cgroup, and removes the shields and cpusets of processes that have ended; a thread that is still in one leaves it.
     Threads that have ended are skipped. Settings that a thread has changed itself meanwhile stay. A journal that a running process holds is left alone; so
     is one of another user, or in a directory that others may write. Exit code 2: something could not be restored.
 
@@ -67,10 +68,10 @@ def restore(
 
 
 def _remove_groups() -> list[str]:
-    """Prints those that were removed, and returns words about those that stay."""
+    """Prints what was done, and returns words about those that stay. Who is in one and in no journal is moved out."""
     from windtunnel.sharing import threads
     from windtunnel.sharing.pools import cgroups, cpusets
-    from windtunnel.sharing.pools.shield import clean, left_behind
+    from windtunnel.sharing.pools.shield import clean, evacuate, left_behind
 
     found = cgroups.find()
     hierarchies = [] if isinstance(found, cgroups.Nowhere) else [found]
@@ -78,10 +79,23 @@ def _remove_groups() -> list[str]:
         hierarchies.append(cgroups.Hierarchy(1, mount, cpusets.KEY))
     refused = []
     for hierarchy in hierarchies:
-        for group in clean(hierarchy):
+        removed = clean(hierarchy)
+        for group in _mine(left_behind(hierarchy)):
+            for tid in evacuate(hierarchy, group):
+                print(f"thread {tid}: moved from {group} to {hierarchy.mount}: no journal says where it was")
+        for group in removed + clean(hierarchy):
             print(f"{group}: removed")
-        left = [group for group in left_behind(hierarchy) if group.stat().st_uid == os.geteuid()]
         refused += [
-            f"{group}: cannot be removed: threads are in it ({group}/tasks, or cgroup.threads)" for group in left
+            f"{group}: cannot be removed: threads are in it ({group}/tasks, or cgroup.threads)"
+            for group in _mine(left_behind(hierarchy))
         ]
     return refused
+
+
+def _mine(groups: list[Path]) -> list[Path]:
+    found = []
+    for group in groups:
+        with suppress(FileNotFoundError):  # its sweeper removes it
+            if group.stat().st_uid == os.geteuid():
+                found.append(group)
+    return found

@@ -27,20 +27,21 @@ class Shielding:
 @contextmanager
 def shielding(wanted: bool, raises: bool) -> Iterator[Shielding]:
     """The shield of this process, made with the rights of the moment and removed at every end. `raises`: of a slicer that makes
-    tenants SCHED_FIFO.
+    tenants SCHED_FIFO. The shields of those who were killed are removed.
 
     Raises UserError where the slicer cannot work in the shield of this host.
     """
-    made = _made(raises) if wanted else Shielding(None, "none: `shield = false`")
+    found = cgroups.find()
+    if isinstance(found, cgroups.Hierarchy):
+        clean(found)
+    made = _made(found, raises) if wanted else Shielding(None, "none: `shield = false`")
     with made.shield.swept() if made.shield else nullcontext():
         yield made
 
 
-def _made(raises: bool) -> Shielding:
-    found = cgroups.find()
+def _made(found: cgroups.Hierarchy | cgroups.Nowhere, raises: bool) -> Shielding:
     if isinstance(found, cgroups.Nowhere):
         return Shielding(None, f"none: {found.why}")
-    clean(found)
     try:
         shield = Shield(found, raises)
     except NoRealTime:
