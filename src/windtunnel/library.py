@@ -105,17 +105,19 @@ def export(
     format: Literal["csv", "parquet", "json"] = "parquet",
     *,
     include_invalid: bool = False,
+    redact: bool = False,
 ) -> Path:
     """Write a run's windows as tables in long form into a new directory, with its run.json and its other files.
 
-    Raises UserError for an invalid run, except with `include_invalid`.
+    `redact` leaves out what is not for others (docs/how-to/export.md). Raises UserError for an invalid run, except with `include_invalid`.
     """
+    from windtunnel.exchange.redacted import redaction_of
     from windtunnel.exchange.tables import export as write
 
     loaded = load_run(Path(run))
     if loaded.rejected:
         loaded.require_usable(include_invalid)
-    return write(loaded, Path(directory), format)
+    return write(loaded, Path(directory), format, redaction_of(loaded.record) if redact else None)
 
 
 def import_run(directory: str | Path, out: str | Path) -> Run:

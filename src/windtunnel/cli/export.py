@@ -18,6 +18,14 @@ def export(
         Literal["csv", "parquet", "json"], typer.Option("--format", help="Format of the tables.")
     ] = "parquet",
     include_invalid: IncludeInvalid = False,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact",
+            help="For others: without names of hosts and users, MAC, IP and PCI addresses, paths below home directories, and files that are "
+            "no text. Labels stay.",
+        ),
+    ] = False,
 ) -> None:
     """Export a run as tables.
 
@@ -26,7 +34,9 @@ def export(
 
     windtunnel export runs/before tables
     windtunnel export runs/before tables --format csv
+    windtunnel export runs/before published --redact
     """
+    from windtunnel.exchange.redacted import redaction_of
     from windtunnel.exchange.tables import export as write
     from windtunnel.runs import load
     from windtunnel.views.terminal.messages import show_warning
@@ -37,4 +47,4 @@ def export(
     if loaded.rejected:
         loaded.require_usable(include_invalid)
         show_warning(f"1 invalid run included: {loaded.record.verdict.reasons[0]}")
-    print(write(loaded, directory, form))
+    print(write(loaded, directory, form, redaction_of(loaded.record) if redact else None))

@@ -12,10 +12,11 @@ import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.errors import UserError, cannot_write
+from windtunnel.exchange.redacted import Redaction
 from windtunnel.exchange.tables.fold import Fold
 from windtunnel.exchange.tables.shape import Table, tables
 from windtunnel.exchange.tables.unfold import Row, rows
-from windtunnel.runs import Run, load
+from windtunnel.runs import Record, Run, load
 from windtunnel.runs.files import LineFile, copy, replace
 from windtunnel.runs.writer import make_directory
 from windtunnel.text_file import parse_json, read_regular
@@ -43,11 +44,13 @@ class Manifest(BaseModel):
     files: list[str] = Field(description="names of the run's other files, copied into files/")
 
 
-def export(run: Run, directory: Path, form: str) -> Path:
-    """Writes the run's tables and files into the new `directory`. Raises UserError where they cannot be; then nothing is left."""
+def export(run: Run, directory: Path, form: str, redaction: Redaction | None = None) -> Path:
+    """Writes the run's tables and files into the new `directory`. `redaction`: of what is not for others; files that are no text are left out
+    then. Raises UserError where they cannot be; then nothing is left."""
+    record = redaction.record(run.record) if redaction else run.record
     make_directory(directory)
     try:
-        _export(run, directory, form)
+        _export(run, record, directory, form, redaction)
     except (OSError, UserError, duckdb.Error) as error:
         shutil.rmtree(directory, ignore_errors=True)
         if isinstance(error, OSError):
@@ -86,21 +89,24 @@ def restore(source: Path, directory: Path) -> Run:
         raise UserError(f"{error.filename or source}: {error.strerror}", remedy=_WHICH) from error
 
 
-def _export(run: Run, directory: Path, form: str) -> None:
-    others = sorted(f.name for f in run.path.iterdir() if not f.is_dir() and f.name not in _MADE_AGAIN)
+def _export(run: Run, record: Record, directory: Path, form: str, redaction: Redaction | None) -> None:
     (directory / OTHERS).mkdir()
-    for name in others:
-        copy(run.path / name, directory / OTHERS / name)
-    replace(
-        directory / "run.json", run.record.model_dump_json(indent=1) + "\n"
-    )  # as this version has it, like the tables
-    _write_tables(directory, form, (row for engine, windows in run.windows.items() for row in rows(engine, windows)))
+    for name in sorted(f.name for f in run.path.iterdir() if not f.is_dir() and f.name not in _MADE_AGAIN):
+        copied = directory / OTHERS / (redaction.text(name) if redaction else name)
+        copy(run.path / name, copied)
+        if redaction and not redaction.file(copied):
+            copied.unlink()
+    replace(directory / "run.json", record.model_dump_json(indent=1) + "\n")  # as this version has it, like the tables
+    found = (row for engine, windows in run.windows.items() for row in rows(engine, windows))
+    if redaction:
+        found = ((table, {column: redaction.document(cell) for column, cell in row.items()}) for table, row in found)
+    _write_tables(directory, form, found)
     manifest = Manifest(
         windtunnel=__version__,
         format=form,
         windows=(run.path / "windows.jsonl").exists(),
         tables={name: {column.name: column.sql for column in table.all} for name, table in tables().items()},
-        files=others,
+        files=sorted(file.name for file in (directory / OTHERS).iterdir()),
     )
     replace(directory / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 

@@ -1,0 +1,183 @@
+"""A record that is to be published: without the names of its hosts and users, their addresses, and the directories that they work in.
+
+Equal values become equal ones, so that what belongs together still does, and addresses become addresses, so that a record stays one:
+IPv4 198.18.0.0/15 (RFC 2544), IPv6 2001:db8::/32 (RFC 3849), locally administered MACs, and PCI addresses in order of appearance. Labels are the
+user's own words and stay.
+"""
+
+import getpass
+import json
+import platform
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import count
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import ValidationError
+
+from windtunnel.errors import UserError
+from windtunnel.runs import Record
+
+HOME = "/home/user"
+LEAST_NAME = 3
+"""Characters of a name that is replaced where it stands alone: shorter ones are parts of other words."""
+NOBODY = {"root", "user", "localhost"}
+"""Names that say nothing."""
+_HEX = "0-9A-Fa-f"
+_ADDRESS = re.compile(
+    rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
+    rf"|(?<=enx)(?P<enx>[0-9a-f]{{12}})(?![0-9a-f])"
+    rf"|(?P<pci>(?<![{_HEX}:.])(?:[{_HEX}]{{4,8}}:)?[{_HEX}]{{2}}:[01][{_HEX}]\.[0-7](?!\d))"
+    rf"|(?P<six>(?<![\w:])(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]+(?:\d+(?:\.\d+){{3}})?(?![\w:]|\.\d))"
+    r"|(?P<four>(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d))"
+)
+_HOMES = r"/(?:home|Users)/([^\s/\"'\\]+)"
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)')
+
+
+class Redaction:
+    """What takes the places of one record's secrets. `names`: of hosts and users, with what stands for each. `homes`: directories of users."""
+
+    def __init__(self, names: dict[str, str], homes: Iterable[str]):
+        self._numbers = {kind: count(1) for kind in ("mac", "pci", "six", "four")}
+        self._given: dict[tuple[str, Any], str] = {}
+        self._names = {name.lower(): stand_in for name, stand_in in names.items()}
+        self._name = _alternatives(names, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])", re.IGNORECASE)
+        below = r"(?:/[^\s\"'<>|:;,)\]]*)?"
+        home = rf"(?:(?:{{}})(?![\w-])|{_HOMES})"
+        self._home, self._path = (_alternatives({*homes, "/root"}, home + rest) for rest in ("/*", below))
+        self.text: Callable[[str], str] = lru_cache(1 << 12)(self._text)
+
+    def _text(self, words: str) -> str:
+        """The words without secrets."""
+        if "\n" not in words and self._path.match(words):
+            words = self._in_home(words)  # a path, whatever it has in it
+        else:
+            words = self._path.sub(lambda found: self._in_home(found[0]), words)
+        words = _ADDRESS.sub(self._address, words)
+        return self._name.sub(lambda found: self._names[found[0].lower()], words)
+
+    def document(self, value: Any) -> Any:
+        """The same of JSON, keys included."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(key): self.document(each) for key, each in value.items()}
+        return [self.document(each) for each in value] if isinstance(value, list) else value
+
+    def record(self, record: Record) -> Record:
+        """Raises UserError where a name is one of the record's own words, so that no record would be left."""
+        made = self.document(record.model_dump(mode="json", exclude={"labels"})) | {"labels": record.labels}
+        try:
+            return Record.model_validate_json(json.dumps(made))
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            names = ", ".join(self._names)
+            raise UserError(
+                f"the record cannot be redacted: {where} has a word that is also the name of a host or a user ({names})",
+                remedy="export it without --redact, and take out by hand what is not for others",
+            ) from None
+
+    def file(self, path: Path) -> bool:
+        """Rewrites a file. False: it is not text, and may hold anything. Raises OSError."""
+        try:
+            words = path.read_bytes().decode()
+        except UnicodeDecodeError:
+            return False
+        if "\0" in words:
+            return False
+        of_line = self._json if path.suffix in (".json", ".jsonl") else self.text
+        path.write_bytes("\n".join(map(of_line, words.split("\n"))).encode())
+        return True
+
+    def _json(self, line: str) -> str:
+        """A line of JSON, whose numbers stay as they are written."""
+        return _JSON_TEXT.sub(self._json_text, line)
+
+    def _json_text(self, found: re.Match[str]) -> str:
+        try:
+            return json.dumps(self.text(json.loads(found[0])))
+        except ValueError:  # cut short, as a killed program leaves it
+            return self.text(found[0])
+
+    def _in_home(self, path: str) -> str:
+        """The file's own name: the directories on the way to it may say as much as the user's name."""
+        return HOME if self._home.fullmatch(path) else f"{HOME}/{PurePosixPath(path).name}"
+
+    def _address(self, found: re.Match[str]) -> str:
+        kind = str(found.lastgroup)
+        said = found[0]
+        if kind in ("mac", "enx"):
+            digits = re.sub("[:-]", "", said).lower()
+            if set(digits) in ({"0"}, {"f"}):
+                return said
+            made = self._stand_in("mac", digits, lambda n: f"02{n:0{len(digits) - 2}x}")
+            between = said[2] if kind == "mac" else ""
+            return between.join(made[at : at + 2] for at in range(0, len(made), 2))
+        if kind == "pci":
+            digits = said.lower()
+            whole = digits if digits.count(":") == 2 else f"0000:{digits}"
+            made = self._stand_in("pci", whole, lambda n: f"0000:{n >> 5 & 0xFF:02x}:{n & 31:02x}.0")
+            return made if digits == whole else made.removeprefix("0000:")
+        try:
+            address = ip_address(said)
+        except ValueError:
+            return said
+        mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+        if mapped:
+            return f"::ffff:{self._ip(mapped)}"
+        return self._ip(address)
+
+    def _ip(self, address: IPv4Address | IPv6Address) -> str:
+        if address.is_loopback or address.is_unspecified or address.is_multicast or str(address) == "255.255.255.255":
+            return str(address)
+        if address.version == 4:
+            return self._stand_in("four", address, lambda n: str(IPv4Address("198.18.0.0") + n))
+        return self._stand_in("six", address, lambda n: str(IPv6Address("2001:db8::") + n))
+
+    def _stand_in(self, kind: str, value: Any, made: Callable[[int], str]) -> str:
+        if (kind, value) not in self._given:
+            self._given[kind, value] = made(next(self._numbers[kind]))
+        return self._given[kind, value]
+
+
+def redaction_of(record: Record) -> Redaction:
+    """For what this record and the files beside it say of its hosts, its users, and whoever publishes it."""
+    words = list(_texts(record.model_dump(mode="json")))
+    users = {name for text in words for name in re.findall(_HOMES, text)}
+    users.add(_user())
+    hosts = [facts.get("hostname") for facts in record.hosts] + [record.testbed, platform.node()]
+    names: dict[str, str] = {}
+    for n, host in enumerate(dict.fromkeys(str(host) for host in hosts if host), 1):
+        names |= {host.partition(".")[0]: f"host-{n}", host: f"host-{n}"}
+    names |= dict.fromkeys(users, "user")
+    home = str(Path.home())
+    return Redaction(
+        {name: stand_in for name, stand_in in names.items() if len(name) >= LEAST_NAME and name.lower() not in NOBODY},
+        [home] if home != "/" else [],
+    )
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user number without a name
+        return ""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+
+
+def _alternatives(words: Iterable[str], pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The pattern with any of the words, the longest that fits first; without a word it matches nothing."""
+    found = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    return re.compile(pattern.replace("{}", found or r"(?!)"), flags)
