@@ -136,7 +136,8 @@ def test_code_of_a_scenario_is_refused_and_not_opened(tmp_path, workload, code):
 
 
 @pytest.mark.slow
-def test_every_command_that_runs_a_scenario_can_refuse_code(tmp_path):
+def test_every_command_that_runs_a_scenario_can_refuse_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "good.so").touch()
     (tmp_path / "test.toml").write_text('[server]\n[client]\n[[workload]]\nhandler = "./good.so"\n')
     (tmp_path / "far.toml").write_text('scenario = "test.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [32]\n')
