@@ -32,7 +32,7 @@ UNIT = Path(__file__).parent / "unit"
 ONE_AFTER_ANOTHER = {
     "tests/e2e/test_rdma.py": "rdma",
     "tests/e2e/test_rdma_compare.py": "rdma",
-    "tests/hostile/test_sharing_other_user.py": "sharing",
+    "tests/hostile/test_other_user_share.py": "sharing",
     "tests/unit/sharing/test_changed_threads.py": "sharing",
     "tests/unit/sharing/test_daemon.py": "sharing",
     "tests/unit/sharing/test_probe.py": "sharing",

@@ -2,10 +2,9 @@
 
 import json
 import random
-import subprocess
 
 import pytest
-from plugin_tools import ROOT
+from plugin_tools import handler
 from real_runs import execute, scenario
 from scenario_tools import SHIPPED, skip_without_pipelines, written
 from typer.testing import CliRunner
@@ -93,24 +92,9 @@ def test_entries_of_a_pipeline(tmp_path, entries, words):
     assert words in refused(tmp_path, scenario({"packet_handler": "swx", "options": options}, **NULL))
 
 
-def plugin(directory, body: str):
-    source = directory / "mine.c"
-    source.write_text(body)
-    library = directory / "libmine.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-I", str(ROOT / "include"), "-o", str(library), str(source)], check=True)
-    return library
-
-
 def test_a_plug_in_that_dies_at_its_open(tmp_path):
     """The engine that died was the check's own."""
-    plugin(
-        tmp_path,
-        "#include <windtunnel/handler.h>\n#include <stdlib.h>\n"
-        "static int fall(const struct wt_open *o, void **s) { (void)o; (void)s; abort(); }\n"
-        "static void nothing(void *s, struct wt_exchange *b, uint32_t n) { (void)s; (void)b; (void)n; }\n"
-        "const struct wt_handler wt_handler = {.abi = WT_HANDLER_ABI, .size = sizeof(struct wt_handler), "
-        '.name = "mine", .help = "falls", .kind = WT_MESSAGE_HANDLER, .open = fall, .message = nothing};\n',
-    )
+    handler(tmp_path / "libmine.so", opened="abort();")
     code, said = checked(written(tmp_path, scenario({"handler": "./libmine.so"})))
     assert code == 2
     assert f"the engine ended while opening {tmp_path}/libmine.so: SIGABRT" in said and "libmine.so is code of" in said

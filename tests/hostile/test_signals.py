@@ -10,12 +10,13 @@ import pytest
 from fake_runs import gone
 from hostile_run import arguments, ended, record, start
 
+LONG = pytest.mark.long("hostile")
 MUTE = '[[workload]]\npacket_handler = "drop"\ntimeout = "1h"\n'
-LONG = ("warmup=30s", "duration=60s")
+LASTS = ("warmup=30s", "duration=60s")
 
 PHASES = {
-    "set-up": ("starting EAL", (*LONG,), None),
-    "warm-up": ("warmup  window", (*LONG,), None),
+    "set-up": ("starting EAL", LASTS, None),
+    "warm-up": ("warmup  window", LASTS, None),
     "measurement": ("measure window", ("warmup=0s", "duration=60s"), None),
     "drain": ("measure window   1", ("drain=1h",), MUTE),
 }
@@ -32,8 +33,12 @@ def run_in(phase: str, directory, **how):
     raise AssertionError(f"never said {words!r}: {spec.stdout.read()}")
 
 
-@pytest.mark.parametrize("phase", PHASES)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("phase", "number"),
+    [(phase, signal.SIGINT) for phase in PHASES]
+    + [("measurement", signal.SIGTERM)]
+    + [pytest.param(phase, signal.SIGTERM, marks=LONG) for phase in PHASES if phase != "measurement"],
+)
 def test_one_signal_ends_the_run_in_order(tmp_path, phase, number):
     spec = run_in(phase, tmp_path)
     spec.send_signal(number)
@@ -60,7 +65,7 @@ def test_two_signals_end_it_at_once(tmp_path, phase):
 
 def test_a_signal_while_one_side_waits_for_the_link(tmp_path):
     """The client's engine is stopped before it has met the server's."""
-    spec = start(arguments(tmp_path, "wire.kind=memif", *LONG))
+    spec = start(arguments(tmp_path, "wire.kind=memif", *LASTS))
     pids = {}
     for line in spec.stderr:
         if "starting EAL" in line and not pids:
@@ -83,13 +88,14 @@ def children(parent: int) -> list[tuple[int, str]]:
         return list(zip(sorted(map(int, file.read().split())), ("server", "client"), strict=False))
 
 
-def test_signals_at_any_moment_leave_no_process_or_file(tmp_path):
+@pytest.mark.parametrize("attempts", [3, pytest.param(100, marks=LONG)])
+def test_signals_at_any_moment_leave_no_process_or_file(tmp_path, attempts):
     seed = random.randrange(2**32)
     print(f"seed {seed}")  # shown where the test fails
     rng = random.Random(seed)
-    for attempt in range(6):
+    for attempt in range(attempts):
         directory = f"run{attempt}"
-        spec = start(arguments(tmp_path, *LONG, out=directory))
+        spec = start(arguments(tmp_path, *LASTS, out=directory))
         time.sleep(rng.uniform(0.1, 2))
         spec.send_signal(signal.SIGINT)
         out, err = spec.communicate(timeout=60)

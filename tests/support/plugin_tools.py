@@ -1,16 +1,39 @@
 """Plug-ins, built."""
 
 import subprocess
+from pathlib import Path
 
 from scenario_tools import SHIPPED
 
 ROOT = SHIPPED.parent
 BROKEN = ROOT / "engine" / "tests" / "plugins"
+HANDLER = """
+#include <windtunnel/handler.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((constructor)) static void load(void) { LOADED }
+static int open_it(const struct wt_open *o, void **s) { (void)o; *s = NULL; OPENED return 0; }
+static void respond(void *s, struct wt_exchange *b, uint32_t n) { (void)s; (void)b; (void)n; RESPONDS }
+const struct wt_handler wt_handler = {.abi = WT_HANDLER_ABI, .size = sizeof(struct wt_handler), .name = "hostile",
+    .help = "does what it should not", .kind = WT_MESSAGE_HANDLER, .open = open_it, .message = respond};
+"""
 
 
 def built(directory, name: str):
     """One of the engine's own broken plug-ins."""
-    library = directory / f"lib{name}.so"
-    include = ["-I", str(ROOT / "include"), "-Wno-override-init"]
-    subprocess.run(["cc", "-std=c11", "-shared", "-fPIC", *include, "-o", library, BROKEN / f"{name}.c"], check=True)
+    return _compiled(BROKEN / f"{name}.c", directory / f"lib{name}.so", "-std=c11", "-Wno-override-init")
+
+
+def handler(library: Path, loaded: str = "", opened: str = "", responds: str = "") -> Path:
+    """A message handler that does this, in C, when it is loaded, when it is opened, and for each batch of requests."""
+    source = library.with_suffix(".c")
+    source.write_text(HANDLER.replace("LOADED", loaded).replace("OPENED", opened).replace("RESPONDS", responds))
+    return _compiled(source, library)
+
+
+def _compiled(source: Path, library: Path, *flags: str) -> Path:
+    subprocess.run(["cc", "-shared", "-fPIC", "-I", str(ROOT / "include"), *flags, "-o", library, source], check=True)
     return library

@@ -113,6 +113,7 @@ def test_any_set_ends_in_a_run_or_a_refusal(tmp_path, key, value):
         "[wire]\nkind = { a = 1 }",
         "\ufeff[wire]",
     ],
+    ids=lambda content: content[:20],
 )
 def test_known_hostile_files_end_in_a_refusal(tmp_path, content):
     with pytest.raises(UserError):

@@ -1,0 +1,91 @@
+"""A plug-in of somebody else: it starts processes, ignores every signal and does not return. Nothing of it outlives its command."""
+
+import json
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from fake_runs import gone, has_ended
+from hostile_run import arguments, ended, start
+from live_tools import awaited
+from plugin_tools import handler
+
+from windtunnel.engine.find import find_engine
+from windtunnel.engine.query import handlers
+from windtunnel.sharing import threads
+
+LONG = pytest.mark.long("hostile")
+FORKS = """
+const int child = fork();
+if (child == 0) for (;;) pause();
+FILE *out = fopen(getenv("CHILDREN"), "a");
+fprintf(out, "%d\\n", child);
+fclose(out);
+"""
+STUBBORN = """
+FILE *out = fopen(getenv("CHILDREN"), "a");
+for (int number = 1; number < 32; number++) if (number != SIGKILL && number != SIGSTOP) signal(number, SIG_IGN);
+if (fork() == 0) { setsid(); if (fork()) _exit(0); for (;;) pause(); }
+fprintf(out, "%d\\n", getpid());
+fclose(out);
+"""
+RESPONDS = 'fclose(fopen(getenv("RESPONDS"), "w"));'
+
+
+@pytest.fixture
+def told(tmp_path, monkeypatch) -> Path:
+    """Where a plug-in writes the numbers of processes."""
+    monkeypatch.setenv("CHILDREN", str(tmp_path / "children"))
+    return tmp_path / "children"
+
+
+def environment(pid: int) -> list[bytes]:
+    """Nothing for a process that ends."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return []
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "end"),
+    [
+        ("for (;;);", "kill -9"),
+        ("raise(SIGSTOP);", "Ctrl-C twice"),
+        ("pthread_exit(NULL);", "kill -9"),
+        pytest.param("for (;;);", "Ctrl-C twice", marks=LONG),
+        pytest.param("raise(SIGSTOP);", "kill -9", marks=LONG),
+        pytest.param("pthread_exit(NULL);", "Ctrl-C twice", marks=LONG),
+    ],
+)
+def test_an_engine_ends_with_its_command_whatever_a_plug_in_does(tmp_path, monkeypatch, told, behaviour, end):
+    """Every signal is ignored, a thread spins or has gone, the process is stopped, and a child is in a session of its own."""
+    handler(tmp_path / "libstubborn.so", opened=STUBBORN, responds=RESPONDS + behaviour)
+    monkeypatch.setenv("RESPONDS", str(responds := tmp_path / "responds"))
+    mark = f"STUBBORN={tmp_path}"
+    monkeypatch.setenv(*mark.split("="))
+    command = start(arguments(tmp_path, "workload.0.handler=./libstubborn.so", "duration=1s"))
+    awaited(responds.exists)
+    if end == "kill -9":
+        command.kill()
+        command.communicate()
+    else:
+        for _ in range(2):
+            command.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        ended(command)
+    [engine] = map(int, told.read_text().split())
+    awaited(lambda: has_ended(engine))
+    ours = ("windtunnel-engi", "wt-guard")
+    awaited(lambda: not any(threads.name(pid) in ours and mark.encode() in environment(pid) for pid in threads.pids()))
+
+
+def test_what_a_plug_in_has_started_ends_with_it(tmp_path, told):
+    [known] = handlers(find_engine(), handler(tmp_path / "libforks.so", loaded=FORKS))
+    assert known.name == "hostile"
+    code, said = ended(start(arguments(tmp_path, "workload.0.handler=./libforks.so", more=("--json",))))
+    assert json.loads(said[said.index("{") :])["verdict"]["valid"] or code == 1, said
+    started = [int(line) for line in told.read_text().split()]
+    assert len(started) >= 3, "asked here, asked before the run, and in the run"
+    assert all(gone(child) for child in started)
