@@ -191,7 +191,7 @@ def _daemon(session: Session, chosen: tuple[str, str], tenants: list[tuple[int, 
     file.write_text(
         f'state = "state"\ncpus = {[others[0], session.cpu]}\nslicer = "{slicer}"\nslice = "{slice_}"\n{tables}'
     )
-    process = subprocess.Popen([COMMAND, "share", "serve", file], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([COMMAND, "share", "serve", "--from-anywhere", file], stdout=subprocess.PIPE, text=True)
     try:
         said = []
         for line in process.stdout:

@@ -37,7 +37,7 @@ def start(file: str, slicer: str, output: str, environment: dict[str, str]) -> i
     if slicer == "turns":
         core.choose = lambda keys, cpus, say: core.Chosen(Turns, 100_000)
     try:
-        serve(Path(file))
+        serve(Path(file), from_anywhere=True)
     except UserError as error:
         show_error(error)
         sys.exit(2)

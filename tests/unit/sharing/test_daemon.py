@@ -309,7 +309,8 @@ def test_without_cap_sys_nice_it_says_so(tmp_path):
         rights.check(status)
     assert "AmbientCapabilities" in missing.value.remedy
     less = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]
-    command = [sys.executable, "-c", "from windtunnel.cli import main; main()", "share", "serve", write(tmp_path)]
+    serve = ["share", "serve", "--from-anywhere", write(tmp_path)]
+    command = [sys.executable, "-c", "from windtunnel.cli import main; main()", *serve]
     done = subprocess.run([*less, *command], check=False, capture_output=True, text=True)
     assert (done.returncode, "CAP_SYS_NICE is missing" in done.stderr) == (2, True), done.stderr
 

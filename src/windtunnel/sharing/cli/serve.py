@@ -10,6 +10,13 @@ import typer
 def serve(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="TOML file with the tenants and their CPUs.")],
     check: Annotated[bool, typer.Option("--check", help="Check FILE and exit.")] = False,
+    from_anywhere: Annotated[
+        bool,
+        typer.Option(
+            "--from-anywhere",
+            help="As root: start although other users may change the code that runs, as in a checkout of theirs.",
+        ),
+    ] = False,
 ) -> None:
     """Share CPUs among poll-mode tenants until stopped, and change their weights on request.
 
@@ -26,10 +33,22 @@ def serve(
     if check:
         print(f"{file}: valid, {len(keys.tenant)} tenant{'' if len(keys.tenant) == 1 else 's'}")
         return
+    from windtunnel.errors import UserError
+    from windtunnel.sharing import own_code
     from windtunnel.sharing.daemon.core import choose
     from windtunnel.sharing.daemon.serve import Daemon
 
+    try:
+        own_code.check()
+        of_others = None
+    except UserError as error:
+        if not from_anywhere:
+            raise
+        of_others = error.message
+        _say(f"warning: {of_others}")
     with Daemon(keys, file.parent, choose, _say) as daemon:
+        if of_others:
+            daemon.sharing.events.publish("code of others", why=of_others)
         daemon.run()
 
 

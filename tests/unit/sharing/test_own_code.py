@@ -1,0 +1,143 @@
+"""A daemon of root's runs code that only root may change, or says whose it is and does not start."""
+
+import os
+import sys
+from pathlib import Path
+
+import in_process
+import pytest
+from study_tools import refused
+
+from windtunnel.sharing import own_code
+from windtunnel.sharing.daemon import serve
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root's daemon asks, and only root gives files away")
+ANOTHER = 54321
+
+
+@pytest.fixture
+def installed(tmp_path) -> Path:
+    """A file in two directories of root's, below those of pytest's, which are root's as well."""
+    file = tmp_path / "opt" / "package" / "module.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    return file
+
+
+def opened_up(installed: Path, how: str) -> Path:
+    """The path that is then named."""
+    directory = installed.parents[1]
+    if how == "file of another user":
+        os.chown(installed, ANOTHER, -1)
+        return installed
+    if how == "directory of another user":
+        os.chown(directory, ANOTHER, -1)
+    elif how == "group may write":
+        directory.chmod(0o775)
+    elif how == "all may write":
+        directory.chmod(0o757)
+    elif how == "file that a group may write":
+        installed.chmod(0o664)
+        return installed
+    else:
+        other = directory.parent / "elsewhere"
+        installed.parent.rename(other)
+        (installed.parent).symlink_to(other)
+        other.chmod(0o777)
+        return other
+    return directory
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "how",
+    [
+        "file of another user",
+        "directory of another user",
+        "group may write",
+        "all may write",
+        "file that a group may write",
+        "link",
+    ],
+)
+def test_what_others_may_change_is_named(installed, how):
+    assert own_code.open_to_others(installed) is None
+    place = opened_up(installed, how)
+    said = own_code.open_to_others(installed)
+    assert said == f"{place} is of user {place.stat().st_uid}, mode {place.stat().st_mode & 0o7777:04o}"
+
+
+@needs_root
+def test_a_directory_like_tmp_is_nobodys_way_in(installed):
+    installed.parents[1].chmod(0o1777)
+    assert own_code.open_to_others(installed) is None
+    os.chown(installed.parent, ANOTHER, -1)
+    assert str(installed.parent) in (own_code.open_to_others(installed) or "")
+
+
+@needs_root
+def test_a_link_of_another_user_is_named(installed):
+    link = installed.with_name("link")
+    link.symlink_to(installed)
+    assert own_code.open_to_others(link) is None
+    os.chown(link, ANOTHER, -1, follow_symlinks=False)
+    assert str(link) in (own_code.open_to_others(link) or "")
+
+
+def test_all_that_runs_is_looked_at(monkeypatch, tmp_path):
+    monkeypatch.setattr(own_code, "find_engine", lambda: tmp_path / "engine")
+    monkeypatch.setattr(own_code, "find_native", lambda name: tmp_path / name)
+    monkeypatch.setattr(sys, "path", ["", "relative", *sys.path])
+    monkeypatch.chdir(tmp_path)
+    found = set(own_code.places())
+    assert {tmp_path, tmp_path / "relative", tmp_path / "engine", tmp_path / "windtunnel-slicer"} <= found
+    assert {Path(own_code.__file__), Path(sys.executable), Path(sys.prefix), Path(os.__file__).parent} <= found
+
+
+@pytest.fixture
+def elsewhere(monkeypatch, tmp_path):
+    """Root, whose package is another user's."""
+    monkeypatch.setattr(own_code.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(own_code, "places", lambda: [tmp_path])
+    monkeypatch.setattr(serve, "Daemon", None)  # none starts by mistake
+    monkeypatch.setattr(own_code, "open_to_others", lambda *paths: f"{paths[0]} is of user 7, mode 0755")
+    (tmp_path / "share.toml").write_text("")
+    return tmp_path
+
+
+def test_a_daemon_of_roots_does_not_start_with_code_of_others(elsewhere):
+    error = refused("share", "serve", elsewhere / "share.toml")
+    assert f"{elsewhere} is of user 7, mode 0755" in error.message and "--from-anywhere" in error.remedy
+
+
+def test_who_trusts_them_says_so_and_the_daemon_says_it_too(elsewhere, monkeypatch):
+    published = []
+
+    class Started:
+        sharing = core = None
+
+        def __init__(self, *given):
+            self.sharing = self
+            self.events = self
+
+        def publish(self, what, **facts):
+            published.append((what, facts))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def run(self):
+            pass
+
+    monkeypatch.setattr(serve, "Daemon", Started)
+    done = in_process.run("share", "serve", elsewhere / "share.toml", "--from-anywhere")
+    assert "is of user 7, mode 0755" in done.output, done.exception
+    assert [what for what, _ in published] == ["code of others"] and "of user 7" in published[0][1]["why"]
+
+
+def test_without_root_nobody_is_asked(elsewhere, monkeypatch):
+    monkeypatch.setattr(own_code.os, "geteuid", lambda: 1000)
+    own_code.check()
