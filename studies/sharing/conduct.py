@@ -19,7 +19,7 @@ from windtunnel.host import facts
 from windtunnel.measure.study import sql
 from windtunnel.measure.study.record import versions
 from windtunnel.runs.files import LineFile, replace
-from windtunnel.sharing.changed_threads import Journal, held
+from windtunnel.sharing.changed_threads import Journal, held_alone
 from windtunnel.sharing.changed_threads import directory as places_directory
 
 Watcher = Callable[[int, int, str], None]
@@ -105,7 +105,7 @@ def _run_all(
     """The rows of the finished trials; failures and an interrupt go into the record."""
     rows: list[Row] = []
     turns = [(b, p, label) for b, labels in enumerate(record.order, 1) for p, label in enumerate(labels, 1)]
-    with Interrupts() as interrupts, _journal(figure) as journal:
+    with Interrupts() as interrupts, _journal(figure, site) as journal:
         for number, (block, position, label) in enumerate(turns, 1):
             watcher(number, len(turns), label)
             with _scratch(directory) as scratch:
@@ -125,9 +125,11 @@ def _run_all(
     return rows
 
 
-def _journal(figure: Figure) -> AbstractContextManager[Journal | None]:
+def _journal(figure: Figure, site: Site) -> AbstractContextManager[Journal | None]:
     """One for all trials: the start of its guardian process would disturb a trial."""
-    return held(places_directory() / f"figure-{os.getpid()}.journal") if figure.shares else nullcontext()
+    if not figure.shares:
+        return nullcontext()
+    return held_alone(places_directory() / f"figure-{os.getpid()}.journal", (site.tenant_cpu, site.client_cpu))
 
 
 @contextmanager

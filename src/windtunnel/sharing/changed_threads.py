@@ -11,7 +11,7 @@ import contextlib
 import fcntl
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,8 @@ from typing import Any
 from windtunnel.engine import own_directory
 from windtunnel.engine.readable import readable
 from windtunnel.engine.signals import signal_name
-from windtunnel.errors import UserError
-from windtunnel.sharing import inherited_changes, journal, own_process, sched, threads
+from windtunnel.errors import UserError, in_words
+from windtunnel.sharing import claims, inherited_changes, journal, own_process, sched, threads
 from windtunnel.sharing.journal import Entry
 from windtunnel.sharing.threads import Fields, Process, Value
 
@@ -37,7 +37,7 @@ def directory() -> Path:
 class Journal:
     """How threads ran before they were changed. One holder at a time; its methods may be called from any of its threads.
 
-    A journal whose holder has ended is taken over with all its entries. Raises UserError where a living process holds it, where it cannot
+    A journal whose holder has ended is restored first: what it says of a thread may be long past. What cannot be restored stays in it. Raises UserError where a living process holds it, where it cannot
     be written, or where its directory is not ours alone. A method that changes something raises UserError, and changes nothing, where its
     line cannot be written.
     """
@@ -53,8 +53,7 @@ class Journal:
                 raise UserError(
                     f"{path} is held by process {holder.pid}", remedy="stop it first, or use another journal"
                 )
-            inherited_changes.end(self._contents.helpers)
-            self._contents.helpers = []
+            _restore(self._contents)
             self._contents.holder = me
             self._file = journal.File(path, self._contents)
 
@@ -121,19 +120,21 @@ class Journal:
     def put_settings_back(self) -> list[str]:
         with self._lock:
             said = inherited_changes.put_settings_back(self._contents.settings)
-            self._done({"is": "settings back"})
-            return said
+            if not said:
+                self._done({"is": "settings back"})
+            return list(said.values())
 
     def put_back(self, tid: int) -> list[str]:
-        """Restores one thread, and those that it forked, and removes its entry. Returns what stays changed, and why. A thread without an
-        entry is ignored."""
+        """Restores one thread, and those that it forked, and removes its entry, unless it still has something of ours. Returns what stays
+        changed, and why. A thread without an entry is ignored."""
         with self._lock:
             entry = self._contents.entries.get(tid)
             if entry is None:
                 return []
             alone = not any(other.pid == entry.pid for other in self._contents.entries.values() if other is not entry)
             said = inherited_changes.put_back([entry], self._contents.entries, with_children=alone)
-            self._forget(tid)
+            if not (said and inherited_changes.is_changed(entry)):
+                self._forget(tid)
             return said
 
     def release(self, tid: int, cgroups: Mapping[str, str]) -> Fields:
@@ -153,17 +154,22 @@ class Journal:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""
         with self._lock:
             said = self.put_settings_back()
-            said += inherited_changes.put_back(list(self._contents.entries.values()), self._contents.entries)
-            for tid in self.tids:
-                self._forget(tid)
+            entries = list(self._contents.entries.values())
+            said += inherited_changes.put_back(entries, self._contents.entries)
+            for entry in entries:
+                if not (said and inherited_changes.is_changed(entry)):
+                    self._forget(entry.tid)
             return said
 
     def close(self) -> list[str]:
-        """Restores everything, and removes the file. Returns what stays changed, and why."""
+        """Restores everything, and removes the file, unless something stays changed that is ours: `restore` can try again. Returns what stays
+        changed, and why."""
         with self._lock:
             said = self.put_back_all()
             self._file.close()
-            journal.remove(self.path)
+            changed = any(inherited_changes.is_changed(entry) for entry in self._contents.entries.values())
+            if not (said and (changed or self._contents.settings)):
+                journal.remove(self.path)
             return said
 
     def _entry(self, tid: int) -> Entry:
@@ -265,17 +271,21 @@ class Guardian:
         return readable(self._stop_read, seconds=seconds)
 
     def close(self) -> None:
-        """Ends it. Call it after the journal is closed: then it has nothing to do."""
+        """Ends it. Call it after the journal is closed: then it has nothing to do, unless something could not be restored: then it waits for our
+        end, and tries again."""
         os.close(self._stop_write)
         self._watch.join()
         os.close(self._stop_read)
         self._let_go()
-        self._process.wait()
+        if not self.path.exists():
+            self._process.wait()
 
 
 @contextlib.contextmanager
 def held(path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()) -> Iterator[Journal]:
-    """A journal with its guardian; at the end everything is restored, and what stays changed is said. `say`, `claims`: of `Guardian`."""
+    """A journal with its guardian; at the end everything is restored, and what stays changed is said. What killed holders left is restored
+    first. `say`, `claims`: of `Guardian`."""
+    restore_left_behind(say)
     with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
         journal_ = Journal(path)
         first.callback(lambda: [say(line) for line in journal_.close()])
@@ -283,10 +293,43 @@ def held(path: Path, say: Callable[[str], object] = lambda line: None, claims: S
         yield journal_
 
 
+@contextlib.contextmanager
+def held_alone(path: Path, cpus: Iterable[int]) -> Iterator[Journal]:
+    """As `held`, on CPUs that no daemon, probe or figure shares meanwhile: two that change the same softirq thread would each take the other's
+    change for how it ran. Raises UserError where somebody shares one."""
+    with claims.claimed(cpus, path) as claimed, held(path, claims=claimed) as journal_:
+        yield journal_
+
+
 def left_behind() -> list[Path]:
-    """The journals in the default directory, and in those of daemons below it."""
+    """The journals in the default directory, in those of daemons below it, and where those were who claimed a CPU."""
     files = [file for suffix in (SUFFIX, SUFFIX + journal.NEW) for file in directory().rglob(f"*{suffix}")]
-    return sorted({file.with_name(file.name.removesuffix(journal.NEW)) for file in files})
+    here = {file.with_name(file.name.removesuffix(journal.NEW)) for file in files}
+    return sorted(here | {file for file in claims.journals(directory()) if _there(file)})
+
+
+def _there(path: Path) -> bool:
+    return any(os.path.lexists(file) for file in (path, journal.new_of(path)))
+
+
+def restore_left_behind(say: Callable[[str], object]) -> None:
+    """Restores what killed holders have left, whose guardians were killed too, before anything is changed: how a thread of theirs runs now is
+    not how it ran. `say` is called with a line about each journal that was restored, or cannot be."""
+    for path in left_behind():
+        try:
+            with in_words():
+                done = restore(path)
+        except Held:
+            continue
+        except UserError as error:
+            say(f"left as it is: {error.message}")
+        else:
+            said = "".join(f"; {line}" for line in done.said)
+            say(f"{path} was left by a process that was killed: {done.threads} of its threads looked after{said}")
+
+
+class Held(UserError):
+    """The holder of a journal lives."""
 
 
 @dataclass(frozen=True)
@@ -305,20 +348,28 @@ def restore(path: Path) -> Restored:
     Raises UserError while its holder lives, where there is no journal, and where the journal or its directory is not ours alone.
     """
     with _locked(path):
-        if not any(os.path.lexists(file) for file in (path, journal.new_of(path))):
+        if not _there(path):
             raise UserError(f"{path}: no such journal", remedy=f"without arguments: all in {directory()}")
         contents = journal.read(path)
         if contents.holder is not None and contents.holder.stays:
-            raise UserError(f"{path} is held by process {contents.holder.pid}", remedy="stop it first")
-        inherited_changes.end(contents.helpers)
-        entries = list(contents.entries.values())
-        said = inherited_changes.put_settings_back(contents.settings)
-        failed = bool(said)
-        said += inherited_changes.put_back(entries, contents.entries)
-        failed |= any(inherited_changes.is_changed(entry) for entry in entries)
+            raise Held(f"{path} is held by process {contents.holder.pid}", remedy="stop it first")
+        count = len(contents.entries)
+        said = _restore(contents)
+        failed = bool(contents.entries or contents.settings)
         if not failed:
             journal.remove(path)
-    return Restored(len(entries), said, failed)
+    return Restored(count, said, failed)
+
+
+def _restore(contents: journal.Contents) -> list[str]:
+    """Ends the helpers, and restores everything. `contents` keeps what is still ours. Returns what stays changed, and why."""
+    inherited_changes.end(contents.helpers)
+    contents.helpers = []
+    settings = inherited_changes.put_settings_back(contents.settings)
+    contents.settings = {path: before for path, before in contents.settings.items() if path in settings}
+    said = inherited_changes.put_back(list(contents.entries.values()), contents.entries)
+    contents.entries = {tid: entry for tid, entry in contents.entries.items() if inherited_changes.is_changed(entry)}
+    return [*settings.values(), *said]
 
 
 @contextlib.contextmanager

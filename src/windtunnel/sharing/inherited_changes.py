@@ -128,22 +128,23 @@ def inherited_by(tid: int, found: Stat, remembered: Mapping[int, Entry]) -> tupl
 def is_changed(entry: Entry) -> bool:
     """Whether a thread still runs with something that is ours, or that a helper of ours may have set. So does one that cannot be read."""
     try:
-        now = _now(entry.tid, entry.started) or {}
-    except OSError:
+        with in_words():
+            now = _now(entry.tid, entry.started) or {}
+    except UserError:
         return True
     differing = [name for name, value in now.items() if value != entry.before.get(name, value)]
     return any(now[name] in entry.ours.get(name, []) for name in differing)
 
 
-def put_settings_back(settings: dict[str, str]) -> list[str]:
-    """Restores the text of each file."""
-    said: list[str] = []
+def put_settings_back(settings: Mapping[str, str]) -> dict[str, str]:
+    """Restores the text of each file. Returns those that stay changed, and why."""
+    said: dict[str, str] = {}
     for path, before in settings.items():
         try:
             with in_words():
                 Path(path).write_text(before)
         except UserError as error:
-            said.append(f"{path} could not be restored to {before}: {error.message}")
+            said[path] = f"{path} could not be restored to {before}: {error.message}"
     return said
 
 
@@ -186,9 +187,24 @@ def _write(tid: int, fields: Fields) -> list[str]:
                 threads.write(tid, {name: value})
             except ProcessLookupError:
                 return []
+            except FileNotFoundError as error:
+                said.append(_to_root(tid, name, value, error))
             except OSError as error:
-                said.append(f"thread {tid}: its {name} could not be restored to {value}: {error.strerror}")
+                said.append(_not_restored(tid, name, value, error))
         return said
+
+
+def _to_root(tid: int, name: str, value: Value, gone: OSError) -> str:
+    """Whose cgroup was removed meanwhile does not stay in ours: it is in the root then."""
+    try:
+        threads.write(tid, {name: "/"})
+    except OSError:
+        return _not_restored(tid, name, value, gone)
+    return f"thread {tid}: its {name} {value} is gone: it is in / now"
+
+
+def _not_restored(tid: int, name: str, value: Value, error: OSError) -> str:
+    return f"thread {tid}: its {name} could not be restored to {value}: {error.strerror}"
 
 
 def _inheriting(entries: list[Entry]) -> list[tuple[tuple[int, int], list[Entry]]]:

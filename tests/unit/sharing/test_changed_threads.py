@@ -377,16 +377,16 @@ def test_a_number_used_again_keeps_and_gets_nothing_of_ours(path, one, forks):
     assert threads.read(one.pid)["nice"] == 6
 
 
-def test_whoever_has_the_number_of_a_recorded_thread_is_not_changed(path, one):
+def test_whoever_has_the_number_of_a_recorded_thread_is_not_changed(mine, one, monkeypatch):
     """Until the thread of that number is looked for anew."""
-    before = threads.read(one.pid)
-    recorded(path, entry_of(one.pid, before, {"nice": [6]}, earlier=500))
-    with closing(Journal(path)) as mine:
+    mine.change(one.pid, nice=5)
+    with monkeypatch.context() as later:
+        later.setattr(threads, "started", lambda tid: 2**40)
         with pytest.raises(UserError, match=f"thread {one.pid} has ended"):
-            mine.change(one.pid, nice=5)
-        assert threads.read(one.pid) == before and mine.tids == []
-        mine.change(one.pid, nice=5)
-        assert threads.read(one.pid)["nice"] == 5
+            mine.change(one.pid, nice=6)
+    assert threads.read(one.pid)["nice"] == 5 and mine.tids == []
+    mine.change(one.pid, nice=6)
+    assert threads.read(one.pid)["nice"] == 6
 
 
 def test_a_thread_that_ended_is_passed_over(mine, one):
@@ -427,15 +427,99 @@ def test_who_was_killed_and_has_not_ended_yet_is_waited_for(path, tmp_path):
 
 
 @needs_rights
-def test_a_journal_taken_over_keeps_what_was_before(path, one):
+def test_a_journal_taken_over_is_restored_first(path, one):
+    """What it says may be long past. Here it was made while another holder had raised the thread, which that one has restored since: to
+    take it for how the thread ran would leave it raised for ever."""
     before = threads.read(one.pid)
     recorded(path, entry_of(one.pid, before, {"nice": [7]}))
     os.setpriority(os.PRIO_PROCESS, one.pid, 7)
-    mine = Journal(path)
-    assert journal.read(path).entries[one.pid].before == before
-    mine.change(one.pid, nice=9)
-    mine.close()
+    with closing(Journal(path)) as mine:
+        assert threads.read(one.pid) == before and mine.tids == []
+    raised = (sched.FIFO, 1, 0)
+    recorded(path, entry_of(one.pid, before | {"policy": raised}, {"policy": [raised]}))
+    with closing(Journal(path)) as mine:
+        mine.change(one.pid, policy=raised)
     assert threads.read(one.pid) == before
+
+
+@needs_rights
+def test_what_cannot_be_restored_stays_in_a_journal_that_is_taken_over(path, one):
+    before = threads.read(one.pid) | {"affinity": (4095,)}
+    ours = {"affinity": [tuple(sorted(os.sched_getaffinity(one.pid)))]}
+    recorded(path, entry_of(one.pid, before, ours))
+    with closing(Journal(path)) as mine:
+        assert mine.tids == [one.pid]
+    assert journal.read(path).entries[one.pid].before == before
+
+
+@needs_rights
+@pytest.mark.parametrize("all_at_once", [False, True])
+def test_what_cannot_be_restored_is_forgotten_by_no_holder(path, one, monkeypatch, all_at_once):
+    """Neither when the thread is let go, nor at the end: `share restore` can try again."""
+    before = threads.read(one.pid)
+    mine = Journal(path)
+    mine.change(one.pid, nice=5)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(threads, "write", refuses(errno.EPERM))
+        assert mine.put_back_all() if all_at_once else mine.put_back(one.pid)
+    assert mine.tids == [one.pid] and mine.put_back(one.pid) == [] and threads.read(one.pid) == before
+    mine.change(one.pid, nice=5)
+    with monkeypatch.context() as refusing:
+        refusing.setattr(threads, "write", refuses(errno.EPERM))
+        assert "could not be restored" in mine.close()[0]
+    contents = journal.read(path)
+    assert contents.entries[one.pid].before == before
+    contents.holder = Process(1, 1)  # has ended
+    journal.File(path, contents).close()
+    assert not changed_threads.restore(path).failed and threads.read(one.pid) == before
+
+
+def test_a_guardian_is_not_waited_for_if_something_could_not_be_restored(path, one, monkeypatch):
+    """It waits for our end, to try again."""
+    with held(path) as guarded:
+        guarded.change(one.pid, nice=5)
+        monkeypatch.setattr(threads, "write", refuses(errno.EPERM))
+    assert path.exists()
+
+
+@needs_rights
+def test_a_cgroup_that_is_gone_keeps_no_thread_in_ours(mine):
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), cpu_cgroup("windtunnel-test-own") as (_, own):
+        directory = threads.mounts()[hierarchy] / own[1:]
+        with tenant() as one:
+            threads.move(one.pid, hierarchy, own)
+            before = threads.read(one.pid)
+            mine.change(one.pid, nice=5, cgroups={hierarchy: group})
+            directory.rmdir()
+            try:
+                (said,) = mine.put_back(one.pid)
+            finally:
+                directory.mkdir()
+            assert f"its cgroup {hierarchy} {own} is gone: it is in / now" in said and mine.tids == []
+            assert threads.read(one.pid) == before | {f"cgroup {hierarchy}": "/"}
+
+
+@needs_rights
+@pytest.mark.parametrize("first", ["a", "b"])
+def test_a_start_restores_first_what_killed_holders_left(default, alone, first):
+    """What the second one found was what the first one had changed, and only the first one knows how it was."""
+    raised = (sched.FIFO, 1, 0)
+    with tenant() as one, tenant() as two:
+        before, told = threads.read(one.pid), []
+        left = recorded(default / "a.journal", entry_of(one.pid, before, {"policy": [raised]}))
+        threads.write(one.pid, {"policy": raised})
+        journal.File(default / "c.journal", journal.Contents(holder=Process.of(two.pid))).close()
+        (default / "d.journal").touch(mode=0o600)
+        (default / "d.journal").write_text("no journal\n")
+        with held(default / f"{first}.journal", told.append) as guarded:
+            assert threads.read(one.pid) == before
+            guarded.change(one.pid, policy=raised)
+        assert threads.read(one.pid) == before
+        assert [line.split(":")[0] for line in told] == [
+            f"{left} was left by a process that was killed",
+            "left as it is",
+        ]
+        assert {path.name for path in default.iterdir()} == {"c.journal", "d.journal"}
 
 
 @needs_rights

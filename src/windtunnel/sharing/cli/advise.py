@@ -88,7 +88,8 @@ def _checked(choice: "Choice", slicer: str, demand: "Demand", cpu: int) -> "Chec
     from windtunnel.sharing import changed_threads
     from windtunnel.sharing.advise import check
 
-    with changed_threads.held(changed_threads.directory() / f"probe-cpu{cpu}{changed_threads.SUFFIX}") as journal:
+    path = changed_threads.directory() / f"probe-cpu{cpu}{changed_threads.SUFFIX}"
+    with changed_threads.held_alone(path, [cpu]) as journal:
         return check(journal, choice, slicer, demand, cpu)
 
 

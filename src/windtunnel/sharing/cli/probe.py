@@ -32,7 +32,7 @@ def probe(
 
     Polling tenants, which make their own requests, share one core under each slicer in turn, in the shield of `share serve`. Every slicer
     is tried; those that this host lacks are listed with the reason. What a turn costs is kept for `share serve`, which chooses by the
-    worst that was ever measured here. Threads and kernel settings are restored afterwards.
+    worst that was ever measured here. Threads and kernel settings are restored afterwards. A CPU that a daemon shares is not probed.
 
     windtunnel share probe
     windtunnel share probe --cpu 3 --slice 50us --tenants 8
@@ -46,7 +46,8 @@ def probe(
     slice_ns = int(option("--slice", "duration", slice_, "1ns", "10s"))
     check_slice(slice_ns)
     chosen = shared_cpu(cpu)
-    with changed_threads.held(changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}") as journal:
+    path = changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}"
+    with changed_threads.held_alone(path, [chosen]) as journal:
         load = Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s"))
         found = probing.probe(journal, chosen, slice_ns, load, seconds, rounds)
     kept = probing.to_keep(found)

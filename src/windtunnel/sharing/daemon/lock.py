@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -10,10 +9,8 @@ from pathlib import Path
 from windtunnel.engine import own_directory
 from windtunnel.errors import UserError
 from windtunnel.runs.files import temporary_of
-from windtunnel.sharing import changed_threads
+from windtunnel.sharing import changed_threads, claims
 
-RESTORING_S = 2.0
-"""A guardian needs milliseconds."""
 STATE, SOCKET, LOCK = "state.json", "share.sock", "lock"
 JOURNAL = f"share{changed_threads.SUFFIX}"
 
@@ -26,8 +23,7 @@ def default_directory() -> Path:
 @contextmanager
 def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
     """Holds both until the end, or until the process is killed. Makes the directory, for its owner alone, where it is not there. Yields the
-    descriptors that claim the CPUs, for the guardian: a daemon that starts while another one's threads are still restored would take
-    what it finds for how they were.
+    descriptors that claim the CPUs, for the guardian.
 
     Raises UserError where another daemon is there, and where the directory is not ours alone.
     """
@@ -50,13 +46,8 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
         file.truncate(0)
         with suppress(OSError):  # for words alone: the disk may be full
             os.write(file.fileno(), f"{os.getpid()}\n".encode())
-        claims: list[int] = []
-        try:
-            claims += (_cpu(cpu) for cpu in cpus)
-            yield claims
-        finally:
-            for claim in claims:
-                os.close(claim)
+        with claims.claimed(cpus, directory / JOURNAL) as held:
+            yield held
 
 
 def tidy(directory: Path) -> None:
@@ -72,25 +63,3 @@ def tidy(directory: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         for left in (directory / SOCKET, temporary_of(directory / STATE)):
             left.unlink(missing_ok=True)
-
-
-def _cpu(cpu: int) -> int:
-    """A descriptor that claims a CPU: the kernel takes a lock back with the last process that has it open. The file is in a directory that no
-    other user writes: anybody may bind an abstract socket, and so could keep the daemon from starting."""
-    directory = changed_threads.directory()
-    own_directory.make(directory)
-    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    claim = os.open(directory / f"cpu{cpu}.lock", flags, 0o600)
-    deadline = time.monotonic() + RESTORING_S
-    while True:
-        try:
-            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return claim
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                os.close(claim)
-                raise UserError(
-                    f"another daemon shares CPU {cpu}, or its guardian still restores its tenants",
-                    remedy="set `cpus` to CPUs that no other daemon shares",
-                ) from None
-        time.sleep(0.02)

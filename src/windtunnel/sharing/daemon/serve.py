@@ -87,6 +87,7 @@ class Daemon:
                 f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
         claims = stack.enter_context(only_one(self._directory, cpus))
+        changed_threads.restore_left_behind(self._say)
         kept = state.read(self._directory / STATE)
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
