@@ -174,14 +174,17 @@ class Journal:
 
     def _entry(self, tid: int) -> Entry:
         entry = self._contents.entries.get(tid)
-        if entry is not None and entry.started == threads.started(tid):
-            threads.check_policy(tid)
-            return entry
-        if entry is not None:  # whoever has its number now is not who was meant
-            self._forget(tid)
-            raise UserError(f"thread {tid} has ended")
-        found = threads.check(tid)
-        now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
+        try:
+            if entry is not None and entry.started == threads.started(tid):
+                threads.check_policy(tid)
+                return entry
+            if entry is not None:  # whoever has its number now is not who was meant
+                self._forget(tid)
+                raise ProcessLookupError
+            found = threads.check(tid)
+            now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
+        except ProcessLookupError:
+            raise UserError(f"thread {tid} has ended") from None
         lines = [journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back))]
         if back:
             lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})

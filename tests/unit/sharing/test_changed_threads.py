@@ -396,6 +396,22 @@ def test_a_thread_that_ended_is_passed_over(mine, one):
     assert mine.put_back(one.pid) == []
 
 
+@pytest.mark.parametrize("call", ["read", "check_policy"])
+def test_a_thread_that_ends_while_it_is_recorded_is_said(mine, one, monkeypatch, call):
+    with monkeypatch.context() as ending:
+        ending.setattr(threads, call, ends)
+        with pytest.raises(UserError, match=f"thread {one.pid} has ended"):
+            mine.change(one.pid, nice=5)
+    mine.change(one.pid, nice=5)
+    monkeypatch.setattr(threads, "check_policy", ends)
+    with pytest.raises(UserError, match=f"thread {one.pid} has ended"):
+        mine.change(one.pid, nice=6)
+
+
+def ends(tid: int):
+    raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH))
+
+
 def test_one_holder_at_a_time(path, one):
     journal.File(path, journal.Contents(holder=Process.of(one.pid))).close()
     with pytest.raises(UserError, match=f"held by process {one.pid}"):

@@ -1,6 +1,7 @@
 """Cpusets: a thread in one cannot leave its CPUs, and is as it was when it is put back."""
 
 import os
+import shutil
 from contextlib import closing
 
 import pytest
@@ -28,6 +29,15 @@ def test_where_none_can_be_made_nothing_is_left(tmp_path):
     cpusets = Cpusets(tmp_path)
     with pytest.raises(UserError, match="no cpuset can be made: Is a directory"):
         cpusets.group((0,))
+
+
+def test_a_base_that_somebody_has_removed_is_made_again(tmp_path):
+    for name in ("cpuset.cpus", "cpuset.mems"):
+        (tmp_path / name).write_text("0\n")
+    cpusets = Cpusets(tmp_path)
+    shutil.rmtree(own_group(tmp_path))
+    assert cpusets.group((0,)) == {KEY: f"/{own_group(tmp_path).name}/0"}
+    assert (own_group(tmp_path) / "0" / "cpuset.mems").read_text() == "0\n"
 
 
 @pytest.fixture

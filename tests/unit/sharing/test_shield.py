@@ -176,6 +176,35 @@ def test_a_shield_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch, kern
     assert not own_group(tmp_path).exists()
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_groups_that_somebody_has_removed_while_they_were_empty_are_made_again(tmp_path, version, monkeypatch):
+    made, moved = shield(tmp_path, version)
+    shutil.rmtree(made.path)
+    made.hold({7: "a"}, {})
+    assert (made.path / ("cpu.shares" if version == 1 else "cpu.weight")).read_text() in ("262144", "10000")
+    (made.path / "cgroup.subtree_control").write_text("")
+    cap = {"a": Cap(64, 32)}
+    made.hold({7: "a"}, cap)
+    limit = made.path / "a" / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
+    before = limit.read_text()
+    for removed in (limit.parent, made.path):
+        shutil.rmtree(removed)
+        moved.to.clear()
+        if removed == made.path:  # the kernel makes this file in each group
+            monkeypatch.setattr(shields, "_enable", lambda group: None)
+        made.hold({7: "a"}, cap)
+        assert limit.read_text() == before
+        assert list(moved.to[7].values()) == [f"/{made.path.name}/a"]
+
+
+def test_a_shield_that_is_made_again_has_its_real_time_budget(tmp_path, kernel):
+    made = Shield(real_time(tmp_path), raises=True)
+    made.enters_through(Moved())
+    shutil.rmtree(made.path)
+    made.hold({7: "a"}, {})
+    assert (made.path / "cpu.rt_runtime_us").read_text() == "940000"
+
+
 def test_caps_are_refused_where_they_would_not_hold(tmp_path):
     made = Shield(real_time(tmp_path), raises=True)
     made.enters_through(Moved())

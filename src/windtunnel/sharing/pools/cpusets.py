@@ -25,7 +25,7 @@ class Cpusets:
         if mount is not None:
             clean(Hierarchy(1, mount, KEY))
             try:
-                self._base = _make(own_group(mount), (mount / "cpuset.cpus").read_text())
+                self._base = _make_base(mount)
             except OSError as error:
                 self._why = f"{mount}: no cpuset can be made: {error.strerror}"
 
@@ -37,6 +37,8 @@ class Cpusets:
             )
         name = ",".join(map(str, sorted(cpus)))
         try:
+            if not self._base.is_dir():  # without threads, anybody with the right may remove it
+                _make_base(self._base.parent)
             _make(self._base / name, name)
         except OSError as error:
             raise UserError(f"{self._base / name}: no cpuset can be made: {error.strerror}") from None
@@ -49,6 +51,10 @@ class Cpusets:
     def swept(self) -> AbstractContextManager[None]:
         """Entered with root's rights; at every exit, also by a kill, the groups are removed."""
         return swept(self._base) if self._base else nullcontext()
+
+
+def _make_base(mount: Path) -> Path:
+    return _make(own_group(mount), (mount / "cpuset.cpus").read_text())
 
 
 def _make(group: Path, cpus: str) -> Path:

@@ -81,9 +81,7 @@ class Shield:
             if hierarchy.version == 2:
                 _enable(hierarchy.mount)
             _remove(self._base)
-            _make(self._base)
-            self._weigh(self._base, MOST_SHARES, MOST_V2)
-            self.serve_slicer(raises)
+            self._begin(raises)
         except NoRealTime:
             _remove(self._base)
             raise
@@ -94,6 +92,12 @@ class Shield:
                 f"{self._base}: cannot make a shield: {os.strerror(error.errno or 0)}",
                 remedy="run as root, or set `shield = false`: then other processes use a part of the CPUs of ls",
             ) from None
+
+    def _begin(self, raises: bool) -> None:
+        _make(self._base)
+        self._weigh(self._base, MOST_SHARES, MOST_V2)
+        self._raises, self._tenants, self._in = False, {}, {}
+        self.serve_slicer(raises)
 
     @property
     def path(self) -> Path:
@@ -113,15 +117,20 @@ class Shield:
         self._raises = raises
 
     def hold(self, groups: Mapping[int, str], caps: Mapping[str, Cap]) -> None:
-        """Lets exactly these threads in; those that left are put where they were by who took them out. Raises OSError, UserError."""
+        """Lets exactly these threads in; those that left are put where they were by who took them out. Makes a group again that somebody has
+        removed: one without threads can be. Raises OSError, UserError."""
         own = caps if any(cap.cap for cap in caps.values()) else {}
         if own and self._raises:
             raise UserError(UNCAPPED, remedy=OTHER_SLICER)
-        for name in own.keys() - self._tenants.keys():
-            self._split()
-            _make(self._base / name)
+        if not self._base.is_dir():
+            self._begin(self._raises)
         for name, cap in own.items():
-            if self._tenants.get(name) != cap:
+            missing = not (self._base / name).is_dir()
+            if missing:
+                self._split()
+                _make(self._base / name)
+                self._in = {tid: where for tid, where in self._in.items() if where != name}
+            if missing or self._tenants.get(name) != cap:
                 self._limit(self._base / name, cap)
         for tid, name in groups.items():
             where = name if name in own else ""
