@@ -1,39 +1,40 @@
-"""The unit file of the daemon."""
+"""The unit of the daemon: systemd takes it as it is, and lets it do little more than what it needs."""
 
+import configparser
 import shutil
 import subprocess
-from configparser import ConfigParser
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from windtunnel.sharing.cli import app
+from windtunnel.schemas.generate import CHECKOUT
+from windtunnel.sharing.daemon import rights
 
-UNIT = Path(__file__).parents[3] / "setup" / "windtunnel-share.service"
-
-
-def start() -> list[str]:
-    unit = ConfigParser(interpolation=None)
-    unit.optionxform = str
-    unit.read_string(UNIT.read_text())
-    return unit["Service"]["ExecStart"].split()
+UNIT = CHECKOUT / "setup" / "windtunnel-share.service"
 
 
-def test_what_it_starts_is_a_command_of_ours(tmp_path):
-    file = tmp_path / "share.toml"
-    file.write_text("")
-    program, share, *words = start()
-    assert (Path(program).name, share) == ("windtunnel", "share")
-    done = CliRunner().invoke(app, [*words[:-1], str(file), "--check"])
-    assert (done.exit_code, "valid, 0 tenants" in done.output) == (0, True), done.output
+def unit() -> configparser.SectionProxy:
+    parser = configparser.ConfigParser(strict=True, interpolation=None)
+    parser.optionxform = str
+    parser.read_string(UNIT.read_text())
+    return parser["Service"]
+
+
+def test_it_may_do_what_the_daemon_keeps():
+    assert set(rights.KEPT) < set(unit()["CapabilityBoundingSet"].split())
+
+
+def test_it_runs_what_the_how_to_installs():
+    program, *words = unit()["ExecStart"].split()
+    said = (CHECKOUT / "docs" / "how-to" / "share-cores.md").read_text()
+    assert f"python3 -m venv {program.removesuffix('/bin/windtunnel')}" in said
+    assert words == ["share", "serve", "/etc/windtunnel/share.toml"] and words[-1] in said
 
 
 @pytest.mark.slow
-def test_systemd_takes_it(tmp_path):
-    if shutil.which("systemd-analyze") is None:
-        pytest.skip("no systemd-analyze")
-    there = tmp_path / UNIT.name
-    there.write_text(UNIT.read_text().replace(start()[0], shutil.which("true")))
-    done = subprocess.run(["systemd-analyze", "verify", there], capture_output=True, text=True, check=False)
-    assert (done.returncode, [line for line in done.stderr.splitlines() if UNIT.name in line]) == (0, [])
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd-analyze")
+def test_systemd_takes_it_and_finds_it_little_exposed(tmp_path):
+    file = tmp_path / UNIT.name
+    file.write_text(UNIT.read_text().replace(unit()["ExecStart"].split()[0], "/bin/true"))  # it is not installed here
+    for words in (["verify"], ["security", "--offline=yes", "--threshold=35", "--no-pager"]):
+        done = subprocess.run(["systemd-analyze", *words, file], check=False, capture_output=True, text=True)
+        assert done.returncode == 0 and "Unknown" not in done.stderr + done.stdout, done.stderr + done.stdout
