@@ -6,7 +6,7 @@ from pool_tools import Pools, Turns
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon import core
 from windtunnel.sharing.daemon.core import Chosen, Core
-from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.pools.plan import Arrangement
 
@@ -136,6 +136,21 @@ def test_a_slicer_whose_reading_fails_is_replaced(monkeypatch, error):
     carrier.now = Arrangement({2: {100: 128}, 1: {}})  # the slicer of CPU 1 could not be started
     upkept(monkeypatch, pools, carrier)
     assert [(what, cpu) for what, cpu, _ in carrier.did] == [("broken", 2)]
+
+
+def test_five_hundred_tenants_are_carried_out_once_and_looked_at_once(monkeypatch):
+    pools = Pools((0, 1, 2))
+    upkeep = Core(Serve(), pools, Idle(), Chosen("turns", Turns), "none")
+    keys = [TenantKeys(name=f"t{n}", pid=1, weight=1) for n in range(500)]
+    upkeep.take_in_all((each, None, None) for each in keys)
+    assert len(pools.carrier.carried) == 1 and len(pools.tenants) == 500
+    looked = []
+    pools.look = lambda tenant: looked.append(tenant.name)
+    carried = len(pools.carrier.carried)
+    upkeep.upkeep()
+    assert looked == [each.name for each in keys] and len(pools.carrier.carried) == carried
+    with pytest.raises(UserError, match='tenant t7: there is a tenant "t7"'):
+        upkeep.take_in_all([(keys[7], None, None)])
 
 
 def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkeypatch):

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from windtunnel.errors import Unforeseen, UserError, in_words
@@ -54,11 +54,9 @@ class Core:
         self._read_at = self._looked_at = time.monotonic_ns()
         self._said = ""
 
-    def take_in(
-        self, keys: TenantKeys, wish: Wish | None = None, named: int | None = None, added: bool = True
-    ) -> Tenant:
-        """Adds a tenant, through the API or of the file. Raises UserError; then nothing has changed."""
-        tenant = self.sharing.add(keys, added, wish, named)
+    def take_in(self, keys: TenantKeys, wish: Wish | None = None) -> Tenant:
+        """Adds a tenant through the API. Raises UserError; then nothing has changed."""
+        tenant = self.sharing.add(keys, True, wish)
         try:
             self.sharing.settle()
         except UserError:
@@ -66,6 +64,16 @@ class Core:
             self.sharing.settle()
             raise
         return tenant
+
+    def take_in_all(self, tenants: Iterable[tuple[TenantKeys, Wish | None, int | None]]) -> None:
+        """Adds those of the file, each with its wish and its process as `Sharing.add`, and carries them out at once: one by one, each would
+        have all others carried out again. Raises UserError."""
+        for keys, wish, named in tenants:
+            try:
+                self.sharing.add(keys, False, wish, named)
+            except UserError as error:
+                raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
+        self.sharing.settle()
 
     def report(self, tenant: Tenant, told: Report) -> None:
         """A tenant's report. The autoscaler's step is carried out at once, as far as there is room."""

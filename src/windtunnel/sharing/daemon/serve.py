@@ -129,11 +129,7 @@ class Daemon:
 
     def _begin(self, kept: state.State) -> None:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
-        for keys in self._keys.tenant:
-            try:
-                self.core.take_in(keys, kept.wish_of(keys), kept.named_by(keys), added=False)
-            except UserError as error:
-                raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
+        self.core.take_in_all((keys, kept.wish_of(keys), kept.named_by(keys)) for keys in self._keys.tenant)
         for tenant in kept.tenants:
             added = tenant.keys()
             if added is not None and tenant.name not in self.sharing.tenants:
