@@ -22,6 +22,7 @@ import fleet_driver
 from ray_nodes import LocalCluster
 
 from windtunnel.engine.find import find_engine
+from windtunnel.fleet import connection
 from windtunnel.runs import load
 from windtunnel.runs.joined import crossings, on_two_hosts, session
 
@@ -78,6 +79,11 @@ def places_of(files) -> set[str]:
 
 def table(out: Path) -> list[tuple]:
     return duckdb.sql(f"select {COLUMNS} from '{out / 'results.parquet'}' order by all").fetchall()
+
+
+def test_each_port_of_a_cluster_with_a_token_asks_for_it(cluster):
+    for address in (cluster.address, cluster.client_address):
+        connection.check_guarded(address)
 
 
 def test_a_study_on_two_testbeds_has_the_table_of_one_host(cluster, drive, tmp_path):

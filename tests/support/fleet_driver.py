@@ -28,7 +28,7 @@ def command(binary: str, *words: str) -> tuple[int, str]:
 
 def pair_beside_a_single_testbed(address: str, one: str, other: str) -> None:
     """`one` is in use. Who waits for both has none of them: `other` can be had. When both are given back, both join."""
-    with connected(address, PATIENCE_S):
+    with connected(address, PATIENCE_S, without_token=False):
         single, pair = RayCluster([one, other], 30), RayCluster([one, other], 30)
         single.invite(one)
         _wait_until_joined(single, [one])

@@ -33,16 +33,21 @@ class LocalCluster:
     """Context manager: no node at first. The first one that starts is the head."""
 
     def __init__(self, environment: dict[str, str]):
-        self._environment = environment | SETTINGS
+        self._guarded = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token_hex(16)}
+        self._environment = environment | SETTINGS | self._guarded
         self._token = token_hex(8)
         self.port, self.client_port = _free_ports(2)
         self._nodes: list[str] = []
 
     def __enter__(self) -> Self:
         self._directory = tempfile.mkdtemp(prefix="wtr-", dir="/tmp")  # sockets have short names
+        self._before = {name: os.environ.get(name) for name in self._guarded}
+        os.environ.update(self._guarded)  # drivers inherit it
         return self
 
     def __exit__(self, *_: object) -> None:
+        for name, value in self._before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
         for name in self._nodes:
             self.kill(name)
         shutil.rmtree(self._directory, ignore_errors=True)

@@ -13,33 +13,64 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
 
 import grpc
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import AuthenticationError, RayError
 
+HEAD_METHOD, CLIENT_METHOD = "/ray.rpc.NodeInfoGcsService/CheckAlive", "/ray.rpc.RayletDriver/ClusterInfo"
+"""What each of Ray's ports responds to; a request of no bytes asks with each field at its default."""
+REPLY_S = 10
 REMEDY = "start the cluster with `ray start --head`, and name its head: ray://HOST:10001 from anywhere, HOST:6379 or auto on one of its nodes"
+TOKEN_REMEDY = "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, for each `ray start` and for windtunnel"
 
 
 @contextmanager
-def connected(address: str, timeout_s: float) -> Iterator[None]:
-    """Raises UserError where nothing, or something else, is at the address, and where the cluster does not take this driver."""
-    _check_there(address, timeout_s)
+def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[None]:
+    """`without_token`: a cluster that asks nobody for a token is used as well. Raises UserError where nothing, or something else, is at the
+    address, and where the cluster does not take this driver, or would take anybody."""
+    if address != "auto":
+        _check_there(address, timeout_s)
+        if not without_token:
+            check_guarded(address)
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+    except AuthenticationError as error:
+        raise UserError(f"{address}: the cluster refuses this driver: {_said(error)}", remedy=TOKEN_REMEDY) from None
     except (ConnectionError, OSError, RayError, RuntimeError, ValueError) as error:
         raise UserError(f"{address}: no Ray cluster can be used there: {_said(error)}", remedy=REMEDY) from None
     try:
+        if address == "auto" and not without_token:
+            check_guarded(ray.get_runtime_context().gcs_address)
         yield
     finally:
         ray.shutdown()
 
 
-def _check_there(address: str, timeout_s: float) -> None:
-    """Ray itself tries for minutes. Both its ports are those of gRPC servers."""
-    if address == "auto":
-        return
+def check_guarded(address: str) -> None:
+    """Asks the cluster something without a token. Raises UserError unless it wants one: Ray before 2.52 knows none."""
+    method = CLIENT_METHOD if address.startswith("ray://") else HEAD_METHOD
+    with _channel(address) as channel:
+        try:
+            channel.unary_unary(method)(b"", timeout=REPLY_S)
+        except grpc.RpcError as error:
+            if error.code() is grpc.StatusCode.UNAUTHENTICATED:
+                return
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                raise UserError(f"{address}: no Ray cluster responds there", remedy=REMEDY) from None
+    raise UserError(
+        f"{address}: the cluster asks for no token: whoever reaches it runs code as its user",
+        remedy=f"{TOKEN_REMEDY}; or without_token = true in a fleet file",
+    )
+
+
+def _channel(address: str) -> grpc.Channel:
     found = ADDRESS.fullmatch(address)
     assert found is not None
+    return grpc.insecure_channel(f"{found['host']}:{found['port']}")
+
+
+def _check_there(address: str, timeout_s: float) -> None:
+    """Ray itself tries for minutes. Both its ports are those of gRPC servers."""
     until = time.monotonic() + min(timeout_s, 10)
-    with grpc.insecure_channel(f"{found['host']}:{found['port']}") as channel:
+    with _channel(address) as channel:
         try:
             grpc.channel_ready_future(channel).result(timeout=until - time.monotonic())
         except grpc.FutureTimeoutError:

@@ -70,6 +70,10 @@ class FleetFile(Table):
         description="each repeat of a study has a testbed of its own, and points are compared within one testbed; false: all repeats of a "
         "point are on one testbed, and the testbeds must be alike",
     )
+    without_token: bool = Field(
+        False,
+        description="use a cluster that asks nobody for a token; whoever reaches such a cluster runs code as its user, also on this host",
+    )
     wait: Annotated[int, Duration("100ms", "1000h")] = Field(
         "1min", validate_default=True, description="how long to wait for the cluster, and for a testbed that is free"
     )

@@ -18,7 +18,7 @@ def opened(on: str, most: int | None, say: Callable[[str], None]) -> Iterator[Fl
     from windtunnel.fleet.connection import connected
 
     here = software()
-    with connected(file.address, file.wait / 1e9):
+    with connected(file.address, file.wait / 1e9, file.without_token):
         testbeds = RayCluster(file.names, file.silence / 1e9)
         cluster = Cables(testbeds, file.cable) if file.cable else testbeds
         try:

@@ -152,9 +152,15 @@ def test_an_address_without_a_cluster_is_refused(scheme):
     """Where something listens that is no Ray, and where nothing does."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"{scheme}127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(UserError, match="no Ray cluster responds there"), connection.connected(address, 0.2):
+        with (
+            pytest.raises(UserError, match="no Ray cluster responds there"),
+            connection.connected(address, 0.2, without_token=True),
+        ):
             pass
-    with pytest.raises(UserError, match="no Ray cluster responds there"), connection.connected(address, 0.2):
+    with (
+        pytest.raises(UserError, match="no Ray cluster responds there"),
+        connection.connected(address, 0.2, without_token=True),
+    ):
         pass
 
 
@@ -168,5 +174,5 @@ def test_a_cluster_that_cannot_serve_says_why(monkeypatch):
     monkeypatch.setattr(connection, "_check_there", lambda *_: None)
     monkeypatch.setattr(connection.ray, "init", fail)
     words = "can be used there: Initialization failure from server: RuntimeError: no port$"
-    with pytest.raises(UserError, match=words), connection.connected("ray://lab:10001", 1):
+    with pytest.raises(UserError, match=words), connection.connected("ray://lab:10001", 1, without_token=True):
         pass

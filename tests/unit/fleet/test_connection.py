@@ -1,0 +1,110 @@
+"""Which clusters are used: those that ask for a token, as Ray's two ports do, and others if the user says so."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+pytest.importorskip("ray", reason='Ray is not installed: pip install "windtunnel[fleet]"')
+import grpc
+
+from windtunnel.errors import UserError
+from windtunnel.fleet import connection
+from windtunnel.fleet.connection import connected
+
+HEAD, CLIENT = connection.HEAD_METHOD, connection.CLIENT_METHOD
+
+
+class Responds(grpc.GenericRpcHandler):
+    """A cluster that responds to one method, with a code or as if it had been served."""
+
+    def __init__(self, method: str, code: grpc.StatusCode | None):
+        self._method, self._code = method, code
+
+    def service(self, details):
+        return grpc.unary_unary_rpc_method_handler(self._respond) if details.method == self._method else None
+
+    def _respond(self, request, context):
+        assert request == b"" and not any(key == "authorization" for key, _ in context.invocation_metadata())
+        if self._code:
+            context.abort(self._code, "said by a test")
+        return b""
+
+
+@contextmanager
+def cluster(method: str, code: grpc.StatusCode | None) -> Iterator[str]:
+    server = grpc.server(ThreadPoolExecutor(1), handlers=[Responds(method, code)])
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        yield f"{'ray://' if method == CLIENT else ''}127.0.0.1:{port}"
+    finally:
+        server.stop(None)
+
+
+@pytest.fixture
+def joined(monkeypatch) -> list[str]:
+    """Addresses that Ray was told to join."""
+    found: list[str] = []
+    monkeypatch.setattr(connection.ray, "init", lambda address, **_: found.append(address))
+    monkeypatch.setattr(connection.ray, "shutdown", lambda: found.append("left"))
+    return found
+
+
+@pytest.mark.parametrize("method", [HEAD, CLIENT])
+def test_a_cluster_that_wants_a_token_is_joined(joined, method):
+    with cluster(method, grpc.StatusCode.UNAUTHENTICATED) as address, connected(address, 10, without_token=False):
+        assert joined == [address]
+
+
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [
+        (HEAD, None),
+        (CLIENT, grpc.StatusCode.NOT_FOUND),
+        (CLIENT, grpc.StatusCode.UNIMPLEMENTED),
+        (HEAD, grpc.StatusCode.PERMISSION_DENIED),
+    ],
+)
+def test_another_one_is_refused_unless_the_user_says_so(joined, method, code):
+    with cluster(method, code) as address:
+        with (
+            pytest.raises(UserError, match="asks for no token") as refused,
+            connected(address, 10, without_token=False),
+        ):
+            pass
+        assert "RAY_AUTH_MODE=token" in refused.value.remedy and "without_token = true" in refused.value.remedy
+        assert joined == []
+        with connected(address, 10, without_token=True):
+            assert joined == [address]
+
+
+def test_one_that_stops_responding_is_not_taken_for_an_open_one(joined):
+    with cluster(HEAD, grpc.StatusCode.UNAVAILABLE) as address:
+        with pytest.raises(UserError, match="no Ray cluster responds"), connected(address, 10, without_token=True):
+            connection.check_guarded(address)
+        assert joined == [address, "left"]
+
+
+def test_the_cluster_of_this_node_is_left_again(joined, monkeypatch):
+    with cluster(HEAD, None) as address:
+        monkeypatch.setattr(
+            connection.ray, "get_runtime_context", lambda: type("Context", (), {"gcs_address": address})
+        )
+        with pytest.raises(UserError, match="asks for no token"), connected("auto", 10, without_token=False):
+            pass
+        assert joined == ["auto", "left"]
+        with connected("auto", 10, without_token=True):
+            pass
+
+
+def test_a_driver_without_the_clusters_token_is_told_so(monkeypatch):
+    def refuse(address, **_):
+        raise connection.AuthenticationError("no token was found")
+
+    monkeypatch.setattr(connection.ray, "init", refuse)
+    with cluster(HEAD, grpc.StatusCode.UNAUTHENTICATED) as address:
+        with pytest.raises(UserError, match="refuses this driver: no token was found") as refused:
+            connected(address, 10, without_token=False).__enter__()
+        assert "RAY_AUTH_TOKEN_PATH" in refused.value.remedy
