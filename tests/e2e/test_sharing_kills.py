@@ -36,7 +36,7 @@ SEED = int(os.environ.get("WINDTUNNEL_KILL_SEED", time.time_ns()))
 LATEST_S, EARLY = 0.5, 0.2
 """The latest moment after the daemon has tenants; the part of the rounds in which it comes after the start of the daemon instead."""
 SLICED_BY = [name for name in ("kicker", "rotor", "kicker-far", "rotor-far") if name in SLICERS]
-STAYS = {"share/lock", "share/state.json"}
+STAYS = {"share/lock", "share/state.json", *(f"cpu{cpu}.lock" for cpu in range(os.cpu_count() or 1))}
 """What also a daemon that ends by itself leaves."""
 NEW_THREADS = """
 import threading, time
