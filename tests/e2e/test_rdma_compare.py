@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import forked
 import pytest
 from namespace import run as call
+from namespace import veth_pair
 from real_runs import stages
 from scenario_tools import LENIENT, written
 
@@ -39,7 +40,7 @@ def veth() -> Iterator[tuple[str, str]]:
     """Two interfaces with a wire between them."""
     token = secrets.token_hex(3)
     ends = (f"wta{token}", f"wtb{token}")
-    call("ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1])
+    call("ip", *veth_pair(*ends))
     try:
         for end in ends:
             call("sh", "-c", f"echo 1 > /proc/sys/net/ipv6/conf/{end}/disable_ipv6")

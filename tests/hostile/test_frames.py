@@ -24,6 +24,7 @@ from hostile_frames import (
     udp,
 )
 from make_frames import SERVER_MAC
+from namespace import veth_pair
 from real_runs import assert_sound, drops, execute, messages, ports, run_well, scenario, stages
 
 SERVER = {"handler": "l_app", "request": 86, "response": 86}
@@ -145,9 +146,7 @@ def test_mutated_frames_get_a_response_or_are_dropped_or_held(tmp_path, workload
 def veth():
     """Both ends of a veth pair in this namespace, silent but for us."""
     ends = ("wthost0", "wthost1")
-    made = subprocess.run(
-        ["ip", "link", "add", ends[0], "type", "veth", "peer", "name", ends[1]], capture_output=True, check=False
-    )
+    made = subprocess.run(["ip", *veth_pair(*ends)], capture_output=True, check=False)
     if made.returncode:
         pytest.skip(f"needs root and veth: {made.stderr.decode().strip()}")
     try:

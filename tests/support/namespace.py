@@ -95,6 +95,13 @@ class Namespace:
         return words[words.index("lladdr") + 1] if "lladdr" in words else None
 
 
+def veth_pair(name: str, peer: str, *where: str) -> list[str]:
+    """The words for `ip` that make one. Their indexes are drawn: net_af_packet makes the number of a fanout group of its process and the
+    interface's index, and those of engines that start beside each other would meet if each index were the next that is free."""
+    first, second = (str(1 + secrets.randbelow(2**30)) for _ in range(2))
+    return ["link", "add", name, "index", first, "type", "veth", "peer", "name", peer, "index", second, *where]
+
+
 @contextmanager
 def namespace(mtu: int = 1500) -> Iterator[Namespace]:
     """One with names of its own, gone afterwards. UDP checksums are made by its kernel, as a NIC would make them."""
@@ -103,7 +110,7 @@ def namespace(mtu: int = 1500) -> Iterator[Namespace]:
     inside = f"wtk{token}"
     run("ip", "netns", "add", made.name)
     try:
-        run("ip", "link", "add", made.interface, "type", "veth", "peer", "name", inside, "netns", made.name)
+        run("ip", *veth_pair(made.interface, inside, "netns", made.name))
         Path(f"/proc/sys/net/ipv6/conf/{made.interface}/disable_ipv6").write_text("1")
         made.command("ethtool", "-K", inside, "tx", "off")
         made.command("ip", "address", "add", f"{KERNEL_IP}/24", "dev", inside)
