@@ -1,6 +1,10 @@
 // Ports on virtual devices, the recorder and the duplicates of planted faults: the tests that need EAL. No
 // root, no hugepages.
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
 #include <pcap/pcap.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -34,7 +38,7 @@ namespace {
 const wt::test::needs_eal eal(64);
 
 namespace fs = std::filesystem;
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 constexpr uint32_t pool_size = 1023;
 
@@ -251,6 +255,21 @@ TEST_F(Ports, XdpAndTapRefuseWhatTheKernelDoesNotSupport) {
 TEST_F(Ports, AfPacketRefusesAMissingInterface) {
     const std::string words = refusal_of("af_packet", {{"interface", "absent0"}});
     EXPECT_TRUE(contains(words, geteuid() == 0 ? "does not exist" : "CAP_NET_RAW")) << words;
+}
+
+// As another program's socket has it, whose process and interface make the same number.
+TEST_F(Ports, AfPacketRefusesTheFanoutGroupOfAnother) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: packet sockets";
+    const unsigned index = if_nametoindex("lo"), group = (static_cast<unsigned>(getpid()) ^ index) & 0xffff;
+    const wt::packet_socket other;
+    const sockaddr_ll address{
+        .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = static_cast<int>(index)};
+    ASSERT_EQ(bind(other.fd, reinterpret_cast<const sockaddr *>(&address), sizeof address), 0);
+    const unsigned argument = group | PACKET_FANOUT_CPU << 16;
+    ASSERT_EQ(setsockopt(other.fd, SOL_PACKET, PACKET_FANOUT, &argument, sizeof argument), 0)
+        << strerror(errno);
+    const std::string refused = refusal_of("af_packet", {{"interface", "lo"}});
+    EXPECT_TRUE(contains(refused, "fanout group " + std::to_string(group))) << refused;
 }
 
 TEST(Interface, ItsCarrierIsTheLink) {

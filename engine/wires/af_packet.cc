@@ -2,6 +2,8 @@
 //
 // The interface stays as the user made it: no MAC, MTU or flag of it is changed, because that would outlive
 // the run.
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -56,6 +58,24 @@ mapped_ring ring_for(const endpoint_plan &e, uint32_t page) {
     return r;
 }
 
+// The driver numbers the fanout group of its sockets by process and interface, so that those of two programs
+// in one network namespace can be the same number; the kernel refuses the second.
+void check_fanout_group(unsigned interface) {
+    const int driver_type = PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_DEFRAG | PACKET_FANOUT_FLAG_ROLLOVER;
+    const unsigned group = (static_cast<unsigned>(getpid()) ^ interface) & 0xffff;
+    const unsigned argument = group | static_cast<unsigned>(driver_type) << 16;
+    const packet_socket trial;
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_protocol = htons(ETH_P_ALL);
+    address.sll_ifindex = static_cast<int>(interface);
+    if (bind(trial.fd, reinterpret_cast<const sockaddr *>(&address), sizeof address) == 0 &&
+        setsockopt(trial.fd, SOL_PACKET, PACKET_FANOUT, &argument, sizeof argument) != 0 && errno == EINVAL)
+        throw refusal("af_packet wire: another program has the fanout group " + std::to_string(group) +
+                          ", which net_af_packet makes of its process and interface",
+                      "start again: the next process has another number");
+}
+
 std::vector<port> open_af_packet(std::span<const wire_end> ends) {
     const wire_end &end = ends[0];
     const endpoint_plan &e = end.plan;
@@ -67,6 +87,7 @@ std::vector<port> open_af_packet(std::span<const wire_end> ends) {
     if (socket->fd < 0)
         throw refusal(std::string("af_packet wire: no packet socket: ") + std::strerror(errno));
     const unsigned kernel_index = check_interface(*socket, name, e);
+    check_fanout_group(kernel_index);
 
     const mapped_ring r = ring_for(e, static_cast<uint32_t>(sysconf(_SC_PAGESIZE)));
     const uint32_t needed = r.frame - (TPACKET2_HDRLEN - sizeof(sockaddr_ll));
