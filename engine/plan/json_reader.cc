@@ -4,7 +4,7 @@
 
 namespace wt {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 namespace {
 

@@ -17,7 +17,7 @@ namespace wt {
 
 // Parses a document: UTF-8, no key twice in one object, nesting bounded. Throws refusal, never a JSON
 // exception.
-nlohmann::json parse_json(std::string_view text);
+nlohmann::ordered_json parse_json(std::string_view text);
 
 // Text for a message: in quotes, cut to a readable length between characters.
 std::string in_quotes(std::string_view text);
@@ -25,9 +25,10 @@ std::string in_quotes(std::string_view text);
 // One value of a document, and where it stands there ("endpoints[0].mtu"; empty for the whole document).
 class json_value {
   public:
-    json_value(const nlohmann::json &value, std::string path) : value_(value), path_(std::move(path)) {}
+    json_value(const nlohmann::ordered_json &value, std::string path)
+        : value_(value), path_(std::move(path)) {}
 
-    const nlohmann::json &value() const { return value_; }
+    const nlohmann::ordered_json &value() const { return value_; }
     bool is_null() const { return value_.is_null(); }
     json_value member(const std::string &key) const;
     [[noreturn]] void refuse(const std::string &why) const;
@@ -112,7 +113,7 @@ class json_value {
         std::map<Enum, decltype(read(*this))> all;
         for (const auto &[name, unused] : value_.items()) {
             const json_value named = member(name);
-            const nlohmann::json word = name;
+            const nlohmann::ordered_json word = name;
             all.emplace(json_value(word, named.path_).template choice<Enum>(words), read(named));
         }
         return all;
@@ -123,7 +124,7 @@ class json_value {
     size_t elements(size_t at_least, size_t at_most) const;
     std::string shown() const;
 
-    const nlohmann::json &value_;
+    const nlohmann::ordered_json &value_;
     std::string path_;
 };
 

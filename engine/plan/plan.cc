@@ -12,7 +12,7 @@ uint32_t ip_udp_bytes(const endpoint_plan &e) {
 }
 
 // First, so that a plan of another version is refused for that and not for a key.
-static void check_version(const nlohmann::json &document) {
+static void check_version(const nlohmann::ordered_json &document) {
     if (!document.is_object() || !document.contains("version")) return;
     if (const json_value version(document["version"], "version"); version.whole<uint64_t>() != plan_version)
         throw refusal("the plan has version " + version.value().dump() + ", this engine reads version " +
@@ -21,7 +21,7 @@ static void check_version(const nlohmann::json &document) {
 }
 
 plan read_plan(std::string_view json) {
-    const nlohmann::json document = parse_json(json);
+    const nlohmann::ordered_json document = parse_json(json);
     check_version(document);
     plan p = read_plan(json_value(document, ""));
     check_plan(p);
@@ -29,7 +29,7 @@ plan read_plan(std::string_view json) {
 }
 
 pipeline_plan read_pipeline(std::string_view json) {
-    const nlohmann::json document = parse_json(json);
+    const nlohmann::ordered_json document = parse_json(json);
     pipeline_plan p = read_pipeline(json_value(document, "pipeline"));
     check_pipeline("pipeline", p);
     return p;

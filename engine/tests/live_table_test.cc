@@ -161,11 +161,11 @@ TEST(match_action, meters_by_run_time) {
     const auto file =
         std::filesystem::temp_directory_path() / ("wt-default-route-" + std::to_string(getpid()));
     std::ofstream(file) << "0.0.0.0/0,1\n";
-    nlohmann::json json = test::valid_pipeline();
+    nlohmann::ordered_json json = test::valid_pipeline();
     json.update(
         {{"traffic", "none"}, {"body_bytes", 0}, {"inner", false}, {"ipv6", false}, {"change_cpu", nullptr}});
     json["tables"].erase(0);
-    const nlohmann::json field = {{"place", "l3"}, {"bytes", 4}, {"offset", 16}};
+    const nlohmann::ordered_json field = {{"place", "l3"}, {"bytes", 4}, {"offset", 16}};
     json["tables"][0]["key"]["fields"] = {field};
     json["tables"][0].update({{"file", file}, {"access", "pointer"}, {"per_core", true}, {"steered", false}});
     json["tables"][0]["meter"]["peak_bytes_per_s"] = 10;

@@ -48,7 +48,7 @@ inline rte_eth_dev_info able_nic() {
 
 // A server on the NIC, opened as a run opens it.
 struct nic_server {
-    nlohmann::json json = valid_plan();
+    nlohmann::ordered_json json = valid_plan();
     rte_mempool pool{};
     std::vector<std::string> notes;
     mac_address mac{};
@@ -69,7 +69,7 @@ struct nic_server {
         endpoint()["applications"][0]["dispatchers"] = {0};
         for (auto &stage : json["workers"][0]["stages"]) stage["index"] = 0;
     }
-    nlohmann::json &endpoint() { return json["endpoints"][0]; }
+    nlohmann::ordered_json &endpoint() { return json["endpoints"][0]; }
 
     // The refusal's words and its remedy; "" where it opens.
     std::string open() {

@@ -63,9 +63,10 @@ TEST(nic, one_that_can_do_neither_would_be_deaf_and_is_refused) {
 }
 
 TEST(nic, a_wire_whose_port_has_no_mac_needs_one) {
-    nlohmann::json p = valid_plan();
+    nlohmann::ordered_json p = valid_plan();
     for (auto &e : p["endpoints"]) put_on(e, "ring");
-    p["endpoints"][0]["port"]["options"] = p["endpoints"][1]["port"]["options"] = nlohmann::json::object();
+    p["endpoints"][0]["port"]["options"] = p["endpoints"][1]["port"]["options"] =
+        nlohmann::ordered_json::object();
     p["endpoints"][1]["mac"] = nullptr;
     const std::string words = refusal_of([&] { open_ports(read_plan(p.dump()), {}); });
     EXPECT_TRUE(contains(words, "endpoints[1].port.wire: the endpoint has no MAC, nor has a port")) << words;

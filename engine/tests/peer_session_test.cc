@@ -15,10 +15,10 @@ namespace {
 
 constexpr uint64_t ms = 1'000'000;
 
-nlohmann::json one_side(const char *side) {
-    nlohmann::json p = test::valid_plan();
+nlohmann::ordered_json one_side(const char *side) {
+    nlohmann::ordered_json p = test::valid_plan();
     p["hello_wait_ns"] = 1000 * ms;
-    p["endpoints"] = nlohmann::json::array({test::valid_endpoint(side)});
+    p["endpoints"] = nlohmann::ordered_json::array({test::valid_endpoint(side)});
     p["variants"] = nullptr;  // they are of both sides
     p["endpoints"][0]["port"]["wire"] = "af_packet";
     p["workers"].erase(1);

@@ -10,7 +10,7 @@
 
 namespace wt::test::plan_test {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using pointer = json::json_pointer;
 
 namespace {

@@ -165,23 +165,23 @@ TEST(registry, prints_json) {
     std::unique_ptr<std::FILE, int (*)(std::FILE *)> file(std::tmpfile(), std::fclose);
     print_handlers(file.get(), all_handlers());
     std::rewind(file.get());
-    const auto list = nlohmann::json::parse(file.get());
+    const auto list = nlohmann::ordered_json::parse(file.get());
     ASSERT_EQ(list.size(), all_handlers().size());
     const auto named = [&](const std::string &kind, const std::string &name) {
         for (const auto &entry : list)
             if (entry["kind"] == kind && entry["name"] == name) return entry;
-        return nlohmann::json();
+        return nlohmann::ordered_json();
     };
     EXPECT_EQ(named("message", "m_app")["options"][3],
-              nlohmann::json({{"name", "pattern"},
-                              {"type", "choice"},
-                              {"default", "random"},
-                              {"choices", {"random", "sequential"}},
-                              {"help", "order in which the lines are visited"}}));
+              nlohmann::ordered_json({{"name", "pattern"},
+                                      {"type", "choice"},
+                                      {"default", "random"},
+                                      {"choices", {"random", "sequential"}},
+                                      {"help", "order in which the lines are visited"}}));
     EXPECT_EQ(named("message", "m_app")["options"][0]["type"], "bytes");
     EXPECT_TRUE(named("message", "m_app")["options"][0]["choices"].is_null());
     EXPECT_EQ(named("message", "kv")["options"].back()["type"], "file");
-    EXPECT_EQ(named("packet", "l2fwd")["options"], nlohmann::json::array());
+    EXPECT_EQ(named("packet", "l2fwd")["options"], nlohmann::ordered_json::array());
     EXPECT_EQ(named("packet", "l2fwd")["help"], "swaps the MAC addresses of any frame and sends it back");
 }
 

@@ -29,7 +29,7 @@ namespace {
 
 const needs_eal eal(64);
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 enum : size_t { client = 0, server = 1 };
 constexpr uint32_t pool_size = 2047;
 

@@ -31,7 +31,7 @@
 
 namespace wt::test {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using enum stage_kind;
 using counts = std::map<std::string, uint64_t>;
 

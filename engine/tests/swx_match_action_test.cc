@@ -59,13 +59,13 @@ std::string hex(const words &of, size_t count) {
 
 opened_handler open_match_action(const std::string &kind, const std::string &method, const std::string &key,
                                  const std::string &rules) {
-    nlohmann::json json = test::valid_pipeline();
+    nlohmann::ordered_json json = test::valid_pipeline();
     json.update(
         {{"traffic", "none"}, {"body_bytes", 0}, {"inner", false}, {"ipv6", false}, {"change_cpu", nullptr}});
     json["tables"].erase(1);
     json["tables"][0].update({{"kind", kind},
                               {"method", method},
-                              {"key", nlohmann::json::parse(key)},
+                              {"key", nlohmann::ordered_json::parse(key)},
                               {"rules", 0},
                               {"file", rules},
                               {"access", "pointer"},

@@ -2,7 +2,7 @@
 
 namespace wt::test {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 json open_load(double rate_per_s, const char *arrivals) {
     json load = R"({"mode": "open", "lead": 0,

@@ -7,19 +7,19 @@
 namespace wt::test {
 
 // The load of a workload: one rate for ever.
-nlohmann::json open_load(double rate_per_s, const char *arrivals);
+nlohmann::ordered_json open_load(double rate_per_s, const char *arrivals);
 
-nlohmann::json valid_endpoint(const std::string &side);
+nlohmann::ordered_json valid_endpoint(const std::string &side);
 
 // Two tables: one of generated rules that change, one of rules in a file whose packets are metered.
-nlohmann::json valid_pipeline();
+nlohmann::ordered_json valid_pipeline();
 
 // The plan as it is, and with a delay, other batches and another in-flight budget.
-nlohmann::json valid_variants();
+nlohmann::ordered_json valid_variants();
 
-nlohmann::json valid_plan();
+nlohmann::ordered_json valid_plan();
 
 // The plan without its client, and so without variants, which change both sides.
-void leave_server(nlohmann::json &plan);
+void leave_server(nlohmann::ordered_json &plan);
 
 }  // namespace wt::test

@@ -20,7 +20,7 @@ namespace {
 
 const needs_eal eal(64);
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 constexpr uint32_t pool_size = 511, key = 77;
 
 struct Verbs : testing::Test {

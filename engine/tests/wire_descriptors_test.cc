@@ -18,7 +18,7 @@
 namespace wt::test::wire_descriptors_test {
 namespace {
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 using test::contains;
 using test::put_on;
 using test::refusal_of;

@@ -12,7 +12,8 @@ namespace wt::test {
 using wire_texts = std::map<std::string, std::string>;
 
 // Puts an endpoint of a plan on the wire.
-inline void put_on(nlohmann::json &endpoint, const std::string &name, const wire_texts &options = {}) {
+inline void put_on(nlohmann::ordered_json &endpoint, const std::string &name,
+                   const wire_texts &options = {}) {
     const wt_wire &about = wire_named(name).about;
     wire_texts complete = options;
     for (const wt_wire_option &o : wire_options(about))

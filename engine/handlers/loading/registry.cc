@@ -43,7 +43,7 @@ void print_handlers(std::FILE *out, std::span<const wt_handler *const> handlers)
                         {"options", options}});
     }
     // a plug-in's words may be in any encoding: what is not UTF-8 is replaced, not refused
-    const std::string text = list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+    const std::string text = list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     std::fprintf(out, "%s\n", text.c_str());
 }
 

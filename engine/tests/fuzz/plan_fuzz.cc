@@ -14,7 +14,7 @@
 #include "plan/plan.h"
 #include "tests/valid_plan.h"
 
-using nlohmann::json;
+using json = nlohmann::ordered_json;
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 

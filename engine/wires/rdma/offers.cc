@@ -5,9 +5,9 @@
 namespace wt {
 
 void print_rdma_offers(std::FILE *to) {
-    nlohmann::json all;
+    nlohmann::ordered_json all;
     if (const auto offers = rdma_offers()) {
-        all = nlohmann::json::array();
+        all = nlohmann::ordered_json::array();
         for (const rdma_offer &o : *offers)
             all.push_back({{"provider", o.provider},
                            {"type", o.type},

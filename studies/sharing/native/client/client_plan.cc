@@ -60,7 +60,7 @@ uint64_t client_plan::duration_ns() const {
 }
 
 client_plan read_client_plan(std::string_view text) {
-    const nlohmann::json document = parse_json(text);
+    const nlohmann::ordered_json document = parse_json(text);
     const json_value value(document, "");
     client_plan plan = read_object(value, [&](json_object &o) {
         client_plan p;
