@@ -4,7 +4,6 @@
 
 namespace wt {
 
-constexpr uint64_t idle_ns = 50'000'000;  // with fewer than two members there is no choice
 constexpr uint64_t never_ns = UINT64_MAX / 2;
 
 static const roster &use_shown(shared_core &core) {

@@ -2,9 +2,13 @@
 // absolute times, never in bursts after it was late, and leaves no tenant raised.
 #pragma once
 
+#include <cstdint>
+
 #include "slicers/roster.h"
 
 namespace wt {
+
+constexpr uint64_t idle_ns = 50'000'000;  // between two wakes with fewer than two members: there is no choice
 
 // Wakes every slice and does nothing: each wake makes the kernel choose again among the tenants, by their
 // weights.

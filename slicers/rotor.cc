@@ -6,7 +6,6 @@
 
 namespace wt {
 
-constexpr uint64_t idle_ns = 50'000'000;
 constexpr uint64_t rest_ns = 1'000'000;     // while nobody is raised, until sleepers are looked at again
 constexpr uint64_t least_turn_ns = 20'000;  // two changes of policy cost some microseconds
 constexpr size_t most_looks = 4;            // at sleepers, a turn: 2 us each

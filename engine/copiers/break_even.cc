@@ -3,9 +3,9 @@
 #include <rte_malloc.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "copiers/costs.h"
+#include "core/eal_memory.h"
 #include "core/refusal.h"
 
 namespace wt {
@@ -14,10 +14,6 @@ namespace {
 
 constexpr uint32_t rounds = 31, least = 64;
 
-struct rte_memory {
-    void operator()(uint8_t *at) const { rte_free(at); }
-};
-
 }  // namespace
 
 break_even measure_break_even(const copy_channel &channel, std::span<const uint8_t> source,
@@ -25,8 +21,7 @@ break_even measure_break_even(const copy_channel &channel, std::span<const uint8
                               uint64_t patience) {
     const uint32_t largest = sizes.back();
     const size_t room = size_t{(std::max(largest, least) + least - 1) / least * least} * batch;
-    const std::unique_ptr<uint8_t, rte_memory> to(
-        static_cast<uint8_t *>(rte_malloc("copies before the run", room, least)));
+    const eal_memory to(static_cast<uint8_t *>(rte_malloc("copies before the run", room, least)));
     if (!to) throw refusal("no memory to measure copies", "use a smaller batch, or a size for at_least");
     break_even found{largest + 1, 0};
     for (size_t i = 0; i < sizes.size() && found.at_least > largest; i++) {

@@ -4,13 +4,13 @@
 #include <rte_malloc.h>
 
 #include <algorithm>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "copiers/costs.h"
 #include "copiers/registry.h"
 #include "copiers/trip.h"
 #include "core/clock.h"
+#include "core/eal_memory.h"
 #include "core/random_bytes.h"
 #include "core/refusal.h"
 #include "core/source.h"
@@ -25,13 +25,8 @@ using json = nlohmann::ordered_json;
 
 constexpr uint64_t patience_ns = 1'000'000'000, seed = 1;
 
-struct rte_memory {
-    void operator()(uint8_t *at) const { rte_free(at); }
-};
-using memory = std::unique_ptr<uint8_t, rte_memory>;
-
-memory area(uint64_t bytes) {
-    memory found(static_cast<uint8_t *>(rte_malloc("costs of copies", bytes, source_line)));
+eal_memory area(uint64_t bytes) {
+    eal_memory found(static_cast<uint8_t *>(rte_malloc("costs of copies", bytes, source_line)));
     if (!found) throw refusal("no " + std::to_string(bytes) + " bytes of memory for copies");
     random_bytes_fill(seed, found.get(), bytes);
     return found;
@@ -61,7 +56,7 @@ json trip_ns(const copy_channel &channel, const uint8_t *from, uint8_t *to, doub
 
 copy_costs_asked read_copy_costs_asked(const std::string &text) {
     try {
-        const auto j = nlohmann::json::parse(text);
+        const auto j = nlohmann::ordered_json::parse(text);
         copy_costs_asked a{j.at("eal"),
                            j.at("engine"),
                            j.at("options"),
@@ -76,7 +71,7 @@ copy_costs_asked read_copy_costs_asked(const std::string &text) {
         if (!fits || a.depth < 1 || a.batch < 1 || a.rounds < 1)
             throw refusal("a size below 64 bytes or above the area, or a depth, a batch or rounds of 0");
         return a;
-    } catch (const nlohmann::json::exception &error) {
+    } catch (const nlohmann::ordered_json::exception &error) {
         throw refusal(std::string("what is asked of copies: ") + error.what());
     }
 }
@@ -91,7 +86,7 @@ void print_copy_costs(std::FILE *out, const copy_costs_asked &asked) {
                                                    .ticks_per_ns = 1 / ns_per_tick,
                                                    .model = asked.model ? &*asked.model : nullptr})};
     const copy_channel &channel = copier.channel;
-    const memory from = area(asked.area_bytes), to = area(asked.area_bytes);
+    const eal_memory from = area(asked.area_bytes), to = area(asked.area_bytes);
     write(out, {{"type", "copier"},
                 {"engine", asked.engine},
                 {"kind", copier_kind_names[static_cast<int>(channel.kind)]},

@@ -29,7 +29,7 @@ source_layout layout_of(const run_state &f, const application &a, const workload
 
 // One for all applications of a workload: nobody writes to it.
 const uint8_t *source_of(run_state &f, const application &a, const workload_plan &w, uint64_t least) {
-    copy_source &source = f.sources[a.workload];
+    eal_memory &source = f.sources[a.workload];
     if (source) return source.get();
     const uint64_t bytes = w.source->bytes;
     if (bytes < least)

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "core/eal_memory.h"
 #include "core/host_probe.h"
 #include "core/source.h"
 #include "core/stage.h"
@@ -20,12 +21,6 @@ struct body_copying;
 struct endpoint;
 struct run_state;
 
-struct rte_free_deleter {
-    void operator()(uint8_t *memory) const { rte_free(memory); }
-};
-// DPDK's own memory, so that a device can reach it.
-using copy_source = std::unique_ptr<uint8_t, rte_free_deleter>;
-
 struct thread_account {
     sched_times sched;
     uint64_t steal_ns = 0;  // of its CPU
@@ -35,7 +30,7 @@ struct thread_account {
 struct copier_thread {
     application *of;
     uint32_t worker;
-    copy_source trip;  // where copies go that only measure the way, and behind it where they come from
+    eal_memory trip;  // where copies go that only measure the way, and behind it where they come from
     thread_account account = {};  // at the last window
 };
 

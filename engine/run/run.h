@@ -55,7 +55,7 @@ struct run_state {
     std::deque<opened_handler> handlers;
     std::deque<handler_counters> counters;
     std::deque<size_table> size_tables;
-    std::map<uint32_t, copy_source> sources;       // by workload
+    std::map<uint32_t, eal_memory> sources;        // of copies, by workload
     std::map<uint32_t, cpu_copies> copied_by_cpu;  // likewise; only where a copier ends copies later
     std::deque<copier_thread> copier_threads;
     std::deque<emulated_line> lines_ahead;

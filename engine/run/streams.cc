@@ -27,8 +27,8 @@ constexpr uint32_t bytes_at_once = 64 << 10;
 constexpr const char *state_names[] = {"idle",          "connecting", "listening", "open",
                                        "peer finished", "finishing",  "closed",    "reset"};
 
-dpdk_memory memory_of(const workload_plan &w, const char *what, uint64_t bytes, int node) {
-    dpdk_memory found(static_cast<uint8_t *>(rte_malloc_socket(what, bytes, page, node)));
+eal_memory memory_of(const workload_plan &w, const char *what, uint64_t bytes, int node) {
+    eal_memory found(static_cast<uint8_t *>(rte_malloc_socket(what, bytes, page, node)));
     if (!found)
         throw refusal("workload " + w.name + ": no " + std::to_string(bytes) + " bytes for a " + what,
                       "use a smaller buffer, or give EAL more memory");

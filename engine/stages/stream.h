@@ -7,7 +7,6 @@
 //   both     disp_rx  gives packets to TCP, disp_tx takes them from it
 #pragma once
 
-#include <rte_malloc.h>
 #include <rte_mbuf.h>
 
 #include <atomic>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "core/eal_memory.h"
 #include "core/source.h"
 #include "core/steps.h"
 #include "core/worker.h"
@@ -24,11 +24,6 @@
 namespace wt {
 
 struct application;
-
-struct dpdk_memory_free {
-    void operator()(uint8_t *memory) const { rte_free(memory); }
-};
-using dpdk_memory = std::unique_ptr<uint8_t, dpdk_memory_free>;
 
 struct tcp_connection_free {
     void operator()(tcp_connection *c) const { wt_tcp_free(c); }
@@ -45,7 +40,7 @@ struct stream_checks {
 };
 
 struct alignas(RTE_CACHE_LINE_SIZE) stream {
-    dpdk_memory send_buffer, receive_buffer;
+    eal_memory send_buffer, receive_buffer;
     std::unique_ptr<tcp_connection, tcp_connection_free>
         connection;  // declared behind its buffers: it goes first
     const run_signals *signals;

@@ -23,10 +23,6 @@ struct block {
     bool is_braced() const { return lines.size() > 1; }
 };
 
-bool is_comment(const std::string &word) {
-    return word[0] == '#' || word[0] == ';' || word.starts_with("//");
-}
-
 constexpr size_t most_line_bytes = 2000;  // of MAX_LINE_LENGTH in DPDK's rte_swx_pipeline_spec.c, 2048
 
 constexpr size_t most_shown = 40;  // bytes of what is foreign
@@ -215,6 +211,10 @@ class search {
 };
 
 }  // namespace
+
+bool is_comment(const std::string &word) {
+    return word[0] == '#' || word[0] == ';' || word.starts_with("//");
+}
 
 std::optional<foreign_word> foreign_word_in(const std::string &spec) {
     std::istringstream in(spec);

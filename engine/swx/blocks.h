@@ -8,6 +8,9 @@
 
 namespace wt {
 
+// Whether a comment begins at this word, which is not empty.
+bool is_comment(const std::string &word);
+
 struct foreign_word {
     uint32_t line;
     std::string word;

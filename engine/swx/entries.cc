@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/refusal.h"
+#include "swx/blocks.h"
 
 namespace wt {
 
@@ -18,10 +19,6 @@ constexpr size_t most_words = 255;                // of a line, as DPDK reads it
 constexpr uint32_t lowest_priority = 0x1ffffffe;  // rte_acl counts the other way, from 2^29 - 1 down to 1
 
 using words = std::vector<std::string>;
-
-bool is_comment(const std::string &word) {
-    return word[0] == '#' || word[0] == ';' || word.starts_with("//");
-}
 
 words words_of(const std::string &text) {
     words all;

@@ -26,7 +26,7 @@ struct spec_plan {
 struct pipeline_free {
     void operator()(rte_swx_pipeline *pipeline) const { rte_swx_pipeline_free(pipeline); }
 };
-struct ring_free {
+struct eal_ring_free {
     void operator()(rte_ring *ring) const { rte_ring_free(ring); }
 };
 
@@ -56,7 +56,7 @@ class pipeline {
     void build_empty(const std::string &object);
 
     // A port of DPDK's kind is needed to build a pipeline at all; nothing ever enters by it.
-    std::unique_ptr<rte_ring, ring_free> entrance_;
+    std::unique_ptr<rte_ring, eal_ring_free> entrance_;
     std::unique_ptr<rte_swx_pipeline, pipeline_free> pipeline_;
     const wt_swx_inside *inside_ = nullptr;
     std::vector<wt_swx_out> out_;

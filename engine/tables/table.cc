@@ -137,8 +137,6 @@ std::unique_ptr<wt_table> open_table(const wt_table_plan &plan, const wt_rules &
 
 }  // namespace
 
-void wt::rte_freed::operator()(void *memory) const { rte_free(memory); }
-
 // The first of its id that takes such keys, else the first of its id: check_plan says which keys it takes.
 const wt_method *wt_method_of(uint32_t id, uint32_t key_bytes) {
     const wt_method *found = nullptr;

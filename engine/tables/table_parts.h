@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/eal_memory.h"
 #include "tables/copy.h"
 
 namespace wt {
@@ -26,10 +27,6 @@ struct kept_change {
     bool has_mask;
 };
 
-struct rte_freed {
-    void operator()(void *memory) const;
-};
-
 }  // namespace wt
 
 struct wt_table {
@@ -43,7 +40,7 @@ struct wt_table {
     bool broken = false;  // the copies have come apart: no more changes
     wt_table_state state{};
 
-    std::unique_ptr<rte_rcu_qsbr, wt::rte_freed> bursts;
+    std::unique_ptr<rte_rcu_qsbr, wt::eal_free> bursts;
     std::mutex opening;  // of readers
     std::bitset<WT_TABLE_READERS> ids;
 

@@ -14,7 +14,7 @@ namespace wt {
 
 namespace {
 
-constexpr uint64_t file_header_bytes = 24, frame_header_bytes = 16;  // as pcap-savefile(5) has them
+constexpr uint64_t file_header_bytes = 24, packet_header_bytes = 16;  // as pcap-savefile(5) has them
 constexpr int longest_frame = 65535;
 
 }  // namespace
@@ -49,7 +49,7 @@ void capture_file::append(uint64_t wall_ns, const void *frame, uint32_t bytes) {
     pcap_dump(reinterpret_cast<u_char *>(dumper_), &header, static_cast<const u_char *>(frame));
     if (std::ferror(pcap_dump_file(dumper_))) return fail();
     frames_++;
-    bytes_ += frame_header_bytes + bytes;
+    bytes_ += packet_header_bytes + bytes;
 }
 
 void capture_file::flush() {

@@ -14,16 +14,16 @@ struct protocols {
     bool any() const { return udp || ip; }
 };
 
-std::string words_of(protocols p) { return p.udp && p.ip ? "UDP and IPv4" : p.udp ? "UDP" : "IPv4"; }
+std::string names_of(protocols p) { return p.udp && p.ip ? "UDP and IPv4" : p.udp ? "UDP" : "IPv4"; }
 
 // "the port computes UDP checksums, disp_tx those of IPv4".
 std::string shares(const char *verb, protocols ports, protocols all, const char *stage) {
     const protocols ours{all.udp && !ports.udp, all.ip && !ports.ip};
     std::string words;
-    if (ports.any()) words = std::string("the port ") + verb + " " + words_of(ports) + " checksums";
+    if (ports.any()) words = std::string("the port ") + verb + " " + names_of(ports) + " checksums";
     if (ours.any())
-        words += words.empty() ? std::string(stage) + " " + verb + " " + words_of(ours) + " checksums"
-                               : ", " + std::string(stage) + " those of " + words_of(ours);
+        words += words.empty() ? std::string(stage) + " " + verb + " " + names_of(ours) + " checksums"
+                               : ", " + std::string(stage) + " those of " + names_of(ours);
     return words;
 }
 
