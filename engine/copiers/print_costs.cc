@@ -16,12 +16,11 @@
 #include "core/source.h"
 #include "plan/json_reader.h"
 #include "plan/readers.h"
+#include "report/lines.h"
 
 namespace wt {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 constexpr uint64_t patience_ns = 1'000'000'000, seed = 1;
 
@@ -37,11 +36,6 @@ struct opened {
     copy_channel channel;
     ~opened() { channel.close(channel.state); }
 };
-
-void write(std::FILE *out, const json &line) {
-    std::fprintf(out, "%s\n", line.dump().c_str());
-    std::fflush(out);
-}
 
 // The way to the copier's thread and back, ns; null where it has none.
 json trip_ns(const copy_channel &channel, const uint8_t *from, uint8_t *to, double ns_per_tick) {
@@ -87,28 +81,28 @@ void print_copy_costs(std::FILE *out, const copy_costs_asked &asked) {
                                                    .model = asked.model ? &*asked.model : nullptr})};
     const copy_channel &channel = copier.channel;
     const eal_memory from = area(asked.area_bytes), to = area(asked.area_bytes);
-    write(out, {{"type", "copier"},
-                {"engine", asked.engine},
-                {"kind", copier_kind_names[static_cast<int>(channel.kind)]},
-                {"device", channel.device},
-                {"cpu", channel.cpu < 0 ? json() : json(channel.cpu)},
-                {"tsc_hz", static_cast<uint64_t>(hz + 0.5)},
-                {"trip_ns", trip_ns(channel, from.get(), to.get(), ns_per_tick)}});
+    print_line(out, {{"type", "copier"},
+                     {"engine", asked.engine},
+                     {"kind", copier_kind_names[static_cast<int>(channel.kind)]},
+                     {"device", channel.device},
+                     {"cpu", channel.cpu < 0 ? json() : json(channel.cpu)},
+                     {"tsc_hz", static_cast<uint64_t>(hz + 0.5)},
+                     {"trip_ns", trip_ns(channel, from.get(), to.get(), ns_per_tick)}});
     const auto patience = static_cast<uint64_t>(patience_ns / ns_per_tick);
     for (const uint32_t bytes : asked.sizes) {
         for (const bool hot : {false, true}) {
             const uint64_t room = hot ? bytes : asked.area_bytes;
             const copy_costs costs = measure_costs(channel, {{from.get(), room}, {to.get(), room}}, bytes,
                                                    asked.batch, asked.depth, asked.rounds, patience);
-            write(out, {{"type", "costs"},
-                        {"bytes", bytes},
-                        {"hot", hot},
-                        {"cpu_cycles", costs.cpu},
-                        {"caller_cycles", costs.caller},
-                        {"copier_cycles", costs.copier}});
+            print_line(out, {{"type", "costs"},
+                             {"bytes", bytes},
+                             {"hot", hot},
+                             {"cpu_cycles", costs.cpu},
+                             {"caller_cycles", costs.caller},
+                             {"copier_cycles", costs.copier}});
         }
     }
-    write(out, {{"type", "end"}, {"trip_ns", trip_ns(channel, from.get(), to.get(), ns_per_tick)}});
+    print_line(out, {{"type", "end"}, {"trip_ns", trip_ns(channel, from.get(), to.get(), ns_per_tick)}});
 }
 
 }  // namespace wt

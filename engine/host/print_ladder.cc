@@ -17,12 +17,11 @@
 #include "core/refusal.h"
 #include "core/run_on_cpu.h"
 #include "host/ladder.h"
+#include "report/lines.h"
 
 namespace wt {
 
 namespace {
-
-using json = nlohmann::ordered_json;
 
 constexpr size_t least_bytes = 4096, huge_page = 2 << 20;
 constexpr int rungs_an_octave = 4;
@@ -78,11 +77,6 @@ int stay_here() {
     return cpu;
 }
 
-void write(std::FILE *out, const json &line) {
-    std::fprintf(out, "%s\n", line.dump().c_str());
-    std::fflush(out);
-}
-
 // Of one load: the median of several slices, so that an interrupt or another program affects one slice and
 // not the result.
 double step_ticks(wt_ladder_line *at) {
@@ -101,8 +95,9 @@ void measure_round(std::FILE *out, wt_ladder_line *lines, const std::vector<size
         linked = bytes / WT_LADDER_LINE;
         wt_ladder_line *at = lines;
         wt_ladder_walk(&at, slices * steps);  // into the caches, as far as they hold it
-        write(out,
-              {{"type", "rung"}, {"bytes", bytes}, {"round", round}, {"ns", step_ticks(at) * ns_per_tick}});
+        print_line(
+            out,
+            {{"type", "rung"}, {"bytes", bytes}, {"round", round}, {"ns", step_ticks(at) * ns_per_tick}});
     }
 }
 
@@ -112,19 +107,19 @@ void print_ladder(std::FILE *out, const ladder_arguments &asked) {
     const double hz = measure_tsc_hz();
     const int cpu = stay_here();
     const room memory(asked.most_bytes, asked.huge_pages);
-    write(out, {{"type", "ladder"},
-                {"version", 1},
-                {"pages", asked.huge_pages ? "huge" : "small"},
-                {"most_bytes", asked.most_bytes},
-                {"rounds", asked.rounds},
-                {"line_bytes", static_cast<int>(WT_LADDER_LINE)},
-                {"cpu", cpu},
-                {"tsc_hz", static_cast<uint64_t>(hz + 0.5)}});
+    print_line(out, {{"type", "ladder"},
+                     {"version", 1},
+                     {"pages", asked.huge_pages ? "huge" : "small"},
+                     {"most_bytes", asked.most_bytes},
+                     {"rounds", asked.rounds},
+                     {"line_bytes", static_cast<int>(WT_LADDER_LINE)},
+                     {"cpu", cpu},
+                     {"tsc_hz", static_cast<uint64_t>(hz + 0.5)}});
     const std::vector<size_t> all = sizes(asked.most_bytes);
     for (unsigned round = 0; round < asked.rounds; round++)
         measure_round(out, memory.lines(), all, round, 1e9 / hz);
     const int64_t huge = on_huge_pages();
-    write(out, {{"type", "end"}, {"huge_bytes", huge < 0 ? json(nullptr) : json(huge)}});
+    print_line(out, {{"type", "end"}, {"huge_bytes", huge < 0 ? json(nullptr) : json(huge)}});
 }
 
 }  // namespace wt

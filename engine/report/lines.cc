@@ -7,6 +7,11 @@
 
 namespace wt {
 
+void print_line(std::FILE *out, const json &line) {
+    std::fprintf(out, "%s\n", line.dump().c_str());
+    std::fflush(out);
+}
+
 bool line_writer::write(const json &line) {
     // Text from drivers or the user's files may not be UTF-8; a line must be.
     const std::string text = line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

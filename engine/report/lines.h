@@ -4,6 +4,7 @@
 // The mirror of src/windtunnel/engine/lines.py, which says what each key means.
 #pragma once
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -39,6 +40,9 @@ class line_writer {
     uint64_t start_;
     const tsc_clock *clock_ = nullptr;
 };
+
+// One object on a stream, for who prints and does not run.
+void print_line(std::FILE *out, const json &line);
 
 json stage_json(const stage &s, const stage_stats &stats, enum side side, accounting level);
 // One object a step of the stage's handler; none where it names none.

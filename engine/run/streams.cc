@@ -35,7 +35,7 @@ eal_memory memory_of(const workload_plan &w, const char *what, uint64_t bytes, i
     return found;
 }
 
-source_layout layout_of(const run_state &f, const application &a, const workload_plan &w) {
+source_layout stream_layout_of(const run_state &f, const application &a, const workload_plan &w) {
     return {seed_of(f.plan.seed, chance::sources, a.workload), w.source->bytes, w.stream->write_bytes, 1,
             w.source->order == source_order::hot};
 }
@@ -60,7 +60,7 @@ tcp_settings settings_of(const run_state &f, const stream &s, const application 
 }
 
 // What app_tx and app_rx of a client need beside what clients of messages have.
-void open_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+void open_stream_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
     stream &s = *a.tcp;
     s.write_bytes = w.stream->write_bytes;
     s.writes_at_once = std::clamp(bytes_at_once / s.write_bytes, 1u, a.batch_tx);
@@ -70,7 +70,7 @@ void open_client(run_state &f, application &a, const endpoint_plan &e, const wor
     a.copying->release = stream_commit;
 }
 
-void open_server(application &a, const workload_plan &w) {
+void open_stream_server(application &a, const workload_plan &w) {
     stream &s = *a.tcp;
     s.read_bytes = w.stream->read_bytes;
     s.scan = w.scan;
@@ -134,7 +134,7 @@ void open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     if (e.applications[a.index].dispatchers.size() != 1)
         throw refusal("workload " + w.name + ": an application of a stream has several dispatchers",
                       "use as many applications as dispatchers");
-    stream &s = *(a.tcp = {new stream(layout_of(f, a, w)), {}});
+    stream &s = *(a.tcp = {new stream(stream_layout_of(f, a, w)), {}});
     const stream_plan &plan = *w.stream;
     s.send_bytes = plan.send_buffer_bytes;
     s.send_buffer = memory_of(w, "send buffer", plan.send_buffer_bytes, a.pool->socket_id);
@@ -149,7 +149,7 @@ void open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     s.pool = a.pool;
     s.of = &a;
     s.tx_steps.names = {{"send buffer to packet", false}};
-    e.side == side::client ? open_client(f, a, e, w) : open_server(a, w);
+    e.side == side::client ? open_stream_client(f, a, e, w) : open_stream_server(a, w);
     stream_publish_state(s);
 }
 

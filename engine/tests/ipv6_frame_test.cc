@@ -229,7 +229,7 @@ TEST(neighbours, an_advertisement_that_is_no_reply_to_us_is_not_read) {
 
 byte_vector echo_request(uint32_t bytes) {
     byte_vector frame = datagram(bytes);
-    frame[next_header] = icmpv6;
+    frame[next_header] = next_is_icmpv6;
     const uint8_t icmp[] = {128, 0, 0, 0, 0x12, 0x34, 0, 7};
     std::ranges::copy(icmp, frame.begin() + udp);
     mend_ipv6_checksum(frame);

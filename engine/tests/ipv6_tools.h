@@ -9,7 +9,7 @@
 namespace wt {
 
 constexpr size_t next_header = 20, udp = 54;
-constexpr uint8_t icmpv6 = 58;
+constexpr uint8_t next_is_icmpv6 = 58;
 
 // 0xffff when the checksum of UDP or ICMPv6 holds (RFC 8200, 8.1): addresses, length, next header, and what
 // is behind them.
@@ -20,7 +20,7 @@ inline uint32_t slow_ipv6_sum(std::span<const uint8_t> frame) {
 }
 
 inline void mend_ipv6_checksum(byte_vector &frame) {
-    const size_t at = frame[next_header] == icmpv6 ? 56 : 60;
+    const size_t at = frame[next_header] == next_is_icmpv6 ? 56 : 60;
     put_big16(frame, at, 0);
     const uint32_t field = 0xffff - slow_ipv6_sum(frame);
     put_big16(frame, at, field == 0 ? 0xffff : field);

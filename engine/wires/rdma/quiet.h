@@ -1,9 +1,13 @@
 // How a drain knows that nothing is under way any more. Providers do not tell.
 #pragma once
 
+#include <rte_mbuf.h>
 #include <time.h>
 
 #include <cstdint>
+#include <iterator>
+
+#include "wires/port.h"
 
 namespace wt {
 
@@ -16,6 +20,14 @@ inline uint64_t monotonic_ns() {
 
 // How long nothing must arrive, and how long that is waited for.
 constexpr uint64_t quiet_ns = 20'000'000, longest_drain_ns = 2'000'000'000;
+
+// Frees a burst of what a channel has received, and returns how many packets it had.
+inline uint32_t free_received(const queue_ops &queue, void *channel) {
+    rte_mbuf *burst[64];
+    const uint16_t count = queue.rx(channel, burst, std::size(burst));
+    rte_pktmbuf_free_bulk(burst, count);
+    return count;
+}
 
 // Calls `take` until one that began in the quiet has taken nothing. Returns how many packets all took. A host
 // may stop this thread between any two of its calls: what came meanwhile ends the quiet.

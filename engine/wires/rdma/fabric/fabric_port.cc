@@ -1,25 +1,10 @@
 // What is asked of an open port, and its end.
 #include "wires/rdma/fabric/fabric_port.h"
 
-#include <rte_mbuf.h>
-
 #include "wires/rdma/fabric/patience.h"
 #include "wires/rdma/quiet.h"
 
 namespace wt {
-
-namespace {
-
-constexpr uint16_t drain_burst = 64;
-
-uint32_t free_received(fabric_channel &c) {
-    rte_mbuf *burst[drain_burst];
-    const uint16_t count = fabric_queue.rx(&c, burst, drain_burst);
-    rte_pktmbuf_free_bulk(burst, count);
-    return count;
-}
-
-}  // namespace
 
 fabric_port::~fabric_port() {
     for (fabric_queue_pair &q : queues_) {
@@ -80,7 +65,7 @@ uint32_t fabric_port::drain(rdma_port &sender) {
         for (fabric_queue_pair &q : from.queues_)
             if (q.channel.sends) fabric_reap(q.channel);  // lets the sender's half go on, too
         for (fabric_queue_pair &q : queues_)
-            if (q.channel.receives) arrived += free_received(q.channel);
+            if (q.channel.receives) arrived += free_received(fabric_queue, &q.channel);
         return arrived;
     });
 }

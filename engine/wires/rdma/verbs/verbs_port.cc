@@ -1,8 +1,6 @@
 // What is asked of an open port.
 #include "wires/rdma/verbs/verbs_port.h"
 
-#include <rte_mbuf.h>
-
 #include <cstring>
 
 #include "wires/rdma/quiet.h"
@@ -10,15 +8,6 @@
 namespace wt {
 
 namespace {
-
-constexpr uint16_t drain_burst = 64;
-
-uint32_t free_received(verbs_channel &c) {
-    rte_mbuf *burst[drain_burst];
-    const uint16_t count = verbs_queue_ops.rx(&c, burst, drain_burst);
-    rte_pktmbuf_free_bulk(burst, count);
-    return count;
-}
 
 const char *status_in_words(int status) { return ibv_wc_status_str(static_cast<ibv_wc_status>(status)); }
 
@@ -78,7 +67,7 @@ uint32_t verbs_port::drain(rdma_port &sender) {
         for (verbs_queue &q : from.queues_)
             if (q.channel.pair) verbs_reap(q.channel);
         for (verbs_queue &q : queues_)
-            if (q.channel.pair) arrived += free_received(q.channel);
+            if (q.channel.pair) arrived += free_received(verbs_queue_ops, &q.channel);
         return arrived;
     });
 }
