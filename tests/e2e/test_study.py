@@ -28,7 +28,7 @@ def paper():
 def test_a_study_keeps_its_record_runs_and_table(tmp_path):
     study = finished(written(tmp_path), tmp_path / "out", host=machine())
     assert runs(study.path) == {f"{n}-inflight-{v}-r{r}" for n, v in ((1, 32), (2, 64), (3, 128)) for r in (1, 2, 3)}
-    assert {file.name for file in study.path.iterdir()} == {".lock", "runs", "results.parquet", "study.json"}
+    assert {file.name for file in study.path.iterdir()} == {".lock", ".seal", "runs", "results.parquet", "study.json"}
     document = json.loads((study.path / "study.json").read_text())
     jsonschema.Draft202012Validator(json.loads((CHECKOUT / "schemas" / "study.json").read_text())).validate(document)
     assert document["question"] == "How far?" and document["title"] == "far"
