@@ -5,7 +5,7 @@
 root=${root:?"the checkout, set by whoever sources this"}
 venv=$root/.venv
 build=$root/build
-constraints=$root/setup/constraints.txt
+requirements=$root/setup/requirements
 unset PYTHONDONTWRITEBYTECODE # many Pythons start, and each would compile all that it imports
 PATH=$PATH:/usr/sbin:/sbin # where ordinary users of Debian do not look: ip, ethtool
 
@@ -121,14 +121,12 @@ install_packages() {
 
 # make_venv run|test: `run` has what every command needs, `test` adds what the tests import and serves `run` as well
 make_venv() {
-    local stamp extra='[sharing]'
+    local stamp
     # the path belongs to the stamp: an environment does not survive a move
-    stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$constraints" | sha256sum)
+    stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$requirements"/{run,test}.txt | sha256sum)
     if venv_has test "$stamp" || venv_has "$1" "$stamp"; then return 0; fi
     say "making the Python environment in .venv"
-    [[ $1 == run ]] || extra="[$1,docs]"
-    if ! { venv_has run "$stamp" || "$(find_python)" -m venv --clear "$venv"; } ||
-        ! install_python "$venv" --constraint "$constraints" --editable "$root$extra"; then
+    if ! { venv_has run "$stamp" || "$(find_python)" -m venv --clear "$venv"; } || ! install_locked "$venv" "$1"; then
         say "error: the Python environment could not be made (see above)"
         say "  the first time, pip needs a network; call this again once there is one"
         exit 1
@@ -139,7 +137,14 @@ make_venv() {
 # install_python ENVIRONMENT ARGUMENT...: by pip. Bytecode comes when a module is first imported: most never are
 install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
 
-# install_newest ENVIRONMENT: makes it, with the newest packages that pyproject.toml allows, whatever the constraints say
+# install_locked ENVIRONMENT run|test|mutants: the packages that ./test lock has found, each file of the hash that it had then, and
+# this checkout
+install_locked() {
+    install_python "$1" --require-hashes --requirement "$requirements/$2.txt" &&
+        install_python "$1" --no-deps --no-build-isolation --editable "$root"
+}
+
+# install_newest ENVIRONMENT: makes it, with the newest packages that pyproject.toml allows, whatever is locked
 install_newest() {
     "$(find_python)" -m venv --clear "$1" && install_python "$1" --editable "$root[test,docs]"
 }
