@@ -109,7 +109,7 @@ def test_an_advice_is_checked_by_running_it(probed, monkeypatch):
         return SimpleNamespace(latency_us=lambda percent: 700.0 + 50 * seed, loss=0.07 + seed / 100)
 
     monkeypatch.setattr(polling_trial, "run", run)
-    monkeypatch.setattr(changed_threads, "held", lambda path: nullcontext())
+    monkeypatch.setattr(changed_threads, "held", lambda *_, **__: nullcontext())
     found = json.loads(invoke(*ASKED, "--check", "--json"))
     assert {one[:3] for one in ran} == {("rotor-far", found["chosen"]["slice_ns"], found["chosen"]["per_core"])}
     assert found["measured"]["p99_ns"] == 750_000 and found["measured"]["lost"] == 0.08
