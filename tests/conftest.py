@@ -5,6 +5,7 @@ side by side, engines included; a test that cannot bear that is marked `alone`.
 """
 
 import fcntl
+import gc
 import signal
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,10 @@ settings.load_profile("same")
 
 # A background job ignores Ctrl-C, and so would every run that the tests start; `windtunnel run` respects that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Millions of objects are made until the last test is collected, and all of them stay: to look for garbage among them takes half of that
+# time, and much of each test's.
+gc.disable()
 
 UNIT = Path(__file__).parent / "unit"
 ONE_AFTER_ANOTHER = {
@@ -88,6 +93,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if others:
         config.hook.pytest_deselected(items=others)
     items[:] = sorted(filter(is_wanted, items), key=lambda item: UNIT in item.path.parents)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    gc.freeze()
+    gc.set_threshold(
+        50_000, 50, 50
+    )  # a test of a table makes that many objects in a blink, and by default 700 are looked through
+    gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

@@ -108,7 +108,7 @@ def test_the_same_device_gives_the_same_search(device, goals):
 )
 def test_the_reference_implementation_agrees_on_steady_devices(device, goals):
     ours = search(replace(device), goals, LIMITS).goals
-    for result, (lower, upper) in zip(ours, oracle.search(replace(device), goals, LIMITS).bounds, strict=True):
+    for result, (lower, upper) in zip(ours, oracle().search(replace(device), goals, LIMITS).bounds, strict=True):
         assert result.regular
         assert result.relevant_lower_bound < upper and lower < result.relevant_upper_bound
 
