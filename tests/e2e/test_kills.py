@@ -5,10 +5,11 @@ import os
 import random
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import forked
 import pytest
 from children import children
 from fake_runs import gone, has_ended
+from hostile_run import COMMAND
 from real_runs import run_well, scenario
 from scenario_tools import SHIPPED
 
@@ -27,6 +29,8 @@ from windtunnel.runs.record import DID_NOT_FINISH, Record
 
 WARMUP_S, DURATION_S, WINDOW_S = 0.3, 1.2, 0.1
 PATIENCE_S = 5.0
+LATEST_S = 3.5
+"""When a command that has to import itself, and its run, are about to end."""
 HOLD_S = 1.0
 """How long an end of a memif that has lost its parent holds its port: orphan_hold_ns of the engine."""
 LONG = (
@@ -183,3 +187,55 @@ def test_an_engine_that_ends_by_itself_has_ended_eal(tmp_path, monkeypatch):
     left = [file.name for file in (runtime_directory() / "dpdk" / prefix).glob("*")]
     leftovers.remove_files(prefix)
     assert "mp_socket" not in left
+
+
+@pytest.fixture
+def own_directories(monkeypatch) -> Iterator[list[Path]]:
+    """Runtime directories and sockets of this test alone: the paths are short, because a socket's has at most 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="wtk-", dir="/tmp") as directory:
+        paths = []
+        for variable in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
+            paths.append(Path(directory, variable[0]))
+            paths[-1].mkdir(mode=0o700)
+            monkeypatch.setenv(variable, str(paths[-1]))
+        yield paths
+
+
+def processes_of(directory: Path) -> list[int]:
+    """Whoever has this runtime directory in its environment: command, engines and guards."""
+    mark, pids = f"RUNTIME_DIRECTORY={directory}\0".encode(), []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark in (process / "environ").read_bytes() and not has_ended(int(process.name)):
+                pids.append(int(process.name))
+    return pids
+
+
+@pytest.mark.parametrize("rounds", [2, pytest.param(500, marks=pytest.mark.long("kills"))])
+def test_whatever_is_killed_of_a_run_the_next_command_leaves_nothing(tmp_path, own_directories, rounds):
+    """The command, one of its processes, or all of them in any order, from the first moment of a run to its end."""
+    runtime, _ = own_directories
+    seed = random.SystemRandom().randrange(1 << 32)
+    draw = random.Random(seed)
+    for number in range(rounds):
+        where = f"seed {seed}, round {number}"
+        scenario = SHIPPED / ("two-processes.toml", "echo.toml")[number % 2]
+        words = [*COMMAND, "run", str(scenario), "--out", str(tmp_path / str(number))]
+        words += [word for change in LONG for word in ("--set", change)]
+        command = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        threading.Event().wait(draw.uniform(0, LATEST_S))
+        alive = processes_of(runtime)
+        victims = draw.sample(alive, draw.choice([min(1, len(alive)), len(alive)]))
+        for pid in victims:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        command.wait(60)
+        assert all(gone(pid) for pid in processes_of(runtime)), where
+        for path in (path for directory in own_directories for path in directory.rglob("wt-*")):
+            os.utime(path, (0, 0), follow_symlinks=False)  # who has just started is left alone for a minute
+    last = [*COMMAND, "run", str(SHIPPED / "echo.toml"), "--out", str(tmp_path / "last"), "--set", "duration=10ms"]
+    subprocess.run(last, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert json.loads((tmp_path / "last/run.json").read_text())["finished"], where
+    left = [path for directory in own_directories for path in directory.rglob("*")]
+    assert [path for path in left if not path.is_dir() or path.name.startswith("wt-")] == [], where
+    assert processes_of(runtime) == []
