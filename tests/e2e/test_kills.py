@@ -211,7 +211,10 @@ def processes_of(directory: Path) -> list[int]:
     return pids
 
 
-@pytest.mark.parametrize("rounds", [2, pytest.param(500, marks=pytest.mark.long("kills"))])
+@pytest.mark.parametrize(
+    "rounds",
+    [2, pytest.param(20, marks=pytest.mark.long("kills")), pytest.param(500, marks=pytest.mark.long("many-kills"))],
+)
 def test_whatever_is_killed_of_a_run_the_next_command_leaves_nothing(tmp_path, own_directories, rounds):
     """The command, one of its processes, or all of them in any order, from the first moment of a run to its end."""
     runtime, _ = own_directories

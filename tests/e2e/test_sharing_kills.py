@@ -90,7 +90,14 @@ def tenants():
         yield a, b, c, d
 
 
-@pytest.mark.parametrize("rounds", [len(SLICED_BY), pytest.param(500, marks=pytest.mark.long("kills"))])
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        len(SLICED_BY),
+        pytest.param(40, marks=pytest.mark.long("kills")),
+        pytest.param(200, marks=pytest.mark.long("many-kills")),
+    ],
+)
 def test_everything_killed_is_restored_by_hand(tmp_path, monkeypatch, rounds):
     needs_native("slicer")
     draw = random.Random(SEED)
