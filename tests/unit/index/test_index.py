@@ -230,8 +230,8 @@ def test_a_damaged_file_is_made_again_with_one_line(index, runs, tmp_path, capsy
 
 
 def test_one_giant_hides_no_other_run(runs, tmp_path):
-    made(runs / "text", title="t" * (30 << 20))
-    made(runs / "keys", title="keys", scenario=SCENARIO | {"more": {f"key{n}": n for n in range(300_000)}})
+    made(runs / "text", title="t" * (4 << 20))
+    made(runs / "keys", title="keys", scenario=SCENARIO | {"more": {f"key{n}": n for n in range(30_000)}})
     index = Index(runs, tmp_path / "cache")
     index.refresh()
     assert titles(index) >= {"good", HOSTILE, "point"} and index.find()[0] == 6
