@@ -19,6 +19,8 @@ from windtunnel.sharing.threads import Fields, Process, Stat, Value
 PASSES = 5
 """Passes in which threads are found that were forked during the last pass."""
 GRACE_S, PATIENCE_S = 0.5, 5.0
+NOBODY = 0
+"""The number of an entry that stands for those of several processes."""
 
 
 def end(helpers: Iterable[Process]) -> None:
@@ -78,8 +80,9 @@ def put_back(entries: list[Entry], remembered: dict[int, Entry], with_children: 
                 if thread in done:  # found in both ways
                     continue
                 done.add(thread)
+                nobodys = {entry.tid: _inheritable(entry) for entry in family if entry.tid == NOBODY}
                 with _alone(f"thread {thread[0]}", said):
-                    _mend_inheriting(thread[0], family, ours)
+                    _mend_inheriting(thread[0], family, ours | nobodys)
     return said
 
 
@@ -94,7 +97,7 @@ def release(tid: int, remembered: Mapping[int, Entry], cgroups: Mapping[str, str
         entry.pid == found.pid and _same_process(found.pid, entry) for entry in remembered.values()
     ):
         return {}, []
-    family = _family_of(found, remembered) or _in_same_groups(tid, found.started, remembered.values())
+    family = _family_of(found, remembered) or _least_of(_in_same_groups(tid, found.started, remembered.values()))
     try:
         now = threads.read(tid)
     except ProcessLookupError:
@@ -230,25 +233,59 @@ def _in_groups_of(entries: list[Entry], remembered: Mapping[int, Entry]) -> list
     """As `_inheriting`, of those whose parent has ended (a program that forks twice does so): nothing but the cgroup that we had put the thread
     in which forked them tells whose they are."""
     groups = {(name, path) for entry in entries for name, path in _groups(entry)}
+    leaving = {entry.tid for entry in entries}
+    everybody = [*entries, *(entry for entry in remembered.values() if entry.tid not in leaving)]
     found = []
     for tid in sorted(
         {tid for name, path in groups for tid in threads.within(name.removeprefix(threads.CGROUP), path)}
     ):
         forked = None if tid in remembered else threads.stat(tid)
         if forked is not None and not _family_of(forked, remembered):
-            found.append(((tid, forked.started), _in_same_groups(tid, forked.started, entries)))
-    return [(thread, family) for thread, family in found if family]
+            near = _in_same_groups(tid, forked.started, everybody)
+            if any(entry.tid in leaving for entry in near):
+                found.append(((tid, forked.started), _least_of(near)))
+    return found
 
 
 def _in_same_groups(tid: int, started: int, entries: Iterable[Entry]) -> list[Entry]:
-    """Entries of threads that may have forked one that we do not know: in a cgroup of ours where it is, before it began. Those come first
-    whose other cgroups, which we do not change, are the same: a service and its containers have their own."""
+    """What may have forked a thread that we do not know: the remembered ones in a cgroup of ours where it is, from before it began. Of those
+    only the ones whose other cgroups, which we do not change, are the same, if there are any: a service and its containers have their own."""
     try:
         now = {name: path for name, path in threads.read(tid).items() if name.startswith(threads.CGROUP)}
     except ProcessLookupError:
         return []
-    found = [entry for entry in entries if started >= entry.since - 1 and set(_groups(entry)) & now.items()]
-    return sorted(found, key=lambda entry: any(now.get(name) != path for name, path in _other_groups(entry)))
+    near = [entry for entry in entries if started >= entry.since - 1 and set(_groups(entry)) & now.items()]
+    same = [entry for entry in near if all(now.get(name) == path for name, path in _other_groups(entry))]
+    return same or near
+
+
+def _least_of(entries: list[Entry]) -> list[Entry]:
+    """The entries of one process; in place of those of several, one that gives no more than each of them had: a tenant that forks twice must
+    not get what another one has."""
+    if len({entry.pid for entry in entries}) < 2:
+        return entries
+    before: dict[str, set[Value]] = {}
+    ours: dict[str, list[Value]] = {}
+    for entry in entries:
+        for name, value in entry.before.items():
+            before.setdefault(name, set()).add(value)
+        for name, values in entry.ours.items():
+            ours.setdefault(name, []).extend(values)
+    return [Entry(NOBODY, NOBODY, 0, 0, {name: _least(name, values) for name, values in before.items()}, ours)]
+
+
+def _least(name: str, values: set[Value]) -> Value:
+    """Of what several had: the value, if it is one; else an ordinary policy, the most considerate nice value, every CPU that one of them had,
+    the root."""
+    if len(values) == 1:
+        return next(iter(values))
+    if name == "policy":
+        return (sched.OTHER, 0, 0)
+    if name == "nice":
+        return max(0, *(value for value in values if isinstance(value, int)))
+    if name == "affinity":
+        return tuple(sorted({cpu for value in values if isinstance(value, tuple) for cpu in value}))
+    return "/"
 
 
 def _groups(entry: Entry) -> list[tuple[str, str]]:
