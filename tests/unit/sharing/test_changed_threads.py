@@ -334,6 +334,43 @@ def test_what_a_thread_started_by_a_double_fork_gets_back_what_it_had(mine, kill
 
 
 @needs_rights
+@pytest.mark.parametrize("by", ["release", "put back"])
+def test_an_orphan_that_may_be_of_several_gets_no_more_than_each_had(mine, by):
+    """One of them was SCHED_FIFO, with a nice value below 0 and a cgroup of its own."""
+    with (
+        cpu_cgroup("windtunnel-test") as (hierarchy, group),
+        starting_tenant() as (a, _),
+        starting_tenant() as (b, start_b),
+    ):
+        sched.put(a.pid, sched.Attributes(sched.FIFO, 20, 0, 0))
+        os.setpriority(os.PRIO_PROCESS, b.pid, 3)
+        most_nice, before_b = max(os.getpriority(os.PRIO_PROCESS, 0), 3), threads.read(b.pid)
+        for tid in (a.pid, b.pid):
+            mine.change(tid, affinity=(0,), nice=6, policy=(sched.OTHER, 0, 0))
+            mine.change(tid, cgroups={hierarchy: group})
+        orphan = start_b("orphan")
+        if by == "release":
+            mine.release(orphan, {hierarchy: "/"})
+        else:
+            mine.put_back(a.pid)
+        assert threads.read(orphan) == before_b | {"nice": most_nice}
+
+
+@needs_rights
+def test_a_cgroup_of_any_name_is_restored(mine, one):
+    """A tenant may have one made that is not UTF-8; one line of its journal is not everybody's."""
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), cpu_cgroup(os.fsdecode(b"windtunnel-\xff")) as (_, own):
+        threads.move(one.pid, hierarchy, own)
+        before = threads.read(one.pid)
+        mine.change(one.pid, cgroups={hierarchy: group})
+        written = journal.read(mine.path).entries
+        assert written[one.pid].before == before
+        assert inherited_changes.put_back(list(written.values()), written) == []
+        assert threads.read(one.pid) == before
+        threads.move(one.pid, hierarchy, "/")
+
+
+@needs_rights
 def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
     """Two tenants in one cgroup of ours, with CPUs, nice values and cgroups of their own; the first one leaves."""
     with (

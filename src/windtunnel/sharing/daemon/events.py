@@ -1,6 +1,7 @@
 """What happened, numbered, for those who watch. Bounded: who does not keep up is told so and dropped."""
 
 import asyncio
+import os
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,6 +12,11 @@ KEPT = 512
 WAITING = 256
 MOST_WATCHERS = 32
 Event = dict[str, Any]
+
+
+def _shown(value: Any) -> Any:
+    """Names of processes and cgroups may be of any bytes, and JSON has none that are not UTF-8."""
+    return os.fsencode(value).decode(errors="backslashreplace") if isinstance(value, str) else value
 
 
 class Events:
@@ -26,7 +32,7 @@ class Events:
         """One event. `what` is its kind; None facts are left out."""
         self.last += 1
         event = {"id": self.last, "at": time.time(), "event": what}
-        event |= {key: value for key, value in facts.items() if value is not None}
+        event |= {key: _shown(value) for key, value in facts.items() if value is not None}
         self._kept.append(event)
         for queue in list(self._watchers):
             if queue.full():
