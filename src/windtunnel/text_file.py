@@ -78,14 +78,17 @@ def named_file(file: Path) -> Path:
     raise UserError(f"{reason}: {os.path.realpath(file)}") from None
 
 
-def beginning(file: Path, most_bytes: int) -> str:
-    """Of a regular file, for who may not wait: a FIFO has perhaps no writer. Raises OSError, also for what is no
-    regular file."""
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+def beginning(file: Path, most_bytes: int, follow: bool = True) -> tuple[str, os.stat_result]:
+    """Of a regular file, and what it is, for who may not wait: a FIFO has perhaps no writer. Raises OSError, also for what is no
+    regular file, and for a link that is not to be followed."""
+    descriptor = os.open(
+        file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    )
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(file))
-        return os.read(descriptor, most_bytes).decode(errors="replace")
+        return os.read(descriptor, most_bytes).decode(errors="replace"), status
     finally:
         os.close(descriptor)
 

@@ -245,7 +245,7 @@ def token_of(path: Path) -> str:
     """Raises UserError for a token that is short, that others may read, or that is in no regular file."""
     try:
         mode = path.stat().st_mode
-        token = beginning(path, MOST_HEAD).strip()
+        token = beginning(path, MOST_HEAD)[0].strip()
     except OSError as error:
         raise token_error(path, f"the token cannot be read: {error.strerror}") from None
     if mode & 0o077:

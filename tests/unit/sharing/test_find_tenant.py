@@ -113,6 +113,24 @@ def test_a_word_that_another_user_has_is_no_tenant_unless_it_is_said(apart):
         assert found(command=WORD) is None
 
 
+def test_a_pidfile_that_is_a_link_names_nobody(tmp_path):
+    """It may lead to a file of the kernel's that is root's and begins with a number."""
+    (tmp_path / "pid").symlink_to(f"/proc/{os.getppid()}/stat")
+    with pytest.raises(BadValue, match="pid is a link"):
+        find(keys(pidfile="pid"), tmp_path)
+
+
+@needs_root
+def test_whose_directory_it_is_names_a_process_of_their_own(tmp_path, apart):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, OTHER, OTHER)
+    with tenant() as one:
+        (theirs / "pid").write_text(f"{one.pid}\n")
+        with pytest.raises(BadValue, match=f"process {one.pid} is of user root, not of {OTHER}"):
+            find(keys(pidfile="theirs/pid"), tmp_path)
+
+
 @needs_root
 def test_who_wrote_a_pidfile_names_a_process_of_their_own(tmp_path, apart):
     file = tmp_path / "pid"
@@ -253,17 +271,21 @@ class TestGroups:
         assert found(cgroup=f"/{group.name}/none") is None
 
     def test_a_unit_is_its_cgroup_and_two_of_a_name_are_refused(self, groups, apart):
-        """A user's own manager has units of any name, and they do not count."""
+        """A user's own manager has units of any name, and so has who was given what is within a unit: they do not count."""
         unit = f"windtunnel-test-{os.getpid()}.service"
         groups("system.slice")
         groups("system.slice/windtunnel-test.slice")
         here, there = groups(f"system.slice/{unit}"), groups(f"system.slice/windtunnel-test.slice/{unit}")
         users = groups(f"user.slice/user-1.slice/{unit}")
+        groups("system.slice/windtunnel-other.service")
+        delegated = groups(f"system.slice/windtunnel-other.service/{unit}")
         assert found(unit=unit) is None
         with tenant() as one, tenant() as two:
             (here / "cgroup.procs").write_text(str(one.pid))
             assert found(unit=unit) == Found(one.pid, (here,))
             (users / "cgroup.procs").write_text(str(two.pid))
+            assert found(unit=unit) == Found(one.pid, (here,))
+            (delegated / "cgroup.procs").write_text(str(two.pid))
             assert found(unit=unit) == Found(one.pid, (here,))
             (there / "cgroup.procs").write_text(str(two.pid))
             with pytest.raises(UserError, match="several units") as refused:

@@ -1,10 +1,12 @@
 """A tenant's processes and threads, as the file names them. The daemon, what it started and what started it are nobody's tenant."""
 
+import json
 import os
 import pwd
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import takewhile
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -127,13 +129,21 @@ def _groups_of(keys: TenantKeys) -> tuple[Path, ...]:
         raise UserError(f"{keys.name}: there are no units, because systemd does not run here", 'cgroup = "/..."')
     found: dict[Path, int] = {}
     for pid in threads.pids():
-        parts = _cgroup(pid, hierarchy).split("/")
-        if keys.unit in parts and parts[1] != USERS:  # whose managers everybody has units of any name from
-            found.setdefault(mounted[hierarchy].joinpath(*parts[1 : parts.index(keys.unit) + 1]), pid)
+        parts = _system_unit(_cgroup(pid, hierarchy))
+        if keys.unit in parts:
+            found.setdefault(mounted[hierarchy].joinpath(*parts[: parts.index(keys.unit) + 1]), pid)
     if len(found) > 1:
         where = ", ".join(f"{group} (process {pid})" for group, pid in found.items())
         raise UserError(f"{keys.name}: several units are called {keys.unit}: {where}", 'cgroup = "/..."')
     return tuple(found)
+
+
+def _system_unit(cgroup: str) -> list[str]:
+    """The slices and the unit of the system's manager in a path; none for units of a user's manager. What is within a unit may be delegated,
+    and has names that its user chose."""
+    _, *parts = cgroup.split("/")
+    slices = list(takewhile(lambda part: part.endswith(".slice"), parts))
+    return [] if USERS in slices else parts[: len(slices) + 1]
 
 
 def _not_ours(name: str, pids: Iterable[int]) -> dict[int, int]:
@@ -159,20 +169,24 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 
 def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int | None]:
-    """The number in it, and whose process it may be: whoever may write the file names a process, and it must be one of their own. None where
-    there is no number, or no file: reading a FIFO would wait for ever."""
+    """The number in it, and whose process it may be: whoever may write the file, or its directory, names a process, and it must be one of
+    their own. None where there is no number, or no file: reading a FIFO would wait for ever. Raises BadValue for a link, which may lead to a
+    file of somebody else that begins with a number, as the kernel has them."""
+    if path.is_symlink():
+        raise BadValue(f"{name}: {path} is a link", f"pidfile = {json.dumps(os.path.realpath(path))}")
     try:
-        pid = int(beginning(path, MAX_PIDFILE_BYTES).split()[0])
-        status = path.stat()
+        text, status = beginning(path, MAX_PIDFILE_BYTES, follow=False)
+        pid = int(text.split()[0])
+        writers = {status.st_uid, path.parent.stat().st_uid} - {0, os.geteuid()}
     except (OSError, ValueError, IndexError):
         return None, owner
     if status.st_mode & 0o022:
         raise BadValue(f"{name}: {path} may be written by others, who could name any process", f"chmod go-w {path}")
-    if status.st_uid in (0, os.geteuid()):
-        return pid, owner
-    if owner not in (status.st_uid, None):
-        raise BadValue(f"{name}: {path} is of user {_shown(status.st_uid)}, not of {_shown(owner)}", "a file of theirs")
-    return pid, status.st_uid
+    for writer in writers:
+        if owner not in (writer, None):
+            raise BadValue(f"{name}: {path} is of user {_shown(writer)}, not of {_shown(owner)}", "a file of theirs")
+        owner = writer
+    return pid, owner
 
 
 def _pids_in(groups: Iterable[Path]) -> set[int]:

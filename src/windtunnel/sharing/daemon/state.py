@@ -76,7 +76,7 @@ def read(path: Path) -> State:
     """Nothing where there is no file. Raises UserError for one that is not ours or from a later version."""
     remedy = f"move {path} away to start from the file of tenants"
     try:
-        state = State.model_validate_json(beginning(path, MOST_BYTES + 1))
+        state = State.model_validate_json(beginning(path, MOST_BYTES + 1)[0])
     except FileNotFoundError:
         return State()
     except OSError as error:
