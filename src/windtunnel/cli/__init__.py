@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
-    gc.set_threshold(50_000, 50, 50)  # what is imported stays: to look for garbage in it takes a seventh of each command's start
+    # what is imported stays: to look for garbage in it takes a seventh of each command's start
+    gc.set_threshold(50_000, 50, 50)
     try:
         _run()
     except KeyboardInterrupt:  # before or after a run, which handles it itself
