@@ -7,6 +7,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from windtunnel.errors import UserError, cannot_write
 
@@ -30,22 +31,29 @@ def replace(path: Path, text: str) -> None:
 
     Raises UserError where it cannot, and leaves the old file.
     """
-    with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+    with _replacing(path) as (_, file):
+        file.write(text.encode())
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """As `replace`, for what somebody else writes: enters with the name of an empty file that takes the place of `path` at the end.
+    """As `replace`, for what somebody else writes: enters with the name of an empty file that takes the place of `path` at the end. Who may
+    write the directory can put something else there meanwhile."""
+    with _replacing(path) as (temporary, _):
+        yield temporary
 
-    What has its name is removed before: a file that somebody killed has left, or a link that would lead us out of the directory.
-    """
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
+    """The new file, by its name and open. What has its name is removed before: a file that somebody killed has left, or a link that would lead
+    us out of the directory."""
     temporary = temporary_of(path)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         temporary.unlink(missing_ok=True)
-        os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666))
-        yield temporary
-        with open(temporary, "rb") as file:
+        with open(os.open(temporary, flags, 0o666), "w+b") as file:
+            yield temporary, file
+            file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
         sync_directory(path.parent)

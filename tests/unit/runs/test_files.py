@@ -5,6 +5,7 @@ import os
 import pytest
 
 from windtunnel.errors import UserError
+from windtunnel.runs import files
 from windtunnel.runs.files import copy, replace, temporary_of
 
 
@@ -23,6 +24,22 @@ def test_a_link_under_the_temporary_name_is_removed_and_not_followed(tmp_path, v
     assert victim.read_text() == "mine"
     assert (directory / "run.json").read_text() == "{}" and not (directory / "run.json").is_symlink()
     assert os.listdir(directory) == ["run.json"]
+
+
+def test_what_takes_the_temporary_names_place_is_not_written(tmp_path, victim, monkeypatch):
+    """Who may write the directory can put a link there after the file was made."""
+    made = os.open
+
+    def swapped(path, *how):
+        descriptor = made(path, *how)
+        if str(path).endswith(".tmp"):
+            os.unlink(path)
+            os.symlink(victim, path)
+        return descriptor
+
+    monkeypatch.setattr(files.os, "open", swapped)
+    replace(tmp_path / "run.json", "{}")
+    assert victim.read_text() == "mine"
 
 
 def test_what_cannot_be_removed_there_is_said(tmp_path):

@@ -31,6 +31,18 @@ def test_the_script_lies_once_beside_the_runs(runs):
     assert list(write_several(runs)) == pages and script.stat().st_mtime_ns == before
 
 
+@pytest.mark.parametrize("is_link", [False, True])
+def test_a_script_that_somebody_sent_beside_the_runs_does_not_stay(runs, tmp_path, is_link):
+    list(write_several(runs))
+    (script,) = runs[0].parent.glob("plotly-*.js")
+    own, sent = script.read_bytes(), tmp_path / "sent.js"
+    sent.write_bytes(own if is_link else b"alert(1)")
+    script.unlink()
+    script.symlink_to(sent) if is_link else script.write_bytes(sent.read_bytes())
+    list(write_several(runs))
+    assert script.read_bytes() == own and not script.is_symlink()
+
+
 def test_a_run_alone_holds_it_all(elsewhere):
     (page,) = write_several([elsewhere])
     assert "<script src=" not in page.read_text() and len(page.read_text()) > SHARED_BYTES

@@ -58,7 +58,7 @@ def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterato
         path.mkdir(parents=True, exist_ok=True)
         _not_foreign(path, name, noun)
         _rename_old_runs(path)
-        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise cannot_write(path, error) from error
     try:

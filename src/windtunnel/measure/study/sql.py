@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -30,17 +31,15 @@ def write_parquet(file: Path, columns: Sequence[tuple[str, str]], rows: Sequence
     if len(names) > len({name.lower() for name in names}):
         raise UserError(f"{file}: two columns have the same name", remedy="give each its own name: select a as b")
     types = ", ".join(f"{_sql_text(name)}: {_sql_text(kind)}" for name, kind in columns)
-    lines = file.with_name(f".{file.name}.json")
     try:
-        with replacing(file) as temporary:
+        with replacing(file) as temporary, TemporaryDirectory(prefix="windtunnel-") as private:
+            lines = Path(private, "rows.json")
             lines.write_text("".join(_line(names, row) for row in rows), encoding="utf-8")
             escaped = _sql_text(glob.escape(str(lines)))
             source = f"read_json({escaped}, columns = {{{types}}}, format = 'newline_delimited')"
             duckdb.execute(f"COPY (SELECT * FROM {source}) TO {_sql_text(str(temporary))} (FORMAT parquet)")
     except duckdb.Error as error:
         raise UserError(f"{file}: cannot be written: {first_line(error)}") from error
-    finally:
-        lines.unlink(missing_ok=True)
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,16 +70,22 @@ def write_several(run_dirs: Sequence[Path]) -> Iterator[Path]:
 
 
 def _write_plotly(directory: Path) -> str:
-    """Writes plotly.js into the directory and returns its name, which says what is in it: a newer one does not take its place."""
+    """Writes plotly.js into the directory and returns its name, which says what is in it: a newer one does not take its place, and what somebody
+    else has put there under its name does not stay."""
     from hashlib import sha256
 
+    from windtunnel.errors import UserError
     from windtunnel.runs.files import replace
+    from windtunnel.text_file import read_regular
     from windtunnel.views.pages.page import plotly_js
 
     script = plotly_js()
     name = f"plotly-{sha256(script).hexdigest()[:12]}.js"
-    if not (directory / name).exists():
-        replace(directory / name, script.decode())
+    file = directory / name
+    with suppress(OSError, UserError):
+        if not file.is_symlink() and read_regular(file, len(script) + 1) == script:
+            return name
+    replace(file, script.decode())
     return name
 
 

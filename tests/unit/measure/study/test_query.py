@@ -146,6 +146,15 @@ def test_a_damaged_table(tmp_path, content):
         query("from results", [tmp_path])
 
 
+def test_rows_are_written_through_no_link_of_the_directory(tmp_path):
+    """As a study that somebody sent may have."""
+    (tmp_path / "victim").write_text("mine")
+    for name in (".results.parquet.json", ".results.parquet.tmp"):
+        (tmp_path / name).symlink_to(tmp_path / "victim")
+    sql.write_parquet(tmp_path / "results.parquet", [("a", "BIGINT")], [[1]])
+    assert (tmp_path / "victim").read_text() == "mine" and (tmp_path / "results.parquet").is_file()
+
+
 def test_any_value_comes_back_from_parquet(tmp_path):
     types = ("BIGINT", "DOUBLE", "VARCHAR", "BOOLEAN", "VARCHAR[]", "INTEGER")
     columns = list(zip(("a", "b", "c", "d", "e", "it's"), types, strict=True))
