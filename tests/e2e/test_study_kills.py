@@ -195,7 +195,6 @@ def test_killed_while_the_table_was_written(tmp_path):
         study = finished(file, out)
         study.results.unlink()
         (out / ".results.parquet.tmp").write_text("PAR1")
-        (out / ".results.parquet.json").write_text('{"point": 1')
         with pytest.raises(UserError, match="no results.parquet yet"):
             query("from results", [out])
         assert finished(out, None).rows == study.rows

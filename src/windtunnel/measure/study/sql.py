@@ -1,12 +1,11 @@
 """DuckDB for studies: rows into Parquet files, a connection shut for the SQL that users write, its messages in one line."""
 
-import glob
 import json
 import math
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
@@ -32,11 +31,11 @@ def write_parquet(file: Path, columns: Sequence[tuple[str, str]], rows: Sequence
         raise UserError(f"{file}: two columns have the same name", remedy="give each its own name: select a as b")
     types = ", ".join(f"{_sql_text(name)}: {_sql_text(kind)}" for name, kind in columns)
     try:
-        with replacing(file) as temporary, TemporaryDirectory(prefix="windtunnel-") as private:
-            lines = Path(private, "rows.json")
-            lines.write_text("".join(_line(names, row) for row in rows), encoding="utf-8")
-            escaped = _sql_text(glob.escape(str(lines)))
-            source = f"read_json({escaped}, columns = {{{types}}}, format = 'newline_delimited')"
+        # no file of the directory, where somebody may have put a link, and nothing that a killed process leaves
+        with replacing(file) as temporary, open(os.memfd_create("rows"), "w", encoding="utf-8") as lines:
+            lines.writelines(_line(names, row) for row in rows)
+            lines.flush()
+            source = f"read_json('/proc/self/fd/{lines.fileno()}', columns = {{{types}}}, format = 'newline_delimited')"
             duckdb.execute(f"COPY (SELECT * FROM {source}) TO {_sql_text(str(temporary))} (FORMAT parquet)")
     except duckdb.Error as error:
         raise UserError(f"{file}: cannot be written: {first_line(error)}") from error
