@@ -10,10 +10,13 @@ from windtunnel.text_file import beginning
 def test_the_beginning_of_a_file(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"12345\xff")
-    assert beginning(file, 3) == "123"
-    assert beginning(file, 100) == "12345\N{REPLACEMENT CHARACTER}"
+    text, status = beginning(file, 3)
+    assert (text, status.st_ino, status.st_size) == ("123", file.stat().st_ino, 6)
+    assert beginning(file, 100)[0] == "12345\N{REPLACEMENT CHARACTER}"
     (tmp_path / "link").symlink_to(file)
-    assert beginning(tmp_path / "link", 100).startswith("12345")
+    assert beginning(tmp_path / "link", 100)[0].startswith("12345")
+    with pytest.raises(OSError, match="symbolic links"):
+        beginning(tmp_path / "link", 100, follow=False)
 
 
 def test_what_is_no_file_is_an_error_at_once(tmp_path):
