@@ -40,6 +40,8 @@ ONE_AFTER_ANOTHER = {
     "tests/hostile/test_other_user_share.py": "sharing",
     "tests/unit/sharing/test_changed_threads.py": "sharing",
     "tests/unit/sharing/test_daemon.py": "sharing",
+    "tests/unit/sharing/test_inherited_changes.py": "sharing",
+    "tests/unit/sharing/test_journal.py": "sharing",
     "tests/unit/sharing/test_probe.py": "sharing",
     "tests/unit/studies/test_reproduce.py": "sharing",
 }

@@ -1,0 +1,31 @@
+"""Journals whose holder has ended, and a call that is refused."""
+
+import os
+
+from windtunnel.sharing import journal, threads
+from windtunnel.sharing.threads import Process
+
+
+def recorded(path, *entries, helpers=(), settings=()):
+    """A journal whose holder has ended."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    contents = journal.Contents(holder=Process(1, 1), helpers=list(helpers), settings=dict(settings))
+    contents.entries = {entry.tid: entry for entry in entries}
+    journal.File(path, contents).close()
+    return path
+
+
+def entry_of(pid: int, before: dict, ours: dict, earlier: int = 0) -> journal.Entry:
+    """Of a living process; with `earlier` (clock ticks) of one that had its number before."""
+    found = threads.stat(pid)
+    started = found.started - earlier
+    return journal.Entry(pid, found.pid, started, started, before, ours=ours)
+
+
+def refuses(number: int):
+    """A call that the kernel refuses."""
+
+    def call(*arguments):
+        raise OSError(number, os.strerror(number))
+
+    return call

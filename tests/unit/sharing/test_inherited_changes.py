@@ -1,0 +1,192 @@
+"""What threads and processes get back that were forked by one that was changed."""
+
+import os
+import signal
+from contextlib import contextmanager
+
+import pytest
+from journal_tools import entry_of, recorded
+from sharing_tools import (
+    cpu_cgroup,
+    needs_rights,
+    python_tenant,
+    starting_tenant,
+)
+
+from windtunnel.sharing import changed_threads, inherited_changes, journal, sched, threads
+from windtunnel.sharing.changed_threads import Restored
+from windtunnel.sharing.slicers.slicer import ORDINARY, RAISED
+
+FORKING = """
+import os, sys, threading, time
+sys.stdin.readline()
+threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+print(os.spawnvp(os.P_NOWAIT, "sleep", ["sleep", "60"]), flush=True)
+time.sleep(60)
+"""
+
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def other_cgroup(name: str, but: str):
+    """A cgroup of a hierarchy that we change nothing in: hierarchy and path. Skips in words where there is none to be had."""
+    mounted = threads.mounts()
+    hierarchy = next((each for each in ("freezer", "pids", "memory") if each in mounted and each != but), None)
+    if hierarchy is None:
+        pytest.skip("one hierarchy of cgroups alone")
+    (mounted[hierarchy] / name).mkdir()
+    try:
+        yield hierarchy, f"/{name}"
+    finally:
+        for tid in threads.within(hierarchy, f"/{name}"):
+            threads.move(tid, hierarchy, "/")
+        (mounted[hierarchy] / name).rmdir()
+
+
+@pytest.fixture
+def forks():
+    """A process, and what makes it start a child and a thread, whose numbers that returns."""
+    children = []
+
+    def fork() -> tuple[int, int]:
+        process.stdin.write("fork\n")
+        children.append(int(process.stdout.readline()))
+        (thread,) = set(threads.threads_of(process.pid)) - {process.pid}
+        return children[0], thread
+
+    with python_tenant(FORKING) as process:
+        yield process, fork
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+
+
+@needs_rights
+@pytest.mark.parametrize("changed_too", [False, True])
+def test_threads_and_processes_forked_meanwhile_get_what_their_parent_had(mine, forks, changed_too):
+    process, fork = forks
+    before = threads.read(process.pid)
+    mine.change(process.pid, affinity=(0,), nice=6)
+    child, thread = fork()
+    assert threads.read(child)["nice"] == threads.read(thread)["nice"] == 6
+    if changed_too:
+        for tid in (child, thread):
+            mine.change(tid, nice=8)
+            assert journal.read(mine.path).entries[tid].before == before
+        mine.put_back_all()
+    else:
+        mine.put_back(process.pid)
+    assert [threads.read(tid) for tid in (process.pid, child, thread)] == [before] * 3
+
+
+@needs_rights
+def test_what_was_forked_before_the_last_changes_gets_back_what_its_parent_had(path, mine, forks):
+    """By the journal, which is all that a killed holder leaves."""
+    process, fork = forks
+    before = threads.read(process.pid)
+    mine.change(process.pid, nice=3)
+    forked = fork()
+    for nice in (4, 5):
+        mine.change(process.pid, nice=nice)
+    written = journal.read(path).entries
+    inherited_changes.put_back(list(written.values()), written)
+    assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
+def test_what_a_raised_thread_forked_gets_back_the_nice_value_that_the_kernel_took(mine, forks):
+    process, fork = forks
+    sched.put(process.pid, sched.Attributes(sched.BATCH, 0, -2, 0))
+    before = threads.read(process.pid)
+    mine.allow(process.pid, policy=[ORDINARY, RAISED])
+    threads.write(process.pid, {"policy": RAISED})  # as the slicer does
+    forked = fork()
+    assert {threads.read(tid)["nice"] for tid in forked} == {0}
+    mine.put_back_all()
+    assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
+@pytest.mark.parametrize("killed", [False, True])
+def test_what_a_thread_started_by_a_double_fork_gets_back_what_it_had(mine, killed):
+    """A killed holder leaves its journal alone."""
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
+        before = threads.read(process.pid)
+        mine.change(process.pid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        orphan = start("orphan")
+        changed = threads.read(orphan)
+        assert changed["nice"] == 6 and changed[f"cgroup {hierarchy}"] == group
+        if killed:
+            written = journal.read(mine.path).entries
+            inherited_changes.put_back(list(written.values()), written)
+        else:
+            mine.put_back(process.pid)
+        assert threads.read(orphan) == threads.read(process.pid) == before
+
+
+@needs_rights
+@pytest.mark.parametrize("by", ["release", "put back"])
+def test_an_orphan_that_may_be_of_several_gets_no_more_than_each_had(mine, by):
+    """One of them was SCHED_FIFO, with a nice value below 0 and a cgroup of its own."""
+    with (
+        cpu_cgroup("windtunnel-test") as (hierarchy, group),
+        starting_tenant() as (a, _),
+        starting_tenant() as (b, start_b),
+    ):
+        sched.put(a.pid, sched.Attributes(sched.FIFO, 20, 0, 0))
+        os.setpriority(os.PRIO_PROCESS, b.pid, 3)
+        most_nice, before_b = max(os.getpriority(os.PRIO_PROCESS, 0), 3), threads.read(b.pid)
+        for tid in (a.pid, b.pid):
+            mine.change(tid, affinity=(0,), nice=6, policy=(sched.OTHER, 0, 0))
+            mine.change(tid, cgroups={hierarchy: group})
+        orphan = start_b("orphan")
+        if by == "release":
+            mine.release(orphan, {hierarchy: "/"})
+        else:
+            mine.put_back(a.pid)
+        assert threads.read(orphan) == before_b | {"nice": most_nice}
+
+
+@needs_rights
+def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
+    """Two tenants in one cgroup of ours, with CPUs, nice values and cgroups of their own; the first one leaves."""
+    with (
+        cpu_cgroup("windtunnel-test") as (hierarchy, group),
+        other_cgroup("windtunnel-test", hierarchy) as (other, theirs),
+        starting_tenant() as (a, start_a),
+        starting_tenant() as (b, start_b),
+    ):
+        os.setpriority(os.PRIO_PROCESS, a.pid, 2)
+        os.setpriority(os.PRIO_PROCESS, b.pid, 3)
+        threads.move(b.pid, other, theirs)
+        before_a, before_b = threads.read(a.pid), threads.read(b.pid)
+        for tid in (a.pid, b.pid):
+            mine.change(tid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        orphans, child_of_b = [start("orphan") for start in (start_a, start_b)], start_b("child")
+        changed = threads.read(child_of_b)
+        mine.release(orphans[1], {hierarchy: "/"})
+        assert threads.read(orphans[1]) == before_b
+        threads.move(wandered := start_b("child"), other, "/")
+        mine.release(wandered, {hierarchy: "/"})
+        assert threads.read(wandered) == before_b | {f"cgroup {other}": "/"}
+        mine.put_back(a.pid)
+        assert threads.read(orphans[0]) == before_a and threads.read(child_of_b) == changed
+        mine.put_back(b.pid)
+        assert threads.read(child_of_b) == before_b
+
+
+@needs_rights
+def test_a_number_used_again_keeps_and_gets_nothing_of_ours(path, one, forks):
+    """While nobody was there: one number went to a child of a thread that is changed, one to a process that has nothing to do with it."""
+    process, fork = forks
+    before = threads.read(process.pid)
+    entry = entry_of(process.pid, before, {"nice": [6]})
+    for each in (process, one):
+        os.setpriority(os.PRIO_PROCESS, each.pid, 6)
+    child, _ = fork()
+    ended = [entry_of(pid, before, {"nice": [6]}, earlier=500) for pid in (child, one.pid)]
+    done = changed_threads.restore(recorded(path, entry, *ended))
+    assert done == Restored(3, [], failed=False)
+    assert threads.read(process.pid) == threads.read(child) == before
+    assert threads.read(one.pid)["nice"] == 6
