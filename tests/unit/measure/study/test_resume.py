@@ -148,6 +148,15 @@ def test_another_number_of_cpus_is_refused(tmp_path):
         finished(tmp_path / "out", None, host=machine(cpus=4))
 
 
+def test_the_lock_of_a_study_is_no_link(tmp_path):
+    """As a directory that somebody sent may have."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / directory.LOCK).symlink_to(tmp_path / "made")
+    with pytest.raises(UserError, match=r"out"), directory.opened(tmp_path / "out"):
+        pass
+    assert not (tmp_path / "made").exists()
+
+
 def test_two_processes_on_one_study(tmp_path):
     file = written(tmp_path, TWO_VALUES, ONCE)
     with directory.opened(tmp_path / "out"), pytest.raises(UserError, match="another process runs this study"):
