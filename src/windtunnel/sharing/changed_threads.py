@@ -37,9 +37,9 @@ def directory() -> Path:
 class Journal:
     """How threads ran before they were changed. One holder at a time; its methods may be called from any of its threads.
 
-    A journal whose holder has ended is restored first: what it says of a thread may be long past. What cannot be restored stays in it. Raises UserError where a living process holds it, where it cannot
-    be written, or where its directory is not ours alone. A method that changes something raises UserError, and changes nothing, where its
-    line cannot be written.
+    A journal whose holder has ended is restored first: what it says of a thread may be long past. What cannot be restored stays in it.
+    Raises UserError where a living process holds it, where it cannot be written, or where its directory is not ours alone. A method that
+    changes something raises UserError, and changes nothing, where its line cannot be written.
     """
 
     def __init__(self, path: Path):

@@ -87,7 +87,7 @@ class Daemon:
                 f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
         claims = stack.enter_context(only_one(self._directory, cpus))
-        changed_threads.restore_left_behind(self._say)
+        changed_threads.restore_left_behind(self._say)  # before anything is probed or made, and with all rights
         kept = state.read(self._directory / STATE)
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
