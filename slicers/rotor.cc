@@ -8,8 +8,7 @@ namespace wt {
 
 constexpr uint64_t rest_ns = 1'000'000;     // while nobody is raised, until sleepers are looked at again
 constexpr uint64_t least_turn_ns = 20'000;  // two changes of policy cost some microseconds
-constexpr size_t most_looks = 4;            // at sleepers, a turn: 2 us each
-constexpr uint64_t reused_ns = 50'000'000;  // a number is used again after all others, which takes longer
+constexpr size_t most_looks = 4;            // at sleepers, a turn: 5 us each
 
 double own_ns(const roster &members, const turn_takers &takers, size_t which, turn_length length) {
     double weights = 0, count = 0;
@@ -50,15 +49,14 @@ class member_threads {
   public:
     // Who stays keeps its place among those that sleep or do not. The former roster is still there.
     void begin(const roster &members) {
-        std::vector<looked_at> threads;
+        std::vector<task> threads;
         turn_takers takers;
         for (const member &m : members) {
             size_t known = 0;
             while (known < threads_.size() && !same_thread((*members_)[known], m)) known++;
             const bool stays = known < threads_.size();
-            threads.push_back(stays ? std::move(threads_[known])
-                                    : looked_at{task_state(m.tid, m.started), monotonic_ns()});
-            takers.push_back(stays ? takers_[known] : threads.back().state.runs());
+            threads.push_back(stays ? std::move(threads_[known]) : task(m.tid, m.started));
+            takers.push_back(stays ? takers_[known] : threads.back().runs());
         }
         members_ = &members;
         threads_ = std::move(threads);
@@ -66,26 +64,16 @@ class member_threads {
         next_ = 0;
     }
 
-    // False where the thread has ended.
-    bool raise(size_t which, uint64_t now) const {
-        return is_same(which, now) && raise_task((*members_)[which].tid);
-    }
+    const task &operator[](size_t which) const { return threads_[which]; }
 
-    void lower(size_t which, uint64_t now) const {
-        if (is_same(which, now)) lower_task((*members_)[which].tid);
-    }
+    void look_at(size_t which) { takers_[which] = threads_[which].runs(); }
 
-    void look_at(size_t which, uint64_t now) {
-        takers_[which] = threads_[which].state.runs();
-        threads_[which].at_ns = now;
-    }
-
-    void look_at_sleepers(uint64_t now) {
+    void look_at_sleepers() {
         size_t looks = 0;
         for (size_t step = 0; step < threads_.size() && looks < most_looks; step++) {
             next_ = (next_ + 1) % threads_.size();
             if (takers_[next_]) continue;
-            look_at(next_, now);
+            look_at(next_);
             looks++;
         }
     }
@@ -93,18 +81,8 @@ class member_threads {
     const turn_takers &takers() const { return takers_; }
 
   private:
-    struct looked_at {
-        task_state state;
-        uint64_t at_ns;
-    };
-
-    // Whether the number is still that thread's. In turns of ordinary length this costs no system call.
-    bool is_same(size_t which, uint64_t now) const {
-        return now - threads_[which].at_ns < reused_ns || threads_[which].state.lives();
-    }
-
     const roster *members_ = nullptr;
-    std::vector<looked_at> threads_;
+    std::vector<task> threads_;
     turn_takers takers_;
     size_t next_ = 0;
 };
@@ -120,7 +98,7 @@ void rotate(shared_core &core) {
     while (!core.stop.load(std::memory_order_acquire)) {
         const uint32_t seen = core.word.load(std::memory_order_acquire);
         if (const roster *shown = core.shown.load(std::memory_order_acquire); shown != members) {
-            if (raised) threads.lower(*raised, monotonic_ns());
+            if (raised) threads[*raised].lower();
             holder.reset();
             raised.reset();
             members = shown;
@@ -139,16 +117,16 @@ void rotate(shared_core &core) {
                 // the next one first: between the two the core is not for others
                 const std::optional<size_t> before = raised;
                 raised.reset();
-                if (turn && threads.raise(whose, now)) raised = whose;
-                if (before) threads.lower(*before, now);
+                if (turn && threads[whose].raise()) raised = whose;
+                if (before) threads[*before].lower();
             }
             if (next && turn) {
                 core.kicks.fetch_add(1, std::memory_order_relaxed);
                 core.late.push(static_cast<uint32_t>(std::min<uint64_t>(now - next, UINT32_MAX)));
             }
             // after the switch: it delays no turn
-            if (holder) threads.look_at(*holder, now);
-            threads.look_at_sleepers(now);
+            if (holder) threads.look_at(*holder);
+            threads.look_at_sleepers();
             if (turn)
                 holder = whose;
             else
@@ -158,7 +136,7 @@ void rotate(shared_core &core) {
         }
         wait_for_word(core.word, seen, next);
     }
-    if (raised) threads.lower(*raised, monotonic_ns());
+    if (raised) threads[*raised].lower();
 }
 
 }  // namespace wt

@@ -128,7 +128,7 @@ void slicer::balance_now(uint64_t now) {
 
 void slicer::give_nice(size_t which) {
     const member &m = (*members_)[which];
-    if (task_state(m.tid, m.started).lives()) set_nice(m.tid, balance_.state()[which].nice);
+    task(m.tid, m.started).set_nice(balance_.state()[which].nice);
 }
 
 void slicer::tend() {

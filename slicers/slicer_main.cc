@@ -56,6 +56,7 @@ nlohmann::ordered_json apply_command(wt::slicer &slicer, const std::string &line
 }
 
 void serve() {
+    wt::open_many_files();
     wt::line_reader commands(STDIN_FILENO);
     std::optional<std::string> line;
     while (!(line = commands.next(-1)))

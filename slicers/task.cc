@@ -36,15 +36,6 @@ static bool schedule(int tid, int policy, int priority) {
         "thread " + std::to_string(tid) + " cannot be given " + (priority ? "SCHED_FIFO" : "SCHED_OTHER"));
 }
 
-bool raise_task(int tid) { return schedule(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, raised_priority); }
-
-bool lower_task(int tid) { return schedule(tid, SCHED_OTHER, 0); }
-
-bool set_nice(int tid, int nice) {
-    return done(setpriority(PRIO_PROCESS, static_cast<id_t>(tid), nice),
-                "thread " + std::to_string(tid) + " cannot be given nice " + std::to_string(nice));
-}
-
 void become_slicer(int cpu) {
     if (!run_on_cpu(cpu))
         throw refusal("this process cannot run on CPU " + std::to_string(cpu) + ": " + std::strerror(errno));
@@ -65,8 +56,17 @@ bool stay_off(int cpu) {
 
 int own_tid() { return static_cast<int>(syscall(SYS_gettid)); }
 
+void open_many_files() {
+    rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
+// Below task/: /proc/TID/stat alone would sum up all threads of the process, 30 us with a thousand of them.
 task_file::task_file(int tid, const char *name)
-    : descriptor_(open(("/proc/" + std::to_string(tid) + "/" + name).c_str(), O_RDONLY | O_CLOEXEC)) {}
+    : descriptor_(open(("/proc/" + std::to_string(tid) + "/task/" + std::to_string(tid) + "/" + name).c_str(),
+                       O_RDONLY | O_CLOEXEC)) {}
 
 void task_file::close() {
     if (descriptor_ >= 0) ::close(std::exchange(descriptor_, -1));
@@ -83,30 +83,49 @@ static std::string_view after_name(std::string_view stat) {
     return end == stat.npos || end + 2 > stat.size() ? std::string_view() : stat.substr(end + 2);
 }
 
-task_state::task_state(int tid, uint64_t started) : file_(tid, "stat") {
+task::task(int tid, uint64_t started) : tid_(tid), name_(tid, "comm"), state_(tid, "stat") {
     char room[512];
-    std::istringstream fields{std::string(after_name(file_.read(room)))};
+    std::istringstream fields{std::string(after_name(state_.read(room)))};
     std::string field;
     for (int number = 3; number <= 22; number++) fields >> field;
-    if (!fields || field != std::to_string(started)) file_.close();
+    if (fields && field == std::to_string(started)) return;
+    name_.close();
+    state_.close();
 }
 
-char task_state::letter() const {
+char task::letter() const {
     char room[128];  // up to the third field
-    const std::string_view rest = after_name(file_.read(room));
+    const std::string_view rest = after_name(state_.read(room));
     return rest.empty() ? 'X' : rest.front();
 }
 
-bool task_state::runs() const { return letter() == 'R'; }
+bool task::runs() const { return letter() == 'R'; }
 
-bool task_state::lives() const {
+bool task::lives() const {
     const char now = letter();
     return now != 'X' && now != 'Z';
 }
 
+bool task::has_number() const {
+    char room[32];
+    return !name_.read(room).empty();
+}
+
+bool task::raise() const {
+    return has_number() && schedule(tid_, SCHED_FIFO | SCHED_RESET_ON_FORK, raised_priority);
+}
+
+bool task::lower() const { return has_number() && schedule(tid_, SCHED_OTHER, 0); }
+
+bool task::set_nice(int nice) const {
+    return has_number() &&
+           done(setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), nice),
+                "thread " + std::to_string(tid_) + " cannot be given nice " + std::to_string(nice));
+}
+
 task_times::task_times(int tid, uint64_t started) : file_(tid, "schedstat") {
     // opened before: where it is that thread now, the file is that thread's
-    if (!task_state(tid, started).lives()) file_.close();
+    if (!task(tid, started).lives()) file_.close();
 }
 
 std::optional<ran> task_times::read() const {

@@ -13,11 +13,6 @@ namespace wt {
 constexpr int slicer_priority = 90;
 constexpr int raised_priority = 1;
 
-// All return false where the thread has ended. They throw refusal where it is not permitted.
-bool raise_task(int tid);  // SCHED_FIFO; what it forks is ordinary again
-bool lower_task(int tid);  // SCHED_OTHER; nice value and slice stay
-bool set_nice(int tid, int nice);
-
 // The calling thread: SCHED_FIFO with slicer_priority on one CPU. Throws refusal.
 void become_slicer(int cpu);
 // The calling thread, which works little: before every tenant, raised or not. False where that is not
@@ -29,12 +24,15 @@ bool stay_off(int cpu);
 
 int own_tid();
 
+// This process may have as many files open as it may allow itself: three for each member.
+void open_many_files();
+
 struct ran {
     uint64_t on_cpu_ns = 0, waited_ns = 0, times = 0;
 };
 
-// A file of a thread, /proc/TID/NAME, kept open. It stays that thread's: where the number is another thread's
-// by now, reading it fails.
+// A file of a thread, /proc/TID/task/TID/NAME, kept open. It stays that thread's: where the number is another
+// thread's by now, reading it fails.
 class task_file {
   public:
     task_file(int tid, const char *name);
@@ -52,20 +50,29 @@ class task_file {
     int descriptor_;
 };
 
-// /proc/TID/stat (proc_pid_stat(5)) of the thread of this number that started at this clock tick since boot.
-class task_state {
+// The thread of this number that started at this clock tick since boot. What is done to it is done to no
+// later thread of its number.
+class task {
   public:
-    task_state(int tid, uint64_t started);
+    task(int tid, uint64_t started);
     bool runs() const;   // or could; false where it sleeps, is stopped, or has ended
     bool lives() const;  // it has not ended
+    // All return false where the number is not this thread's any more. They throw refusal where it is not
+    // permitted.
+    bool raise() const;  // SCHED_FIFO; what it forks is ordinary again
+    bool lower() const;  // SCHED_OTHER; nice value and slice stay
+    bool set_nice(int nice) const;
 
   private:
     char letter() const;
+    bool has_number() const;
 
-    task_file file_;
+    int tid_;
+    task_file name_;   // comm: a microsecond for each read, a quarter of stat's
+    task_file state_;  // stat (proc_pid_stat(5))
 };
 
-// /proc/TID/schedstat (Documentation/scheduler/sched-stats.rst), of such a thread.
+// schedstat (Documentation/scheduler/sched-stats.rst) of such a thread.
 class task_times {
   public:
     task_times(int tid, uint64_t started);

@@ -1,6 +1,8 @@
 // What the slicers compute: shares, turns, slices from switches, and the hand-over of numbers.
 // No thread is changed.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -101,12 +103,28 @@ uint64_t started(int tid) {
 
 TEST(tasks, a_number_that_is_another_threads_by_now_has_ended) {
     const int tid = own_tid();
-    EXPECT_TRUE(task_state(tid, started(tid)).runs());
-    EXPECT_TRUE(task_state(tid, started(tid)).lives());
+    EXPECT_TRUE(task(tid, started(tid)).runs());
+    EXPECT_TRUE(task(tid, started(tid)).lives());
     EXPECT_TRUE(task_times(tid, started(tid)).read());
-    EXPECT_FALSE(task_state(tid, started(tid) - 1).runs());
-    EXPECT_FALSE(task_state(tid, started(tid) - 1).lives());
+    EXPECT_FALSE(task(tid, started(tid) - 1).runs());
+    EXPECT_FALSE(task(tid, started(tid) - 1).lives());
     EXPECT_FALSE(task_times(tid, started(tid) - 1).read());
+}
+
+TEST(tasks, what_is_done_to_a_thread_that_has_ended_is_not_done_to_whoever_has_its_number) {
+    std::thread([] {
+        const int tid = own_tid(), nice = getpriority(PRIO_PROCESS, 0);
+        const sched_param none = {0};
+        ASSERT_EQ(sched_setscheduler(0, SCHED_BATCH, &none), 0);
+        const task ended(tid, started(tid) - 1);
+        EXPECT_FALSE(ended.raise());
+        EXPECT_FALSE(ended.lower());
+        EXPECT_FALSE(ended.set_nice(nice + 1));
+        EXPECT_EQ(sched_getscheduler(0), SCHED_BATCH);
+        EXPECT_EQ(getpriority(PRIO_PROCESS, 0), nice);
+        EXPECT_TRUE(task(tid, started(tid)).lower());
+        EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+    }).join();
 }
 
 TEST(tasks, a_thread_that_waits_does_not_run) {
@@ -119,7 +137,7 @@ TEST(tasks, a_thread_that_waits_does_not_run) {
         busy.wait(false);
     });
     while (!tid) std::this_thread::yield();
-    task_state state(tid, started(tid));
+    task state(tid, started(tid));
     EXPECT_TRUE(state.runs());
     busy = false;
     while (state.runs()) std::this_thread::yield();
@@ -130,6 +148,17 @@ TEST(tasks, a_thread_that_waits_does_not_run) {
     while (state.lives())
         std::this_thread::yield();  // the kernel takes the thread away later than join returns
     EXPECT_FALSE(state.runs());
+}
+
+TEST(tasks, more_files_may_be_open_than_a_shell_allows) {
+    rlimit before, now;
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few = {before.rlim_max / 2, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    open_many_files();
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &now), 0);
+    EXPECT_EQ(now.rlim_cur, before.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &before);
 }
 
 // A core whose kernel shares by nice values: 1.25 a step.

@@ -276,7 +276,6 @@ def test_no_other_process_of_a_number_is_raised_after_a_rest(journal, name):
         slicer = stack.enter_context(started(name, journal))
         slicer.set_members(members(one, *later))
         other = used_again(stack, one)
-        time.sleep(0.1)  # a number counts as the same for half of that
         for each in later:
             each.stdin.write("\n")
         turns(slicer, LEAST_TURNS)
