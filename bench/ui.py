@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
-from urllib.request import urlopen
+from urllib.parse import quote, urljoin, urlsplit
+from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 from harness.engine_run import COMMAND
 from harness.main import finish_in_directory
@@ -51,11 +51,12 @@ def main() -> None:
 
 def measured(directory: Path) -> Iterator[Result]:
     filled(directory, measured_run(directory / "first"))
-    with ui(directory) as (address, pid):
-        yield from searched(address)
-        yield from opened(address)
+    with ui(directory) as (entrance, pid):
+        reader = Reader(entrance)
+        yield from searched(reader)
+        yield from opened(entrance)
         yield memory(pid, "")
-        urlopen(f"{address}history").read()
+        reader.open("history").read()
         yield memory(pid, ", History opened")
     yield live(directory)
     yield beside(directory)
@@ -93,9 +94,22 @@ def filled(directory: Path, run: Path) -> None:
     index.close()
 
 
+class Reader:
+    """As a browser that opened the printed address: Python's resolver does not know the names below localhost."""
+
+    def __init__(self, entrance: str):
+        place = urlsplit(entrance)
+        self._headers, self._here = {"Host": place.netloc}, f"http://127.0.0.1:{place.port}/"
+        self._opener = build_opener(HTTPCookieProcessor())
+        self.open(f"?{place.query}").read()
+
+    def open(self, path: str) -> Any:
+        return self._opener.open(Request(self._here + path, headers=self._headers))
+
+
 @contextmanager
 def ui(directory: Path) -> Iterator[tuple[str, int]]:
-    """Address and process of a server on CPU 0."""
+    """Printed address and process of a server on CPU 0."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     told = ["taskset", "-c", "0", COMMAND, "ui", directory / "runs", "--listen", f":{port}"]
@@ -108,12 +122,12 @@ def ui(directory: Path) -> Iterator[tuple[str, int]]:
             server.send_signal(signal.SIGINT)
 
 
-def searched(address: str) -> Iterator[Result]:
+def searched(reader: Reader) -> Iterator[Result]:
     for search in SEARCHES:
         times = []
         for _ in range(TRIALS):
             began = time.perf_counter()
-            with urlopen(f"{address}runs?sort=p99&q={quote(search)}") as page:
+            with reader.open(f"runs?sort=p99&q={quote(search)}") as page:
                 page.read()
             times.append((time.perf_counter() - began) * 1e3)
         yield result(f"{RUNS} runs, search {search!r}", times, "ms", 1000)
@@ -128,13 +142,14 @@ def browser() -> Iterator[Any]:
         yield chromium.new_page()
 
 
-def opened(address: str) -> Iterator[Result]:
+def opened(entrance: str) -> Iterator[Result]:
     """From the navigation to the end of what the page's scripts do at its start."""
     with browser() as page:
+        page.goto(entrance)
         for path in PAGES:
             times = []
             for _ in range(TRIALS):
-                page.goto(address + path)
+                page.goto(urljoin(entrance, f"/{path}"))
                 times.append(page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"))
             yield result(f"page /{path}, interactive", times, "ms", 1000)
 
@@ -165,8 +180,8 @@ class Ends(threading.Thread):
 
 def live(directory: Path) -> Result:
     """From a window's end to its point in the page. The run's beginning is the earliest that any window's line allows."""
-    with ui(directory) as (address, _), browser() as page:
-        page.goto(address)
+    with ui(directory) as (entrance, _), browser() as page:
+        page.goto(entrance)
         page.evaluate(LIVE)
         ends = Ends()
         ends.start()
@@ -183,9 +198,9 @@ def live(directory: Path) -> Result:
     )
 
 
-def reading(address: str, end: threading.Event) -> None:
+def reading(entrance: str, end: threading.Event) -> None:
     """As an open page reads along."""
-    with urlopen(f"{address}events") as events:
+    with Reader(entrance).open("events") as events:
         while not end.is_set() and events.readline():
             pass
 
@@ -199,8 +214,8 @@ def beside(directory: Path) -> Result:
             out = directory / f"{pair}-{with_ui}"
             if with_ui:
                 end = threading.Event()
-                with ui(directory) as (address, _):
-                    threading.Thread(target=reading, args=(address, end), daemon=True).start()
+                with ui(directory) as (entrance, _):
+                    threading.Thread(target=reading, args=(entrance, end), daemon=True).start()
                     measured_run(out)
                     end.set()
             else:
