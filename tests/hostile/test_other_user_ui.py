@@ -80,7 +80,8 @@ def door(host: str) -> Iterator[tuple[tuple[str, int], list[str]]]:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, 0), family=family, backlog=64) as listening:
         port = listening.getsockname()[1]
-        server = http_server.server(Guard(page, Allowed("loopback", port), SignedIn()))
+        allowed = Allowed("loopback", f"[{host}]" if ":" in host else host, port)
+        server = http_server.server(Guard(page, allowed, SignedIn()))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
         thread.start()
         try:

@@ -72,7 +72,7 @@ def ask(mark, monkeypatch):
     runs = mark.parent / "runs"
     index, started = Index(runs, mark.parent / "cache"), Started(runs)
     index.refresh()
-    app = make(Shown(Watch(started), Pages(Allowed("unix")), index, Below(runs), started))
+    app = make(Shown(Watch(started), Pages(Allowed("unix", "localhost")), index, Below(runs), started))
 
     async def own(scope, receive, send):
         await app(scope | {OWN: True}, receive, send)

@@ -52,7 +52,7 @@ def daemon(path, pools=POOLS):
         return JSONResponse({})
 
     with http_server.unix_socket(path) as listening:
-        server: uvicorn.Server = http_server.server(app)
+        server: uvicorn.Server = http_server.server(http_server.Limits(app))
         thread = threading.Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
         thread.start()
         yield asked

@@ -20,7 +20,7 @@ from live_tools import awaited
 from windtunnel.exchange.address import Address
 from windtunnel.index.index import Index
 from windtunnel.ui import runs, watch
-from windtunnel.ui.doors import Door, shown
+from windtunnel.ui.doors import Door, listening, shown
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.serve import serve_until
 
@@ -46,19 +46,20 @@ def pages_over(directory: Path) -> Iterator[str]:
     index.refresh()
     loop, end = asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=loop.run_forever)
+    door = Door(Address("127.0.0.1", 0))
     with (
         pytest.MonkeyPatch.context() as patch,
         _nothing_logged(),
-        socket.create_server(("127.0.0.1", 0)) as listening,
+        listening(door) as made,
     ):
         for module, period in PERIODS:
             patch.setattr(module, period, PERIOD_S)
         for name, value in environment("run", RUNTIME_DIRECTORY=str(directory)).items():
             patch.setenv(name, value)
-        door = Door(Address("127.0.0.1", listening.getsockname()[1]))
-        address = f"http://127.0.0.1:{door.address.port}/"
-        ENTRANCES[address] = shown(door, listening)
-        serving = serve_until(end, door, listening, index, Below(directory), lambda printed: None)
+        entrance = shown(door, made)
+        address = urljoin(entrance, "/")
+        ENTRANCES[address] = entrance
+        serving = serve_until(end, door, made, index, Below(directory), lambda printed: None)
         thread.start()
         served = asyncio.run_coroutine_threadsafe(serving, loop)
         try:
@@ -114,10 +115,24 @@ def free_port(host: str = "127.0.0.1") -> int:
         return int(probe.getsockname()[1])
 
 
+class Loopback(httpx.HTTPTransport):
+    """Names below localhost are this host's, as browsers have it and Python's resolver does not."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        here = request.url.copy_with(host="127.0.0.1")
+        return super().handle_request(
+            httpx.Request(
+                request.method, here, headers=request.headers, stream=request.stream, extensions=request.extensions
+            )
+        )
+
+
 @contextmanager
 def signed_in(entrance: str) -> Iterator[httpx.Client]:
     """A client as a browser that opened the printed address."""
-    with httpx.Client(base_url=urljoin(entrance, "/"), follow_redirects=True, timeout=PATIENCE_S) as client:
+    with httpx.Client(
+        base_url=urljoin(entrance, "/"), transport=Loopback(), follow_redirects=True, timeout=PATIENCE_S
+    ) as client:
         client.get(entrance).raise_for_status()
         yield client
 

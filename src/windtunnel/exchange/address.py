@@ -16,9 +16,12 @@ class Address:
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return f"{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
     @property
     def url(self) -> str:
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}/metrics"
+        return f"http://{self}/metrics"
 
 
 def parse(text: str, option: str = "--metrics") -> Address:

@@ -8,18 +8,20 @@ import asyncio
 import contextlib
 import os
 import re
+import select
 import socket
 import ssl
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.address import parse
+from windtunnel.exchange.address import Address
 from windtunnel.text_file import beginning
 
 MOST_CONNECTIONS = 64
@@ -30,7 +32,7 @@ HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 LEAST_TOKEN = 32
 _TOKEN = re.compile(r"[!-~]+")
 PEER = "windtunnel.peer"
-"""In the state of a request over a Unix socket: the process that has connected, as the kernel knows it."""
+"""In the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
 _CREDENTIALS = struct.Struct("3i")
 Refusal = tuple[int, str]
 """Status and words."""
@@ -38,35 +40,82 @@ Access = Callable[[Any], Refusal | None]
 """Asked with the scope of a request; None: it is granted."""
 
 
+Strangers = Callable[[Any, Any], bool]
+"""Asked with both ends of a connection whether it is somebody's who will get nothing."""
+
+
+class Peer:
+    """The process that has connected to a Unix socket, as the kernel knows it. Whoever else has the connection later is not it."""
+
+    def __init__(self, connected: socket.socket):
+        """Raises ProcessLookupError if the process has ended."""
+        self.pid, _, _ = _CREDENTIALS.unpack(
+            connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        )
+        self._descriptor = os.pidfd_open(self.pid)
+
+    def lives(self) -> bool:
+        """Else its number may be another process's by now."""
+        watch = select.poll()
+        watch.register(self._descriptor, select.POLLIN)
+        return not watch.poll(0)
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class TlsSocket(socket.socket):
+    """Listens for TLS. A connection reaches `Guarded` after its handshake: until then it is counted here, and one too many ends the one
+    that has greeted the longest."""
+
+    greeting: ClassVar[dict[int, socket.socket]] = {}
+    """By their descriptors, oldest first."""
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        connected, address = super().accept()
+        greeting = {number: each for number, each in self.greeting.items() if each.fileno() == number}
+        if len(greeting) >= MOST_CONNECTIONS:
+            with contextlib.suppress(OSError):
+                greeting.pop(next(iter(greeting))).shutdown(socket.SHUT_RDWR)  # whose end closes it
+        TlsSocket.greeting = greeting | {connected.fileno(): connected}
+        return connected, address
+
+
 class Guarded(H11Protocol):
     """uvicorn's protocol with a watch on slow heads and slow readers. One on each connection."""
 
+    _peer: Peer | None = None
     _head: asyncio.TimerHandle | None = None
     _slow: asyncio.TimerHandle | None = None
     _since = 0.0
     """By the loop's clock: when a head was first waited for."""
 
+    def __init__(self, *arguments: Any, strangers: Strangers = lambda client, server: False, **named: Any):
+        super().__init__(*arguments, **named)
+        self._strangers = strangers
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
         connected = transport.get_extra_info("socket")
-        if connected is not None and connected.family == socket.AF_UNIX:
-            pid, _, _ = _CREDENTIALS.unpack(
-                connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-            )
-            self.app_state = {**self.app_state, PEER: pid}
+        TlsSocket.greeting.pop(connected.fileno(), None)
+        if connected.family == socket.AF_UNIX:
+            with contextlib.suppress(ProcessLookupError):
+                self._peer = Peer(connected)
+                self.app_state = {**self.app_state, PEER: self._peer}
         self._expect_head()
         if len(self.connections) > MOST_CONNECTIONS:
             self._make_room()
 
     def _make_room(self) -> None:
-        """Ends the connection that has been waited for the longest: who holds many without a request must not keep others out."""
+        """Ends the connection that has been waited for the longest: who holds many without a request must not keep others out. A stranger
+        takes nobody's place."""
         waiting = [each for each in self.connections if isinstance(each, Guarded) and each._waits()]
         oldest = min(waiting, key=lambda each: each._since, default=self)
-        oldest.transport.abort()
+        (self if self._strangers(self.client, self.server) else oldest).transport.abort()
 
     def _waits(self) -> bool:
-        """For a request, the first one or the next."""
-        return self.cycle is None or bool(self.cycle.response_complete)
+        """For a request, the first one or the next, or for the rest of its body."""
+        return self.cycle is None or bool(self.cycle.response_complete or self.cycle.more_body)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -78,6 +127,8 @@ class Guarded(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_head()
         self.resume_writing()
+        if self._peer is not None:
+            self._peer.close()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -101,7 +152,7 @@ class Guarded(H11Protocol):
 
 
 class Limits:
-    """An ASGI application in front of another: bodies, and who may ask what."""
+    """An ASGI application in front of another: who may ask what, and then the body, in one piece."""
 
     def __init__(self, app: Any, access: Access = lambda scope: None):
         self._app, self._access = app, access
@@ -174,11 +225,14 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: Any, access: Access = lambda scope: None, tls: tuple[Path, Path] | None = None) -> Server:
-    """For `serve(sockets=[...])`. `tls`: files of the certificate and of its key."""
+def server(
+    app: Any, tls: tuple[Path, Path] | None = None, strangers: Strangers = lambda client, server: False
+) -> Server:
+    """For `serve(sockets=[...])`. The application has `Limits`. `tls`: files of the certificate and of its key."""
     config = uvicorn.Config(
-        Limits(app, access),
-        http=Guarded,
+        app,
+        http=partial(Guarded, strangers=strangers),  # type: ignore[arg-type]
+        backlog=MOST_CONNECTIONS,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -217,28 +271,22 @@ def unix_socket(path: Path, mode: int = 0o600) -> socket.socket:
     return listening
 
 
-def tcp_socket(address: str) -> socket.socket:
-    """Raises UserError."""
-    at = parse(address)
-    listening = socket.socket(
-        socket.AF_INET6 if ":" in at.host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK
-    )
+def tcp_socket(at: Address, tls: bool = False) -> socket.socket:
+    """At the address :: also for IPv4. Raises UserError."""
+    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((at.host, at.port))
-        listening.listen(MOST_CONNECTIONS)
+        listening = socket.create_server((at.host, at.port), family=family, dualstack_ipv6=at.host == "::")
     except OSError as error:
-        listening.close()
-        raise UserError(
-            f"{address}: cannot listen there: {error.strerror}", remedy="set a free port of this host"
-        ) from None
-    return listening
+        words = f"{at}: cannot listen there: {os.strerror(error.errno or 0)}"
+        raise UserError(words, remedy="set a free port of this host") from None
+    listening.setblocking(False)
+    return TlsSocket(fileno=listening.detach()) if tls else listening
 
 
 def shown(listening: socket.socket) -> str:
     """Where a socket listens: a path, or an address and a port."""
     name = listening.getsockname()
-    return name if listening.family == socket.AF_UNIX else f"{f'[{name[0]}]' if ':' in name[0] else name[0]}:{name[1]}"
+    return name if listening.family == socket.AF_UNIX else str(Address(*name[:2]))
 
 
 def token_of(path: Path) -> str:

@@ -4,7 +4,7 @@ import contextlib
 import secrets
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -32,6 +32,8 @@ class Door:
     address: Address | Path
     beyond: Beyond | None = None
     own_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    name: str = field(default_factory=lambda: f"wt-{secrets.token_hex(4)}.localhost")
+    """Of this host, for this start alone. Browsers take every name below localhost for loopback (RFC 6761, section 6.3)."""
 
     @property
     def token(self) -> str:
@@ -62,31 +64,48 @@ def door_of(
 
 
 @contextlib.contextmanager
-def listening(door: Door) -> Iterator[socket.socket]:
+def listening(door: Door) -> Iterator[list[socket.socket]]:
     """Raises UserError where one cannot listen there."""
     address = door.address
     if isinstance(address, Path):
         with http_server.unix_socket(address) as made:
             try:
-                yield made
+                yield [made]
             finally:
                 address.unlink(missing_ok=True)
         return
-    text = f"[{address.host}]:{address.port}" if ":" in address.host else f"{address.host}:{address.port}"
-    with http_server.tcp_socket(text) as made:
-        yield made
+    with contextlib.ExitStack() as stack:
+        first = stack.enter_context(http_server.tcp_socket(address, tls=bool(door.beyond)))
+        if door.beyond:
+            yield [first]
+            return
+        # A browser tries both addresses of loopback, and another user must not have the other one.
+        (other,) = (Address(host, first.getsockname()[1]) for host in LOOPBACK if host != address.host)
+        yield [first, *([stack.enter_context(http_server.tcp_socket(other))] if _is_of_this_host(other) else [])]
 
 
-def allowed(door: Door, made: socket.socket) -> Allowed:
+def _is_of_this_host(address: Address) -> bool:
+    """The kernel may be without IPv6."""
+    try:
+        http_server.tcp_socket(replace(address, port=0)).close()
+    except UserError:
+        return False
+    return True
+
+
+def allowed(door: Door, made: list[socket.socket]) -> Allowed:
     """What a request must have."""
-    if made.family == socket.AF_UNIX:
-        return Allowed("unix")
-    return Allowed("tls") if door.beyond else Allowed("loopback", made.getsockname()[1])
+    if door.beyond:
+        return Allowed("tls", door.name)
+    if isinstance(door.address, Path):
+        return Allowed("unix", door.name)
+    return Allowed("loopback", door.name, made[0].getsockname()[1])
 
 
-def shown(door: Door, made: socket.socket) -> str:
+def shown(door: Door, made: list[socket.socket]) -> str:
     """For who opens the pages: an address, with the token unless that is in a file."""
-    where = http_server.shown(made)
-    if made.family == socket.AF_UNIX:
-        return f"{where}\nthrough ssh -L PORT:{where}: http://localhost:PORT/?{FIELD}={door.token}"
-    return f"https://{where}/" if door.beyond else f"http://{where}/?{FIELD}={door.token}"
+    if door.beyond:
+        return f"https://{http_server.shown(made[0])}/"
+    if isinstance(door.address, Path):
+        return f"{door.address}\nthrough ssh -L PORT:{door.address}: http://{door.name}:PORT/?{FIELD}={door.token}"
+    return f"http://{door.name}:{made[0].getsockname()[1]}/?{FIELD}={door.token}"

@@ -1,10 +1,10 @@
 """Who may ask for a page, and who may change something.
 
 A page on loopback is reached by every user of the host and by every page that a browser shows. So a browser must have signed in with the
-access token, and the kernel is asked whose connection it is; the Host must be ours, or a name that somebody rebinds to 127.0.0.1 would be
-served; and what changes something is a POST with the token of a form that this process has served, from a page of our own origin. A Unix
-socket is opened by its owner, and by a browser through ssh -L, under whatever port. Beyond loopback the kernel knows nobody: there the
-connection is TLS, whose certificate says which names are ours.
+access token, and the kernel is asked whose connection it is; and what changes something is a POST with the token of a form that this process
+has served, from a page of our own origin. The origin is another one at each start, and no other is served: who binds our port after we have
+ended is then the origin of nothing, and a cookie goes to no other port. A Unix socket is opened by its owner, and by a browser through ssh -L,
+under whatever port. Beyond loopback the kernel knows nobody: there the connection is TLS, whose certificate says which names are ours.
 """
 
 import os
@@ -15,6 +15,7 @@ from hmac import compare_digest
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
+from windtunnel.exchange.http_server import Limits
 from windtunnel.ui import whose
 from windtunnel.ui.sign_in import SignIn
 
@@ -30,7 +31,8 @@ HEADERS = (
 )
 TOKEN = "token"
 """Name of the form's field."""
-_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:(?P<port>\d{1,5}))?")
+_PORT = re.compile(r"(?::(\d{1,5}))?")
+HTTP = 80
 OWN = "windtunnel.own"
 """Of the connection's scope: whether it is this user's on this host, who may start what this user may start."""
 
@@ -40,6 +42,8 @@ class Allowed:
     """What a request must have. `door`: a Unix socket only its owner opens, and root."""
 
     door: Literal["loopback", "unix", "tls"]
+    name: str
+    """Of the host, as a browser has it. Beyond loopback every one."""
     port: int | None = None
     """Of a server on loopback."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
@@ -48,8 +52,13 @@ class Allowed:
         """Whether a browser names this server so."""
         if self.door == "tls":
             return True
-        named = _HOST.fullmatch(value.lower())
-        return named is not None and (self.port is None or named["port"] == str(self.port))
+        name, rest = value[: len(self.name)], value[len(self.name) :]
+        port = _PORT.fullmatch(rest)
+        return name.lower() == self.name and port is not None and self.port in (None, int(port[1] or HTTP))
+
+    def strangers(self, client: Any, server: Any) -> bool:
+        """Whether a connection is another user's of this host."""
+        return self.door == "loopback" and not whose.may_look(whose.users(client, server))
 
     def origin(self, value: str, host: str) -> bool:
         return value.lower() == f"{'https' if self.door == 'tls' else 'http'}://{host.lower()}"
@@ -65,38 +74,43 @@ class Guard:
 
     def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn):
         self._app, self._allowed, self._sign_in = app, allowed, sign_in
+        self._limited = Limits(self._read)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """No body is waited for before it is known whose the request is."""
         if scope["type"] != "http":
             return
-        found = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
-        why = self._refusal(scope, found)
-        if why is None and not self._sign_in.knows(scope):
-            await self._sign_in(scope, receive, _with_headers(send))
-            return
-        if why is None and scope["method"] == "POST":
-            message = await receive()
-            if not self._allowed.form(message.get("body", b"")):
-                why = "the form is not of this server: load the page again"
-            receive = _given(message, receive)
-        if why is not None:
+        users = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
+        if (why := self._refusal(scope, users)) is not None:
             await _refuse(send, why)
             return
-        scope[OWN] = self._allowed.door == "unix" or found == [os.geteuid()]
-        await self._app(scope, receive, _with_headers(send))
+        scope[OWN] = self._allowed.door == "unix" or users == [os.geteuid()]
+        await self._limited(scope, receive, _with_headers(send))
 
-    def _refusal(self, scope: Any, found: list[int]) -> str | None:
+    async def _read(self, scope: Any, receive: Any, send: Any) -> None:
+        if not self._sign_in.knows(scope):
+            await self._sign_in(scope, receive, send)
+            return
+        if scope["method"] == "POST":
+            message = await receive()
+            if not self._allowed.form(message.get("body", b"")):
+                await _refuse(send, "the form is not of this server: load the page again")
+                return
+            receive = _given(message, receive)
+        await self._app(scope, receive, send)
+
+    def _refusal(self, scope: Any, users: list[int]) -> str | None:
         headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._allowed.host(hosts[0]):
-            return "this host name is not ours"
+            return "this is not the address that windtunnel ui has printed"
         if scope["method"] not in ("GET", "HEAD", "POST"):
             return "only GET, HEAD and POST are served"
         if scope["method"] == "POST":
             origins = [value for name, value in headers if name == b"origin"]
             if len(origins) != 1 or not self._allowed.origin(origins[0], hosts[0]):
                 return "a page of another origin may change nothing here"
-        if self._allowed.door == "loopback" and not whose.may_look(found):
+        if self._allowed.door == "loopback" and not whose.may_look(users):
             return "another user's connection"
         return None
 
@@ -119,7 +133,7 @@ def _given(message: Any, receive: Any) -> Any:
 def _with_headers(send: Any) -> Any:
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
-            own = message.get("headers", [])
+            own = list(message.get("headers", []))
             known = {name for name, _ in own}  # a report has a policy of its own
             message["headers"] = [*own, *(header for header in HEADERS if header[0] not in known)]
         await send(message)
@@ -128,6 +142,8 @@ def _with_headers(send: Any) -> Any:
 
 
 async def _refuse(send: Any, why: str) -> None:
-    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close"), *HEADERS]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": f"refused: {why}\n".encode()})
+    """The connection stays: at its end, with a body on the way, the kernel would throw away what is said here."""
+    body = f"refused: {why}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await _with_headers(send)({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -40,7 +40,7 @@ def serve(door: Door, directories: Directories, say: Callable[[str], None]) -> N
 
 
 async def _until_signalled(
-    door: Door, listening: socket.socket, index: Index, below: Below, say: Callable[[str], None]
+    door: Door, listening: list[socket.socket], index: Index, below: Below, say: Callable[[str], None]
 ) -> None:
     end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -49,7 +49,12 @@ async def _until_signalled(
 
 
 async def serve_until(
-    end: asyncio.Event, door: Door, listening: socket.socket, index: Index, below: Below, say: Callable[[str], None]
+    end: asyncio.Event,
+    door: Door,
+    listening: list[socket.socket],
+    index: Index,
+    below: Below,
+    say: Callable[[str], None],
 ) -> None:
     """In any thread. `say` is told where the pages are, once they are."""
     loop, started = asyncio.get_running_loop(), Started(index.directory)
@@ -62,9 +67,9 @@ async def serve_until(
         )
         app = make(Shown(watch, pages, index, below, started))
         tls = (beyond.certificate, beyond.key) if beyond else None
-        server = http_server.server(Guard(app, allowed, sign_in), tls=tls)
+        server = http_server.server(Guard(app, allowed, sign_in), tls, allowed.strangers)
         fresh = loop.create_task(keep_fresh(index))
-        serving = loop.create_task(server.serve(sockets=[listening]))
+        serving = loop.create_task(server.serve(sockets=listening))
         say(doors.shown(door, listening))
         ended = loop.create_task(end.wait())
         await asyncio.wait([ended, serving], return_when=asyncio.FIRST_COMPLETED)

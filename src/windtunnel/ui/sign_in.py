@@ -9,20 +9,19 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, quote
 
-SECURE = "__Host-windtunnel"
-"""Name of the cookie over TLS: a browser takes one of such a name over TLS alone, and for this host alone."""
+COOKIE, SECURE = "windtunnel", "__Host-windtunnel"
+"""Name of the cookie, and over TLS: a browser takes one of such a name over TLS alone, and for this host alone."""
 OPEN = ("/assets/page.css", "/assets/ui.css")
 FIELD = "access"
 """Of the form, and of the query of an address."""
 
 
 class SignIn:
-    """An ASGI application. `page`: its HTML, with what went wrong before. Without `tls` the cookie's name is this server's own, because a
-    browser sends it to every port of the host."""
+    """An ASGI application. `page`: its HTML, with what went wrong before."""
 
     def __init__(self, token: str, page: Any, tls: bool):
         self._token, self._page, self._tls = token.encode(), page, tls
-        self._name = SECURE if tls else f"windtunnel-{secrets.token_hex(4)}"
+        self._name = SECURE if tls else COOKIE
         self._cookie = secrets.token_urlsafe(32)
 
     def knows(self, scope: Any) -> bool:

@@ -333,7 +333,7 @@ def test_on_the_report_socket_a_process_reports_of_its_own_tenant(tmp_path):
 
     async def run():
         with http.unix_socket(path, 0o666) as listening:
-            server = http.server(api.make(make_core(pools)), access.OwnReports(pools))
+            server = http.server(http.Limits(api.make(make_core(pools)), access.OwnReports(pools)))
             task = asyncio.create_task(server.serve(sockets=[listening]))
             transport = httpx.AsyncHTTPTransport(uds=str(path))
             async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
@@ -351,6 +351,16 @@ def test_on_the_report_socket_a_process_reports_of_its_own_tenant(tmp_path):
 
     assert asyncio.run(run()) == [200, 403, 403, 403, 403]
     assert path.stat().st_mode & 0o777 == 0o666
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_report_of_a_process_that_has_ended_is_of_nobody(lives):
+    """Its number may be that of a member by now."""
+    pools = Pools((0, 1, 2), **KV)
+    pools.tenants["kv1"].processes = {os.getpid(): threads.started(os.getpid())}
+    state = {http.PEER: SimpleNamespace(pid=os.getpid(), lives=lambda: lives)}
+    refusal = access.OwnReports(pools)({"method": "POST", "path": "/v1/tenants/kv1/report", "state": state})
+    assert refusal == (None if lives else access.NOT_ITS_OWN)
 
 
 JSON = st.recursive(
@@ -386,7 +396,7 @@ def test_whatever_is_asked_the_pools_hold(body):
 async def served(pools, allowed=lambda scope: None):
     """The real server on a loopback port."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = http.server(api.make(make_core(pools)), allowed)
+        server = http.server(http.Limits(api.make(make_core(pools)), allowed))
         task = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:
             assert not task.done()

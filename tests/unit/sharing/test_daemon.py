@@ -340,6 +340,22 @@ def test_a_full_disk_ends_nobodys_sharing_and_changes_nobody_unrecorded(tmp_path
             assert "the state is saved again" in running.said()
 
 
+def test_a_daemon_without_descriptors_goes_on(tmp_path):
+    """A tenant ends, and that cannot be written; nor can /proc be read."""
+    with tenant() as one, tenant() as two:
+        both = tenant_toml("a", one.pid) + tenant_toml("b", two.pid)
+        with daemon(write(tmp_path, both)) as running, running.client() as client:
+            until(lambda: '"a"' in (tmp_path / "state" / "state.json").read_text())
+            limits = resource.prlimit(running.pid, resource.RLIMIT_NOFILE)
+            resource.prlimit(running.pid, resource.RLIMIT_NOFILE, (0, limits[1]))
+            one.kill()
+            until(lambda: "the state is not saved, and tried again" in running.said())
+            resource.prlimit(running.pid, resource.RLIMIT_NOFILE, limits)
+            until(lambda: "the state is saved again" in running.said())
+            client.ask("PATCH", "/v1/tenants/b", {"weight": 77})
+            until(lambda: affinity(two.pid) == [CPUS[-1]])
+
+
 def test_no_daemon_begins_while_the_guardian_of_another_one_restores(tmp_path):
     """It would take threads as it finds them for threads as they were."""
     with tenant() as one, contextlib.ExitStack() as stack:

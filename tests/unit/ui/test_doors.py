@@ -1,43 +1,26 @@
 """Beyond loopback only with a token and TLS, and a browser sees nothing before it has signed in."""
 
-import shutil
+import errno
+import re
 import socket
 import ssl
-import subprocess
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
+import tls_files
+from tls_files import TOKEN, needs_openssl
 from ui_tools import free_port, pages_over, served
 
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
 from windtunnel.exchange.address import Address
-from windtunnel.ui.doors import door_of
-
-TOKEN = "0123456789abcdef0123456789abcdef"
-needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make a certificate")
-NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-
-
-def files_in(directory: Path) -> tuple[Path, Path, Path]:
-    """Of the token, the certificate and its key."""
-    token, certificate, key = (directory / name for name in ("token", "cert.pem", "key.pem"))
-    token.write_text(TOKEN + "\n")
-    token.chmod(0o600)
-    subprocess.run(
-        ["openssl", "req", "-x509", *NEW_KEY, "-days", "2", "-subj", "/CN=testbed"]
-        + ["-addext", "subjectAltName=IP:127.0.0.2", "-keyout", key, "-out", certificate],
-        check=True,
-        capture_output=True,
-    )
-    return token, certificate, key
+from windtunnel.ui.doors import Door, door_of, listening, shown
 
 
 @pytest.fixture
 def files(tmp_path):
-    return files_in(tmp_path)
+    return tls_files.make(tmp_path)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "127.0.0.2"])
@@ -64,6 +47,37 @@ def test_loopback_needs_none(files):
         door_of(Address("127.0.0.1", 8642), *files)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_nobody_else_can_have_the_other_address_of_loopback(host):
+    with listening(Door(Address(host, 0))) as made:
+        ends = {each.getsockname()[0]: each.getsockname()[1] for each in made}
+        assert set(ends) == {"127.0.0.1", "::1"} and len(set(ends.values())) == 1
+        with pytest.raises(UserError, match="cannot listen there"), listening(Door(Address("::1", ends["::1"]))):
+            pass
+
+
+def test_without_ipv6_the_one_address_is_listened_at(monkeypatch):
+    create = socket.create_server
+
+    def without(address, **how):
+        if ":" in address[0]:
+            raise OSError(errno.EADDRNOTAVAIL, "not there")
+        return create(address, **how)
+
+    monkeypatch.setattr(socket, "create_server", without)
+    with listening(Door(Address("127.0.0.1", 0))) as made:
+        assert [each.getsockname()[0] for each in made] == ["127.0.0.1"]
+
+
+def test_each_start_is_another_origin(tmp_path):
+    doors = [Door(Address("127.0.0.1", 0)), Door(Address("127.0.0.1", 0)), Door(tmp_path / "1"), Door(tmp_path / "2")]
+    origins = set()
+    for door in doors:
+        with listening(door) as made:
+            origins.add(re.search(r"http://(wt-[0-9a-f]{8}\.localhost):", shown(door, made))[1])
+    assert len(origins) == len(doors)
+
+
 @needs_openssl
 @pytest.mark.parametrize("fault", ["no certificate", "no key file", "another key", "short token", "open token"])
 def test_unfit_files_are_refused_in_words(files, tmp_path, fault):
@@ -75,7 +89,7 @@ def test_unfit_files_are_refused_in_words(files, tmp_path, fault):
             key.unlink()
         case "another key":
             (tmp_path / "other").mkdir()
-            key.write_text(files_in(tmp_path / "other")[2].read_text())
+            key.write_text(tls_files.make(tmp_path / "other")[2].read_text())
         case "short token":
             token.write_text("x")
         case "open token":
@@ -88,7 +102,7 @@ def test_unfit_files_are_refused_in_words(files, tmp_path, fault):
 def beyond(tmp_path_factory):
     """A client of a server on an address that is not loopback's own."""
     directory = tmp_path_factory.mktemp("beyond")
-    token, certificate, key = files_in(directory)
+    token, certificate, key = tls_files.make(directory)
     listen = f"127.0.0.2:{free_port('127.0.0.2')}"
     with (
         served(
@@ -149,7 +163,7 @@ def test_a_reader_that_reads_nothing_is_cut_off(tmp_path, monkeypatch):
     with pages_over(tmp_path) as address, socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         place = urlsplit(address)
-        slow.connect((place.hostname, place.port))
+        slow.connect(("127.0.0.1", place.port))
         slow.settimeout(60)
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             while True:

@@ -10,13 +10,16 @@ from windtunnel.ui import whose
 from windtunnel.ui.guard import OWN, Allowed, Guard
 from windtunnel.ui.sign_in import SignIn
 
-HOST = "127.0.0.1:8642"
+NAME = "wt-01234567.localhost"
+HOST = f"{NAME}:8642"
+SHARED = ("127.0.0.1:8642", "localhost:8642", "localhost", "[::1]:8642")
+"""Who has the port after us has these as well, and other ports have their cookies."""
 ACCESS = "0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
 def allowed():
-    return Allowed("loopback", 8642)
+    return Allowed("loopback", NAME, 8642)
 
 
 class SignedIn(SignIn):
@@ -59,6 +62,7 @@ def asked(allowed, connection, method="GET", body=b"", sign_in=None, **headers) 
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     async def receive():
+        assert body is not None, "a body was waited for"
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message):
@@ -74,39 +78,43 @@ def asked(allowed, connection, method="GET", body=b"", sign_in=None, **headers) 
     ("host", "status"),
     [
         (HOST, 200),
-        ("localhost:8642", 200),
-        ("LOCALHOST:8642", 200),
+        (HOST.upper(), 200),
         ("evil.example:8642", 403),
-        ("127.0.0.1", 403),
-        ("127.0.0.1:8643", 403),
-        ("127.0.0.1.evil.example:8642", 403),
+        *((host, 403) for host in SHARED),
+        (NAME, 403),
+        (f"{NAME}:8643", 403),
+        (f"{NAME}.evil.example:8642", 403),
+        (f"evil.{HOST}", 403),
+        ("wt-01234568.localhost:8642", 403),
         ("", 403),
     ],
 )
-def test_our_own_names_are_served_and_one_that_was_rebound_is_not(allowed, connection, host, status):
+def test_the_name_of_this_start_is_served_and_no_other(allowed, connection, host, status):
     assert asked(allowed, connection, host=host)[0] == status
 
 
 @pytest.mark.parametrize(
     ("host", "status"),
     [
-        ("localhost", 200),
-        ("localhost:9000", 200),
-        ("127.0.0.1:1", 200),
-        ("[::1]:9000", 200),
+        (NAME, 200),
+        (f"{NAME}:9000", 200),
+        *((host, 403) for host in SHARED),
         ("evil.example", 403),
-        ("evil.example:9000", 403),
-        ("localhost.evil.example:9000", 403),
-        ("localhost:9000.evil.example", 403),
+        (f"{NAME}.evil.example:9000", 403),
+        (f"{NAME}:9000.evil.example", 403),
         ("", 403),
     ],
 )
-def test_a_socket_behind_a_tunnel_is_served_under_any_port_of_loopback(host, status):
-    assert asked(Allowed("unix"), {}, host=host)[0] == status
+def test_a_socket_behind_a_tunnel_is_served_under_any_port_of_its_name(host, status):
+    assert asked(Allowed("unix", NAME), {}, host=host)[0] == status
+
+
+def test_a_browser_leaves_out_the_port_of_http(connection):
+    assert asked(Allowed("loopback", NAME, 80), connection, host=NAME)[0] == 200
 
 
 OURS = f"http://{HOST}"
-OTHERS = (None, "null", "http://evil.example", "https://127.0.0.1:8642", "http://localhost:8642")
+OTHERS = (None, "null", "http://evil.example", f"https://{HOST}", "http://localhost:8642", f"http://{NAME}:8643")
 
 
 @pytest.mark.parametrize(
@@ -168,6 +176,14 @@ def test_a_connection_is_known_by_both_addresses_and_ports(tmp_path, rows, users
     assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [table]) == users
 
 
+@pytest.mark.parametrize("fault", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"connection": {}}])
+def test_no_body_is_waited_for_of_who_is_refused(allowed, connection, fault):
+    """Its connection would be held for as long."""
+    connection, headers = fault.get("connection", connection), {"origin": OURS} | fault
+    headers.pop("connection", None)
+    assert asked(allowed, connection, "POST", None, **headers)[0] == 403
+
+
 def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
     assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
     assert whose.users(None, ("127.0.0.1", 8642)) == []
@@ -201,4 +217,4 @@ def test_a_browser_without_the_token_sees_the_form_alone(allowed, connection):
 def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, connection, door, found, own):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(whose, "users", lambda client, server: found)
-    assert asked(Allowed(door, 8642 if door == "loopback" else None), connection)[1] == own
+    assert asked(Allowed(door, NAME, 8642 if door == "loopback" else None), connection)[1] == own

@@ -63,10 +63,11 @@ class OwnReports:
     def __call__(self, scope: Any) -> http_server.Refusal | None:
         match = _REPORT.fullmatch(scope["path"])
         tenant = self._sharing.tenants.get(match[1]) if match and scope["method"] == "POST" else None
-        pid = scope.get("state", {}).get(http_server.PEER)
-        if tenant is None or pid not in tenant.processes or threads.started(pid) != tenant.processes[pid]:
+        peer = scope.get("state", {}).get(http_server.PEER)
+        if tenant is None or peer is None or peer.pid not in tenant.processes:
             return NOT_ITS_OWN
-        return None
+        its_own = threads.started(peer.pid) == tenant.processes[peer.pid] and peer.lives()
+        return None if its_own else NOT_ITS_OWN
 
 
 def _everything(method: str, path: str) -> bool:

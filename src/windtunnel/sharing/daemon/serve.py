@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, in_words
 from windtunnel.exchange import address, metrics_server
 from windtunnel.exchange import http_server as http
 from windtunnel.live.process import ANNOUNCEMENT
@@ -117,11 +117,11 @@ class Daemon:
             self._tls = self._base / keys.api.tls_certificate, self._base / keys.api.tls_key
             http.check_tls(*self._tls)
         if keys.api.tcp:
-            sockets["tcp"] = stack.enter_context(http.tcp_socket(keys.api.tcp))
+            sockets["tcp"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.tcp), tls=bool(self._tls)))
         if keys.api.report_socket:
             sockets["reports"] = _unix_socket(stack, self._base / keys.api.report_socket, 0o666)
         if keys.pvcc and keys.pvcc.listen and "/" not in keys.pvcc.listen:
-            sockets["pvcc"] = stack.enter_context(http.tcp_socket(keys.pvcc.listen))
+            sockets["pvcc"] = stack.enter_context(http.tcp_socket(address.parse(keys.pvcc.listen)))
         elif keys.pvcc:
             path = self._base / keys.pvcc.listen if keys.pvcc.listen else self._directory / "pvcc.sock"
             sockets["pvcc"] = _unix_socket(stack, path)
@@ -143,11 +143,11 @@ class Daemon:
             loop.add_signal_handler(number, end.set)
         self._watch_processes(loop)
         self.sharing.later = lambda seconds: loop.call_later(seconds, self.sharing.settle_late)
-        servers = {"unix": http.server(app := api.make(self.core))}
+        servers = {"unix": http.server(http.Limits(app := api.make(self.core)))}
         if "tcp" in self._sockets:
-            servers["tcp"] = http.server(app, self._tokens, self._tls)
+            servers["tcp"] = http.server(http.Limits(app, self._tokens), self._tls)
         if "reports" in self._sockets:
-            servers["reports"] = http.server(app, access.OwnReports(self.sharing))
+            servers["reports"] = http.server(http.Limits(app, access.OwnReports(self.sharing)))
         tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
         tasks += [loop.create_task(self._keep_up()), loop.create_task(self._look_for_strays())]
         tasks += [loop.create_task(self._save())]
@@ -201,12 +201,13 @@ class Daemon:
             self.core.put_strays_right()
 
     async def _save(self) -> None:
-        """A disk that is full ends nobody's sharing: it is said once, and tried again."""
+        """A disk that is full, or no descriptor, ends nobody's sharing: it is said once, and tried again."""
         events, written, trouble = self.sharing.events, None, ""
         while True:
             if trouble or events.last != written:
                 try:
-                    state.write(self._directory / STATE, self.sharing)
+                    with in_words():
+                        state.write(self._directory / STATE, self.sharing)
                     now = ""
                 except UserError as error:
                     now = error.message

@@ -32,7 +32,7 @@ def ask(tmp_path, monkeypatch):
     index, started = Index(tmp_path / "runs", tmp_path / "cache"), Started(tmp_path / "runs")
     monkeypatch.setattr(started, "start", lambda file: begun.append(file.name))
     begun: list[str] = []
-    app = make(Shown(Watch(started), Pages(Allowed("unix")), index, Below(scenarios), started))
+    app = make(Shown(Watch(started), Pages(Allowed("unix", "localhost")), index, Below(scenarios), started))
 
     def asked(method: str, path: str, /, own: bool = True, **fields: str) -> httpx.Response:
         async def guarded(scope, receive, send):

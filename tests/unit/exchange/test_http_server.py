@@ -1,0 +1,166 @@
+"""Who is not asked in waits for nothing, and holds nobody else's connection."""
+
+import asyncio
+import os
+import socket
+import ssl
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+import tls_files
+
+from windtunnel.exchange import http_server
+from windtunnel.exchange.address import Address
+from windtunnel.exchange.http_server import PEER, Limits
+
+pytestmark = pytest.mark.slow
+HERE = Address("127.0.0.1", 0)
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+ENDLESS = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
+
+
+async def page(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@asynccontextmanager
+async def serving(server, listening):
+    task = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started:
+        assert not task.done()
+        await asyncio.sleep(0.001)
+    try:
+        yield listening.getsockname()
+    finally:
+        server.should_exit = True
+        await task
+
+
+async def status_of(connection, request=GET):
+    reader, writer = connection
+    writer.write(request)
+    return int((await reader.readuntil(b"\r\n\r\n"))[9:12])
+
+
+async def has_ended(connection) -> bool:
+    """Whether the server has closed the connection by now, or in a moment."""
+    try:
+        async with asyncio.timeout(0.05):
+            return not await connection[0].read(1)
+    except TimeoutError:
+        return False
+    except ConnectionError:
+        return True
+
+
+def test_a_body_that_does_not_end_keeps_nobody_out(monkeypatch):
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
+
+    async def run():
+        async with serving(http_server.server(Limits(page)), http_server.tcp_socket(HERE)) as at:
+            held = [await asyncio.open_connection(*at) for _ in range(10)]
+            for _, writer in held:
+                writer.write(ENDLESS)
+            owner = await status_of(await asyncio.open_connection(*at))
+            ended = [await has_ended(connection) for connection in held]
+            for _, writer in held:
+                writer.close()
+            return owner, sum(ended)
+
+    owner, ended = asyncio.run(run())
+    assert owner == 200 and ended >= 7
+
+
+def test_a_stranger_takes_nobodys_place(monkeypatch):
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
+    ours = set()
+
+    async def run():
+        server = http_server.server(Limits(page), strangers=lambda client, server: client[1] not in ours)
+        async with serving(server, http_server.tcp_socket(HERE)) as at:
+            held = [await asyncio.open_connection(*at) for _ in range(3)]
+            assert [await status_of(each) for each in held] == [200] * 3
+            ours.update(writer.get_extra_info("sockname")[1] for _, writer in held)
+            strangers = [await asyncio.open_connection(*at) for _ in range(10)]
+            ended = [await has_ended(each) for each in strangers]
+            again = [await status_of(each) for each in held]
+            for _, writer in (*held, *strangers):
+                writer.close()
+            return ended, again
+
+    ended, again = asyncio.run(run())
+    assert all(ended) and again == [200] * 3
+
+
+@tls_files.needs_openssl
+def test_who_connects_and_does_not_greet_holds_a_few_descriptors_and_keeps_nobody_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
+    _, certificate, key = tls_files.make(tmp_path)
+    listening = http_server.tcp_socket(Address("127.0.0.2", 0), tls=True)
+
+    async def run():
+        async with serving(http_server.server(Limits(page), (certificate, key)), listening) as at:
+            trusted = ssl.create_default_context(cafile=certificate)
+            early = await asyncio.open_connection(*at, ssl=trusted)
+            before = len(os.listdir("/proc/self/fd"))
+            silent = [await asyncio.open_connection(*at) for _ in range(30)]
+            late = await asyncio.open_connection(*at, ssl=trusted)
+            statuses = [await status_of(each) for each in (early, late, early)]
+            ended = [await has_ended(connection) for connection in silent]
+            more = len(os.listdir("/proc/self/fd")) - before - len(silent)
+            for _, writer in (early, late, *silent):
+                writer.close()
+            return statuses, ended, more
+
+    statuses, ended, more = asyncio.run(run())
+    assert statuses == [200] * 3
+    assert all(ended[:27]) and more <= 8
+
+
+CONNECTS = """
+import socket, sys
+sys.stdin.readline()
+with socket.socket(socket.AF_UNIX) as made, socket.socket(socket.AF_UNIX) as hand:
+    made.connect(sys.argv[1])
+    hand.connect(sys.argv[2])
+    socket.send_fds(hand, [b"x"], [made.fileno()])
+    sys.stdin.read()
+"""
+
+
+def test_a_connection_is_of_the_process_that_made_it_as_long_as_that_lives(tmp_path):
+    """Another process has it then, and the number of the first one may be anybody's."""
+    pids = []
+
+    async def whose(scope, receive, send):
+        peer = scope["state"][PEER]
+        pids.append(peer.pid if peer.lives() else None)
+        await page(scope, receive, send)
+
+    async def run(child, path, hand):
+        with http_server.unix_socket(path) as listening:
+            async with serving(http_server.server(Limits(whose)), listening):
+                child.stdin.write(b"\n")
+                child.stdin.flush()
+                accepted, _ = await asyncio.to_thread(hand.accept)
+                with accepted:
+                    _, (fd,), _, _ = await asyncio.to_thread(socket.recv_fds, accepted, 1, 1)
+                connection = await asyncio.open_unix_connection(sock=socket.socket(fileno=fd))
+                assert await status_of(connection) == 200
+                child.stdin.close()
+                child.wait()
+                assert await status_of(connection) == 200
+                connection[1].close()
+
+    path = tmp_path / "sock"
+    with socket.socket(socket.AF_UNIX) as hand:
+        hand.bind(str(tmp_path / "hand"))
+        hand.listen()
+        with subprocess.Popen(
+            [sys.executable, "-c", CONNECTS, path, hand.getsockname()], stdin=subprocess.PIPE
+        ) as child:
+            asyncio.run(run(child, path, hand))
+    assert pids == [child.pid, None]
