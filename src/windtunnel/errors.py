@@ -3,9 +3,12 @@
 import contextlib
 import errno
 import os
+import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+
+from windtunnel.printing import print_line
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -45,7 +48,7 @@ def in_words() -> Iterator[None]:
     except OSError as error:
         raise UserError(f"the kernel refused: {error.strerror or error}") from error
     except Exception as error:
-        traceback.print_exception(error)
+        print_line("".join(traceback.format_exception(error)), to=sys.stderr)
         remedy = "report this fault of windtunnel, with the traceback on stderr"
         raise Unforeseen(f"{type(error).__name__}: {error}", remedy) from error
 

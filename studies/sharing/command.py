@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from sharing.conduct import FinishedFigure, run_figure
 from sharing.figure import figure_named
@@ -35,14 +36,16 @@ def run(
 
 def _progress(number: int, of: int, label: str) -> None:
     ANNOUNCEMENT.progress(number - 1, of, "trials")
-    progress().print(f"[dim]{number:>4} of {of}  {label}[/dim]")
+    progress().print(f"{number:>4} of {of}  {label}", style="dim")
 
 
 def show(finished: FinishedFigure) -> None:
     """The verdicts, with their comparisons, and where the report is."""
     console = results()
     for verdict in finished.record.verdicts:
-        console.print(f"\n{verdict.title}: {verdict.claim}\n  [bold]{verdict.outcome}[/bold]: {verdict.because}")
+        console.print(
+            Text.assemble(f"\n{verdict.title}: {verdict.claim}\n  ", (verdict.outcome, "bold"), f": {verdict.because}")
+        )
         table = Table(box=None, pad_edge=False)
         for column in ("comparison", "promised", "ratio", "99% interval", "pairs", ""):
             table.add_column(column, justify="left" if column in ("comparison", "promised", "") else "right")

@@ -2,9 +2,9 @@
 
 import errno
 import gc
-import io
-import sys
 from typing import TYPE_CHECKING, NoReturn
+
+from windtunnel.printing import guard
 
 if TYPE_CHECKING:
     from windtunnel.errors import UserError
@@ -14,6 +14,7 @@ def main() -> None:
     """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
     # what is imported stays: to look for garbage in it takes a seventh of each command's start
     gc.set_threshold(50_000, 50, 50)
+    guard()
     try:
         _run()
     except KeyboardInterrupt:  # before or after a run, which handles it itself
@@ -29,9 +30,6 @@ def _run() -> None:
     from windtunnel.cli.limits import check_limits
     from windtunnel.errors import UserError
 
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # None where the caller closed it
-            stream.reconfigure(errors="replace")  # a terminal without UTF-8 shows "?", not a traceback
     try:
         check_limits()
         from windtunnel.cli.app import app

@@ -191,12 +191,12 @@ def _print(comparison: "Comparison", files: dict[str, Path], decided: "Decided",
     from rich.text import Text
 
     from windtunnel.views.terminal.comparison import comparison_view, verdict_lines
-    from windtunnel.views.terminal.console import print_line, progress, results
+    from windtunnel.views.terminal.console import progress, results
 
     if json:
         print(comparison.model_dump_json(indent=1))
     elif quiet:
-        print_line("\n".join(verdict_lines(comparison)))
+        print("\n".join(verdict_lines(comparison)))
     else:
         console = results()
         console.print(comparison_view(comparison))

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli.options import Format
+from windtunnel.printing import print_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,7 +35,7 @@ def copiers(
         from windtunnel.scenario.engine_profiles import load_profile, text_of
 
         load_profile(profile)
-        print(text_of(profile), end="")
+        print_file(text_of(profile))
         return
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import copiers as ask
@@ -50,7 +51,7 @@ def copiers(
     console = results()
     console.print(_table(found))
     console.print(_profiles())
-    console.print('\nin a scenario:  [workload.copies] engine = "dma"', markup=False, soft_wrap=True)
+    console.print('\nin a scenario:  [workload.copies] engine = "dma"', soft_wrap=True)
 
 
 def _profiles() -> "Table":

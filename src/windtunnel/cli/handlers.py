@@ -57,8 +57,8 @@ def handlers(
     console = results()
     console.print(_table(found))
     if any(handler.name == "match_action" for handler in found):
-        console.print(f"\n{_tables()}", markup=False)
-    console.print(f"\nin a scenario:  {_example(found, plugin)}", markup=False, soft_wrap=True)
+        console.print(f"\n{_tables()}")
+    console.print(f"\nin a scenario:  {_example(found, plugin)}", soft_wrap=True)
 
 
 def _unknown(name: str, found: "list[Handler]") -> "list[Handler]":

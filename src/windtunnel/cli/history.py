@@ -111,13 +111,13 @@ def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
 def _print(found: "Histories", decided: "Decided", metrics: list[str], json: bool, quiet: bool) -> None:
     from rich.text import Text
 
-    from windtunnel.views.terminal.console import print_line, progress, results
+    from windtunnel.views.terminal.console import progress, results
     from windtunnel.views.terminal.history import histories_view, verdict_lines
 
     if json:
         print(found.model_dump_json(indent=1))
     elif quiet:
-        print_line("\n".join(verdict_lines(found, metrics)))
+        print("\n".join(verdict_lines(found, metrics)))
     else:
         results().print(histories_view(found, metrics))
     for words in decided.met:

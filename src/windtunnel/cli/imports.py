@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from windtunnel.printing import print_file
+
 if TYPE_CHECKING:
     from windtunnel.exchange.source import Foreign
     from windtunnel.runs import Run
@@ -160,7 +162,7 @@ def _axio_config(foreign: "Foreign", out: Path | None, side: str | None) -> None
         )
     text, notes = scenario_text(foreign, config, side)
     if out is None:
-        print(text, end="")
+        print_file(text)
     else:
         write_new(out, text)
     for note in notes:

@@ -1,12 +1,12 @@
 """windtunnel migrate: the old key names of a scenario or study become the new ones."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.printing import print_file
 
 if TYPE_CHECKING:
     from windtunnel.scenario.migration import Edit
@@ -45,7 +45,7 @@ def migrate(
     if stdout:
         if len(files) > 1:
             raise UserError("--stdout prints one file", remedy="name one FILE")
-        sys.stdout.write(_new_text(files[0])[1])
+        print_file(_new_text(files[0])[1])
         return
     refused = 0
     for file in files:
@@ -61,11 +61,10 @@ def _rewrite(file: Path) -> None:
     from shutil import copymode
 
     from windtunnel.runs.files import replacing
-    from windtunnel.views.terminal.console import print_line
 
     old, new, edits = _new_text(file)
     for edit in edits:
-        print_line(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
+        print(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
     if not edits:
         print(f"{file}: no old names")
         return

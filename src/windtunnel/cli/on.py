@@ -39,7 +39,7 @@ def executor(on: str | None, most: int | None = None) -> Iterator["Executor | No
     from windtunnel.views.terminal.console import progress
 
     def say(words: str) -> None:
-        progress().print(words, style="yellow", markup=False, highlight=False, soft_wrap=True)
+        progress().print(words, style="yellow", soft_wrap=True)
 
     with ExitStack() as stack:
         try:

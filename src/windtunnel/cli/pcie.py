@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import Format, IncludeInvalid, Json
+from windtunnel.printing import print_file
 
 if TYPE_CHECKING:
     from windtunnel.pcie import Link, Nic, Settings
@@ -187,7 +188,7 @@ def nics(
     from windtunnel.pcie.nic import GENERIC, load_nic, shipped, text_of
 
     if toml:
-        print(text_of(name or GENERIC), end="")
+        print_file(text_of(name or GENERIC))
         return
     from windtunnel.views.terminal.console import results
     from windtunnel.views.terminal.pcie import nic_list, nic_table

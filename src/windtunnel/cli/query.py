@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import Format
+from windtunnel.printing import print_file
 
 if TYPE_CHECKING:
     from windtunnel.measure.study.query import Response
@@ -69,11 +70,13 @@ def query(
 
 def _print_csv(found: "Response") -> None:
     import csv
-    import sys
+    import io
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(found.columns)
     writer.writerows([_plain(cell) for cell in row] for row in found.rows)
+    print_file(text.getvalue())
 
 
 def _plain(value: Any) -> Any:

@@ -59,7 +59,7 @@ def repeated(
 
     def say(so_far: Repeated) -> None:
         if not json and not quiet:
-            progress().out(run_line(so_far), highlight=False)
+            progress().out(run_line(so_far))
 
     most = runs or (1 if wanted is None else MOST)
     with executor(on, most=1) as where, Interrupts() as interrupts:
@@ -73,5 +73,5 @@ def repeated(
     else:
         console = results()
         console.print(repeated_view(found))
-        console.print(f"runs   {directory}", soft_wrap=True, highlight=False)
+        console.print(f"runs   {directory}", soft_wrap=True)
     return found.exit_code

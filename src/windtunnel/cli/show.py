@@ -67,14 +67,13 @@ def show(
     elif as_:
         from windtunnel.exchange.axio.log import tables_of_run
         from windtunnel.exchange.axio.table import text_of
-        from windtunnel.views.terminal.console import print_line
         from windtunnel.views.terminal.messages import show_warning
 
         for run in loaded:
             run.require_usable(include_invalid)
             if run.rejected:
                 show_warning(f"1 invalid run included: {run.path}: {run.record.verdict.reasons[0]}")
-            print_line(text_of(tables_of_run(run)))
+            print(text_of(tables_of_run(run)))
     elif report:
         _write_joined(loaded, report)
     elif json:

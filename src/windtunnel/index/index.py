@@ -19,6 +19,7 @@ from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.find import where
 from windtunnel.index.look import KINDS, Entry, look
+from windtunnel.printing import print_line
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.reading import Reading
@@ -299,7 +300,7 @@ def _with_tables(base: Any) -> Any:
 
 
 def _throw_away(file: Path, why: object) -> None:
-    print(f"the index {file} is made again: {str(why).splitlines()[0][:200]}", file=sys.stderr)
+    print_line(f"the index {file} is made again: {str(why).splitlines()[0][:200]}", to=sys.stderr)
     for path in (file, file.with_name(f"{file.name}.wal")):
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)

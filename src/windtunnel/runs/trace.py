@@ -19,6 +19,7 @@ import numpy as np
 from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
+from windtunnel.printing import print_line
 from windtunnel.runs.files import replacing
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord
@@ -167,7 +168,7 @@ def _text(event: dict[str, Any]) -> str:
 
 def main() -> None:
     run = load(Path(sys.argv[1]))
-    print(convert(run) or f"{run.path}: no raw trace to convert")
+    print_line(str(convert(run) or f"{run.path}: no raw trace to convert"))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.earlier import earlier
 from windtunnel.runs import Run, Verdict
 from windtunnel.views.document import document
-from windtunnel.views.terminal.console import print_line, progress, results
+from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
 from windtunnel.views.terminal.run import reasons_view, run_view
 
@@ -39,7 +39,7 @@ def print_tables(run: Run, page: Path | None, trace: Path | None) -> None:
 def print_short(run: Run) -> None:
     """The verdict with its reasons, or the limits that were relaxed, on one line; the run directory on the next."""
     because = "; ".join(run.record.verdict.reasons or run.record.relaxed)
-    print_line(f"{run.record.verdict_words}{f': {because}' if because else ''}\n{run.path}")
+    print(f"{run.record.verdict_words}{f': {because}' if because else ''}\n{run.path}")
 
 
 def print_json(run: Run) -> None:

@@ -119,7 +119,7 @@ def print_tables(study: Study, page: Path | None) -> None:
         console.print(Text(record.question))
     for testbed, part in study.parts.items():
         for workload in workloads(part.rows):
-            console.print(f"\ntestbed {testbed}" if testbed else "", highlight=False, markup=False)
+            console.print(f"\ntestbed {testbed}" if testbed else "")
             console.print(_points(part, workload))
     for sentence in all_sentences(study):
         console.print(Text(f"\n{sentence}"), end="\n")

@@ -36,9 +36,9 @@ def list_(socket: Socket = None, json: Json = False) -> None:
     from windtunnel.views.terminal.console import results
 
     console = results()
-    console.print(pools_line(pools), highlight=False, soft_wrap=True)
+    console.print(pools_line(pools), soft_wrap=True)
     console.print(tenants_table(tenants))
-    console.print(findings_text([(f"CPU {cpu}", finding) for cpu, finding in found]), highlight=False)
+    console.print(findings_text([(f"CPU {cpu}", finding) for cpu, finding in found]))
 
 
 def set_(
@@ -118,9 +118,8 @@ def watch(socket: Socket = None, json: Json = False) -> None:
                 print(dumps(event), flush=True)
             else:
                 from windtunnel.sharing.views.daemon import event_line
-                from windtunnel.views.terminal.console import print_line
 
-                print_line(event_line(event))
+                print(event_line(event), flush=True)
 
 
 def _findings(

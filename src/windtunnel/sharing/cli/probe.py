@@ -64,6 +64,8 @@ def probe(
 
 
 def _show(found: "Probe", picked: "Choice | None", max_loss: float) -> None:
+    from rich.text import Text
+
     from windtunnel.sharing.views.daemon import findings_text, probe_table
     from windtunnel.views.terminal.console import results
 
@@ -71,9 +73,9 @@ def _show(found: "Probe", picked: "Choice | None", max_loss: float) -> None:
     console.print(probe_table(found))
     for one in found.measured:
         if one.missing:
-            console.print(f"[bold]{one.name}[/]: not available: {one.missing}")
+            console.print(Text.assemble((one.name, "bold"), f": not available: {one.missing}"))
         for warning in one.warnings:
-            console.print(f"[bold]{one.name}[/]: {warning}")
+            console.print(Text.assemble((one.name, "bold"), f": {warning}"))
     console.print(findings_text([(one.name, finding) for one in found.measured for finding in one.findings]))
     excluded = [one.name for one in found.measured if one.excluded]
     if excluded:
@@ -85,8 +87,12 @@ def _show(found: "Probe", picked: "Choice | None", max_loss: float) -> None:
         return
     over = "" if picked.loss <= max_loss else f", more than {max_loss:.0%}: no slicer keeps it"
     console.print(
-        f"picked: [bold]{picked.name}[/], slices of {picked.slice_ns / 1e3:g} us: {found.tenants} tenants have a p99 of "
-        f"{picked.p99_us:.0f} us and lose {picked.loss:.1%}{over}"
+        Text.assemble(
+            "picked: ",
+            (picked.name, "bold"),
+            f", slices of {picked.slice_ns / 1e3:g} us: {found.tenants} tenants have a p99 of {picked.p99_us:.0f} us and lose "
+            f"{picked.loss:.1%}{over}",
+        )
     )
 
 

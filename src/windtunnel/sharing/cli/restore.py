@@ -31,7 +31,6 @@ def restore(
     from windtunnel.live import places
     from windtunnel.sharing import changed_threads
     from windtunnel.sharing.daemon.lock import default_directory, tidy
-    from windtunnel.views.terminal.console import print_line
 
     for path in journals or ():
         if path.suffix != changed_threads.SUFFIX:
@@ -53,7 +52,7 @@ def restore(
             f"{path}: {done.threads} thread{'' if done.threads == 1 else 's'} {'read' if done.failed else 'restored'}"
         )
         for line in done.said:
-            print_line(f"  {line}")
+            print(f"  {line}")
         if done.failed:
             refused.append(f"{path}: not everything could be restored; the journal is kept: try again with more rights")
     if not found:

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from windtunnel.printing import print_line
+
 
 def serve(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="TOML file with the tenants and their CPUs.")],
@@ -55,4 +57,4 @@ def serve(
 def _say(line: str) -> None:
     """A log on a full disk, or nobody who reads it, ends no daemon."""
     with suppress(OSError):
-        print(line, flush=True)
+        print_line(line)

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from windtunnel.printing import print_file
+
 if TYPE_CHECKING:
     from windtunnel.sharing.simulate import Plan
 
@@ -73,7 +75,7 @@ def simulate(
         if given:
             raise UserError(f"{next(iter(given))} and FILE exclude each other", remedy="change the value in the file")
         if toml:
-            print(text_of(file), end="")
+            print_file(text_of(file))
             return
         plans = read(file)[1]
     else:

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 
 from rich.console import Console
 
-from windtunnel.views.terminal.harmless import HarmlessConsole, harmless
+from windtunnel.views.terminal.harmless import HarmlessConsole
 
 UNLIMITED = 10_000
 """Width off a terminal: tables take the width that they need, and drop no column."""
@@ -27,19 +27,14 @@ def results_as_markdown() -> Iterator[None]:
         _AS_MARKDOWN.reset(before)
 
 
-def print_line(line: str) -> None:
-    """One line of a result, or several, whose words may come from a file."""
-    print(harmless(line), flush=True)
-
-
 def results() -> Console:
     """For the results of a command. On a terminal it is as wide as the terminal."""
     if _AS_MARKDOWN.get():
         from windtunnel.views.terminal.markdown import MarkdownConsole
 
         return MarkdownConsole()
-    console = HarmlessConsole(highlight=False)
-    return console if console.is_terminal else HarmlessConsole(highlight=False, width=UNLIMITED)
+    console = HarmlessConsole()
+    return console if console.is_terminal else HarmlessConsole(width=UNLIMITED)
 
 
 class _Progress(HarmlessConsole):
@@ -54,4 +49,4 @@ class _Progress(HarmlessConsole):
 
 def progress() -> Console:
     """For progress."""
-    return _Progress(stderr=True, highlight=False)
+    return _Progress(stderr=True)

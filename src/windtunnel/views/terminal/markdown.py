@@ -11,7 +11,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from windtunnel.views.terminal.harmless import HarmlessConsole, harmless
+from windtunnel.printing import harmless
+from windtunnel.views.terminal.harmless import HarmlessConsole
 from windtunnel.views.terminal.rejected import WORD, Rejected
 
 UNLIMITED = 10_000
@@ -34,7 +35,7 @@ class MarkdownConsole(HarmlessConsole):
     """A console that turns what it is given to print into Markdown, at any depth."""
 
     def __init__(self) -> None:
-        super().__init__(highlight=False, width=UNLIMITED, color_system=None, force_terminal=False)
+        super().__init__(width=UNLIMITED, color_system=None, force_terminal=False)
         self._rejected = False
         """What is rendered now is marked as rejected: its tables have a column for that."""
 

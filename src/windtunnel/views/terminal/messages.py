@@ -18,4 +18,4 @@ def show_warning(words: str) -> None:
 
 
 def _say(label: str, style: str, words: str) -> None:
-    HarmlessConsole(stderr=True, soft_wrap=True, highlight=False).print(Text.assemble((label, style), words))
+    HarmlessConsole(stderr=True, soft_wrap=True).print(Text.assemble((label, style), words))

@@ -40,7 +40,6 @@ class TurnsDisplay:
         if not self._console.is_terminal:
             self._console.out(
                 f"{turn.done_pairs} of {turn.pairs} pairs: {turn.running}, {_minutes(turn.left_s)} left",
-                highlight=False,
             )
             self._console.file.flush()
 

@@ -53,6 +53,6 @@ class PlainDisplay:
 
     def _say(self, text: str) -> None:
         if text != self._said:  # a phase that several endpoints go through
-            self._console.out(text, highlight=False)
+            self._console.out(text)
             self._console.file.flush()
         self._said = text

@@ -56,7 +56,7 @@ class Lines:
         )
 
     def _say(self, text: str) -> None:
-        self._console.out(text, highlight=False)
+        self._console.out(text)
         self._console.file.flush()
 
 
@@ -67,11 +67,11 @@ class Bar:
         self._forecast, self._interrupts = Forecast(design, at_once), interrupts
         self._named = design.definition.metrics
         self._progress = Progress(
-            TextColumn("{task.completed:.0f} of {task.total:.0f}"),
+            TextColumn("{task.completed:.0f} of {task.total:.0f}", markup=False),
             BarColumn(40),
-            TextColumn("{task.fields[left]} to go", style="cyan"),
+            TextColumn("{task.fields[left]} to go", style="cyan", markup=False),
             TextColumn("{task.description}", markup=False),
-            TextColumn("{task.fields[hint]}", style="dim"),
+            TextColumn("{task.fields[hint]}", style="dim", markup=False),
             console=console,
             refresh_per_second=REDRAWS_PER_S,
         )
@@ -96,7 +96,7 @@ class Bar:
         self._forecast.run_ended(slot, ran_now)
         self._show(slot.name)
         if ran_now and not verdict.valid:
-            self._progress.console.print(f"{slot.name}  {outcome(verdict, rows, self._named)}", markup=False)
+            self._progress.console.print(f"{slot.name}  {outcome(verdict, rows, self._named)}")
 
     def _show(self, name: str) -> None:
         seen = self._forecast

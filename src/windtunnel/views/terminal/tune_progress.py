@@ -36,5 +36,5 @@ class Lines:
         self._say(f"trial {number}, the winner, is measured afresh against the file")
 
     def _say(self, text: str) -> None:
-        self._console.out(text, highlight=False)
+        self._console.out(text)
         self._console.file.flush()
