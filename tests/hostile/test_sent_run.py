@@ -4,6 +4,7 @@ export with links, which lead nowhere. The plug-in writes a file as soon as it i
 import asyncio
 import io
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -103,6 +104,36 @@ def test_a_check_in_the_browser_asks_before_it_opens_it(mark, ask, origin):
     assert not mark.exists()
     assert "Not checked yet" not in json.loads(ask("POST", "/edit/check", text=text, opens="1", **origin))["checked"]
     assert mark.exists()
+
+
+@pytest.fixture
+def odd(mark):
+    """The runs have names that are not UTF-8."""
+    for name in ("a", "b"):
+        (mark.parent / "runs" / name).rename(mark.parent / "runs" / os.fsdecode(name.encode() + b"\xe9"))
+
+
+@pytest.mark.parametrize(
+    ("page", "shown"),
+    [
+        ("/runs", "/report?path=a%5Cxe9/run.json"),
+        ("/history", "/report?path=a%5Cxe9/run.json"),
+        ("/history?run=a%5Cxe9/run.json", "/report?path=a%5Cxe9/run.json"),
+        ("/report?path=a%5Cxe9/run.json", "echo"),
+        ("/compare?run=a%5Cxe9/run.json&run=b%5Cxe9/run.json", r"a\udce9"),
+        ("/notes?path=a%5Cxe9/run.json", r"a\xe9/run.json"),
+        ("/edit?kind=run&name=a%5Cxe9/run.json", "libmarks.so"),
+    ],
+)
+def test_a_page_about_a_run_whose_name_is_not_utf_8(odd, ask, page, shown):
+    assert shown in ask("GET", page)
+
+
+def test_a_refusal_that_names_it(mark, odd, ask):
+    os.mkfifo(mark.parent / "runs" / os.fsdecode(b"a\xe9/\xff"))
+    with pytest.raises(httpx.HTTPStatusError) as refused:
+        ask("GET", "/report?path=a%5Cxe9/run.json")
+    assert refused.value.response.status_code == 404 and refused.value.response.text == "\\udcff: not a file\n"
 
 
 EVIL = "[red]a[link=b]c:warning:d\x1b]0;owned\x07e\x1b[2Jf\x9b31mg\x7fh\u202ei"

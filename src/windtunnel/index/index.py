@@ -197,6 +197,10 @@ class Index:
         """Reads one run again, whose notes have changed."""
         self._put(path, _stamp(self._file_at(path)), known=True)
 
+    def path_of(self, directory: Path) -> str:
+        """How the index names the run there."""
+        return _harmless(os.path.relpath(directory / "run.json", self.directory))
+
     def _file_at(self, path: str) -> Path:
         return self.directory / self._named.get(path, path)
 

@@ -15,7 +15,7 @@ from windtunnel.ui.edit import routes
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.forms import said
-from windtunnel.ui.templates import Pages
+from windtunnel.ui.templates import Pages, refused
 from windtunnel.ui.watch import Watch
 from windtunnel.ui.watched import WatchedProcess, WatchedRun
 from windtunnel.views.pages.page import PAGES
@@ -86,7 +86,7 @@ def make(shown: Shown) -> FastAPI:
         except ValueError:
             return PlainTextResponse("not a weight\n", status_code=422)
         except UserError as error:
-            return PlainTextResponse(f"{error.message}{f': {error.remedy}' if error.remedy else ''}\n", status_code=409)
+            return refused(error, 409)
         return Response(status_code=204) if "hx-request" in request.headers else RedirectResponse("/", status_code=303)
 
     @app.get("/assets/{name}")

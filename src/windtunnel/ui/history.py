@@ -1,7 +1,6 @@
 """The page History: one metric of one scenario over its runs, with its change points."""
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +101,7 @@ def _row(index: Index, in_state: InState, metric: Metric, place: int) -> TableRo
     run, change = in_state.runs[place], next((c for c in metric.changes if c.run == place), None)
     return TableRow(
         name=run_name(run),
-        path=os.path.relpath(Path(run.path) / "run.json", index.directory),
+        path=index.path_of(Path(run.path)),
         value=metric.values[place],
         verdict="valid, limits relaxed" if run.relaxed else "valid",
         change=_change_words(change) if change else "",

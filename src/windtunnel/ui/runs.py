@@ -6,14 +6,14 @@ from urllib.parse import urlencode
 
 from fastapi import FastAPI, Query, Request
 from fastapi.concurrency import run_in_threadpool
-from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.index import SHOWN, SORTS, Index, Row
 from windtunnel.index.untrusted import check_files
 from windtunnel.ui.forms import said
-from windtunnel.ui.templates import Pages
+from windtunnel.ui.templates import Pages, refused
 
 REFRESH_S = 5.0
 """Between two looks at the directory."""
@@ -44,7 +44,7 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
         try:
             html = render(load(_directory(index, path)))
         except UserError as error:
-            return PlainTextResponse(f"{error.message}\n", status_code=404)
+            return refused(error, 404)
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
 
     @app.get("/compare")

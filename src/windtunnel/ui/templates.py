@@ -2,8 +2,12 @@
 
 from typing import Any
 
+from fastapi.responses import PlainTextResponse, Response
+
+from windtunnel.errors import UserError
+from windtunnel.printing import harmless
 from windtunnel.ui.guard import Allowed
-from windtunnel.views.pages.page import environment
+from windtunnel.views.pages.page import environment, rendered
 
 
 class Pages:
@@ -14,6 +18,11 @@ class Pages:
         self._allowed = allowed
 
     def filled(self, template: str, **values: Any) -> str:
-        return self._templates.get_template(template).render(
-            token=self._allowed.token, may_edit=self._allowed.door != "tls", **values
-        )
+        own = {"token": self._allowed.token, "may_edit": self._allowed.door != "tls"}
+        return rendered(self._templates, template, **own, **values)
+
+
+def refused(error: UserError, status: int) -> Response:
+    """Why, and what would be right, as plain text."""
+    words = f"{error.message}: {error.remedy}" if error.remedy else error.message
+    return PlainTextResponse(f"{harmless(words)}\n", status_code=status)

@@ -20,7 +20,7 @@ from windtunnel.ui.edit.origin import SUFFIX, Origin, files_of, new_name, origin
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.forms import said
 from windtunnel.ui.guard import is_own
-from windtunnel.ui.templates import Pages
+from windtunnel.ui.templates import Pages, refused
 
 NOT_OURS = (
     "scenarios are edited and started by the user who runs this server alone, on this host: a scenario may name a plug-in, "
@@ -96,7 +96,7 @@ def add_to(app: FastAPI, editor: Editor) -> None:
         try:
             origin = origin_of(kind, name, editor.below, editor.index)
         except UserError as error:
-            return PlainTextResponse(f"{error.message}: {error.remedy}\n", status_code=404)
+            return refused(error, 404)
         return editor.page(origin, origin.text, new_name(origin, editor.below))
 
     @app.post("/edit/check")
@@ -138,8 +138,8 @@ async def _parts(request: Request, editor: Editor, text_of: Any) -> Response:
             opens = fields.get("opens") == "1"
             return JSONResponse(editor.parts(origin, text_of(fields), "form" in fields, opens))
         except UserError as error:
-            refused = editor.pages.filled("checked.html", checked=Checked(error.message, error.remedy))
-            return JSONResponse({"checked": refused, "line": None})
+            why = editor.pages.filled("checked.html", checked=Checked(error.message, error.remedy))
+            return JSONResponse({"checked": why, "line": None})
 
     return await run_in_threadpool(made)
 
@@ -155,7 +155,7 @@ async def _kept(request: Request, editor: Editor, starts: bool) -> Response:
         try:
             origin = editor.origin(fields)
         except UserError as error:
-            return PlainTextResponse(f"{error.message}: {error.remedy}\n", status_code=404)
+            return refused(error, 404)
         try:
             if starts:
                 editor.start(origin, text, name)

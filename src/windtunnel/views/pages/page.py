@@ -91,18 +91,21 @@ def filled(
     """The template's own values in the frame that all pages share, with the plots by their places; `package` holds the template.
     `plotly_file`: where plotly.js is, relative to the page; None: in the page."""
     here = files(PAGES)
-    return (
-        environment(package)
-        .get_template(template)
-        .render(
-            charts=plots,
-            css=(here / "page.css").read_text(encoding="utf-8"),
-            js=(here / "page.js").read_text(encoding="utf-8"),
-            plotly=_packed_plotly() if plots and plotly_file is None else "",
-            plotly_file=plotly_file,
-            **values,
-        )
+    return rendered(
+        environment(package),
+        template,
+        charts=plots,
+        css=(here / "page.css").read_text(encoding="utf-8"),
+        js=(here / "page.js").read_text(encoding="utf-8"),
+        plotly=_packed_plotly() if plots and plotly_file is None else "",
+        plotly_file=plotly_file,
+        **values,
     )
+
+
+def rendered(templates: Environment, template: str, **values: Any) -> str:
+    """The template with these values, as UTF-8 can have it: what is none, as the name of a file may be, is spelled out."""
+    return templates.get_template(template).render(**values).encode(errors="backslashreplace").decode()
 
 
 def plotly_js() -> bytes:
