@@ -216,7 +216,7 @@ def opened(directory: Path) -> Path:
             'hostile.toml:4: the wire "af_packet" opens',
         ),
         ("the directory", ECHO, 2, "Permission denied"),
-        ("the runtime directory", ECHO, 2, "EAL does not start"),
+        ("the runtime directory", ECHO, 2, "closed/dpdk: Permission denied"),
     ],
 )
 def test_an_ordinary_user(tmp_path, ordinary, closed, content, code, words):

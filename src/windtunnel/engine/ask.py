@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -20,11 +20,13 @@ class Ended:
     errors: str
 
 
-def ask(command: Sequence[str], timeout_s: float) -> Ended | None:
+def ask(command: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None) -> Ended | None:
     """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
     a file: on a pipe, one of those could keep the end from coming. Raises OSError where it cannot be started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0)
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0, env=environment
+        )
         with _whole_group(process) as pid_fd:
             ended = readable(pid_fd, seconds=timeout_s)
         if not ended:

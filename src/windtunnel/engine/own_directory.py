@@ -20,21 +20,36 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def runtime_directory() -> Path:
-    """Where EAL keeps its runtime directories: the choice of eal_create_runtime_dir."""
+    """Where our engines' EAL keeps its runtime directories: the choice of eal_create_runtime_dir, but for /tmp, which everybody may write."""
     if systemd := os.environ.get("RUNTIME_DIRECTORY"):
         return Path(systemd)
-    return Path("/var/run") if os.getuid() == 0 else Path(os.environ.get("XDG_RUNTIME_DIR") or "/tmp")
+    if os.getuid() == 0:
+        return Path("/var/run")
+    return Path(os.environ.get("XDG_RUNTIME_DIR") or in_tmp())
 
 
 def of_runtime() -> Path:
-    """Windtunnel's own directory of what a boot may empty. Raises UserError where it is there and is not ours alone."""
+    """Windtunnel's own directory of what a boot may empty. Raises UserError if it is there and is not ours alone."""
     base = runtime_directory()
-    # Everybody may write the temporary directory: there the name has to be ours as well.
-    found = base / (f"windtunnel-{os.getuid()}" if base == Path("/tmp") else "windtunnel")
-    if os.path.lexists(found):
-        with opened(found):
+    own = base if base == in_tmp() else base / "windtunnel"
+    if os.path.lexists(own):
+        with opened(own):
             pass
-    return found
+    return own
+
+
+def for_eal() -> dict[str, str]:
+    """The environment of a process with EAL, once there is a directory of ours alone for it: EAL takes any that it finds. Raises
+    UserError if there cannot be one."""
+    base = runtime_directory()
+    for directory in (base, base / "dpdk") if base == in_tmp() else (base / "dpdk",):
+        make(directory)
+    return os.environ | {"RUNTIME_DIRECTORY": str(base)}
+
+
+def in_tmp() -> Path:
+    """Of this user, who has no other runtime directory."""
+    return Path(f"/tmp/windtunnel-{os.getuid()}")
 
 
 def make(path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from windtunnel.engine import descendants
+from windtunnel.engine import descendants, own_directory
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import LINE, AnyLine
 from windtunnel.engine.plan import Plan
@@ -44,6 +44,7 @@ class EngineProcess:
         self._mark = secrets.token_hex(8)
         self._pending = bytearray()
         self._lines = 0
+        environment = own_directory.for_eal() | {descendants.MARK: self._mark}
         plan_fd = os.memfd_create(f"plan-{name}")
         self.out_fd, out_write = os.pipe()
         self.out_open = True
@@ -68,7 +69,7 @@ class EngineProcess:
                     stdout=log_file,
                     stderr=subprocess.STDOUT,
                     pass_fds=inherited,
-                    env=os.environ | {descendants.MARK: self._mark},
+                    env=environment,
                     # Ctrl-C reaches only us, and a group of its own can be killed whole. Not a session, which would be an
                     # autogroup of its own: Linux 6.18 kept such groups that poll off a CPU that they share for up to 7 s.
                     process_group=0,

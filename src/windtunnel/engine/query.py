@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from windtunnel.engine.ask import ask
 from windtunnel.engine.find import NAME
 from windtunnel.engine.lines import CopierKind
+from windtunnel.engine.own_directory import for_eal
 from windtunnel.engine.plan_values import Trait
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
@@ -303,7 +304,7 @@ def _rung(text: str, engine: Path, heard: Callable[[LadderLine], None] | None) -
 
 def copy_costs(engine: Path, asked: Mapping[str, Any]) -> tuple[CopierHead, list[CopyCosts], CopyEnd]:
     """Measures one copier; `asked`: as engine/copiers/print_costs.h has it. Raises UserError with the engine's own words."""
-    text = _ask(engine, ["--copy-costs", json.dumps(asked)], COSTS_TIMEOUT_S)
+    text = _ask(engine, ["--copy-costs", json.dumps(asked)], COSTS_TIMEOUT_S, for_eal())
     try:
         lines = [_COPY_COSTS.validate_json(line) for line in text.split("\n") if line]
     except ValidationError as error:
@@ -321,9 +322,11 @@ def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
     return Path(_ask(engine, ["--spec", spec, "--compiler", compiler], COMPILE_TIMEOUT_S).strip())
 
 
-def _ask(engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S) -> str:
+def _ask(
+    engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S, environment: Mapping[str, str] | None = None
+) -> str:
     try:
-        ended = ask([str(engine), *arguments], timeout_s)
+        ended = ask([str(engine), *arguments], timeout_s, environment)
     except OSError as error:
         raise UserError(f"the engine {engine} cannot be started: {error.strerror}", remedy=REBUILD) from error
     if ended is None:

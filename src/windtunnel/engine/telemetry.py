@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from windtunnel.engine.own_directory import runtime_directory
+from windtunnel.engine.own_directory import in_tmp, runtime_directory
 from windtunnel.engine.plan import Plan
 
 SOCKET = "dpdk_telemetry.v2"
@@ -20,4 +20,5 @@ def how_to_ask(plan: Plan) -> str:
     """The command that asks this engine, or why there is none."""
     if "--no-telemetry" in plan.eal.args:
         return f"none: {runtime_directory()} is too long a path for its socket"
-    return f"dpdk-telemetry.py -f {plan.eal.file_prefix}"
+    where = f"RUNTIME_DIRECTORY={in_tmp()} " if runtime_directory() == in_tmp() else ""  # it would look in /tmp itself
+    return f"{where}dpdk-telemetry.py -f {plan.eal.file_prefix}"

@@ -88,3 +88,39 @@ def test_a_file_that_waits_is_large_or_may_be_written_is_refused(tmp_path):
         own_directory.read(large, 4 << 20)
     with pytest.raises(FileNotFoundError):
         own_directory.read(tmp_path / "nothing", MOST)
+
+
+@pytest.fixture
+def someone(monkeypatch, tmp_path):
+    """A user who is not root and has no runtime directory; and what is theirs below /tmp."""
+    for name in ("RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: OTHER)
+    monkeypatch.setattr(own_directory, "in_tmp", lambda: tmp_path / "own")
+    return tmp_path / "own"
+
+
+def test_eal_of_a_user_without_a_runtime_directory_has_one_of_their_own(someone):
+    """In /tmp itself it would take the directory dpdk of whoever came first."""
+    assert own_directory.runtime_directory() == own_directory.of_runtime() == someone
+    assert own_directory.for_eal()["RUNTIME_DIRECTORY"] == str(someone)
+    assert (mode(someone), mode(someone / "dpdk")) == (0o700, 0o700)
+
+
+@pytest.mark.parametrize("place", ["own", "own/dpdk"])
+def test_eal_starts_in_no_directory_that_somebody_else_has_made(someone, place):
+    theirs = someone.parent / place
+    theirs.mkdir(parents=True)
+    theirs.chmod(0o777)
+    with pytest.raises(UserError, match="other users may write it"):
+        own_directory.for_eal()
+
+
+def test_eal_starts_in_no_runtime_directory_in_which_somebody_was_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
+    tmp_path.chmod(0o1777)
+    (tmp_path / "dpdk").symlink_to(tmp_path)
+    with pytest.raises(UserError, match="a link to one"):
+        own_directory.for_eal()
+    (tmp_path / "dpdk").unlink()
+    assert own_directory.for_eal()["RUNTIME_DIRECTORY"] == str(tmp_path) and mode(tmp_path / "dpdk") == 0o700
