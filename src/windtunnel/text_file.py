@@ -34,27 +34,34 @@ def read_text(file: Path, most_bytes: int, remedy: str) -> str:
         raise UserError(what, remedy=f"{remedy}, saved as UTF-8") from None
 
 
-def read_regular(file: Path, most_bytes: int | None = None) -> bytes:
-    """What a program left: a regular file, which ends. Raises UserError for another one and for a larger one, FileNotFoundError or
+def open_regular(file: Path, follow: bool = True) -> int:
+    """A descriptor of a regular file, which ends, and which nobody has to write to first. Raises OSError, also for what is no regular file,
+    and for a link that is not to be followed."""
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    try:
+        descriptor = os.open(file, flags | (0 if follow else os.O_NOFOLLOW))
+    except OSError as error:
+        if error.errno == errno.ELOOP and not follow:
+            error.strerror = "a link, which is not followed"
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file", str(file))
+    return descriptor
+
+
+def read_regular(file: Path, most_bytes: int | None = None, follow: bool = True) -> bytes:
+    """What a program left. Raises UserError for what `open_regular` does not open and for a larger file, FileNotFoundError or
     NotADirectoryError where there is none."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        with os.fdopen(open_regular(file, follow), "rb") as stream:
+            if most_bytes is not None and os.fstat(stream.fileno()).st_size > most_bytes:
+                raise UserError(f"{file}: larger than {_size(most_bytes)}")
+            return stream.read() if most_bytes is None else stream.read(most_bytes)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         raise UserError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise UserError(f"{file}: cannot be read: not a regular file")
-        if most_bytes is not None and status.st_size > most_bytes:
-            raise UserError(f"{file}: larger than {_size(most_bytes)}")
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            return stream.read() if most_bytes is None else stream.read(most_bytes)
-    except OSError as error:
-        raise UserError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
-    finally:
-        os.close(descriptor)
 
 
 def parse_json(content: str | bytes, place: str | Path) -> Any:
@@ -79,16 +86,10 @@ def named_file(file: Path) -> Path:
 
 
 def beginning(file: Path, most_bytes: int, follow: bool = True) -> tuple[str, os.stat_result]:
-    """Of a regular file, and what it is, for who may not wait: a FIFO has perhaps no writer. Raises OSError, also for what is no
-    regular file, and for a link that is not to be followed."""
-    descriptor = os.open(
-        file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
-    )
+    """Of a regular file, and what it is, for who may not wait. Raises OSError as `open_regular`."""
+    descriptor = open_regular(file, follow)
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(file))
-        return os.read(descriptor, most_bytes).decode(errors="replace"), status
+        return os.read(descriptor, most_bytes).decode(errors="replace"), os.fstat(descriptor)
     finally:
         os.close(descriptor)
 

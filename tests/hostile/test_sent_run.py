@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlencode
 
+import duckdb
 import httpx
 import pytest
 from command_line import SCENARIO, command, in_process, on_terminal
@@ -20,7 +21,7 @@ from rich.text import Text
 
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
-from windtunnel.exchange.tables import export, restore
+from windtunnel.exchange.tables import FORMATS, export, files, restore
 from windtunnel.index.index import Index
 from windtunnel.runs import load
 from windtunnel.ui.app import Shown, make
@@ -253,7 +254,122 @@ def test_an_export_follows_no_link_out_of_the_run(tmp_path):
     assert not (tmp_path / "tables").exists()
 
 
-@pytest.mark.parametrize("link", ["files", "files/engine.log", "run.json"])
+@pytest.fixture
+def secret(tmp_path) -> Path:
+    """A directory of the reader's, with a file that nobody else may read."""
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "secrets" / "id_rsa").write_text("secret")
+    (tmp_path / "secrets" / "id_rsa").chmod(0o600)
+    return tmp_path / "secrets"
+
+
+def swap(directory: Path, other: Path) -> None:
+    """As who may write above it does."""
+    directory.rename(directory.with_name("moved"))
+    directory.symlink_to(other)
+
+
+def first_of(monkeypatch, name: str, before) -> None:
+    """Calls `before` at the first call of a function of the export's."""
+    real, calls = getattr(files, name), []
+
+    def called(*given):
+        if not calls:
+            calls.append(before())
+        return real(*given)
+
+    monkeypatch.setattr(files, name, called)
+
+
+def test_an_export_of_another_directory_than_was_read_is_refused(tmp_path, secret):
+    run = load(made(tmp_path / "run"))
+    made(secret / "run", at_s=1)
+    for other in (secret, secret / "run"):
+        swap(run.path, other)
+        with pytest.raises(UserError, match="not a run directory|another directory than the one that was read"):
+            export(run, tmp_path / "tables", "csv")
+        assert not (tmp_path / "tables").exists()
+        run.path.unlink()
+        (tmp_path / "moved").rename(run.path)
+
+
+def test_an_export_stays_in_the_directories_that_it_opened(tmp_path, secret, monkeypatch):
+    run, to = load(made(tmp_path / "run")), tmp_path / "tables"
+
+    def both():
+        swap(run.path, secret)
+        to.rename(tmp_path / "made")
+        to.symlink_to(secret)
+
+    first_of(monkeypatch, "_export", both)
+    export(run, to, "csv")
+    assert not (tmp_path / "made" / "files" / "id_rsa").exists() and (tmp_path / "made" / "windows.csv").exists()
+    assert [path.name for path in secret.iterdir()] == ["id_rsa"]
+
+
+def test_an_import_stays_in_the_directories_that_it_opened(tmp_path, secret, monkeypatch):
+    exported = export(load(made(tmp_path / "run")), tmp_path / "tables", "csv")
+    (exported / "files" / "id_rsa").write_text("mine")
+    spoil(exported / "export.json", '"files": []', '"files": ["id_rsa"]')
+
+    def both():
+        swap(exported, secret)
+        (tmp_path / "again").rename(tmp_path / "made")
+        (tmp_path / "again").symlink_to(secret)
+
+    (secret / "files").mkdir()
+    (secret / "id_rsa").rename(secret / "files" / "id_rsa")
+    first_of(monkeypatch, "_restore", both)
+    restore(exported, tmp_path / "again")
+    assert (tmp_path / "made" / "id_rsa").read_text() == "mine"
+    assert [path.name for path in secret.iterdir()] == ["files"]
+
+
+def spoil(file: Path, old: str, new: str) -> None:
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+
+
+def test_a_name_of_a_sent_export_is_a_name(tmp_path):
+    exported = export(load(made(tmp_path / "run")), tmp_path / "tables", "csv")
+    spoil(exported / "export.json", '"files": []', '"files": ["a\\u0000b"]')
+    with pytest.raises(UserError, match="is not the name of one of the run's other files"):
+        restore(exported, tmp_path / "again")
+
+
+@pytest.mark.parametrize(
+    ("bomb", "words"),
+    [
+        ("SELECT repeat('x', 1000000) AS engine, * EXCLUDE engine FROM {} CROSS JOIN range(3000)", "Out of Memory"),
+        ("SELECT repeat('x', 100) AS engine, * EXCLUDE engine FROM {} CROSS JOIN range(90000)", "too long texts"),
+        ("SELECT * EXCLUDE range FROM {} CROSS JOIN range(1000000)", "more than 100,000 rows"),
+    ],
+)
+def test_a_small_file_with_gigabytes_in_it_is_refused(tmp_path, monkeypatch, bomb, words):
+    monkeypatch.setattr(files, "MOST_ROWS", 100_000)
+    monkeypatch.setattr(files, "MOST_TEXT", 1 << 22)
+    monkeypatch.setitem(files.BOUNDS, "memory_limit", "100MB")
+    exported = export(load(made(tmp_path / "run")), tmp_path / "tables", "parquet")
+    table = exported / "windows.parquet"
+    one = f"(FROM read_parquet('{table}') LIMIT 1)"
+    duckdb.execute(f"COPY ({bomb.format(one)}) TO '{table}.new' (FORMAT parquet)")
+    table.with_suffix(".parquet.new").rename(table)
+    assert table.stat().st_size < 1 << 20
+    with pytest.raises(UserError, match=rf"windows\.parquet: .*{words}"):
+        restore(exported, tmp_path / "again")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", ["g*", "it's", "[a]?"])
+def test_no_character_of_a_directorys_name_is_a_pattern(tmp_path, form, name):
+    run = load(made(tmp_path / "run"))
+    exported = export(run, tmp_path / name, form)
+    shutil.copytree(exported, tmp_path / "good")
+    spoil(tmp_path / "good" / "run.json", '"version"', '"vision"')
+    assert restore(exported, tmp_path / "again").windows == run.windows
+
+
+@pytest.mark.parametrize("link", ["files", "files/engine.log", "run.json", "export.json", "windows.csv"])
 def test_an_import_follows_no_link_out_of_the_export(tmp_path, link):
     run = made(tmp_path / "run")
     (run / "engine.log").write_text("a log")

@@ -13,7 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.finding import Untold
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.measure.variants import execute_variants
-from windtunnel.runs.writer import make_directory
+from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Scenario, here, load, resolve
 
 FIRST, EXPERIMENT = "first", "experiment"

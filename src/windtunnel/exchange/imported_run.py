@@ -8,11 +8,11 @@ from pathlib import Path
 from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.exchange.source import Foreign
+from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import replace
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import ForeignValue, Imported, Record
 from windtunnel.runs.rows import PortRow, StageRow
-from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 
 SOURCE = "source.txt"

@@ -22,8 +22,8 @@ from windtunnel.host.states import groups
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.executor import Executor, Job, ThisHost
+from windtunnel.runs.directories import make_directory
 from windtunnel.runs.median import LEAST_RUNS, interval
-from windtunnel.runs.writer import make_directory
 from windtunnel.scenario import load, resolve
 from windtunnel.version import __version__
 

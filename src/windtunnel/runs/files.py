@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from windtunnel.errors import UserError, cannot_write
+from windtunnel.runs.directories import held
+from windtunnel.text_file import open_regular
 
 
 def check_new(*paths: Path | None) -> None:
@@ -31,53 +33,56 @@ def replace(path: Path, text: str) -> None:
 
     Raises UserError where it cannot, and leaves the old file.
     """
-    with _replacing(path) as (_, file):
+    with _replacing(path) as file:
         file.write(text.encode())
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """As `replace`, for what somebody else writes: enters with the name of an empty file that takes the place of `path` at the end. Who may
-    write the directory can put something else there meanwhile."""
-    with _replacing(path) as (temporary, _):
-        yield temporary
+    """As `replace`, for what somebody else writes: enters with a path of the new file itself, which is empty, whatever takes its name
+    meanwhile."""
+    with _replacing(path) as file:
+        yield Path(f"/proc/self/fd/{file.fileno()}")
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[tuple[Path, BinaryIO]]:
-    """The new file, by its name and open. What has its name is removed before: a file that somebody killed has left, or a link that would lead
-    us out of the directory."""
-    temporary = temporary_of(path)
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """The new file. What has its name is removed before: a file that somebody killed has left, or a link that would lead us out of the
+    directory."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        temporary.unlink(missing_ok=True)
-        with open(os.open(temporary, flags, 0o666), "w+b") as file:
-            yield temporary, file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-        sync_directory(path.parent)
+        with held(path.parent) as directory:
+            temporary = temporary_of(directory / path.name)
+            try:
+                temporary.unlink(missing_ok=True)
+                with open(os.open(temporary, flags, 0o666), "w+b") as file:
+                    yield file
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, directory / path.name)
+                sync_directory(directory)
+            finally:
+                with suppress(OSError):
+                    temporary.unlink(missing_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from error
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
 
 
 def copy(source: Path, target: Path) -> None:
-    """Copies a regular file into a new one. Raises UserError for a link, which may lead to what the caller alone may read, a FIFO or a
-    device; OSError."""
+    """Copies a regular file into a new one, which nobody may read who may not read the old one. Raises UserError for a link, which may lead
+    to what the caller alone may read, a FIFO or a device; OSError."""
     try:
-        descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = open_regular(source, follow=False)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise UserError(f"{source}: a link, which is not copied", remedy="put the file itself there") from None
+        if error.errno == errno.EINVAL:
+            raise UserError(f"{source}: not a file, and so not copied", remedy="remove it") from None
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UserError(f"{source}: not a file, and so not copied", remedy="remove it")
-    with os.fdopen(descriptor, "rb") as read, open(target, "xb") as written:
-        shutil.copyfileobj(read, written)
+    with os.fdopen(descriptor, "rb") as read:
+        mode = 0o600 | stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o066
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as written:
+            shutil.copyfileobj(read, written)
 
 
 def temporary_of(path: Path) -> Path:

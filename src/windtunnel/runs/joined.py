@@ -12,11 +12,12 @@ from windtunnel.engine.lines import Window
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, cannot_write
+from windtunnel.runs.directories import making
 from windtunnel.runs.files import copy
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import HEADLINES, HostState, Validity
-from windtunnel.runs.writer import make_directory
+from windtunnel.text_file import read_regular
 
 SIDES: tuple[Side, ...] = ("server", "client")
 REFUSED = "refused_hello"
@@ -93,13 +94,13 @@ def merge(server: Path, client: Path, directory: Path) -> None:
     """Makes one run directory of those of two sides, which stay as they are. Whoever calls knows that they belong together: two sides that
     never met make an invalid run. Raises UserError where the new directory exists or cannot be written."""
     joined = _joined(load(server), load(client))
-    make_directory(directory)
     try:
-        for side, path in joined.paths.items():
-            for file in sorted(path.iterdir()):
-                _copy_of(side, file, directory)
-        record = joined.record.model_copy(update={"rejected": joined.rejected})
-        (directory / "run.json").write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        with making(directory) as made:
+            for side, path in joined.paths.items():
+                for file in sorted(path.iterdir()):
+                    _copy_of(side, file, made)
+            record = joined.record.model_copy(update={"rejected": joined.rejected})
+            (made / "run.json").write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise cannot_write(directory, error) from error
 
@@ -111,7 +112,7 @@ def _copy_of(side: Side, file: Path, directory: Path) -> None:
             return
         case "windows.jsonl":
             with (directory / file.name).open("ab") as windows:
-                windows.write(file.read_bytes())
+                windows.write(read_regular(file, follow=False))
         case "latency.hlog":
             if side == "client":
                 copy(file, directory / file.name)

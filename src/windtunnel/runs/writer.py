@@ -10,7 +10,7 @@ from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.lines import Error, Hello, Line, Peer, Phase, Ready, Result, Window
 from windtunnel.engine.verdict import Verdict
-from windtunnel.errors import UserError, cannot_write, check_name
+from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run
@@ -100,17 +100,6 @@ class RunWriter:
 
     def _save(self) -> None:
         replace(self.directory / "run.json", self._record.model_dump_json(indent=1) + "\n")
-
-
-def make_directory(directory: Path) -> None:
-    """Raises UserError for a directory that exists or cannot be made."""
-    check_name(directory)
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError as error:
-        raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from error
-    except OSError as error:
-        raise cannot_write(directory, error) from error
 
 
 def _tagged(engine_name: str, raw: str) -> str:

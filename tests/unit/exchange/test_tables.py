@@ -160,7 +160,7 @@ def spoil(directory, name, old, new):
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"../latency.hlog"'), "is not the name of one"),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"run.json"'), "is not the name of one"),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"gone.log"'), "gone.log: No such file"),
-        (lambda d: (d / "pools.csv").unlink(), "pools.csv: missing"),
+        (lambda d: (d / "pools.csv").unlink(), "pools.csv: No such file"),
         (lambda d: (d / "pools.csv").write_text("x\n1\n"), "pools.csv: cannot be read"),
         (lambda d: spoil(d, "windows.csv", "measure", "mesure"), "phase: Input should be"),
         (lambda d: spoil(d, "windows.csv", '"windtunnel",3,', '"windtunnel",2,'), "window 2 of windtunnel stands 2"),

@@ -6,7 +6,7 @@ import pytest
 
 from windtunnel.errors import UserError
 from windtunnel.runs import files
-from windtunnel.runs.files import copy, replace, temporary_of
+from windtunnel.runs.files import copy, replace, replacing, temporary_of
 
 
 @pytest.fixture
@@ -40,6 +40,20 @@ def test_what_takes_the_temporary_names_place_is_not_written(tmp_path, victim, m
     monkeypatch.setattr(files.os, "open", swapped)
     replace(tmp_path / "run.json", "{}")
     assert victim.read_text() == "mine"
+    with replacing(tmp_path / "results") as written:
+        written.write_text("theirs")
+    assert victim.read_text() == "mine"
+
+
+def test_a_directory_that_takes_the_place_of_its_own_is_not_written(tmp_path):
+    directory, other = tmp_path / "run", tmp_path / "other"
+    directory.mkdir()
+    other.mkdir()
+    with replacing(directory / "run.json") as written:
+        directory.rename(tmp_path / "moved")
+        directory.symlink_to(other)
+        written.write_text("{}")
+    assert os.listdir(other) == [] and (tmp_path / "moved" / "run.json").read_text() == "{}"
 
 
 def test_what_cannot_be_removed_there_is_said(tmp_path):
@@ -53,6 +67,13 @@ def test_a_file_is_copied(tmp_path, victim):
     assert (tmp_path / "copied").read_text() == "mine"
     with pytest.raises(FileExistsError):
         copy(victim, tmp_path / "copied")
+
+
+@pytest.mark.parametrize(("mode", "copied"), [(0o600, 0o600), (0o640, 0o640), (0o444, 0o644), (0o755, 0o644)])
+def test_a_copy_is_read_by_nobody_else(tmp_path, victim, mode, copied):
+    victim.chmod(mode)
+    copy(victim, tmp_path / "copied")
+    assert (tmp_path / "copied").stat().st_mode & 0o7777 == copied
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "fifo", "directory"])

@@ -254,6 +254,15 @@ def test_a_directory_that_is_there_stays(tmp_path):
     assert load(there).record.engines[0].peer.session == "cd" * 16
 
 
+def test_a_link_of_a_side_is_not_read(tmp_path):
+    server, client = both_sides(tmp_path, "server", "client")
+    (server.path / "windows.jsonl").rename(tmp_path / "elsewhere")
+    (server.path / "windows.jsonl").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match="a link, which is not followed"):
+        merge(server.path, client.path, tmp_path / "whole")
+    assert not (tmp_path / "whole").exists()
+
+
 def test_each_end_of_a_cable_has_its_side(tmp_path):
     scenario = loaded(tmp_path, TWO_HOSTS)
     cable = Cable(server=machine(64, interfaces=("eth7",)), client=machine(2, interfaces=("wt0",)))

@@ -1,25 +1,29 @@
 """The directory of an export: tables written and read by DuckDB with columns that are named and typed, everything else copied."""
 
 import json
-import shutil
+import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from windtunnel.errors import UserError, cannot_write
+from windtunnel.engine.lines import Window
+from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.exchange.redacted import Redaction
 from windtunnel.exchange.tables.fold import Fold
 from windtunnel.exchange.tables.shape import Table, tables
 from windtunnel.exchange.tables.unfold import Row, rows
 from windtunnel.runs import Record, Run, load
-from windtunnel.runs.files import LineFile, copy, replace
-from windtunnel.runs.writer import make_directory
-from windtunnel.text_file import parse_json, read_regular
+from windtunnel.runs.directories import held, making
+from windtunnel.runs.files import LineFile, copy
+from windtunnel.runs.files import replace as write
+from windtunnel.runs.reader import record_of
+from windtunnel.text_file import open_regular, parse_json, read_regular
 from windtunnel.version import __version__
 
 EXPORT_VERSION: Final = 2
@@ -28,6 +32,10 @@ MANIFEST, OTHERS = "export.json", "files"
 FORMATS = ("csv", "parquet", "json")
 _WRITE = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet", "json": "FORMAT json"}
 _MADE_AGAIN = {"run.json", "windows.jsonl", "report.html"}
+BOUNDS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "1GB", "temp_directory": ""}
+"""Of DuckDB, where it reads what others have sent."""
+MOST_ROWS, MOST_TEXT = 10_000_000, 1 << 28
+"""Of an export: rows of all its tables, bytes of the texts of one. Two hours of windows of 1 s are some 9,000,000 rows."""
 _WHICH = "name a directory that `windtunnel export` has left"
 
 
@@ -48,55 +56,56 @@ def export(run: Run, directory: Path, form: str, redaction: Redaction | None = N
     """Writes the run's tables and files into the new `directory`. `redaction`: of what is not for others; files that are no text are left out
     then. Raises UserError where they cannot be; then nothing is left."""
     record = redaction.record(run.record) if redaction else run.record
-    make_directory(directory)
     try:
-        _export(run, record, directory, form, redaction)
-    except (OSError, UserError, duckdb.Error) as error:
-        shutil.rmtree(directory, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise cannot_write(directory, error) from error
-        if isinstance(error, duckdb.Error):
-            raise UserError(f"{directory}: cannot be written: {str(error).splitlines()[0]}") from error
-        raise
+        with held(run.path) as source, making(directory) as made:
+            if record_of(source).started != run.record.started:
+                raise UserError(f"{run.path}: another directory than the one that was read", remedy="export it again")
+            _export(run, record, source, made, form, redaction)
+    except OSError as error:
+        raise cannot_write(directory, error) from error
+    except duckdb.Error as error:
+        raise UserError(f"{directory}: cannot be written: {_first_line(error)}") from error
     return directory
 
 
 def restore(source: Path, directory: Path) -> Run:
     """The run directory again, in the new `directory`. Raises UserError for what is no whole export; then nothing is left."""
-    manifest = _manifest(source)
-    if (source / OTHERS).is_symlink():
-        raise UserError(f"{source / OTHERS}: a link, which is not followed", remedy=_WHICH)
-    with duckdb.connect() as database:  # one for all: each takes tens of ms to start
-        by_table = {name: _read_table(database, source, table, manifest.format) for name, table in tables().items()}
     try:
-        windows = Fold(by_table).windows()
-    except UserError as error:
-        raise UserError(f"{source}: {error.message}", remedy=_WHICH) from error
-    make_directory(directory)
-    try:
-        for name in ["run.json", *(f"{OTHERS}/{_bare(source, name)}" for name in manifest.files)]:
-            copy(source / name, directory / Path(name).name)
-        if manifest.windows:
-            file = LineFile(directory / "windows.jsonl")
-            for engine, window in windows:
-                file.append(json.dumps({"engine": engine} | window.model_dump(mode="json")) + "\n")
-            file.close()
-        return load(directory)
-    except (OSError, UserError) as error:
-        shutil.rmtree(directory, ignore_errors=True)
-        if isinstance(error, UserError):
-            raise
+        with held(source) as given:
+            manifest = _manifest(given)
+            windows = _windows(given, manifest.format)
+            with making(directory) as made:
+                _restore(manifest, windows, given, made)
+                return replace(load(made), path=directory)
+    except OSError as error:
         raise UserError(f"{error.filename or source}: {error.strerror}", remedy=_WHICH) from error
 
 
-def _export(run: Run, record: Record, directory: Path, form: str, redaction: Redaction | None) -> None:
-    (directory / OTHERS).mkdir()
-    for name in sorted(f.name for f in run.path.iterdir() if not f.is_dir() and f.name not in _MADE_AGAIN):
-        copied = directory / OTHERS / (redaction.text(name) if redaction else name)
-        copy(run.path / name, copied)
+def _restore(manifest: Manifest, windows: list[tuple[str, Window]], source: Path, directory: Path) -> None:
+    copy(source / "run.json", directory / "run.json")
+    if manifest.files:
+        with held(source / OTHERS, follow=False) as others:
+            for name in manifest.files:
+                copy(others / name, directory / name)
+    if manifest.windows:
+        file = LineFile(directory / "windows.jsonl")
+        for engine, window in windows:
+            file.append(json.dumps({"engine": engine} | window.model_dump(mode="json")) + "\n")
+        file.close()
+
+
+def _export(run: Run, record: Record, source: Path, directory: Path, form: str, redaction: Redaction | None) -> None:
+    others = directory / OTHERS
+    others.mkdir()
+    for file in sorted(source.iterdir()):
+        if file.name in _MADE_AGAIN or file.is_dir():
+            continue
+        check_name(run.path / file.name)
+        copied = others / (redaction.text(file.name) if redaction else file.name)
+        copy(file, copied)
         if redaction and not redaction.file(copied):
             copied.unlink()
-    replace(directory / "run.json", record.model_dump_json(indent=1) + "\n")  # as this version has it, like the tables
+    write(directory / "run.json", record.model_dump_json(indent=1) + "\n")  # as this version has it, like the tables
     found = (row for engine, windows in run.windows.items() for row in rows(engine, windows))
     if redaction:
         found = ((table, {column: redaction.document(cell) for column, cell in row.items()}) for table, row in found)
@@ -104,45 +113,56 @@ def _export(run: Run, record: Record, directory: Path, form: str, redaction: Red
     manifest = Manifest(
         windtunnel=__version__,
         format=form,
-        windows=(run.path / "windows.jsonl").exists(),
+        windows=(source / "windows.jsonl").exists(),
         tables={name: {column.name: column.sql for column in table.all} for name, table in tables().items()},
-        files=sorted(file.name for file in (directory / OTHERS).iterdir()),
+        files=sorted(file.name for file in others.iterdir()),
     )
-    replace(directory / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
+    write(directory / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
 
 def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]]) -> None:
     with ExitStack() as stack:
-        spool = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="windtunnel-export-")))
-        files = {name: stack.enter_context((spool / name).open("w", encoding="utf-8")) for name in tables()}
+        files = {name: stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8")) for name in tables()}
         for name, row in found:
             files[name].write(json.dumps(row) + "\n")
-        for file in files.values():
-            file.flush()
         database = stack.enter_context(duckdb.connect())
         for name, table in tables().items():
-            source = f"read_json({_text(spool / name)}, format='newline_delimited', columns={_columns(table)})"
-            target = directory / f"{name}.{form}"
+            files[name].flush()
+            source = (
+                f"read_json('{_path(files[name].fileno())}', format='newline_delimited', columns={_columns(table)})"
+            )
             options = _WRITE[form] + (_quoted(table) if form == "csv" else "")
-            database.execute(f"COPY (SELECT * FROM {source}) TO {_text(target)} ({options})")
+            database.execute(f"COPY (SELECT * FROM {source}) TO '{directory / name}.{form}' ({options})")
 
 
-def _read_table(database: duckdb.DuckDBPyConnection, directory: Path, table: Table, form: str) -> list[Row]:
-    path = directory / f"{table.name}.{form}"
-    if not path.is_file():
-        raise UserError(f"{path}: missing", remedy=_WHICH)
-    source = {
-        "csv": f"read_csv({_text(path)}, auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
-        f"allow_quoted_nulls=false, columns={_columns(table)})",
-        "parquet": f"read_parquet({_text(path)})",
-        "json": f"read_json({_text(path)}, format='newline_delimited', columns={_columns(table)})",
-    }[form]
-    names = [column.name for column in table.all]
-    typed = ", ".join(f'CAST("{column.name}" AS {column.sql})' for column in table.all)
+def _windows(source: Path, form: str) -> list[tuple[str, Window]]:
+    """Each with its engine's name."""
+    with duckdb.connect(config=BOUNDS) as database:  # one for all: each takes tens of ms to start
+        by_table = {}
+        left = MOST_ROWS
+        for name, table in tables().items():
+            by_table[name] = _read_table(database, source, table, form, left)
+            left -= len(by_table[name])
     try:
-        found = database.execute(f"SELECT {typed} FROM {source}").fetchall()
+        return Fold(by_table).windows()
+    except UserError as error:
+        raise UserError(f"{source}/{error.message}", remedy=_WHICH) from error
+
+
+def _read_table(
+    database: duckdb.DuckDBPyConnection, directory: Path, table: Table, form: str, most_rows: int
+) -> list[Row]:
+    path = directory / f"{table.name}.{form}"
+    names = [column.name for column in table.all]
+    descriptor = open_regular(path, follow=False)
+    try:
+        found = _rows(database, _path(descriptor), table, form, most_rows)
     except duckdb.Error as error:
-        raise UserError(f"{path}: cannot be read: {str(error).splitlines()[0]}", remedy=_WHICH) from error
+        raise UserError(f"{path}: cannot be read: {_first_line(error)}", remedy=_WHICH) from error
+    finally:
+        os.close(descriptor)
+    if found is None:
+        raise UserError(f"{path}: more than {MOST_ROWS:,} rows in all tables, or too long texts", remedy=_WHICH)
     made = [dict(zip(names, row, strict=True)) for row in found]
     for number, row in enumerate(made, 1):
         if any(row[key.name] is None for key in table.keys):
@@ -150,10 +170,27 @@ def _read_table(database: duckdb.DuckDBPyConnection, directory: Path, table: Tab
     return made
 
 
+def _rows(
+    database: duckdb.DuckDBPyConnection, path: str, table: Table, form: str, most: int
+) -> list[tuple[Any, ...]] | None:
+    """None: there are more, or they have longer texts. A file of some KiB may have gigabytes of either, so they are counted first."""
+    source = {
+        "csv": f"read_csv('{path}', auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
+        f"allow_quoted_nulls=false, columns={_columns(table)})",
+        "parquet": f"read_parquet('{path}')",
+        "json": f"read_json('{path}', format='newline_delimited', columns={_columns(table)})",
+    }[form]
+    typed = ", ".join(f'CAST("{column.name}" AS {column.sql}) AS "{column.name}"' for column in table.all)
+    texts = " + ".join(f'coalesce(strlen("{column.name}"), 0)' for column in table.all if column.sql == "VARCHAR")
+    some = f"FROM (SELECT {typed} FROM {source} LIMIT {most + 1})"
+    count, length = database.execute(f"SELECT count(*), coalesce(sum({texts}), 0) {some}").fetchall()[0]
+    return None if count > most or length > MOST_TEXT else database.execute(f"SELECT * {some}").fetchall()
+
+
 def _manifest(source: Path) -> Manifest:
     path = source / MANIFEST
     try:
-        document = parse_json(read_regular(path), path)
+        document = parse_json(read_regular(path, follow=False), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{source}: not an export, it has no {MANIFEST}", remedy=_WHICH) from None
     version = document.get("version") if isinstance(document, dict) else None
@@ -163,17 +200,14 @@ def _manifest(source: Path) -> Manifest:
             remedy="export the run directory again: a run directory of any earlier release is read",
         )
     try:
-        return Manifest.model_validate(document)
+        manifest = Manifest.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-
-
-def _bare(source: Path, name: str) -> str:
-    """A plain file name, without a path."""
-    if Path(name).name != name or name in _MADE_AGAIN:
-        raise UserError(f"{source / MANIFEST}: {name!r} is not the name of one of the run's other files")
-    return name
+    for name in manifest.files:
+        if Path(name).name != name or name in _MADE_AGAIN or "\0" in name:
+            raise UserError(f"{path}: {name!r} is not the name of one of the run's other files")
+    return manifest
 
 
 def _columns(table: Table) -> str:
@@ -185,5 +219,10 @@ def _quoted(table: Table) -> str:
     return ", FORCE_QUOTE (" + ", ".join(f'"{column.name}"' for column in table.all if column.sql == "VARCHAR") + ")"
 
 
-def _text(path: Path) -> str:
-    return "'" + str(path).replace("'", "''") + "'"
+def _path(descriptor: int) -> str:
+    """For DuckDB: it reads what was opened, and takes no character of a name for a pattern."""
+    return f"/proc/self/fd/{descriptor}"
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).splitlines()[0]

@@ -11,8 +11,8 @@ from windtunnel.measure.compare.model import Change, Comparison
 from windtunnel.measure.compare.paired_runs import PAIRS, Contestant, Turn, directory_for, run_in_turn
 from windtunnel.measure.compare.sides import are_scenarios, sides
 from windtunnel.measure.executor import Executor, ThisHost
+from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import replace
-from windtunnel.runs.writer import make_directory
 
 NAME = "comparison.json"
 

@@ -13,7 +13,7 @@ from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
-from windtunnel.runs.writer import make_directory
+from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
 
 PAIRS = 15

@@ -36,7 +36,7 @@ def write_parquet(file: Path, columns: Sequence[tuple[str, str]], rows: Sequence
             lines.writelines(_line(names, row) for row in rows)
             lines.flush()
             source = f"read_json('/proc/self/fd/{lines.fileno()}', columns = {{{types}}}, format = 'newline_delimited')"
-            duckdb.execute(f"COPY (SELECT * FROM {source}) TO {_sql_text(str(temporary))} (FORMAT parquet)")
+            duckdb.execute(f"COPY (SELECT * FROM {source}) TO '{temporary}' (FORMAT parquet, USE_TMP_FILE false)")
     except duckdb.Error as error:
         raise UserError(f"{file}: cannot be written: {first_line(error)}") from error
 

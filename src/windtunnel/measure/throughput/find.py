@@ -29,9 +29,9 @@ from windtunnel.measure.search import (
 from windtunnel.measure.throughput.bursts import longest_burst
 from windtunnel.measure.throughput.record import GoalRow, LatencyGoal, LatencyRow, SearchRecord, TrialRow
 from windtunnel.measure.throughput.trials import Interrupted, Runs, at_rate, responses_per_s, searchable
+from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import replace
 from windtunnel.runs.summary import summarise
-from windtunnel.runs.writer import make_directory
 from windtunnel.version import __version__
 
 FILE = "search.json"

@@ -1,0 +1,84 @@
+"""A directory that is worked in is the one that was opened, whatever takes its name meanwhile."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.runs import directories
+from windtunnel.runs.directories import held, making
+
+
+@pytest.fixture
+def victim(tmp_path) -> Path:
+    """A directory that nobody named."""
+    directory = tmp_path / "victim"
+    directory.mkdir()
+    (directory / "file").write_text("the victim's")
+    return directory
+
+
+def swapped(directory: Path, other: Path) -> None:
+    directory.rename(directory.with_name("moved"))
+    directory.symlink_to(other)
+
+
+def test_a_link_that_takes_its_name_is_not_followed(tmp_path, victim):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "file").write_text("mine")
+    with held(mine) as place:
+        swapped(mine, victim)
+        assert (place / "file").read_text() == "mine"
+
+
+def test_errors_have_the_name_that_the_user_gave(tmp_path, victim):
+    with pytest.raises(UserError, match=f"^{victim}/file: no$") as refused, held(victim) as place:
+        raise UserError(f"{place}/file: no", remedy="yes")
+    assert refused.value.remedy == "yes"
+    with pytest.raises(FileNotFoundError) as missing, held(victim) as place:
+        (place / "none").read_text()
+    assert missing.value.filename == f"{victim}/none"
+
+
+def test_a_link_is_a_directory_for_who_wants_it(tmp_path, victim):
+    (tmp_path / "link").symlink_to(victim)
+    with held(tmp_path / "link") as place:
+        assert os.listdir(place) == ["file"]
+    with pytest.raises(UserError, match="a link, which is not followed"), held(tmp_path / "link", follow=False):
+        pass
+
+
+def test_what_fails_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError), making(tmp_path / "new") as place:
+        (place / "inner").mkdir()
+        (place / "inner" / "file").write_text("")
+        (place / "link").symlink_to(tmp_path)
+        raise ZeroDivisionError
+    assert os.listdir(tmp_path) == []
+
+
+def test_what_fails_removes_nothing_else(tmp_path, victim):
+    with pytest.raises(ZeroDivisionError), making(tmp_path / "new") as place:
+        (place / "file").write_text("")
+        (tmp_path / "new").rename(tmp_path / "moved")
+        victim.rename(tmp_path / "new")
+        raise ZeroDivisionError
+    assert os.listdir(tmp_path / "new") == ["file"] and os.listdir(tmp_path / "moved") == []
+
+
+@pytest.mark.parametrize("other", ["a link", "a directory with files", "an empty one of another user"])
+def test_what_took_its_name_before_it_was_opened_is_not_written(tmp_path, victim, monkeypatch, other):
+    def made(path):
+        path.symlink_to(victim) if other == "a link" else victim.rename(path)
+
+    if other == "an empty one of another user":
+        (victim / "file").unlink()
+        monkeypatch.setattr(directories.os, "geteuid", lambda: os.getuid() + 1)
+    before = os.listdir(victim)
+    monkeypatch.setattr(directories, "make_directory", made)
+    words = "a link" if other == "a link" else "something else"
+    with pytest.raises(UserError, match=words), making(tmp_path / "new"):
+        pytest.fail("it was entered")
+    assert os.listdir(tmp_path / "new") == before
