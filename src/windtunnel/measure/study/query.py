@@ -1,6 +1,6 @@
 """SQL over the results of studies: a view `results`, and nothing else that could be read or written."""
 
-import glob
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,8 @@ import duckdb
 from windtunnel.errors import UserError
 from windtunnel.measure.study import record as records
 from windtunnel.measure.study.directory import RESULTS
-from windtunnel.measure.study.sql import candidates, first_line, lock
+from windtunnel.measure.study.sql import BOUNDS, candidates, first_line, lock
+from windtunnel.text_file import open_regular
 
 EXAMPLE = 'as in "select inflight, median(responses_per_s) from results where valid group by 1 order by 1"'
 
@@ -36,7 +37,7 @@ def query(sql: str, studies: Sequence[Path]) -> Response:
 
     Raises UserError for a study without results, and for what is not one SELECT that DuckDB understands.
     """
-    with duckdb.connect(":memory:") as connection:
+    with duckdb.connect(config=BOUNDS) as connection:
         for n, study in enumerate(studies):
             _take(connection, f"study{n}", study)
         tables = " UNION ALL BY NAME ".join(f"FROM study{n}" for n in range(len(studies)))
@@ -57,15 +58,17 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
     """The study's results as a table of this name."""
     records.read(study / records.NAME)
     file = study / RESULTS
-    if not file.is_file():
-        remedy = f"windtunnel study {study} finishes the study and writes it"
-        raise UserError(f"{study}: no {RESULTS} yet: the study is not finished", remedy=remedy)
-    directory = study.resolve().name
     try:
-        connection.execute(
-            f"CREATE TABLE {name} AS SELECT ? AS study, * FROM read_parquet(?)", [directory, glob.escape(str(file))]
-        )
+        descriptor = open_regular(file)
+    except OSError:
+        remedy = f"windtunnel study {study} finishes the study and writes it"
+        raise UserError(f"{study}: no {RESULTS} yet: the study is not finished", remedy=remedy) from None
+    source = f"read_parquet('/proc/self/fd/{descriptor}')"  # no character of a name is a pattern
+    try:
+        connection.execute(f"CREATE TABLE {name} AS SELECT ? AS study, * FROM {source}", [study.resolve().name])
     except duckdb.Error as error:
         raise UserError(
             f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it again"
         ) from None
+    finally:
+        os.close(descriptor)

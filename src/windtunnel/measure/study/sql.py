@@ -13,6 +13,8 @@ import duckdb
 from windtunnel.errors import UserError
 from windtunnel.runs.files import replacing
 
+BOUNDS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "1GB", "temp_directory": ""}
+"""Where the results of a study that somebody sent are read: a file of some KiB may have gigabytes."""
 _LOCKS = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",

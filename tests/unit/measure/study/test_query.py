@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 
 import duckdb
 import numpy as np
@@ -172,3 +173,12 @@ def test_any_value_comes_back_from_parquet(tmp_path):
         sql.write_parquet(tmp_path / "x", [("a", "BIGINT"), ("A", "BIGINT")], [])
     with pytest.raises(UserError, match="cannot be written"):
         sql.write_parquet(tmp_path / "nowhere" / "x.parquet", [("a", "BIGINT")], [[1]])
+
+
+def test_results_of_some_kib_with_gigabytes_in_them_are_refused(study, tmp_path, monkeypatch):
+    monkeypatch.setitem(sql.BOUNDS, "memory_limit", "100MB")
+    shutil.copy(study.path / "study.json", tmp_path)
+    bomb = tmp_path / "results.parquet"
+    duckdb.execute(f"COPY (SELECT uuid() || repeat('x', 100000) AS x FROM range(3000)) TO '{bomb}' (FORMAT parquet)")
+    with pytest.raises(UserError, match=r"results\.parquet: cannot be read: .*allocate"):
+        query("select count(x) from results", [tmp_path])
