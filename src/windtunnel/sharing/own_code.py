@@ -5,9 +5,10 @@ would be root at the next start.
 """
 
 import os
+import site
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,9 +16,13 @@ import windtunnel
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import SLICER, find_native
+from windtunnel.text_file import beginning
 
 ROOT = 0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_MODULES = {".py", ".pyc", ".so", ".pth"}
+MOST_BYTES = 1 << 20
+"""Of a .pth file."""
 
 
 def check() -> None:
@@ -37,32 +42,56 @@ def places() -> Iterator[Path]:
     yield package
     yield from package.rglob("*")
     yield from map(Path, (sys.executable, sys.prefix, sys.base_prefix))
-    yield from (Path(entry).absolute() for entry in sys.path)
+    yield Path(sys.prefix, "pyvenv.cfg")
+    entries = [Path(entry).absolute() for entry in sys.path]
+    if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
+        entries.append(Path(site.getusersitepackages()))
+    for entry in entries:
+        yield from _imported(entry)
     for find in (find_engine, lambda: find_native(SLICER)):
         with suppress(UserError):  # it is not installed, which whoever needs it says
             yield find()
 
 
+def _imported(entry: Path) -> Iterator[Path]:
+    """A directory of sys.path, the packages and modules in it, and what a .pth file would add to sys.path if it were there."""
+    yield entry
+    with suppress(OSError):
+        for path in list(entry.iterdir()):
+            if path.suffix in _MODULES or path.is_dir():
+                yield path
+            if path.suffix == ".pth":
+                yield from (entry / line for line in _lines(path) if not line.startswith(("#", "import ", "import\t")))
+
+
+def _lines(file: Path) -> list[str]:
+    with suppress(OSError):
+        return beginning(file, MOST_BYTES)[0].splitlines()
+    return []
+
+
 def open_to_others(*paths: Path) -> str | None:
     """The first on the way to any of these that another user than root may change, with whose it is and its mode: itself, what a link leads
-    to, and each directory above. None: there is none."""
-    for one in _way(paths, set()):
+    to, and each directory above. What is not there may be made by who may write where it would be. None: there is none."""
+    seen: set[tuple[Path, bool]] = set()
+    for one, shut in (each for path in paths for each in _way(path, True, seen)):
         try:
             found = one.lstat()
-        except FileNotFoundError:  # as entries of sys.path may be
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        is_link, sticky = stat.S_ISLNK(found.st_mode), stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_ISVTX
-        if found.st_uid != ROOT or (found.st_mode & _OTHERS_WRITE and not (is_link or sticky)):
+        spared = stat.S_ISLNK(found.st_mode) or (found.st_mode & stat.S_ISVTX and not shut)
+        if found.st_uid != ROOT or (found.st_mode & _OTHERS_WRITE and not spared):
             return f"{one} is of user {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}"
     return None
 
 
-def _way(paths: Iterable[Path], seen: set[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path in seen:
-            continue
-        seen.add(path)
-        yield from _way(path.parents, seen)
-        yield path
-        if path.is_symlink():
-            yield from _way((path.parent / path.readlink(),), seen)
+def _way(path: Path, shut: bool, seen: set[tuple[Path, bool]]) -> Iterator[tuple[Path, bool]]:
+    """`shut`: others may not even add something there, as they may in a directory like /tmp, which keeps what root has in it."""
+    if (path, shut) in seen:
+        return
+    seen.add((path, shut))
+    if path != path.parent:
+        yield from _way(path.parent, not os.path.lexists(path), seen)
+    yield path, shut
+    if path.is_symlink():
+        yield from _way(path.parent / path.readlink(), shut, seen)

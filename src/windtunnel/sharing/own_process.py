@@ -1,7 +1,8 @@
 """Processes of ours that outlive the daemon: the guardian, and what removes cgroups.
 
 They run with the daemon's rights, which may be root's, and so take no code from the directory in which the daemon was started: -P, an
-empty or relative entry of PYTHONPATH as it was meant there, and / as their own directory, which also keeps no file system busy.
+empty or relative entry of PYTHONPATH as it was meant there, and / as their own directory, which also keeps no file system busy. Nor from
+HOME, which sudo may leave as it was: -s.
 """
 
 import os
@@ -14,7 +15,7 @@ def start(module: str, arguments: Sequence[str], descriptors: Sequence[int]) -> 
     """Starts `python -m MODULE ARGUMENTS` in a session of its own, with these descriptors and none of our streams but stderr. Paths among the
     arguments have to be absolute. Raises OSError."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *arguments],
+        [sys.executable, "-P", "-s", "-m", module, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=descriptors,

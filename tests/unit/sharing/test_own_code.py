@@ -76,6 +76,20 @@ def test_a_directory_like_tmp_is_nobodys_way_in(installed):
 
 
 @needs_root
+def test_where_others_may_add_something_nothing_is_imported(installed):
+    """An entry of sys.path like /tmp, or one below it that is not there yet."""
+    like_tmp = installed.parents[1]
+    assert own_code.open_to_others(like_tmp / "none", like_tmp / "none" / "inner") is None
+    like_tmp.chmod(0o1777)
+    for entry in (like_tmp, like_tmp / "none", like_tmp / "none" / "inner"):
+        assert own_code.open_to_others(entry) == f"{like_tmp} is of user 0, mode 1777", entry
+    for number, target in enumerate((like_tmp, like_tmp / "none")):
+        link = installed.parents[2] / str(number)
+        link.symlink_to(target)
+        assert own_code.open_to_others(link) == f"{like_tmp} is of user 0, mode 1777", target
+
+
+@needs_root
 def test_a_link_of_another_user_is_named(installed):
     link = installed.with_name("link")
     link.symlink_to(installed)
@@ -92,6 +106,21 @@ def test_all_that_runs_is_looked_at(monkeypatch, tmp_path):
     found = set(own_code.places())
     assert {tmp_path, tmp_path / "relative", tmp_path / "engine", tmp_path / "windtunnel-slicer"} <= found
     assert {Path(own_code.__file__), Path(sys.executable), Path(sys.prefix), Path(os.__file__).parent} <= found
+
+
+def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path):
+    for name in ("package", "data", "none.txt", "module.py", "native.so"):
+        (tmp_path / name).mkdir() if "." not in name else (tmp_path / name).write_text("")
+    (tmp_path / "more.pth").write_text("# a comment\nimport something\n/elsewhere\ninner\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "gone")])
+    monkeypatch.setattr(own_code.site, "ENABLE_USER_SITE", True)
+    monkeypatch.setattr(own_code.site, "getusersitepackages", lambda: "/of/the/user")
+    found = set(own_code.places())
+    names = ("package", "module.py", "native.so", "more.pth", "inner", "gone")
+    assert {Path("/of/the/user"), Path("/elsewhere"), *(tmp_path / name for name in names)} <= found
+    assert tmp_path / "none.txt" not in found and Path(sys.prefix, "pyvenv.cfg") in found
+    monkeypatch.setattr(own_code.site, "ENABLE_USER_SITE", False)
+    assert Path("/of/the/user") not in set(own_code.places())
 
 
 @pytest.fixture

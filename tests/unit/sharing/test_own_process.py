@@ -1,4 +1,4 @@
-"""The guardian and the sweeper run what is installed, whatever lies in the directory in which a daemon is started."""
+"""The guardian and the sweeper run what is installed, whatever lies in HOME or in the directory in which a daemon is started."""
 
 import os
 import sys
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from windtunnel.sharing import own_process
 from windtunnel.sharing.changed_threads import held
 from windtunnel.sharing.pools.remove_groups import swept
 
@@ -37,3 +38,14 @@ def test_a_sweeper_takes_no_code_from_the_current_directory(ran, tmp_path):
     with swept(Path("../group")):
         pass
     assert not ran.exists() and not (tmp_path / "group").exists()
+
+
+def test_nothing_of_home_is_run(tmp_path, monkeypatch):
+    """A virtual environment takes nothing from there either."""
+    monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path))
+    monkeypatch.setattr(own_process.sys, "executable", sys._base_executable)
+    packages = tmp_path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "usercustomize.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    assert own_process.start("this", [], []).wait(60) == 0
+    assert not (tmp_path / "ran").exists()
