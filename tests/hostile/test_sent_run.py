@@ -130,6 +130,13 @@ def test_a_page_about_a_run_whose_name_is_not_utf_8(odd, ask, page, shown):
     assert shown in ask("GET", page)
 
 
+@pytest.mark.parametrize("words", ["show a", "compare a b --force", "diagnose a", "history a b"])
+def test_json_about_a_run_whose_name_is_not_utf_8(odd, mark, words):
+    command, *runs = (os.fsdecode(word.encode() + b"\xe9") if len(word) == 1 else word for word in words.split())
+    done = in_process(command, *runs, "--json", cwd=mark.parent / "runs")
+    assert runs[0] in json.dumps(json.loads(done.stdout), ensure_ascii=False)
+
+
 def test_a_refusal_that_names_it(mark, odd, ask):
     os.mkfifo(mark.parent / "runs" / os.fsdecode(b"a\xe9/\xff"))
     with pytest.raises(httpx.HTTPStatusError) as refused:

@@ -194,7 +194,9 @@ def _print(comparison: "Comparison", files: dict[str, Path], decided: "Decided",
     from windtunnel.views.terminal.console import progress, results
 
     if json:
-        print(comparison.model_dump_json(indent=1))
+        from windtunnel.views.document import json_of
+
+        print(json_of(comparison))
     elif quiet:
         print("\n".join(verdict_lines(comparison)))
     else:

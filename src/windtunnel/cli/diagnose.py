@@ -97,7 +97,9 @@ def diagnose(
     if try_:
         found = found.model_copy(update={"tried": _tried(found, what, changes, try_, run.path, silent=json)})
     if json:
-        print(found.model_dump_json(indent=1))
+        from windtunnel.views.document import json_of
+
+        print(json_of(found))
     else:
         results().print(diagnosis_view(found))
     if any(row.interrupted for row in found.tried or ()):

@@ -115,7 +115,9 @@ def _print(found: "Histories", decided: "Decided", metrics: list[str], json: boo
     from windtunnel.views.terminal.history import histories_view, verdict_lines
 
     if json:
-        print(found.model_dump_json(indent=1))
+        from windtunnel.views.document import json_of
+
+        print(json_of(found))
     elif quiet:
         print("\n".join(verdict_lines(found, metrics)))
     else:

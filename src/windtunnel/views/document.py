@@ -1,7 +1,11 @@
 """A run for machines: what `--json` prints."""
 
+import json
 from dataclasses import asdict
 from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
 
 from windtunnel.measure.earlier import Earlier
 from windtunnel.pcie.measured import measured_with_run
@@ -13,6 +17,14 @@ from windtunnel.runs.summary import summarise
 from windtunnel.views.terminal.pcie import document as pcie
 
 SUMMARY_VERSION = 4
+
+
+def json_of(model: BaseModel) -> str:
+    """The model for machines, also with the name of a directory that is not UTF-8, which pydantic refuses."""
+    try:
+        return model.model_dump_json(indent=1)
+    except PydanticSerializationError:
+        return json.dumps(model.model_dump(mode="json"), indent=1, ensure_ascii=False)
 
 
 def document(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
