@@ -11,7 +11,6 @@ import re
 import select
 import socket
 import ssl
-import struct
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.address import Address
+from windtunnel.live import places
 from windtunnel.text_file import beginning
 
 MOST_CONNECTIONS = 64
@@ -33,7 +33,6 @@ LEAST_TOKEN = 32
 _TOKEN = re.compile(r"[!-~]+")
 PEER = "windtunnel.peer"
 """In the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
-_CREDENTIALS = struct.Struct("3i")
 Refusal = tuple[int, str]
 """Status and words."""
 Access = Callable[[Any], Refusal | None]
@@ -49,9 +48,7 @@ class Peer:
 
     def __init__(self, connected: socket.socket):
         """Raises ProcessLookupError if the process has ended."""
-        self.pid, _, _ = _CREDENTIALS.unpack(
-            connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-        )
+        self.pid, _ = places.peer(connected)
         self._descriptor = os.pidfd_open(self.pid)
 
     def lives(self) -> bool:
@@ -253,10 +250,7 @@ def unix_socket(path: Path, mode: int = 0o600) -> socket.socket:
     """For its owner only, unless `mode` says else; replaces one that nobody listens on any more. Raises UserError."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
-        if _responses(path):
-            raise UserError(f"{path}: another process listens there", remedy="set another `socket`")
-        if path.is_socket():
-            path.unlink()
+        places.remove_stale(path)
         before = os.umask(0o777 & ~mode)
         try:
             listening.bind(str(path))
@@ -265,9 +259,10 @@ def unix_socket(path: Path, mode: int = 0o600) -> socket.socket:
         listening.listen(MOST_CONNECTIONS)
     except OSError as error:
         listening.close()
-        raise UserError(
-            f"{path}: cannot listen there: {error.strerror or error}", remedy="set another `socket`"
-        ) from None
+        words = (
+            "another process listens there" if path.is_socket() else f"cannot listen there: {error.strerror or error}"
+        )
+        raise UserError(f"{path}: {words}", remedy="set another `socket`") from None
     return listening
 
 
@@ -324,12 +319,3 @@ def check_tls(certificate: Path, key: Path) -> None:
         raise UserError(
             f"{error.filename}: {os.strerror(error.errno or 0)}", remedy="name a file that is there"
         ) from None
-
-
-def _responses(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX) as probe:
-        try:
-            probe.connect(str(path))
-        except OSError:
-            return False
-    return True

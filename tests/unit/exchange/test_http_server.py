@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 import tls_files
 
+from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.http_server import PEER, Limits
@@ -164,3 +165,22 @@ def test_a_connection_is_of_the_process_that_made_it_as_long_as_that_lives(tmp_p
         ) as child:
             asyncio.run(run(child, path, hand))
     assert pids == [child.pid, None]
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET])
+def test_a_socket_that_somebody_has_stays_even_if_it_is_full(tmp_path, kind):
+    path = tmp_path / "sock"
+    waiting = [socket.socket(socket.AF_UNIX, kind) for _ in range(3)]
+    with socket.socket(socket.AF_UNIX, kind) as theirs:
+        theirs.bind(str(path))
+        if kind != socket.SOCK_DGRAM:
+            theirs.listen(0)
+            for each in waiting:
+                each.setblocking(False)
+                each.connect_ex(str(path))
+        with pytest.raises(UserError, match="another process listens there"):
+            http_server.unix_socket(path)
+    for each in waiting:
+        each.close()
+    with http_server.unix_socket(path) as ours:
+        assert ours.getsockname() == str(path)
