@@ -3,6 +3,7 @@
 import os
 
 from windtunnel.sharing import journal, threads
+from windtunnel.sharing.entries import Entries
 from windtunnel.sharing.threads import Process
 
 
@@ -10,7 +11,7 @@ def recorded(path, *entries, helpers=(), settings=()):
     """A journal whose holder has ended."""
     path.parent.mkdir(parents=True, exist_ok=True)
     contents = journal.Contents(holder=Process(1, 1), helpers=list(helpers), settings=dict(settings))
-    contents.entries = {entry.tid: entry for entry in entries}
+    contents.entries = Entries(entries)
     journal.File(path, contents).close()
     return path
 

@@ -21,7 +21,8 @@ from windtunnel.engine.readable import readable
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import claims, inherited_changes, journal, own_process, sched, threads
-from windtunnel.sharing.journal import Entry
+from windtunnel.sharing.entries import Entries, Entry
+from windtunnel.sharing.inherited_changes import Released
 from windtunnel.sharing.threads import Fields, Process, Value
 
 SUFFIX = ".journal"
@@ -131,24 +132,17 @@ class Journal:
             entry = self._contents.entries.get(tid)
             if entry is None:
                 return []
-            alone = not any(other.pid == entry.pid for other in self._contents.entries.values() if other is not entry)
+            alone = len(self._contents.entries.of(entry.pid)) == 1
             said = inherited_changes.put_back([entry], self._contents.entries, with_children=alone)
             if not (said and inherited_changes.is_changed(entry)):
                 self._forget(tid)
             return said
 
-    def release(self, tid: int, cgroups: Mapping[str, str]) -> Fields:
-        """Lets a thread go that a recorded thread's process has forked, in whose cgroup it is: it gets what that thread had, and these cgroups
-        (path by hierarchy) where nobody knows any more whose it is. Returns what it was given: nothing where it has ended, or where its
-        process has a recorded thread.
-
-        Raises UserError for what was refused.
-        """
+    def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
+        """Lets threads go that are in a cgroup of ours and of no process with a recorded thread: processes of recorded ones have forked them. Each
+        gets what its parent had, and these cgroups (path by hierarchy) where nobody knows any more whose it is."""
         with self._lock:
-            given, said = inherited_changes.release(tid, self._contents.entries, cgroups)
-            if said:
-                raise UserError("; ".join(said))
-            return given
+            return inherited_changes.release(tids, self._contents.entries, cgroups)
 
     def put_back_all(self) -> list[str]:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""
@@ -371,7 +365,7 @@ def _restore(contents: journal.Contents) -> list[str]:
     settings = inherited_changes.put_settings_back(contents.settings)
     contents.settings = {path: before for path, before in contents.settings.items() if path in settings}
     said = inherited_changes.put_back(list(contents.entries.values()), contents.entries)
-    contents.entries = {tid: entry for tid, entry in contents.entries.items() if inherited_changes.is_changed(entry)}
+    contents.entries = Entries(filter(inherited_changes.is_changed, contents.entries.values()))
     return [*settings.values(), *said]
 
 

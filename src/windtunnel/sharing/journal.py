@@ -16,7 +16,8 @@ from pydantic import Strict, TypeAdapter
 
 from windtunnel.engine import own_directory
 from windtunnel.errors import UserError, cannot_write
-from windtunnel.sharing.threads import CGROUP, Fields, Process, Value
+from windtunnel.sharing.entries import Entries, Entry
+from windtunnel.sharing.threads import CGROUP, Process, Value
 
 VERSION = 1
 MOST_LINES = 4096
@@ -39,29 +40,13 @@ SPACE = "free some space: no thread is changed without its line in the journal"
 
 
 @dataclass
-class Entry:
-    """One thread: how it ran (`before`), and what we changed since.
-
-    `ours`: by field, all values that we set, or may have set: a crash can come between the line and the change, and a thread that it
-    forked meanwhile may have any of them.
-    """
-
-    tid: int
-    pid: int
-    started: int
-    since: int
-    before: Fields
-    ours: dict[str, list[Value]] = field(default_factory=dict)
-
-
-@dataclass
 class Contents:
     """The contents of a journal. `helpers`: processes that change threads for the holder. `settings`: files of the kernel, and the text
     that restores each."""
 
     holder: Process | None = None
     helpers: list[Process] = field(default_factory=list)
-    entries: dict[int, Entry] = field(default_factory=dict)
+    entries: Entries = field(default_factory=Entries)
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -107,8 +92,7 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
     elif kind == "ours":
         entry = contents.entries[line["tid"]]
         for name, values in line["values"].items():
-            known = entry.ours.setdefault(name, [])
-            known += [value for value in (_value(name, value) for value in values) if value not in known]
+            contents.entries.allow(entry, name, [_value(name, value) for value in values])
     elif kind == "setting":
         check_setting(Path(line["path"]))
         contents.settings[line["path"]] = _TEXT.validate_python(line["before"])

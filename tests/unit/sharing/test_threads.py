@@ -52,8 +52,8 @@ def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, to
 def test_a_process_stays_until_it_is_killed_and_whoever_kills_it_waits_for_its_end(
     tmp_path, monkeypatch, flags, pending, waits
 ):
-    (tmp_path / "7").mkdir()
-    (tmp_path / "7" / "stat").write_text(f"7 (a) R 1 0 0 0 -1 {flags}{' 0' * 12} 55 0\n")
+    (tmp_path / "7" / "task" / "7").mkdir(parents=True)
+    (tmp_path / "7" / "task" / "7" / "stat").write_text(f"7 (a) R 1 0 0 0 -1 {flags}{' 0' * 12} 55 0\n")
     (tmp_path / "7" / "status").write_text(f"Tgid:\t7\nSigPnd:\t0000000000000000\nShdPnd:\t{pending:0>16}\n")
     monkeypatch.setattr(threads, "PROC", tmp_path)
     waited = []
@@ -73,9 +73,10 @@ def test_a_process_of_that_name_is_no_softirq_thread(tmp_path, monkeypatch):
         (12, "ksoftirqd/0", 0x00400000),
         (13, "ksoftirqd/1", 0x04208040),
     ):
-        (tmp_path / str(pid)).mkdir()
+        own = tmp_path / str(pid) / "task" / str(pid)
+        own.mkdir(parents=True)
         (tmp_path / str(pid) / "comm").write_text(f"{name}\n")
-        (tmp_path / str(pid) / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags}{' 0' * 14}\n")
+        (own / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags}{' 0' * 14}\n")
         (tmp_path / str(pid) / "status").write_text(f"Tgid: {pid}\n")
     (tmp_path / "14").mkdir()  # has ended meanwhile
     monkeypatch.setattr(threads, "PROC", tmp_path)

@@ -9,6 +9,7 @@ from pathlib import Path
 from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.inherited_changes import Released
 from windtunnel.sharing.pools.cpusets import Cpusets
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Cap, Shield
@@ -47,8 +48,8 @@ class Handover:
         self._confined.discard(tid)
         return self._journal.put_back(tid)
 
-    def release(self, tid: int, cgroups: Mapping[str, str]) -> Fields:
-        return self._journal.release(tid, cgroups)
+    def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
+        return self._journal.release(tids, cgroups)
 
     def put_back_all(self) -> None:
         self._confined.clear()
@@ -187,15 +188,10 @@ class Carrier:
         refused: list[str] = []
         held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
         for hierarchy, tids in held:
-            for tid in tids:
-                try:
-                    with in_words():
-                        given = self._handover.release(tid, {hierarchy: "/"})
-                except UserError as error:
-                    refused.append(error.message)
-                else:
-                    if given:
-                        self.on_released(tid, given)
+            done = self._handover.release(tids, {hierarchy: "/"})
+            refused += done.refused
+            for tid, given in done.given.items():
+                self.on_released(tid, given)
         if refused:
             raise UserError("; ".join(refused))
 

@@ -1,0 +1,100 @@
+"""What a journal knows of threads, by thread and by process.
+
+A tenant may have thousands of threads: whatever is asked for each of them is looked up, and not searched for among all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from windtunnel.sharing import sched
+from windtunnel.sharing.threads import Fields, Value
+
+_NONE: Mapping[int, "Entry"] = MappingProxyType({})
+
+
+@dataclass
+class Entry:
+    """One thread: how it ran (`before`), and what we changed since.
+
+    `ours`: by field, all values that we set, or may have set: a crash can come between the line and the change, and a thread that it
+    forked meanwhile may have any of them. Once it is in `Entries` they are added by `Entries.allow`.
+    """
+
+    tid: int
+    pid: int
+    started: int
+    since: int
+    before: Fields
+    ours: dict[str, list[Value]] = field(default_factory=dict)
+
+
+class Entries(MutableMapping[int, Entry]):
+    """Each by its thread, in the order in which they were remembered."""
+
+    def __init__(self, entries: Iterable[Entry] = ()):
+        self._entries: dict[int, Entry] = {}
+        self._of: dict[int, dict[int, Entry]] = {}
+        self._handing_on: dict[tuple[int, str, Value], dict[int, Entry]] = {}
+        for entry in entries:
+            self[entry.tid] = entry
+
+    def of(self, pid: int) -> Mapping[int, Entry]:
+        """The threads of a process, which may be one that had its number before."""
+        return self._of.get(pid, _NONE)
+
+    def handing_on(self, pid: int, name: str, value: Value) -> Iterable[Entry]:
+        """The threads of a process that may have given this value, which is ours, to one that they forked, and had another one before; first
+        the one that has had it longest."""
+        return self._handing_on.get((pid, name, value), _NONE).values()
+
+    def allow(self, entry: Entry, name: str, values: Iterable[Value]) -> None:
+        """Adds values of ours to one of them."""
+        known = entry.ours.setdefault(name, [])
+        known += (new := [value for value in values if value not in known])
+        self._hand_on(entry, name, new)
+
+    def __getitem__(self, tid: int) -> Entry:
+        return self._entries[tid]
+
+    def __setitem__(self, tid: int, entry: Entry) -> None:
+        self.pop(tid, None)
+        self._entries[tid] = self._of.setdefault(entry.pid, {})[tid] = entry
+        for name, values in entry.ours.items():
+            self._hand_on(entry, name, values)
+
+    def __delitem__(self, tid: int) -> None:
+        entry = self._entries.pop(tid)
+        _drop(self._of, entry.pid, tid)
+        for name, values in entry.ours.items():
+            for inherited, value in _inheritable(name, values):
+                _drop(self._handing_on, (entry.pid, inherited, value), tid)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _hand_on(self, entry: Entry, name: str, values: Iterable[Value]) -> None:
+        for inherited, value in _inheritable(name, values):
+            if entry.before.get(inherited, value) != value:
+                self._handing_on.setdefault((entry.pid, inherited, value), {})[entry.tid] = entry
+
+
+def _drop(index: dict[Any, dict[int, Entry]], key: object, tid: int) -> None:
+    """Also the key of what is empty then."""
+    found = index.get(key, {})
+    found.pop(tid, None)
+    if not found:
+        index.pop(key, None)
+
+
+def _inheritable(name: str, values: Iterable[Value]) -> Iterator[tuple[str, Value]]:
+    """The values of ours that a fork may have. One that a policy with RESET_ON_FORK makes ordinary has nice 0 instead of a
+    negative value (sched_fork in kernel/sched/core.c)."""
+    for value in values:
+        yield name, value
+        if name == "policy" and isinstance(value, tuple) and value[2] & sched.RESET_ON_FORK:
+            yield "nice", 0

@@ -1,0 +1,131 @@
+"""Which remembered threads may have forked one that is not, and what it had then, if it had not inherited our changes."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from windtunnel.sharing import sched, threads
+from windtunnel.sharing.entries import Entries, Entry
+from windtunnel.sharing.threads import CGROUP, Fields, Stat, Value
+
+NOBODY = 0
+"""The number of an entry that stands for those of several processes."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """The remembered threads of a process, one of which may have forked a thread: which one is not known, so any value of theirs counts."""
+
+    entries: Entries
+    pid: int
+    began: int = 0
+    """Start of the process: what is remembered of an earlier one of its number does not count."""
+    pids: frozenset[int] = frozenset()
+    """The processes that it stands for."""
+
+    def began_with(self, born: int) -> bool:
+        """Whether one of them was changed before a thread began, which thus may have inherited that."""
+        return self._first(self.entries.of(self.pid).values(), born) is not None
+
+    def before(self, now: Fields, born: int) -> Fields:
+        """What a thread had, if it had not inherited our change."""
+        found = {name: self._first(self.entries.handing_on(self.pid, name, value), born) for name, value in now.items()}
+        return {name: entry.before[name] for name, entry in found.items() if entry}
+
+    def _first(self, entries: Iterable[Entry], born: int) -> Entry | None:
+        """They are in the order of `since`."""
+        for entry in entries:
+            if entry.since - 1 > born:
+                return None
+            if entry.since >= self.began:
+                return entry
+        return None
+
+
+class Families:
+    """Of the threads in a journal. For one pass: there may be thousands of threads, and what was found out of a process is not asked again."""
+
+    def __init__(self, remembered: Entries):
+        self.remembered = remembered
+        self._processes: dict[int, Family | None] = {}
+        self._above: dict[int, int] = {}
+        self._orphans: dict[tuple[frozenset[tuple[str, Value]], int], Family | None] = {}
+
+    def of_process(self, pid: int) -> Family | None:
+        """None for a process without remembered threads, also if an earlier one of its number had some."""
+        if pid not in self._processes:
+            entries, began = self.remembered.of(pid), threads.started(pid) if self.remembered.of(pid) else None
+            known = began is not None and any(entry.since >= began for entry in entries.values())
+            self._processes[pid] = Family(self.remembered, pid, began or 0, frozenset((pid,))) if known else None
+        return self._processes[pid]
+
+    def of(self, found: Stat) -> Family | None:
+        """Of its process, else of the nearest process above it that has any, from before it began."""
+        passed, pid = [], found.pid
+        while pid and not self.remembered.of(pid):
+            passed.append(pid)
+            if pid not in self._above:
+                above = threads.stat(pid)
+                self._above[pid] = above.parent if above else 0
+            pid = self._above[pid]
+        self._above |= dict.fromkeys(passed, pid)
+        family = self.of_process(pid) if pid else None
+        return family if family and family.began_with(found.started) else None
+
+    def of_orphan(self, now: Fields, born: int) -> Family | None:
+        """What may have forked a thread whose parents we do not know: the remembered ones in a cgroup of ours where it is, from before it began.
+        Of those only the ones whose other cgroups, which we do not change, are the same, if there are any: a service and its containers
+        have their own."""
+        groups = frozenset((name, value) for name, value in now.items() if name.startswith(CGROUP))
+        count = bisect_right(self._oldest_first, born + 1, key=lambda entry: entry.since)
+        if (groups, count) not in self._orphans:
+            near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
+            same = [entry for entry in near if groups.issuperset(_other_groups(entry))]
+            self._orphans[groups, count] = _least_of(same or near)
+        return self._orphans[groups, count]
+
+    @cached_property
+    def _oldest_first(self) -> list[Entry]:
+        return sorted(self.remembered.values(), key=lambda entry: entry.since)
+
+
+def _least_of(entries: list[Entry]) -> Family | None:
+    """The entries of one process; in place of those of several, one that gives no more than each of them had: a tenant that forks twice must
+    not get what another one has."""
+    pids = frozenset(entry.pid for entry in entries)
+    if len(pids) < 2:
+        return Family(Entries(entries), min(pids), pids=pids) if pids else None
+    before: dict[str, set[Value]] = {}
+    ours: dict[str, dict[Value, None]] = {}
+    for entry in entries:
+        for name, value in entry.before.items():
+            before.setdefault(name, set()).add(value)
+        for name, values in entry.ours.items():
+            ours.setdefault(name, {}).update(dict.fromkeys(values))
+    had = {name: _least(name, values) for name, values in before.items()}
+    one = Entry(NOBODY, NOBODY, 0, 0, had, {name: list(values) for name, values in ours.items()})
+    return Family(Entries([one]), NOBODY, pids=pids)
+
+
+def _least(name: str, values: set[Value]) -> Value:
+    """Of what several had: the value, if it is one; else an ordinary policy, the most considerate nice value, every CPU that one of them had,
+    the root."""
+    if len(values) == 1:
+        return next(iter(values))
+    if name == "policy":
+        return (sched.OTHER, 0, 0)
+    if name == "nice":
+        return max(0, *(value for value in values if isinstance(value, int)))
+    if name == "affinity":
+        return tuple(sorted({cpu for value in values if isinstance(value, tuple) for cpu in value}))
+    return "/"
+
+
+def groups_of(entry: Entry) -> list[tuple[str, Value]]:
+    """The cgroups that we have put it in."""
+    return [(name, path) for name, paths in entry.ours.items() if name.startswith(CGROUP) for path in paths]
+
+
+def _other_groups(entry: Entry) -> list[tuple[str, Value]]:
+    return [(name, path) for name, path in entry.before.items() if name.startswith(CGROUP) and name not in entry.ours]
