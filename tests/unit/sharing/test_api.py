@@ -24,7 +24,7 @@ from windtunnel.sharing.daemon import access, api, core
 from windtunnel.sharing.daemon.api_page import kind
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.core import Chosen, Core
-from windtunnel.sharing.daemon.events import WAITING, Events
+from windtunnel.sharing.daemon.events import KEPT, WAITING, Events
 from windtunnel.sharing.daemon.keys import Autoscale, Serve
 from windtunnel.sharing.slicers import SLICERS
 
@@ -563,7 +563,7 @@ def test_events_are_bounded_and_a_slow_queue_ends():
             ended = [queue.get_nowait() for _ in range(queue.qsize())]
         return ended, len(events.since(0)), events.last
 
-    assert asyncio.run(run()) == ([None], 512, 5000)
+    assert asyncio.run(run()) == ([None], KEPT, 5000)
 
 
 def test_who_comes_back_hears_what_it_missed():

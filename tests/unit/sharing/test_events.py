@@ -4,7 +4,7 @@ import os
 
 from pydantic_core import to_json
 
-from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.events import KEPT, Events
 
 
 def test_a_name_of_any_bytes_is_an_event():
@@ -14,3 +14,14 @@ def test_a_name_of_any_bytes_is_an_event():
     (event,) = events.since(0)
     assert event["name"] == "\\xff\\xfe\n" and event["tid"] == 7 and "why" not in event
     assert to_json(event)
+
+
+def test_events_of_a_kind_displace_none_of_another():
+    events = Events()
+    events.publish("ended", tenant="a")
+    for tid in range(2 * KEPT):
+        events.publish("strayed", tid=tid)
+    events.publish("added", tenant="b")
+    kept = events.since(0)
+    assert [kept[0]["event"], kept[-1]["event"]] == ["ended", "added"] and len(kept) == KEPT + 2
+    assert [event["id"] for event in events.since(kept[5]["id"])] == [event["id"] for event in kept[6:]]

@@ -6,9 +6,13 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
-KEPT = 512
+KEPT = 128
+"""Of one kind: whatever a tenant can cause again and again displaces no events of another kind."""
+MOST_TOLD = 16
+"""Numbers of threads in one event, beside their count."""
 WAITING = 256
 MOST_WATCHERS = 32
 Event = dict[str, Any]
@@ -25,7 +29,7 @@ class Events:
     def __init__(self) -> None:
         self.last = 0
         """Number of the latest event; 0 before the first."""
-        self._kept: deque[Event] = deque(maxlen=KEPT)
+        self._kept: dict[str, deque[Event]] = {}
         self._watchers: set[asyncio.Queue[Event | None]] = set()
 
     def publish(self, what: str, **facts: Any) -> None:
@@ -33,7 +37,7 @@ class Events:
         self.last += 1
         event = {"id": self.last, "at": time.time(), "event": what}
         event |= {key: _shown(value) for key, value in facts.items() if value is not None}
-        self._kept.append(event)
+        self._kept.setdefault(what, deque(maxlen=KEPT)).append(event)
         for queue in list(self._watchers):
             if queue.full():
                 self._drop(queue)
@@ -42,7 +46,8 @@ class Events:
 
     def since(self, number: int) -> list[Event]:
         """Events after that one, as far as they are kept."""
-        return [event for event in self._kept if event["id"] > number]
+        found = [event for kind in self._kept.values() for event in kind if event["id"] > number]
+        return sorted(found, key=itemgetter("id"))
 
     @property
     def full(self) -> bool:
