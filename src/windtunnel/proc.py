@@ -8,6 +8,7 @@ pass for a line or a field of the kernel's. Source: proc_pid_status(5), proc_pid
 import os
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 AT_ONCE = 1 << 14
@@ -48,10 +49,16 @@ def value(content: str, name: str) -> str | None:
     return next((line[len(name) + 1 :].strip(" \t") for line in lines(content) if line.startswith(f"{name}:")), None)
 
 
-def mounts(path: str | Path) -> list[Mount]:
+def mounts(path: str | Path) -> tuple[Mount, ...]:
     """All mounts of a mount namespace, in the order of the file. Raises OSError."""
-    rows = [line.split(" ") for line in lines(text(path))]
-    return [Mount(Path(_unescaped(row[1])), row[2], tuple(row[3].split(","))) for row in rows if len(row) > 3]
+    return _mounts(text(path))
+
+
+@lru_cache(maxsize=4)
+def _mounts(content: str) -> tuple[Mount, ...]:
+    """Kept: a millisecond, and each thread that is moved to a cgroup needs them."""
+    rows = [line.split(" ") for line in lines(content)]
+    return tuple(Mount(Path(_unescaped(row[1])), row[2], tuple(row[3].split(","))) for row in rows if len(row) > 3)
 
 
 def _unescaped(field: str) -> str:

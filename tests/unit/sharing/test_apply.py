@@ -12,7 +12,7 @@ from sharing_tools import CPUS, needs_rights, needs_two_cpus, starting_tenant, t
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.pools import cgroups
+from windtunnel.sharing.pools import apply, cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Shield
@@ -110,7 +110,7 @@ def shielded(journal):
         pytest.skip("no cgroup with the controller cpu can be made here")
     shield = Shield(found)
     carrier, released = Carrier(journal, Turns, 100_000, shield), {}
-    carrier.on_released = released.__setitem__
+    carrier.on_released = released.update
     try:
         with closing(carrier):
             yield carrier, shield, released
@@ -163,6 +163,25 @@ def test_who_cannot_be_let_go_keeps_no_other_in_the_shield(tmp_path, monkeypatch
             with pytest.raises(UserError, match=f"thread {first}: its cgroup"):
                 carrier.release()
         assert released.keys() == {second}
+
+
+def test_of_thousands_that_a_tenant_has_started_some_are_looked_at_and_the_others_the_next_time(tmp_path, monkeypatch):
+    """Whoever is not let go keeps none of the others."""
+    monkeypatch.setattr(apply, "MOST_LOOKS", 2)
+    with (
+        starting_tenant() as (one, start),
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal) as (carrier, _, released),
+    ):
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        started = sorted(start("child") for _ in range(5))
+        with monkeypatch.context() as refusing:
+            refusing.setattr(threads, "write", refuses(started[0], threads.write))
+            with pytest.raises(UserError, match=f"thread {started[0]}: its cgroup"):
+                carrier.release()
+            assert list(released) == started[1:2]
+            assert carrier.release() and list(released) == started[1:4]
+        assert not carrier.release() and set(released) == set(started)
 
 
 def refuses(whose, write):

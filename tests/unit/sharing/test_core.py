@@ -105,11 +105,12 @@ class Fails:
 
 
 def upkept(monkeypatch, pools, carrier):
+    """The events of one upkeep, and whether more is due."""
     upkeep = Core(Serve(), pools, carrier, Chosen("turns", Turns), "none")
     monkeypatch.setattr(core.time, "monotonic_ns", lambda: upkeep._read_at + 2 * core.READING_NS)
     before = pools.events.last
-    upkeep.upkeep()
-    return [event for event in pools.events.since(before) if event["event"] != "removed"]
+    more = upkeep.upkeep()
+    return [event for event in pools.events.since(before) if event["event"] != "removed"], more
 
 
 def test_a_tenant_at_which_the_upkeep_fails_is_removed_and_the_others_are_looked_after(monkeypatch, capsys):
@@ -122,7 +123,7 @@ def test_a_tenant_at_which_the_upkeep_fails_is_removed_and_the_others_are_looked
 
     pools.look = look
     pools.carrier = carrier = Idle()
-    (event,) = upkept(monkeypatch, pools, carrier)
+    (event,), _ = upkept(monkeypatch, pools, carrier)
     assert (event["event"], event["tenant"], event["why"]) == ("quarantined", "bad", "KeyError: 'unforeseen'")
     assert looked == ["bad", "good"] and list(pools.tenants) == ["good"] and "Traceback" in capsys.readouterr().err
 
@@ -153,15 +154,26 @@ def test_five_hundred_tenants_are_carried_out_once_and_looked_at_once(monkeypatc
         upkeep.take_in_all([(keys[7], None, None)])
 
 
-def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkeypatch):
+@pytest.mark.parametrize("left", [False, True])
+def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkeypatch, left):
     pools, carrier = Pools((0, 1, 2), a={}), Idle()
     pools.look = lambda tenant: pools.stir()
     pools.carrier = carrier
     carrier.carry = lambda to, caps: carrier.did.append("taken in") or frozenset()
-    carrier.release = lambda: carrier.did.append("released") or carrier.on_released(77, {"nice": 3, "cgroup cpu": "/"})
-    (event,) = upkept(monkeypatch, pools, carrier)
-    assert carrier.did == ["taken in", "released"]
-    assert (event["event"], event["tid"], event["given"]) == ("released", 77, "nice 3, cgroup cpu /")
+    given = {tid: {"nice": 3, "cgroup cpu": "/"} for tid in range(77, 177)}
+    carrier.release = lambda: carrier.did.append("released") or carrier.on_released(given) or left
+    (event,), more = upkept(monkeypatch, pools, carrier)
+    assert carrier.did == ["taken in", "released"] and more is left
+    assert (event["event"], event["count"], event["tids"][0]) == ("released", 100, 77) and len(event["tids"]) < 20
+    assert event["given"] == "nice 3, cgroup cpu /"
+
+
+def test_a_tenant_that_has_more_threads_than_are_taken_in_at_once_is_looked_at_again_soon(monkeypatch):
+    pools = Pools((0, 1, 2), a={}, b={})
+    pools.look = lambda tenant: None
+    assert upkept(monkeypatch, pools, Idle()) == ([], False)
+    pools.tenants["a"].behind = 1
+    assert upkept(monkeypatch, pools, Idle()) == ([], True)
 
 
 def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):
@@ -170,7 +182,7 @@ def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):
     pools.look = lambda tenant: None
     pools.carrier.carry = lambda to, caps: 1 / 0
     pools.stir()
-    (event,) = upkept(monkeypatch, pools, carrier)
+    (event,), _ = upkept(monkeypatch, pools, carrier)
     assert event["event"] == "trouble" and event["why"].startswith("ZeroDivisionError")
     del pools.carrier.carry
     pools.settle()

@@ -126,7 +126,10 @@ def test_what_a_tenant_has_started_is_let_go_and_after_a_kill_the_guardian_does_
         with daemon(write(tmp_path, tenant_toml("a", one.pid))) as running, running.client() as client:
             group = group_of(running)
             started = [start("child"), start("orphan")]
-            until(lambda: {event["tid"] for event in events(client, "released")} >= set(started), running.said)
+            until(
+                lambda: {tid for event in events(client, "released") for tid in event["tids"]} >= {*started},
+                running.said,
+            )
             assert as_before(dict.fromkeys(started, before))() and affinity(one.pid) == [CPUS[-1]]
             os.kill(running.pid, signal.SIGSTOP)
             late = start("orphan")

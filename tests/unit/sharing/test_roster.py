@@ -8,7 +8,7 @@ from sharing_tools import python_tenant, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.daemon import allocation
+from windtunnel.sharing.daemon import allocation, roster
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import TenantKeys
@@ -89,6 +89,22 @@ def test_a_tenant_with_too_many_threads_stops_no_one_else(monkeypatch):
         with pytest.raises(UserError, match="would have more than 5"):
             shared.add(TenantKeys(name="b", pid=many.pid, weight=50))
         assert list(shared.tenants) == ["a"]
+
+
+def test_threads_that_come_by_the_thousand_are_taken_in_by_parts(monkeypatch):
+    monkeypatch.setattr(roster, "MOST_NEW", 3)
+    with python_tenant(FORKS) as many:
+        until(lambda: len(threads.threads_of(many.pid)) == 4)
+        shared = sharing()
+        found = shared.add(TenantKeys(name="a", pid=many.pid, weight=50))
+        shared.settle()
+        assert (len(found.tids), found.behind) == (3, 1)
+        shared.look(found)
+        shared.settle()
+        assert (set(shared.carrier.now.turns[1]), found.behind) == (set(threads.threads_of(many.pid)), 0)
+        monkeypatch.setattr(allocation, "MOST_THREADS", 3)
+        with pytest.raises(UserError, match="b: with its 4 threads the tenants would have more than 3"):
+            sharing().add(TenantKeys(name="b", pid=many.pid, weight=50))
 
 
 FORKS = """

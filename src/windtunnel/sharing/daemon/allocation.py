@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.daemon.events import Events
+from windtunnel.sharing.daemon.events import MOST_TOLD, Events
 from windtunnel.sharing.daemon.keys import MOST_TENANTS, BadValue, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
 from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
@@ -120,14 +120,14 @@ class Sharing:
             came, went = set(tenant.tids) - set(before), set(before) - set(tenant.tids)
             for what, tids in (("thread in", came), ("thread out", went)):
                 if tids:
-                    self.events.publish(what, tenant=tenant.name, tids=sorted(tids))
+                    self.events.publish(what, tenant=tenant.name, count=len(tids), tids=sorted(tids)[:MOST_TOLD])
 
     def _check_threads(self, tenant: Tenant, before: tuple[int, ...] = ()) -> None:
         """Raises UserError, with the tenant's threads as `before`, where all tenants together would have more than a slicer takes: one
         tenant must not stop the changes of the others."""
-        if sum(len(each.tids) for each in self.tenants.values()) <= MOST_THREADS:
+        if sum(len(each.tids) + each.behind for each in self.tenants.values()) <= MOST_THREADS:
             return
-        count, tenant.tids = len(tenant.tids), before
+        count, tenant.tids, tenant.behind = len(tenant.tids) + tenant.behind, before, 0
         raise UserError(
             f"{tenant.name}: with its {count:,} threads the tenants would have more than {MOST_THREADS:,}",
             remedy="name those that poll: threads = a pattern",

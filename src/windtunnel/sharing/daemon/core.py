@@ -10,6 +10,7 @@ from windtunnel.sharing import changed_threads, costs, probe, slicers, threads
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, step
 from windtunnel.sharing.daemon.bodies import Report
+from windtunnel.sharing.daemon.events import MOST_TOLD
 from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import Tenant, Wish
@@ -99,18 +100,19 @@ class Core:
         self.sharing.events.publish("scaled", tenant=tenant.name, weight=weight, why=taken.why + short)
         self.metrics.scaled(tenant.name)
 
-    def upkeep(self) -> None:
-        """Looks for new processes and threads, and tenants that need CPU; carries out what is due."""
+    def upkeep(self) -> bool:
+        """Looks for new processes and threads, and tenants that need CPU; carries out what is due. Returns whether more of that is due."""
         now = time.monotonic_ns()
         for tenant in list(self.sharing.tenants.values()):
             self._look(tenant, now - self._looked_at)
         self._looked_at = now
         self._try(self.sharing.settle)
-        self._try(self._carrier.release)
+        more = self._try(self._carrier.release)
         self._try(self._warm)
         if now - self._read_at >= READING_NS:
             self._read_at = now
             self._try(self._read)
+        return bool(more) or any(tenant.behind for tenant in self.sharing.tenants.values())
 
     def autoscale(self, tenant: Tenant, rule: Autoscale | None) -> None:
         """The rule by which its reports change its weight; None: they do not. Raises BadValue for a rule that needs an SLO."""
@@ -147,17 +149,21 @@ class Core:
         except UserError as error:
             self._publish_trouble(error)
 
-    def _publish_released(self, tid: int, given: Fields) -> None:
-        words = ", ".join(f"{name} {value}" for name, value in given.items())
-        self.sharing.events.publish("released", tid=tid, name=threads.name(tid), given=words)
+    def _publish_released(self, given: dict[int, Fields]) -> None:
+        """One event for all, with some of them by their numbers: a tenant may start thousands."""
+        tid, fields = next(iter(given.items()))
+        words = ", ".join(f"{name} {value}" for name, value in fields.items())
+        tids = list(given)[:MOST_TOLD]
+        self.sharing.events.publish("released", count=len(given), tids=tids, name=threads.name(tid), given=words)
 
-    def _try(self, action: Callable[..., object], *arguments: object) -> None:
+    def _try(self, action: Callable[..., object], *arguments: object) -> object:
         """Publishes a failure of the upkeep, once until there is another one."""
         try:
             with in_words():
-                action(*arguments)
+                return action(*arguments)
         except UserError as error:
             self._publish_trouble(error)
+        return None
 
     def _publish_trouble(self, error: UserError) -> None:
         if error.message != self._said:

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import filterfalse
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -19,6 +20,8 @@ from windtunnel.sharing.guests import vcpus
 from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 
+MOST_NEW = 256
+"""Threads of a tenant that are taken in at once: nobody is served meanwhile, some tenths of a millisecond for each."""
 QMP_REST_S = 10.0
 BUSY, IDLE = 0.05, 0.02
 """Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
@@ -66,6 +69,8 @@ class Tenant:
     named: int | None = None
     """Start of the process that `keys.pid` named first: the number may be used again, and then it is another one."""
     tids: tuple[int, ...] = ()
+    behind: int = 0
+    """Threads that it has, too, and that are taken in next."""
     busy: frozenset[int] = frozenset()
     rule: Autoscale | None = None
     memory: Memory = field(default_factory=Memory)
@@ -102,6 +107,8 @@ class Tenant:
         tids = tids_of(self.processes, self.keys.threads, self._known)
         if self._vcpus is not None:
             tids = tuple(tid for tid in tids if tid in self._vcpus)
+        next_ = [*filterfalse(frozenset(self.tids).__contains__, tids)][MOST_NEW:]
+        tids, self.behind = tuple(filterfalse(frozenset(next_).__contains__, tids)), len(next_)
         different, self.tids = tids != self.tids, tids
         return different
 
@@ -120,7 +127,7 @@ class Tenant:
             os.close(self.pid_fd)
         self.found = self.pid_fd = None
         self.processes = {}
-        self.tids, self.busy = (), frozenset()
+        self.tids, self.behind, self.busy = (), 0, frozenset()
         self._known, self._ran = {}, {}
 
     def weigh(self, interval_ns: int) -> bool:

@@ -32,6 +32,8 @@ from windtunnel.sharing.pools.shared_cores import shared_cores, shielding
 
 SAVE_S = 0.25
 """A change is in the state file so long after it was made, at the latest."""
+AGAIN_S = 0.05
+"""Between two parts of an upkeep that has much to do: requests are served meanwhile."""
 STRAYS_S = 0.25
 """Threads that strayed are looked for so often, at the least: one that does it again is confined within half a second."""
 
@@ -191,9 +193,11 @@ class Daemon:
             watch(tenant)
 
     async def _keep_up(self) -> None:
+        more = False
         while True:
-            await asyncio.sleep(self._keys.check / 1e9)
-            self.core.upkeep()
+            check_s = self._keys.check / 1e9
+            await asyncio.sleep(min(check_s, AGAIN_S) if more else check_s)
+            more = self.core.upkeep()
 
     async def _look_for_strays(self) -> None:
         while True:

@@ -1,9 +1,11 @@
 """Carries out an arrangement on the machine, or undoes it as a whole."""
 
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 from windtunnel.errors import UserError, in_words
@@ -17,6 +19,10 @@ from windtunnel.sharing.slicers import Member, Slicer
 from windtunnel.sharing.threads import Fields, Value
 
 Members = Mapping[int, int]
+MOST_LOOKS = 128
+"""At threads that a tenant has started, at once: nobody is served meanwhile, and to let one go takes some tenths of a millisecond."""
+MOST_WORDS = 8
+"""About threads that cannot be let go, at once."""
 
 
 class Handover:
@@ -47,6 +53,10 @@ class Handover:
             return []
         self._confined.discard(tid)
         return self._journal.put_back(tid)
+
+    @property
+    def tids(self) -> frozenset[int]:
+        return frozenset(self._journal.tids)
 
     def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
         return self._journal.release(tids, cgroups)
@@ -101,8 +111,10 @@ class Carrier:
         """The members that each slicer was given last. Of those in `_unsure`: the members that they may have."""
         self.on_replaced: Callable[[int, str], None] = lambda cpu, why: None
         """Called with the CPU of a slicer that had to be replaced, and why."""
-        self.on_released: Callable[[int, Fields], None] = lambda tid, given: None
-        """Called with a thread that `release` let go, and what it was given."""
+        self.on_released: Callable[[dict[int, Fields]], None] = lambda given: None
+        """Called with threads that `release` let go, and what each was given."""
+        self._looked_up_to = 0
+        """The number of a thread, by `release`."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -182,18 +194,28 @@ class Carrier:
         """Puts a thread on CPUs, and keeps it on those that it is put on later. Raises UserError where the host cannot."""
         self._handover.confine(tid, cpus)
 
-    def release(self) -> None:
+    def release(self) -> bool:
         """Lets those go that are in our groups and are no thread of a process that we hold: processes that tenants have started, which are
-        outside of all weights, also those whose parent has ended. Raises UserError, after all others, for those that cannot be let go."""
-        refused: list[str] = []
+        outside of all weights, also those whose parent has ended. Looks at no more than MOST_LOOKS, and goes on from there the next time:
+        returns whether some were let go and more are left. Raises UserError, after all others, for those that cannot be let go."""
         held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
-        for hierarchy, tids in held:
-            done = self._handover.release(tids, {hierarchy: "/"})
+        known = self._handover.tids
+        others = sorted((tid, hierarchy) for hierarchy, tids in held for tid in tids if tid not in known)
+        next_ = bisect_right(others, self._looked_up_to, key=itemgetter(0))
+        looked_at = (others[next_:] + others[:next_])[:MOST_LOOKS]
+        given: dict[int, Fields] = {}
+        refused: list[str] = []
+        for hierarchy, _ in held:
+            done = self._handover.release([tid for tid, its in looked_at if its == hierarchy], {hierarchy: "/"})
+            given |= done.given
             refused += done.refused
-            for tid, given in done.given.items():
-                self.on_released(tid, given)
+        if looked_at:
+            self._looked_up_to = looked_at[-1][0]
+        if given:
+            self.on_released(given)
         if refused:
-            raise UserError("; ".join(refused))
+            raise UserError("; ".join(refused[:MOST_WORDS]))
+        return bool(given) and len(looked_at) < len(others)
 
     def close(self) -> None:
         """Stops the slicers and restores every thread."""
