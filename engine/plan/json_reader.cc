@@ -19,26 +19,55 @@ std::string readable(std::string_view text) {
     return std::string(text.substr(0, end)) + "...";
 }
 
+// What a tree of values does not show. The parser could call back while it builds the tree, but then it goes
+// through all elements of a list at the end of each object in it.
+class shape final : public nlohmann::json_sax<json> {
+  public:
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t &) override { return true; }
+    bool string(string_t &) override { return true; }
+    bool binary(binary_t &) override { return true; }
+    bool start_object(std::size_t) override {
+        keys_.emplace_back();
+        return go_deeper();
+    }
+    bool key(string_t &key) override {
+        if (!keys_.back().insert(key).second)
+            throw refusal("the plan has " + in_quotes(key) + " twice in one object");
+        return true;
+    }
+    bool end_object() override {
+        keys_.pop_back();
+        return end_array();
+    }
+    bool start_array(std::size_t) override { return go_deeper(); }
+    bool end_array() override {
+        depth_--;
+        return true;
+    }
+    bool parse_error(std::size_t, const std::string &, const json::exception &) override { return false; }
+
+  private:
+    bool go_deeper() {
+        if (++depth_ > deepest)
+            throw refusal("the plan is nested deeper than " + std::to_string(deepest) + " levels");
+        return true;
+    }
+
+    std::vector<std::set<std::string>> keys_;  // of the objects that are open
+    int depth_ = 0;
+};
+
 }  // namespace
 
 json parse_json(std::string_view text) {
-    std::vector<std::set<std::string>> keys;  // of the objects that are open
-    const auto watch = [&](int depth, json::parse_event_t event, json &value) {
-        if (depth > deepest)
-            throw refusal("the plan is nested deeper than " + std::to_string(deepest) + " levels");
-        switch (event) {
-            case json::parse_event_t::object_start: keys.emplace_back(); break;
-            case json::parse_event_t::object_end: keys.pop_back(); break;
-            case json::parse_event_t::key:
-                if (const auto &key = value.get_ref<const std::string &>(); !keys.back().insert(key).second)
-                    throw refusal("the plan has " + in_quotes(key) + " twice in one object");
-                break;
-            default: break;
-        }
-        return true;
-    };
+    shape watch;
+    json::sax_parse(text, &watch);  // what is no JSON is refused below
     try {
-        return json::parse(text, watch);
+        return json::parse(text);
     } catch (const json::parse_error &e) {
         // The exception's own words quote the input, which need not be UTF-8.
         throw refusal("the plan is not JSON: byte " + std::to_string(e.byte) + " does not belong there");
