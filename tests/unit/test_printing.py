@@ -53,6 +53,8 @@ def test_a_console_takes_nothing_for_markup(words):
 
 
 class Terminal(io.StringIO):
+    buffer = io.BytesIO()
+
     def isatty(self) -> bool:
         return True
 
@@ -106,6 +108,12 @@ def test_the_door_has_no_second_way_in():
         sys.stdout.buffer  # noqa: B018
 
 
+def test_a_line_is_harmless_in_a_program_of_others():
+    there = io.StringIO()
+    print_line("a\x1b[31m", to=there)
+    assert there.getvalue() == "a\\u001b[31m\n"
+
+
 def test_streams_that_the_caller_closed(monkeypatch):
     for name in ("stdout", "stderr", "excepthook"):
         monkeypatch.setattr(sys, name, None)
@@ -151,7 +159,7 @@ def sinks(path: str, tree: ast.AST) -> Iterator[str]:
                 yield "print"
             case ast.Call(func=ast.Name(name), keywords=options) if name in MARKED_UP:
                 given = {option.arg: ast.unparse(option.value) for option in options}.get(MARKED_UP[name], "")
-                if given != "False" and given != "title" and not given.startswith("'"):
+                if not given.startswith(("False", "Text(", "'")):
                     yield name
 
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from command_line import in_process
 from sample_sharing import member, reading
 from study_tools import invoke, refused
 
@@ -88,6 +89,14 @@ def test_a_change_tells_the_weights_that_it_made(daemon):
     assert "kv1: weight 64" in said and "kv2" not in said
     assert daemon.asked == [{"changes": [{"tenant": "kv1", "slo_p99_ns": 500_000}], "dry_run": False}]
     assert "weight 64" not in invoke("share", "set", "2=64", "--dry-run")
+
+
+@pytest.mark.parametrize("words", [("list",), ("list", "--json"), ("set", "2=64")])
+def test_no_word_of_a_daemon_steers_the_terminal(daemon, tmp_path, words):
+    daemon.responses["/v1/tenants"][1]["name"] = name = "[red]kv\x1b[2J\x9b31m\u202e"
+    daemon.responses["/v1/pools"]["shield"] = name
+    shown = in_process("share", *words, cwd=tmp_path).stdout
+    assert r"[red]kv\u001b[2J\u009b31m\u202e" in shown and shown.replace("\n", "").isprintable()
 
 
 def test_what_is_no_journal_is_not_touched(tmp_path):

@@ -390,8 +390,7 @@ def verdict_line(run: Run) -> Text:
 def reasons_view(verdict: Verdict, what_follows: str) -> RenderableType:
     """Why a run is invalid, and what that means for its metrics, in words."""
     reasons = Text("\n".join(f"• {reason}" for reason in verdict.reasons))
-    title = Text(f"invalid: {what_follows}")
-    return Panel(reasons, title=title, title_align="left", border_style="red", expand=False)
+    return Panel(reasons, title=Text(f"invalid: {what_follows}"), title_align="left", border_style="red", expand=False)
 
 
 def _not_judged(imported: Imported) -> Text:
