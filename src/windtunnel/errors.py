@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Self
 
 from windtunnel.printing import print_line
 
@@ -23,6 +24,12 @@ class UserError(Exception):
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+
+    def but(self, words: str) -> Self:
+        """The same error, with more to say."""
+        self.message = f"{self.message}; {words}"
+        self.args = (self.message,)
+        return self
 
 
 def cannot_write(

@@ -8,6 +8,7 @@ journal has ended, also after kill -9. `windtunnel share restore` does so when b
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import threading
@@ -23,7 +24,7 @@ from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import claims, inherited_changes, journal, own_process, sched, threads
 from windtunnel.sharing.entries import Entries, Entry
 from windtunnel.sharing.inherited_changes import Released
-from windtunnel.sharing.threads import Fields, Process, Value
+from windtunnel.sharing.threads import CannotChange, Fields, Process, Value
 
 SUFFIX = ".journal"
 REST_S = 1.0
@@ -84,7 +85,7 @@ class Journal:
         (path by hierarchy). What it changes of this by itself later is its own, and stays when the rest is put back, unless that is a value
         which it has had from us before.
 
-        Raises UserError where it cannot be, in words.
+        Raises UserError in words: CannotChange where the kernel refuses.
         """
         fields |= {threads.CGROUP + hierarchy: path for hierarchy, path in (cgroups or {}).items()}
         with self._lock:
@@ -95,9 +96,8 @@ class Journal:
             except ProcessLookupError:
                 raise UserError(f"thread {tid} has ended") from None
             except OSError as error:
-                raise UserError(
-                    f"thread {tid} cannot be given {_words(fields)}: {error.strerror}", _remedy(tid, fields, error)
-                ) from None
+                words = f"thread {tid} cannot be given {_words(fields)}: {error.strerror}"
+                raise CannotChange(tid, words, _remedy(tid, fields, error)) from None
 
     def helper(self, pid: int) -> None:
         """Adds a process that changes threads for us. The guardian ends it before it restores them."""
@@ -382,6 +382,8 @@ def _words(fields: Fields) -> str:
 
 
 def _remedy(tid: int, fields: Fields, error: OSError) -> str | None:
+    if error.errno == errno.EINVAL and "affinity" in fields:
+        return "its cpuset has none of these CPUs: AllowedCPUs= of its unit, docker run --cpuset-cpus"
     if not isinstance(error, PermissionError):
         return None
     real_time = "policy" in fields and threads.numbers(fields, "policy")[0] in (sched.FIFO, sched.RR)

@@ -33,6 +33,14 @@ DYING_S, LOOK_S = 2.0, 0.002
 """For the end of a process that was killed; between two looks."""
 
 
+class CannotChange(UserError):
+    """One thread cannot be changed, or shared: the others can."""
+
+    def __init__(self, tid: int, message: str, remedy: str | None = None):
+        super().__init__(message, remedy)
+        self.tid = tid
+
+
 @dataclass(frozen=True)
 class Stat:
     """Of /proc/TID/task/TID/stat: process, parent, start in clock ticks since boot. `kernel`: a thread of the kernel's."""
@@ -291,7 +299,7 @@ def _group(hierarchy: str, path: str) -> Path:
 
 
 def check(tid: int) -> Stat:
-    """Raises UserError for a thread that does not exist, or cannot share (SCHED_DEADLINE)."""
+    """Raises UserError for a thread that does not exist, CannotChange for one that cannot share (SCHED_DEADLINE)."""
     found = stat(tid) if tid > 0 else None
     if found is None:
         raise UserError(f"{tid}: no such thread", remedy="use a number from /proc/PID/task")
@@ -300,8 +308,8 @@ def check(tid: int) -> Stat:
 
 
 def check_policy(tid: int) -> None:
-    """Raises UserError for a thread that is SCHED_DEADLINE."""
+    """Raises CannotChange for a thread that is SCHED_DEADLINE."""
     if sched.get(tid).policy == sched.DEADLINE:
-        raise UserError(
-            f"thread {tid} is SCHED_DEADLINE: it cannot be pinned or share by weight", remedy="chrt -o -p 0 TID"
+        raise CannotChange(
+            tid, f"thread {tid} is SCHED_DEADLINE: it cannot be pinned or share by weight", "chrt -o -p 0 TID"
         )

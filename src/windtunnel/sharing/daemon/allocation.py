@@ -19,9 +19,13 @@ from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
 from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import Share, dedicated
+from windtunnel.sharing.threads import CannotChange
 
 MOST_THREADS = 4096
 """Of all tenants: the members that a slicer takes (slicers/slicer_main.cc)."""
+AGAIN_S = 1.0
+"""Between two tries to share a tenant that was left out: each may have everything carried out twice."""
+BACK = "back in"
 PACE_S = 0.05
 """Least time between two changes of weights alone. A slicer compares weights with the used time ten times a second."""
 
@@ -67,6 +71,7 @@ class Sharing:
         self.later: Callable[[float], object] | None = None
         """Calls `settle_late` after a delay in seconds; without it nothing is delayed."""
         self._put_off = False
+        self._tried_again_at = 0.0
         self.carried_ns = self.moved_ns = 0
         """Time that the last change took, and the time of it until every thread was on its CPU."""
         self._carried_at = -PACE_S
@@ -112,6 +117,9 @@ class Sharing:
         if tenant.found is None:
             self._appear(tenant)
             return
+        if tenant.left_out and time.monotonic() >= max(tenant.again_at, self._tried_again_at + AGAIN_S):
+            self._tried_again_at = time.monotonic()
+            self._bring_back(tenant)
         before = tenant.tids
         taken = {pid for other in self._others(tenant) for pid in other.processes} if tenant.found.groups else ()
         if tenant.look(self.base, taken):
@@ -155,7 +163,7 @@ class Sharing:
                         f"{tenant.name}: process {min(both)} is the tenant {other.name} already",
                         "a process is one tenant",
                     )
-            check_room(self._shares(), self.machine)
+            check_room(self._shares({tenant.name: tenant.wish}), self.machine)
         except UserError:
             tenant.leave()
             raise
@@ -184,9 +192,19 @@ class Sharing:
         del self.tenants[tenant.name], self._numbers[tenant.number]
 
     def _shares(self, wishes: Mapping[str, Wish] = MappingProxyType({})) -> list[Share]:
-        """Of the tenants that take part in `ls`, if these were their wishes."""
+        """Of the tenants of `ls`, if these were their wishes: what is promised, also to one that is left out for now, or whose threads have
+        ended."""
         wished = [(t, wishes.get(t.name, t.wish)) for t in self.tenants.values() if t.pid is not None]
-        return [Share(t.name, wish.weight, len(t.tids)) for t, wish in wished if wish.shares]
+        return [
+            Share(t.name, wish.weight, len(t.tids) if t.name in wishes else max(len(t.tids), dedicated(wish.weight)))
+            for t, wish in wished
+            if wish.shares
+        ]
+
+    def _used_shares(self) -> list[Share]:
+        """What of that is used now."""
+        here = [t for t in self.tenants.values() if t.takes_part and t.wish.shares]
+        return [Share(t.name, min(t.wish.weight, t.usable), len(t.tids)) for t in here]
 
     # requests
 
@@ -267,8 +285,7 @@ class Sharing:
             return
         begin = time.perf_counter_ns()
         try:
-            made = plan(self._shares(), self.machine, self.plan)
-            self._carry(made)
+            made = self._carry_all()
         except Exception:
             self._take_back()
             raise
@@ -286,8 +303,35 @@ class Sharing:
         self._settled.clear()
         self._news.clear()
 
+    def _carry_all(self) -> Plan:
+        """Without the tenants that the kernel does not let us share."""
+        while True:
+            made = plan(self._used_shares(), self.machine, self.plan)
+            try:
+                self._carry(made)
+            except CannotChange as error:
+                self.leave_out(error)
+            else:
+                return made
+
+    def leave_out(self, why: CannotChange) -> None:
+        """Leaves the tenant out whose thread cannot be changed, so that the others can be. Raises it where it is nobody's."""
+        tenant = next((one for one in self.tenants.values() if one.takes_part and why.tid in one.tids), None)
+        if tenant is None:
+            raise why
+        tenant.leave_out(why)
+        self._news = [(what, facts) for what, facts in self._news if (what, facts.get("tenant")) != (BACK, tenant.name)]
+        self.stir()
+        self.events.publish("left out", tenant=tenant.name, why=why.message, remedy=why.remedy)
+
+    def _bring_back(self, tenant: Tenant) -> None:
+        """Tries again to share one that was left out."""
+        tenant.left_out = None
+        self._news.append((BACK, {"tenant": tenant.name}))
+        self.stir()
+
     def _carry(self, made: Plan) -> None:
-        here = [tenant for tenant in self.tenants.values() if tenant.pid is not None]
+        here = [tenant for tenant in self.tenants.values() if tenant.takes_part]
         crews = {tenant.name: tenant.crew for tenant in here if tenant.wish.shares}
         capped = any(tenant.wish.cap for tenant in here if tenant.wish.shares)
         caps = {t.name: Cap(t.wish.weight, t.wish.cap) for t in here if t.wish.shares} if capped else {}

@@ -18,7 +18,7 @@ from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import Slicer, SliceReading
-from windtunnel.sharing.threads import Fields
+from windtunnel.sharing.threads import CannotChange, Fields
 
 READING_NS = 1_000_000_000
 """Interval of the slicers' readings."""
@@ -60,6 +60,8 @@ class Core:
         tenant = self.sharing.add(keys, True, wish)
         try:
             self.sharing.settle()
+            if tenant.left_out:
+                raise tenant.left_out
         except UserError:
             self.sharing.remove(tenant.name)
             self.sharing.settle()
@@ -127,7 +129,13 @@ class Core:
         wanted = _chosen(slicer or before.kind.name, slice_ns or before.slice_ns, self.sharing.machine.cpus[-1])
         if (wanted.kind, wanted.slice_ns) == (before.kind, before.slice_ns):
             return
-        self._carrier.reslice(wanted.kind, wanted.slice_ns)
+        while True:
+            try:
+                self._carrier.reslice(wanted.kind, wanted.slice_ns)
+                break
+            except CannotChange as error:
+                self.sharing.leave_out(error)
+                self.sharing.settle()
         self.chosen = wanted
         self.sharing.events.publish("slicer", slicer=wanted.kind.name, slice_ns=wanted.slice_ns)
 

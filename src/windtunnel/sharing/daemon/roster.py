@@ -19,10 +19,13 @@ from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys, Weig
 from windtunnel.sharing.guests import vcpus
 from windtunnel.sharing.pools.plan import Crew
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
+from windtunnel.sharing.threads import CannotChange
 
 MOST_NEW = 256
 """Threads of a tenant that are taken in at once: nobody is served meanwhile, some tenths of a millisecond for each."""
 QMP_REST_S = 10.0
+LEAST_REST_S, MOST_REST_S = 10.0, 600.0
+"""Of a tenant that is left out, until it is tried again."""
 BUSY, IDLE = 0.05, 0.02
 """Part of the time on CPUs at which a thread begins and ceases to count as one that wants CPU."""
 
@@ -71,6 +74,11 @@ class Tenant:
     tids: tuple[int, ...] = ()
     behind: int = 0
     """Threads that it has, too, and that are taken in next."""
+    left_out: CannotChange | None = None
+    """Why its threads are not shared for now; the kernel refuses it, and the other tenants are none the worse."""
+    again_at: float = 0.0
+    """By the monotonic clock, when that is tried again."""
+    rest_s: float = 0.0
     busy: frozenset[int] = frozenset()
     rule: Autoscale | None = None
     memory: Memory = field(default_factory=Memory)
@@ -88,13 +96,29 @@ class Tenant:
         return self.found.pid if self.found else None
 
     @property
+    def takes_part(self) -> bool:
+        """It has a process that is shared, or is to be."""
+        return self.found is not None and self.left_out is None
+
+    def leave_out(self, why: CannotChange) -> None:
+        """For a while, which is longer each time."""
+        self.left_out = why
+        self.rest_s = min(MOST_REST_S, 2 * self.rest_s or LEAST_REST_S)
+        self.again_at = time.monotonic() + self.rest_s
+
+    @property
     def crew(self) -> Crew:
         return Crew(self.name, self.tids, self.busy)
 
     @property
+    def usable(self) -> int:
+        """The most weight that it can use: a CPU for each thread."""
+        return CPU_WEIGHT * max(1, len(self.tids))
+
+    @property
     def most(self) -> int:
-        """The most weight that it can have: what was set, else a CPU for each thread."""
-        return self.wish.most or CPU_WEIGHT * max(1, len(self.tids))
+        """The most weight that it can have: what was set, else what it can use."""
+        return self.wish.most or self.usable
 
     def look(self, base: Path, taken: Container[int] = ()) -> bool:
         """Finds its processes and threads; `taken` are processes of other tenants. Returns whether anything is different. Raises
@@ -125,7 +149,8 @@ class Tenant:
         """Its process has ended."""
         if self.pid_fd is not None:
             os.close(self.pid_fd)
-        self.found = self.pid_fd = None
+        self.found = self.pid_fd = self.left_out = None
+        self.rest_s = 0.0
         self.processes = {}
         self.tids, self.behind, self.busy = (), 0, frozenset()
         self._known, self._ran = {}, {}
@@ -170,7 +195,7 @@ class Tenant:
         wish = replace(before, **changes)
         if "weight" in changes and wish.parked:
             wish = replace(wish, parked=False)
-        most = wish.most or max(CPU_WEIGHT * max(1, len(self.tids)), wish.least)
+        most = wish.most or max(self.usable, wish.least)
         if wish.least > most:
             raise BadValue(f"{self.name}: min {wish.least} is above max {most}")
         if not wish.least <= wish.weight <= most:

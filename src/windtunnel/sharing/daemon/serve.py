@@ -240,6 +240,9 @@ class Daemon:
         absent = [tenant for tenant in self.sharing.tenants.values() if tenant.pid is None]
         if absent:
             yield f"waiting for: {', '.join(tenant.name for tenant in absent)}"
+        for tenant in self.sharing.tenants.values():
+            if tenant.left_out:
+                yield f"tenant {tenant.name} is left out: {tenant.left_out.message}"
         for tenant in absent:
             if passed_over := others_commanded(tenant.keys):
                 yield f"tenant {tenant.name}: {passed_over}"

@@ -16,7 +16,7 @@ from windtunnel.sharing.pools.cpusets import Cpusets
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Cap, Shield
 from windtunnel.sharing.slicers import Member, Slicer
-from windtunnel.sharing.threads import Fields, Value
+from windtunnel.sharing.threads import CannotChange, Fields, Value
 
 Members = Mapping[int, int]
 MOST_LOOKS = 128
@@ -124,7 +124,7 @@ class Carrier:
     def carry(self, to: Arrangement, caps: Mapping[str, Cap]) -> frozenset[int]:
         """Carries out an arrangement. Returns the threads that ended in the meantime; they are left out.
 
-        Raises UserError where it fails; then everything is as before.
+        Raises UserError where it fails; then everything is as before. CannotChange names the thread at which it failed.
         """
         before, caps_before = self.now, self._caps
         try:
@@ -133,8 +133,8 @@ class Carrier:
             try:
                 self._without_the_dead(before, caps_before)
             except UserError as again:
-                raise UserError(f"{error.message}; and it could not be undone: {again.message}") from None
-            raise UserError(f"{error.message}; everything is as before", error.remedy) from None
+                raise error.but(f"and it could not be undone: {again.message}") from None
+            raise error.but("everything is as before") from None
 
     def warm(self, cpu: int) -> None:
         """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
@@ -289,6 +289,8 @@ class Carrier:
         self._unsure.add(cpu)
         try:
             self.slicers[cpu].set_members(wanted)
+        except CannotChange:
+            raise
         except UserError as error:
             if any(threads.stat(tid) is None for tid in members):
                 raise
