@@ -48,6 +48,7 @@ def ui(
     """
     from windtunnel.errors import UserError
     from windtunnel.exchange.address import parse
+    from windtunnel.printing import print_line
 
     try:
         from windtunnel.ui.doors import Door, door_of
@@ -66,7 +67,3 @@ def ui(
         )
     door = Door(socket) if socket else door_of(parse(listen, "--listen"), token, certificate, key)
     serve(door, Directories(directory, scenarios), print_line)
-
-
-def print_line(line: str) -> None:
-    print(line, flush=True)

@@ -39,7 +39,7 @@ Access = Callable[[Any], Refusal | None]
 """Asked with the scope of a request; None: it is granted."""
 
 
-Strangers = Callable[[Any, Any], bool]
+IsForeign = Callable[[Any, Any], bool]
 """Asked with both ends of a connection whether it is somebody's who will get nothing."""
 
 
@@ -62,19 +62,19 @@ class Peer:
 
 
 class TlsSocket(socket.socket):
-    """Listens for TLS. A connection reaches `Guarded` after its handshake: until then it is counted here, and one too many ends the one
-    that has greeted the longest."""
+    """Listens for TLS. A connection reaches `Guarded` after its handshake: until then it is counted here, and one too many ends the
+    one that takes the longest."""
 
-    greeting: ClassVar[dict[int, socket.socket]] = {}
+    handshakes: ClassVar[dict[int, socket.socket]] = {}
     """By their descriptors, oldest first."""
 
     def accept(self) -> tuple[socket.socket, Any]:
         connected, address = super().accept()
-        greeting = {number: each for number, each in self.greeting.items() if each.fileno() == number}
-        if len(greeting) >= MOST_CONNECTIONS:
+        handshakes = {number: each for number, each in self.handshakes.items() if each.fileno() == number}
+        if len(handshakes) >= MOST_CONNECTIONS:
             with contextlib.suppress(OSError):
-                greeting.pop(next(iter(greeting))).shutdown(socket.SHUT_RDWR)  # whose end closes it
-        TlsSocket.greeting = greeting | {connected.fileno(): connected}
+                handshakes.pop(next(iter(handshakes))).shutdown(socket.SHUT_RDWR)  # whose end closes it
+        TlsSocket.handshakes = handshakes | {connected.fileno(): connected}
         return connected, address
 
 
@@ -87,14 +87,14 @@ class Guarded(H11Protocol):
     _since = 0.0
     """By the loop's clock: when a head was first waited for."""
 
-    def __init__(self, *arguments: Any, strangers: Strangers = lambda client, server: False, **named: Any):
+    def __init__(self, *arguments: Any, is_foreign: IsForeign = lambda client, server: False, **named: Any):
         super().__init__(*arguments, **named)
-        self._strangers = strangers
+        self._is_foreign = is_foreign
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
         connected = transport.get_extra_info("socket")
-        TlsSocket.greeting.pop(connected.fileno(), None)
+        TlsSocket.handshakes.pop(connected.fileno(), None)
         if connected.family == socket.AF_UNIX:
             with contextlib.suppress(ProcessLookupError):
                 self._peer = Peer(connected)
@@ -104,11 +104,11 @@ class Guarded(H11Protocol):
             self._make_room()
 
     def _make_room(self) -> None:
-        """Ends the connection that has been waited for the longest: who holds many without a request must not keep others out. A stranger
-        takes nobody's place."""
+        """Ends the connection that has been waited for the longest: who holds many without a request must not keep others out. Somebody
+        who will get nothing takes nobody's place."""
         waiting = [each for each in self.connections if isinstance(each, Guarded) and each._waits()]
         oldest = min(waiting, key=lambda each: each._since, default=self)
-        (self if self._strangers(self.client, self.server) else oldest).transport.abort()
+        (self if self._is_foreign(self.client, self.server) else oldest).transport.abort()
 
     def _waits(self) -> bool:
         """For a request, the first one or the next, or for the rest of its body."""
@@ -223,12 +223,12 @@ class Server(uvicorn.Server):
 
 
 def server(
-    app: Any, tls: tuple[Path, Path] | None = None, strangers: Strangers = lambda client, server: False
+    app: Any, tls: tuple[Path, Path] | None = None, is_foreign: IsForeign = lambda client, server: False
 ) -> Server:
     """For `serve(sockets=[...])`. The application has `Limits`. `tls`: files of the certificate and of its key."""
     config = uvicorn.Config(
         app,
-        http=partial(Guarded, strangers=strangers),  # type: ignore[arg-type]
+        http=partial(Guarded, is_foreign=is_foreign),  # type: ignore[arg-type]
         backlog=MOST_CONNECTIONS,
         ws="none",
         lifespan="off",

@@ -56,7 +56,7 @@ class Allowed:
         port = _PORT.fullmatch(rest)
         return name.lower() == self.name and port is not None and self.port in (None, int(port[1] or HTTP))
 
-    def strangers(self, client: Any, server: Any) -> bool:
+    def is_foreign(self, client: Any, server: Any) -> bool:
         """Whether a connection is another user's of this host."""
         return self.door == "loopback" and not whose.may_look(whose.users(client, server))
 

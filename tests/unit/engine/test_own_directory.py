@@ -108,7 +108,7 @@ def test_eal_of_a_user_without_a_runtime_directory_has_one_of_their_own(someone)
 
 
 @pytest.mark.parametrize("place", ["own", "own/dpdk"])
-def test_eal_starts_in_no_directory_that_somebody_else_has_made(someone, place):
+def test_eal_starts_in_no_directory_that_others_may_write(someone, place):
     theirs = someone.parent / place
     theirs.mkdir(parents=True)
     theirs.chmod(0o777)

@@ -75,20 +75,20 @@ def test_a_body_that_does_not_end_keeps_nobody_out(monkeypatch):
     assert owner == 200 and ended >= 7
 
 
-def test_a_stranger_takes_nobodys_place(monkeypatch):
+def test_a_foreign_connection_takes_nobodys_place(monkeypatch):
     monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
     ours = set()
 
     async def run():
-        server = http_server.server(Limits(page), strangers=lambda client, server: client[1] not in ours)
+        server = http_server.server(Limits(page), is_foreign=lambda client, server: client[1] not in ours)
         async with serving(server, http_server.tcp_socket(HERE)) as at:
             held = [await asyncio.open_connection(*at) for _ in range(3)]
             assert [await status_of(each) for each in held] == [200] * 3
             ours.update(writer.get_extra_info("sockname")[1] for _, writer in held)
-            strangers = [await asyncio.open_connection(*at) for _ in range(10)]
-            ended = [await has_ended(each) for each in strangers]
+            foreign = [await asyncio.open_connection(*at) for _ in range(10)]
+            ended = [await has_ended(each) for each in foreign]
             again = [await status_of(each) for each in held]
-            for _, writer in (*held, *strangers):
+            for _, writer in (*held, *foreign):
                 writer.close()
             return ended, again
 
