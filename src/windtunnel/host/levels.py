@@ -7,18 +7,17 @@ gaps between them. Where the levels are is found in what was measured on this ho
 """
 
 import json
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import exp, log
 from pathlib import Path
-from secrets import token_hex
 from typing import Any
 
+from windtunnel.engine import home
 from windtunnel.errors import UserError
 from windtunnel.host.facts import Facts
-from windtunnel.text_file import parse_json, read_regular
+from windtunnel.text_file import parse_json
 
 GAP = 1.6
 """Ratio of two neighbouring round trips between which a level ends. Within a level, round trips differ by 10% from one to the next."""
@@ -116,21 +115,15 @@ def identity(host: Facts) -> dict[str, Any]:
     return {"cpu": host.cpus.model, "kernel": host.kernel, "virtual": host.cpus.virtual}
 
 
-def state_directory() -> Path:
-    """~/.local/state/windtunnel, or below XDG_STATE_HOME."""
-    base = os.environ.get("XDG_STATE_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "state") / "windtunnel"
-
-
 def default_file() -> Path:
     """host-states.json in the state directory."""
-    return state_directory() / "host-states.json"
+    return home.state_directory() / "host-states.json"
 
 
 def read_kept(host: Facts, file: Path | None = None) -> Readings:
     """The readings of this host; none where there is no file, or it is of another host, kernel or version, or damaged."""
     try:
-        document = parse_json(read_regular(file or default_file(), MOST_BYTES), "kept")
+        document = parse_json(home.read(file or default_file(), MOST_BYTES), "kept")
         if document["version"] != FILE_VERSION or document["host"] != identity(host):
             return Readings()
         kinds = (document["trips"], document.get("copies", {}), document.get("wide", {}))
@@ -150,12 +143,9 @@ def keep(readings: Readings, host: Facts, file: Path | None = None) -> bool:
         "wide": {str(bucket): count for bucket, count in sorted(readings.wide.items())},
     }
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and read_kept(host, path) == Readings():
             path.replace(path.with_suffix(".old"))
-        part = path.with_suffix(f".{token_hex(4)}")
-        part.write_text(json.dumps(document))
-        part.replace(path)
-    except OSError:
+        home.keep(path, json.dumps(document).encode())
+    except (OSError, UserError):
         return False
     return True

@@ -5,7 +5,6 @@ import errno
 import hashlib
 import itertools
 import os
-import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
+from windtunnel.engine import home
 from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.find import where
@@ -96,7 +96,7 @@ class Index:
         """`cache`: the directory of the file."""
         self.directory = directory.resolve()
         self._lock = threading.Lock()
-        self._file = _file_of(self.directory, cache or default_cache())
+        self._file = _file_of(self.directory, cache or home.cache_directory() / "ui")
         self._base = _opened(self._file)
         self._named: dict[str, str] = {}
         """The names of files by those that the tables have: not every one is UTF-8."""
@@ -261,12 +261,6 @@ def _stamp(file: Path) -> str:
     return " ".join(f"{about.st_mtime_ns} {about.st_size}" for about in stamps)
 
 
-def default_cache() -> Path:
-    """~/.cache/windtunnel/ui, or below XDG_CACHE_HOME."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "windtunnel" / "ui"
-
-
 def _file_of(directory: Path, cache: Path) -> Path:
     name = hashlib.sha256(f"{_SHAPE} {directory}".encode(errors="surrogateescape")).hexdigest()[:16]
     return cache / f"{name}.duckdb"
@@ -275,9 +269,9 @@ def _file_of(directory: Path, cache: Path) -> Path:
 def _opened(file: Path) -> Any:
     """The file with its tables, made again if it is damaged or something else; in memory where it cannot be had, or another process has it."""
     try:
-        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if os.path.lexists(file) and not stat.S_ISREG(file.lstat().st_mode):
-            _throw_away(file, "not a file")  # a FIFO would be waited for
+        home.make(file.parent)
+        if any(os.path.lexists(path) and not home.is_own(path) for path in (file, _log_of(file))):
+            _throw_away(file, "not a file of this user's")  # a FIFO would be waited for
             if os.path.lexists(file):
                 raise OSError(errno.EISDIR, "not a file")
         try:
@@ -287,7 +281,7 @@ def _opened(file: Path) -> Any:
                 raise
             _throw_away(file, error)
             return _with_tables(duckdb.connect(str(file), config=SETTINGS))
-    except (OSError, duckdb.Error):
+    except (OSError, UserError, duckdb.Error):
         return _with_tables(duckdb.connect(config=SETTINGS))
 
 
@@ -305,9 +299,14 @@ def _with_tables(base: Any) -> Any:
 
 def _throw_away(file: Path, why: object) -> None:
     print_line(f"the index {file} is made again: {str(why).splitlines()[0][:200]}", to=sys.stderr)
-    for path in (file, file.with_name(f"{file.name}.wal")):
+    for path in (file, _log_of(file)):
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
+
+
+def _log_of(file: Path) -> Path:
+    """What DuckDB writes before the file."""
+    return file.with_name(f"{file.name}.wal")
 
 
 def _replace(base: Any, table: str, *row: Any) -> None:

@@ -11,17 +11,16 @@ Its ranges of ports are expanded to prefixes: a filter becomes up to 900 rules. 
 
 import hashlib
 import ipaddress
-import os
 import re
 import socket
 import stat
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
 
+from windtunnel.engine import home
 from windtunnel.engine.plan_values import MAX_RULES
 from windtunnel.errors import UserError
 from windtunnel.text_file import read_text
@@ -91,18 +90,13 @@ def _is_classbench(file: Path, _changed: int, _size: int) -> bool:
 
 def kept(rules: RuleFile) -> Path:
     """The rules as a file that the engine reads: written once, found again by its content."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "windtunnel" / "rules"
-    file = cache / f"{hashlib.sha256(rules.text.encode()).hexdigest()}.txt"
-    if not file.is_file():
-        try:
-            cache.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile("w", dir=cache, delete=False, encoding="utf-8") as temporary:
-                temporary.write(rules.text)
-            os.replace(temporary.name, file)  # two that write it write the same
-        except OSError as error:
-            raise UserError(
-                f"{cache}: cannot be written: {error.strerror}", remedy="XDG_CACHE_HOME sets the directory"
-            ) from None
+    file = home.cache_directory() / "rules" / f"{hashlib.sha256(rules.text.encode()).hexdigest()}.txt"
+    try:
+        home.make(file.parent)
+        if not home.is_own(file):
+            home.keep(file, rules.text.encode())  # two that write it write the same
+    except OSError as error:
+        raise UserError(f"{file.parent}: cannot be written: {error.strerror}", remedy=home.REMEDY) from None
     return file
 
 

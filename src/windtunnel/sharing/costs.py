@@ -5,8 +5,6 @@ measured and others are reckoned: the loss is that cost over the slice, and the 
 """
 
 import contextlib
-import json
-import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,6 +14,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ValidationError
 
+from windtunnel.engine import home
+from windtunnel.errors import UserError
 from windtunnel.host import facts, levels
 from windtunnel.sharing.simulate import Machine, Noise
 from windtunnel.sharing.simulate.plan import SECOND, sample
@@ -25,6 +25,7 @@ RESERVE = 1.05
 """The slice is so much longer than the cost of a turn asks for: that is how far two probes in one state of the host differ."""
 LEAST_AUTO_NS, MOST_AUTO_NS, STEP_NS = 50_000, 1_000_000, 5_000
 MOST_KEPT = 16
+MOST_BYTES = 16 << 20
 VERSION = 1
 
 
@@ -137,8 +138,8 @@ def file_of(cpu: int) -> Path:
 
 def kept(cpu: int, shield: bool = True) -> list[Kept]:
     """The probes of this CPU with this kernel and placement, oldest first; none where the file is of others, or damaged."""
-    with contextlib.suppress(OSError, ValidationError):
-        file = _File.model_validate_json(file_of(cpu).read_bytes())
+    with contextlib.suppress(OSError, UserError, ValidationError):
+        file = _File.model_validate_json(home.read(file_of(cpu), MOST_BYTES))
         if file.host == levels.identity(facts.collect()) and file.shield == shield:
             return file.probes
     return []
@@ -148,12 +149,8 @@ def keep(found: Kept, cpu: int, shield: bool = True) -> bool:
     """Adds it to those of this CPU. False: it cannot be written."""
     probes = [*kept(cpu, shield), found][-MOST_KEPT:]
     file = _File(version=VERSION, host=levels.identity(facts.collect()), shield=shield, probes=probes)
-    path = file_of(cpu)
-    part = path.with_suffix(f".{os.getpid()}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(file.model_dump(mode="json"), indent=1))
-        part.replace(path)
-    except OSError:
+        home.keep(file_of(cpu), file.model_dump_json(indent=1).encode())
+    except (OSError, UserError):
         return False
     return True

@@ -229,6 +229,32 @@ def test_a_damaged_file_is_made_again_with_one_line(index, runs, tmp_path, capsy
     assert capsys.readouterr().err.count("is made again") == 1
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("log", [False, True])
+def test_a_file_of_another_user_is_made_again(index, runs, tmp_path, capsys, log):
+    index.refresh()
+    index.close()
+    file = cache_file(tmp_path)
+    if log:
+        file = file.with_name(f"{file.name}.wal")
+        file.write_bytes(b"")
+    os.chown(file, 54321, -1)
+    again = Index(runs, tmp_path / "cache")
+    assert titles(again) == set() and "not a file of this user's" in capsys.readouterr().err
+    again.close()
+    assert cache_file(tmp_path).stat().st_uid == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
+def test_in_a_directory_of_another_user_there_is_no_file(runs, tmp_path):
+    (tmp_path / "cache").mkdir()
+    os.chown(tmp_path / "cache", 54321, -1)
+    index = Index(runs, tmp_path / "cache")
+    index.refresh()
+    assert "good" in titles(index) and not list((tmp_path / "cache").iterdir())
+    index.close()
+
+
 def test_one_giant_hides_no_other_run(runs, tmp_path):
     made(runs / "text", title="t" * (4 << 20))
     made(runs / "keys", title="keys", scenario=SCENARIO | {"more": {f"key{n}": n for n in range(30_000)}})

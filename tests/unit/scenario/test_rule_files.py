@@ -192,6 +192,9 @@ def test_rules_are_kept_once(tmp_path, monkeypatch):
     before = file.stat().st_mtime_ns
     assert file.read_text() == read.text and kept(read) == file and file.stat().st_mtime_ns == before
     assert [p.name for p in file.parent.iterdir()] == [file.name]
+    file.unlink()
+    os.mkfifo(file)
+    assert kept(read) == file and file.is_file() and file.read_text() == read.text
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="Not a directory"):
         kept(read)

@@ -1,5 +1,7 @@
 """What slicers cost here: kept, damaged or another host's, and what is chosen by it."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -111,3 +113,13 @@ def test_a_damaged_file_is_passed_over_and_written_anew(places, text):
 def test_probes_that_cannot_be_kept_are_no_failure(places):
     file_of(1).parent.parent.joinpath("state").write_text("a file where a directory should be")
     assert not keep(probed(kicker=(27, 420)), 1)
+
+
+def test_probes_are_written_through_no_link(places, tmp_path):
+    """Root may have the HOME of another user, who knows the names."""
+    (tmp_path / "victim").write_text("mine")
+    file_of(1).parent.mkdir(parents=True)
+    for path in (file_of(1), file_of(1).with_suffix(f".{os.getpid()}")):
+        path.symlink_to(tmp_path / "victim")
+    assert keep(probed(kicker=(27, 420)), 1) and len(kept(1)) == 1
+    assert (tmp_path / "victim").read_text() == "mine"

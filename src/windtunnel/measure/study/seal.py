@@ -9,9 +9,8 @@ import os
 import secrets
 from pathlib import Path
 
-from windtunnel.engine import own_directory
+from windtunnel.engine import home
 from windtunnel.errors import UserError
-from windtunnel.host.levels import state_directory
 from windtunnel.measure.study import record
 from windtunnel.text_file import read_regular
 
@@ -25,8 +24,8 @@ def of(text: str) -> str | None:
     """The seal of a study.json with this text, and the key for it where there is none yet. None: no key can be kept here, so that the
     study is taken for another user's when it is continued."""
     try:
-        own_directory.make(state_directory())
-        _make_key(state_directory() / KEY)
+        home.make(home.state_directory())
+        _make_key(home.state_directory() / KEY)
         return _digest(_key(), text.encode())
     except (UserError, OSError):
         return None
@@ -48,8 +47,8 @@ def _digest(key: bytes, content: bytes) -> str:
 
 def _key() -> bytes:
     """Raises UserError or OSError where there is none that is this user's alone."""
-    file = state_directory() / KEY
-    key = own_directory.read(file, KEY_BYTES)
+    file = home.state_directory() / KEY
+    key = home.read(file, KEY_BYTES)
     if len(key) != KEY_BYTES or file.stat().st_mode & _OTHERS:
         raise UserError(f"{file}: not a key, or other users may read it")
     return key

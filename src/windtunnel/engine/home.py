@@ -1,0 +1,100 @@
+"""What is kept from one run to the next, in directories of this user's: readings of the host, costs, a key, caches.
+
+Root may have the HOME of another user, since sudo may keep it, and whoever may write on the way to a file leads us to another one. So a place
+on whose way another user could put something else is not taken, and a file below it is made and read by the descriptor of its directory.
+"""
+
+import contextlib
+import os
+import pwd
+import secrets
+import stat
+import tempfile
+from pathlib import Path
+
+from windtunnel.engine import own_directory
+from windtunnel.errors import UserError
+
+REMEDY = "XDG_STATE_HOME and XDG_CACHE_HOME set the directories"
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def state_directory() -> Path:
+    """~/.local/state/windtunnel, or below XDG_STATE_HOME."""
+    return _base("XDG_STATE_HOME", ".local/state") / "windtunnel"
+
+
+def cache_directory() -> Path:
+    """~/.cache/windtunnel, or below XDG_CACHE_HOME."""
+    return _base("XDG_CACHE_HOME", ".cache") / "windtunnel"
+
+
+def make(directory: Path) -> None:
+    """Makes the directory where it is not there, and lets nobody else write it. Raises UserError where it cannot be made, is another user's,
+    or others may put another one in its place."""
+    if not _way_is_own(directory):
+        raise UserError(f"{directory}: other users may put something else there", remedy=REMEDY)
+    try:
+        with contextlib.suppress(OSError):
+            found = directory.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & _OTHERS_WRITE:
+                directory.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS_WRITE)  # a careless umask made it
+        own_directory.make(directory)
+    except UserError as error:
+        raise UserError(error.message, remedy=REMEDY) from None
+
+
+def keep(file: Path, content: bytes) -> None:
+    """Writes it whole or not at all, for this user alone. Raises UserError as `make`, and OSError."""
+    make(file.parent)
+    part = f".{file.name}.{secrets.token_hex(4)}"
+    with own_directory.opened(file.parent) as directory:
+        try:
+            with os.fdopen(os.open(part, _NEW, 0o600, dir_fd=directory), "wb") as stream:
+                stream.write(content)
+            os.replace(part, file.name, src_dir_fd=directory, dst_dir_fd=directory)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part, dir_fd=directory)
+
+
+def read(file: Path, most_bytes: int) -> bytes:
+    """What this user has kept. Raises UserError where it is not ours alone, FileNotFoundError where there is none."""
+    if not file.parent.exists():
+        raise FileNotFoundError
+    make(file.parent)
+    return own_directory.read(file, most_bytes)
+
+
+def is_own(file: Path) -> bool:
+    """Whether there is a regular file of this user's; in a directory that `make` has made it stays so."""
+    with contextlib.suppress(OSError):
+        found = file.lstat()
+        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+    return False
+
+
+def _base(variable: str, below: str) -> Path:
+    """Of what the environment and the system name the first on whose way nobody else can put something else."""
+    places = [os.environ.get(variable, ""), os.path.join(os.environ.get("HOME", ""), below)]
+    with contextlib.suppress(KeyError):  # a user without a name
+        places.append(os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, below))
+    last = Path(tempfile.gettempdir(), f"windtunnel-{os.geteuid()}")
+    return next((Path(place) for place in places if os.path.isabs(place) and _way_is_own(Path(place))), last)
+
+
+def _way_is_own(directory: Path) -> bool:
+    """Whether what is there of the way to it is this user's or root's, and others write to it at most as to /tmp."""
+    root = os.stat("/").st_uid  # in a user namespace without root it looks like another user
+    for path in (real := Path(os.path.realpath(directory)), *real.parents):
+        try:
+            found = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError:
+            return False
+        is_open = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
+        if is_open or found.st_uid not in (root, os.geteuid()):
+            return False
+    return True
