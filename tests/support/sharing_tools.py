@@ -45,6 +45,13 @@ for line in sys.stdin:
     print(started, flush=True)
 """
 
+FIRST_ENDS = """
+import ctypes, sys, threading, time
+for _ in range(2): threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+sys.stdin.readline()
+ctypes.CDLL(None).syscall(60, 0)  # exit, not exit_group
+"""
+
 needs_rights = pytest.mark.skipif(os.geteuid() != 0, reason="needs CAP_SYS_NICE: only root may raise a priority again")
 needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 
@@ -90,6 +97,19 @@ def starting_tenant() -> Iterator[tuple[subprocess.Popen, Callable[[str], int]]]
             for pid in others:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
+
+
+@contextmanager
+def first_thread_ends() -> Iterator[tuple[subprocess.Popen, Callable[[], None]]]:
+    """A process of three threads, and what ends its first one: the process lives, as a zombie with two threads."""
+    with python_tenant(FIRST_ENDS) as process:
+        until(lambda: len(threads.threads_of(process.pid)) == 3)
+
+        def end() -> None:
+            process.stdin.write("end\n")
+            until(lambda: threads.stat(process.pid) is None)
+
+        yield process, end
 
 
 def until(true: Callable[[], object], said: Callable[[], object] = lambda: "") -> None:

@@ -55,7 +55,7 @@ class Families:
     def of_process(self, pid: int) -> Family | None:
         """None for a process without remembered threads, also if an earlier one of its number had some."""
         if pid not in self._processes:
-            entries, began = self.remembered.of(pid), threads.started(pid) if self.remembered.of(pid) else None
+            entries, began = self.remembered.of(pid), threads.process_started(pid) if self.remembered.of(pid) else None
             known = began is not None and any(entry.since >= began for entry in entries.values())
             self._processes[pid] = Family(self.remembered, pid, began or 0, frozenset((pid,))) if known else None
         return self._processes[pid]
@@ -66,7 +66,7 @@ class Families:
         while pid and not self.remembered.of(pid):
             passed.append(pid)
             if pid not in self._above:
-                above = threads.stat(pid)
+                above = threads.process_stat(pid)
                 self._above[pid] = above.parent if above else 0
             pid = self._above[pid]
         self._above |= dict.fromkeys(passed, pid)

@@ -52,25 +52,52 @@ class Stat:
 
 
 def stat(tid: int) -> Stat | None:
-    """None where the thread does not exist, or is a zombie."""
+    """Of a thread; None where it does not exist, or is a zombie."""
+    return _stat(tid, _thread_ended)
+
+
+def process_stat(pid: int) -> Stat | None:
+    """Of a process; None where it does not exist, or all its threads have ended. The first of them may end, and the others go on."""
+    return _stat(pid, _process_ended)
+
+
+def started(tid: int) -> int | None:
+    """The start of a thread alone, from one file instead of the two of `stat`."""
+    return _started(tid, _thread_ended)
+
+
+def process_started(pid: int) -> int | None:
+    """The start of a process alone."""
+    return _started(pid, _process_ended)
+
+
+def _stat(tid: int, ended: Callable[[list[str]], bool]) -> Stat | None:
     try:
         fields, status = _fields(tid), _text(tid, "status")
     except (FileNotFoundError, ProcessLookupError):
         return None
-    if fields[0] in "ZX":
+    if ended(fields):
         return None
     pid = proc.value(status, "Tgid")
     assert pid is not None, "every kernel says it"
     return Stat(int(pid), int(fields[1]), int(fields[19]), bool(int(fields[6]) & KERNEL_THREAD))
 
 
-def started(tid: int) -> int | None:
-    """The start alone, from one file instead of the two of `stat`."""
+def _started(tid: int, ended: Callable[[list[str]], bool]) -> int | None:
     try:
         fields = _fields(tid)
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    return None if ended(fields) else int(fields[19])
+
+
+def _thread_ended(fields: list[str]) -> bool:
+    return fields[0] in "ZX"
+
+
+def _process_ended(fields: list[str]) -> bool:
+    """Of the first thread: it stays as a zombie while others live, which are counted (num_threads)."""
+    return fields[0] in "ZX" and int(fields[17]) < 2
 
 
 @dataclass(frozen=True)
@@ -83,14 +110,14 @@ class Process:
     @classmethod
     def of(cls, pid: int) -> "Process":
         """Raises ProcessLookupError where it does not exist."""
-        found = started(pid)
+        found = process_started(pid)
         if found is None:
             raise ProcessLookupError(f"no process {pid}")
         return cls(pid, found)
 
     @property
     def lives(self) -> bool:
-        return started(self.pid) == self.started
+        return process_started(self.pid) == self.started
 
     @property
     def stays(self) -> bool:

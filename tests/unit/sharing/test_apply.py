@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import pytest
 from pool_tools import Turns
-from sharing_tools import CPUS, needs_rights, needs_two_cpus, starting_tenant, tenant
+from sharing_tools import CPUS, first_thread_ends, needs_rights, needs_two_cpus, starting_tenant, tenant
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
@@ -148,6 +148,22 @@ def test_what_a_tenant_has_started_is_let_go_at_each_look_and_when_it_leaves(tmp
         threads.move(other.pid, hierarchy, f"/{shield.path.name}")  # nobody knows any more whose it is
         carrier.release()
         assert released[other.pid] == {f"cgroup {hierarchy}": "/"} and threads.cgroups_of(other.pid)[hierarchy] == "/"
+
+
+def test_a_process_whose_first_thread_ends_stays_in_the_shield(tmp_path):
+    """With a thread of it that is not shared, as in v2 all of them are."""
+    with (
+        first_thread_ends() as (one, end),
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal) as (carrier, shield, released),
+    ):
+        member, other = set(threads.threads_of(one.pid)) - {one.pid}
+        carrier.carry(Arrangement({CPUS[-1]: {member: 128}}, groups={member: "a"}), {})
+        threads.move(other, shield.occupants()[0], f"/{shield.path.name}")
+        before = [threads.read(tid) for tid in (member, other)]
+        end()
+        carrier.release()
+        assert not released and [threads.read(tid) for tid in (member, other)] == before
 
 
 def test_who_cannot_be_let_go_keeps_no_other_in_the_shield(tmp_path, monkeypatch):

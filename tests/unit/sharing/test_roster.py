@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from pool_tools import Remembers
-from sharing_tools import python_tenant, tenant, until
+from sharing_tools import first_thread_ends, python_tenant, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
@@ -105,6 +105,25 @@ def test_threads_that_come_by_the_thousand_are_taken_in_by_parts(monkeypatch):
         monkeypatch.setattr(allocation, "MOST_THREADS", 3)
         with pytest.raises(UserError, match="b: with its 4 threads the tenants would have more than 3"):
             sharing().add(TenantKeys(name="b", pid=many.pid, weight=50))
+
+
+def test_a_tenant_whose_first_thread_ends_is_still_there():
+    with first_thread_ends() as (process, end):
+        shared = sharing()
+        by_pid = TenantKeys(name="a", pid=process.pid, weight=50)
+        found = shared.add(by_pid)
+        others = set(found.tids) - {process.pid}
+        shared.settle()
+        end()
+        shared.look(found)
+        shared.settle()
+        assert set(shared.carrier.now.turns[1]) == others and found.pid == process.pid and all(map(found.has, others))
+        carried = len(shared.carrier.carried)
+        shared.look(found)
+        shared.settle()
+        assert len(shared.carrier.carried) == carried
+        again = sharing().add(by_pid)
+        assert (again.pid, set(again.tids)) == (process.pid, others)
 
 
 FORKS = """

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from sharing_tools import tenant, until
+from sharing_tools import first_thread_ends, tenant, until
 
 from windtunnel.sharing import threads
 from windtunnel.sharing.softirqs import softirq_threads
@@ -43,6 +43,21 @@ def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, to
             assert threads.with_children([one.pid], threads.children()) == [one.pid, child]
         finally:
             os.kill(child, 9)
+
+
+def test_a_process_lives_as_long_as_one_of_its_threads():
+    with first_thread_ends() as (process, end):
+        before, started = threads.stat(process.pid), threads.started(process.pid)
+        lives = threads.Process.of(process.pid)
+        end()
+        assert threads.process_stat(process.pid) == before and threads.process_started(process.pid) == started
+        assert lives.lives and threads.started(process.pid) is None
+        process.kill()
+        until(lambda: threads.threads_of(process.pid) == [process.pid])
+        assert threads.process_stat(process.pid) is threads.process_started(process.pid) is None, (
+            "it is not waited for yet"
+        )
+        assert not lives.lives
 
 
 @pytest.mark.parametrize(

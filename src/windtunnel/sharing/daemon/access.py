@@ -66,7 +66,7 @@ class OwnReports:
         peer = scope.get("state", {}).get(http_server.PEER)
         if tenant is None or peer is None or peer.pid not in tenant.processes:
             return NOT_ITS_OWN
-        its_own = threads.started(peer.pid) == tenant.processes[peer.pid] and peer.lives()
+        its_own = threads.process_started(peer.pid) == tenant.processes[peer.pid] and peer.lives()
         return None if its_own else NOT_ITS_OWN
 
 

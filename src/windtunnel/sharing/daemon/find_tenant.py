@@ -45,7 +45,7 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
     elif keys.command is not None:
         owner = os.geteuid() if owner is None else owner
         pid = _commanded(keys.name, keys.command, owner)
-    found = threads.stat(pid) if pid else None
+    found = threads.process_stat(pid) if pid else None
     if pid is None or found is None:
         return None
     if owner is not None and (real := threads.user(found.pid)) not in (owner, None):
@@ -64,14 +64,15 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
     children, since a shield of v2 takes them out of the cgroup. Raises UserError as `find`."""
     if not found.groups:
         return dict(known) or _not_ours(keys.name, [found.pid])
-    pids = _pids_in(found.groups) | {pid for pid, started in known.items() if threads.started(pid) == started}
+    pids = _pids_in(found.groups) | {pid for pid, started in known.items() if threads.process_started(pid) == started}
     return _not_ours(keys.name, threads.with_children(pids, threads.children()))
 
 
 def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
     """Threads of processes whose name matches. `known` remembers for each thread whether it does, and is changed in place: a thread
-    is asked once, since most name themselves as they begin."""
-    now = [tid for pid in pids for tid in threads.threads_of(pid)]
+    is asked once, since most name themselves as they begin. The first of a process may have ended, and is still there."""
+    all_ = [(pid, tid) for pid in pids for tid in threads.threads_of(pid)]
+    now = [tid for pid, tid in all_ if tid != pid or threads.started(tid)]
     for gone in known.keys() - set(now):
         del known[gone]
     for tid in now:
@@ -148,7 +149,7 @@ def _system_unit(cgroup: str) -> list[str]:
 
 def _not_ours(name: str, pids: Iterable[int]) -> dict[int, int]:
     """The processes that live, each with its start, without threads of the kernel. Raises UserError where the daemon is among them."""
-    living = {pid: found.started for pid in sorted(pids) if (found := threads.stat(pid)) and not found.kernel}
+    living = {pid: found.started for pid in sorted(pids) if (found := threads.process_stat(pid)) and not found.kernel}
     if mine := sorted(_family() & living.keys()) if living else []:
         raise BadValue(
             f"{name}: process {_named(mine)} is this daemon, or was started by it, or has started it",
@@ -163,7 +164,7 @@ def _family() -> set[int]:
 
 
 def _ancestors(pid: int) -> Iterator[int]:
-    while (found := threads.stat(pid)) is not None and found.parent:
+    while (found := threads.process_stat(pid)) is not None and found.parent:
         pid = found.parent
         yield pid
 

@@ -142,7 +142,7 @@ class Tenant:
         return (
             found is not None
             and found.pid in self.processes
-            and threads.started(found.pid) == self.processes[found.pid]
+            and threads.process_started(found.pid) == self.processes[found.pid]
         )
 
     def leave(self) -> None:
@@ -168,7 +168,7 @@ class Tenant:
         if found is None:
             return False
         if self.keys.pid is not None:
-            started = threads.started(found.pid)
+            started = threads.process_started(found.pid)
             if self.named not in (None, started):
                 return False
             self.named = started

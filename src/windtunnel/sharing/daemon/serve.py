@@ -246,7 +246,7 @@ class Daemon:
         for tenant in absent:
             if passed_over := others_commanded(tenant.keys):
                 yield f"tenant {tenant.name}: {passed_over}"
-            if (number := tenant.keys.pid) is not None and threads.stat(number):
+            if (number := tenant.keys.pid) is not None and threads.process_stat(number):
                 yield f"tenant {tenant.name}: process {number} is another one than before, and is left alone"
 
 
