@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pool_tools import Remembers
 from pydantic import ValidationError
-from sharing_tools import SLEEP, needs_rights, python_tenant, tenant, until
+from sharing_tools import SLEEP, needs_rights, python_tenant, started, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
@@ -111,6 +111,21 @@ def test_a_word_that_another_user_has_is_no_tenant_unless_it_is_said(apart):
         assert others_commanded(keys(command=WORD, user="root")) is None
     with of_another_user():
         assert found(command=WORD) is None
+
+
+@needs_root
+def test_the_command_line_of_another_user_is_not_read(apart, monkeypatch):
+    read, command_line = [], find_tenant._command_line
+    monkeypatch.setattr(find_tenant, "_command_line", lambda pid: read.append(pid) or command_line(pid))
+    with of_another_user() as theirs, tenant(f"{SLEEP} # {WORD}") as one:
+        assert found(command=WORD) == Found(one.pid) and one.pid in read and theirs.pid not in read
+
+
+def test_of_a_long_command_line_the_beginning_is_read(apart):
+    for words in ([WORD, "x" * 100_000, "y" * 100_000], ["x" * 100_000, "y" * 100_000, WORD]):
+        with started("sh", "-c", f"echo ready\n{SLEEP}", *words) as one:
+            assert len(find_tenant._command_line(one.pid)) == find_tenant.MOST_COMMAND_BYTES
+            assert found(command=WORD) == (Found(one.pid) if words[0] == WORD else None)
 
 
 def test_a_pidfile_that_is_a_link_names_nobody(tmp_path):

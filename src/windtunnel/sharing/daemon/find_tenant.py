@@ -15,6 +15,8 @@ from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.text_file import beginning
 
 MAX_PIDFILE_BYTES = 64
+MOST_COMMAND_BYTES = 128 << 10
+"""Of a command line, in which a text is looked for: one may have megabytes."""
 SYSTEMD = ("", "name=systemd")
 """Hierarchies in which systemd has its units: v2, else its own of v1."""
 USERS = "user.slice"
@@ -86,7 +88,7 @@ def others_commanded(keys: TenantKeys) -> str | None:
     if keys.command is None or keys.user is not None:
         return None
     for pid in threads.pids():
-        if keys.command in _command_line(pid) and (real := threads.user(pid)) not in (os.geteuid(), None):
+        if (real := threads.user(pid)) not in (os.geteuid(), None) and keys.command in _command_line(pid):
             return (
                 f'process {pid} of user {_shown(real)} has the text of command: user = "{_shown(real)}" would take it'
             )
@@ -108,8 +110,8 @@ def _shown(uid: int | None) -> str:
 
 
 def _commanded(name: str, command: str, owner: int) -> int | None:
-    """The process of that user with the text."""
-    found = [pid for pid in threads.pids() if command in _command_line(pid) and threads.user(pid) == owner]
+    """The process of that user with the text. Those of others are not read: anybody may start many with long command lines."""
+    found = [pid for pid in threads.pids() if threads.user(pid) == owner and command in _command_line(pid)]
     if found:
         mine = _family()
         found = [pid for pid in found if pid not in mine]
@@ -210,8 +212,10 @@ def _cgroup(pid: int, hierarchy: str) -> str:
 
 
 def _command_line(pid: int) -> str:
+    """The beginning of it."""
     try:
-        return (threads.PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        with (threads.PROC / str(pid) / "cmdline").open("rb", buffering=0) as file:
+            return file.read(MOST_COMMAND_BYTES).replace(b"\0", b" ").decode(errors="replace")
     except OSError:
         return ""
 

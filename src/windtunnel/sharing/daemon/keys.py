@@ -130,7 +130,8 @@ class TenantKeys(Table):
     pid: Annotated[int, Field(ge=1, lt=1 << 22)] | None = Field(None, description="of the process")
     pidfile: Text | None = Field(None, description="a file that holds the pid, relative to this file")
     command: Text | None = Field(
-        None, description="a text in the command line of exactly one process; the daemon and its own do not count"
+        None,
+        description="a text in the command line (its first 128 KiB) of exactly one process; the daemon and its own do not count",
     )
     user: Text | None = Field(
         None,
