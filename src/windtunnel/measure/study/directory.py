@@ -26,7 +26,6 @@ from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
-from windtunnel.text_file import read_regular
 
 LOCK = ".lock"
 RESULTS = "results.parquet"
@@ -92,18 +91,9 @@ def _rename_old_runs(path: Path) -> None:
 def keep(path: Path, record: StudyRecord) -> None:
     """Writes study.json, and before it the seal that says whose it is."""
     text = record.model_dump_json(indent=1) + "\n"
-    _keep_seal(path, text)
-    replace(path / records.NAME, text)
-
-
-def keep_seal(path: Path) -> None:
-    """Makes the study in a directory one of this user's."""
-    _keep_seal(path, read_regular(path / records.NAME).decode())
-
-
-def _keep_seal(path: Path, text: str) -> None:
     if (made := seal.of(text)) is not None:
         replace(path / seal.NAME, made)
+    replace(path / records.NAME, text)
 
 
 def finished(path: Path, slot: Slot) -> Run | None:

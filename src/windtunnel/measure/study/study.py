@@ -125,16 +125,20 @@ def prepare(
             )
         said = definition.read(Path(then.study.file))
         said = said.in_full() if then.full else said
-        if not from_elsewhere and not seal.is_own(source):
-            raise BegunElsewhere(
-                f"{source}: not begun by you: to continue it runs\n{_runs(said, then.sets)}",
-                remedy=f"read these, and then windtunnel study {source} --from-elsewhere",
-            )
-        return Prepared(source, design(said, then.sets, view), executor, True)
-    said = definition.read(source)
-    made = design(said.in_full() if full else said, sets, view)
-    path = out or new_directory(f"{source.stem}-full" if full else source.stem)
-    return Prepared(path, made, executor, (path / record.NAME).is_file())
+        path, sets, command = source, then.sets, f"{source}"
+    else:
+        said = definition.read(source)
+        said = said.in_full() if full else said
+        path = out or new_directory(f"{source.stem}-full" if full else source.stem)
+        command = f"{source} --out {path}"
+    began = (path / record.NAME).is_file()
+    if began and not from_elsewhere and not seal.is_own(path):
+        record.read(path / record.NAME)  # what is no record is said first
+        raise BegunElsewhere(
+            f"{path}: not begun by you: to continue it runs\n{_runs(said, sets)}",
+            remedy=f"read these, and then windtunnel study {command} --from-elsewhere",
+        )
+    return Prepared(path, design(said, sets, view), executor, began)
 
 
 def _runs(said: definition.Definition, sets: list[str]) -> str:
@@ -160,7 +164,8 @@ def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_in
 
 
 def _record(prepared: Prepared) -> StudyRecord:
-    """study.json: written where the study begins, compared where it goes on, which makes it this user's."""
+    """study.json: written where the study begins, compared where it goes on, which makes it this user's: then it names the files that were
+    shown, whatever others it has named."""
     path, now = prepared.path, record.record_of(prepared.design, prepared.executor)
     if not (path / record.NAME).exists():
         directory.keep(path, now)
@@ -172,5 +177,6 @@ def _record(prepared: Prepared) -> StudyRecord:
             remedy="undo the changes, or start again with another --out",
         )
     if not seal.is_own(path):
-        directory.keep_seal(path)
+        then = then.model_copy(update={"study": now.study, "scenario": now.scenario})
+        directory.keep(path, then)
     return then

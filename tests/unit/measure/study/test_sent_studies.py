@@ -58,18 +58,22 @@ def test_what_was_begun_here_goes_on_without_a_question(tmp_path):
     finished(study.path)
 
 
-def test_what_was_begun_elsewhere_is_shown_and_not_opened(tmp_path, sent, opened):
+@pytest.mark.parametrize("by", ["its directory", "a file of its text"])
+def test_what_was_begun_elsewhere_is_shown_and_not_opened(tmp_path, sent, opened, by):
+    source, out = (sent, None) if by == "its directory" else (tmp_path / "far.toml", sent)
     with pytest.raises(BegunElsewhere) as shown:
-        prepare(sent, [], executor=ThisHost(machine()))
+        prepare(source, [], out, executor=ThisHost(machine()))
     for said in (tmp_path / "far.toml", tmp_path / "echo.toml", tmp_path / "sent.so"):
         assert str(said) in shown.value.message
-    assert "--from-elsewhere" in shown.value.remedy and not opened
+    command = f"windtunnel study {source}" + (f" --out {out}" if out else "")
+    assert shown.value.remedy.endswith(f"{command} --from-elsewhere") and not opened
 
 
 def test_without_a_terminal_it_is_refused(sent, opened):
     error = refused("study", sent)
     assert "not begun by you" in error.message and not opened
     assert "not begun by you" in refused("study", sent, "--plan").message and not opened
+    assert "not begun by you" in refused("study", sent.parent / "far.toml", "--out", sent).message and not opened
 
 
 @pytest.mark.slow
@@ -85,6 +89,22 @@ def test_on_a_terminal_the_user_is_asked(tmp_path, sent, reply):
 def test_who_agrees_runs_it_and_is_not_asked_again(sent, opened):
     finished(sent, from_elsewhere=True)
     assert opened and seal.is_own(sent)
+    finished(sent)
+
+
+def test_who_agrees_to_a_file_runs_that_file_from_then_on(tmp_path, sent):
+    """The record may have named another one with the same text, which its author changes later."""
+    file = sent / "study.json"
+    document = json.loads(file.read_text())
+    for name in ("study", "scenario"):
+        document[name]["file"] = f"/tmp/of/the/author/{name}.toml"
+    file.write_text(json.dumps(document))
+    finished(tmp_path / "far.toml", sent, from_elsewhere=True)
+    kept = json.loads(file.read_text())
+    assert [kept[name]["file"] for name in ("study", "scenario")] == [
+        str(tmp_path / n) for n in ("far.toml", "echo.toml")
+    ]
+    finished(tmp_path / "far.toml", sent)
     finished(sent)
 
 
