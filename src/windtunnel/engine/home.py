@@ -9,7 +9,6 @@ import os
 import pwd
 import secrets
 import stat
-import tempfile
 from pathlib import Path
 
 from windtunnel.engine import own_directory
@@ -80,8 +79,8 @@ def _base(variable: str, below: str) -> Path:
     places = [os.environ.get(variable, ""), os.path.join(os.environ.get("HOME", ""), below)]
     with contextlib.suppress(KeyError):  # a user without a name
         places.append(os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, below))
-    last = Path(tempfile.gettempdir(), f"windtunnel-{os.geteuid()}")
-    return next((Path(place) for place in places if os.path.isabs(place) and _way_is_own(Path(place))), last)
+    own = (Path(place) for place in places if os.path.isabs(place) and _way_is_own(Path(place)))
+    return next(own, own_directory.in_tmp())
 
 
 def _way_is_own(directory: Path) -> bool:
