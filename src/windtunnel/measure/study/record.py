@@ -1,4 +1,4 @@
-"""study.json: what a study is, written once before its first run and never changed.
+"""study.json: what a study is, written once before its first run; changed once more where a user continues what another one began.
 
 History of the record's version:
 1  third run: the study's and the scenario's text, factors, points, the order of the runs, host and versions
