@@ -2,6 +2,7 @@
 
 import errno
 import gc
+import os
 from typing import TYPE_CHECKING, NoReturn
 
 from windtunnel.printing import guard
@@ -15,6 +16,7 @@ def main() -> None:
     # what is imported stays: to look for garbage in it takes a seventh of each command's start
     gc.set_threshold(50_000, 50, 50)
     guard()
+    os.umask(os.umask(0o077) | 0o002)  # also an engine, which inherits it, makes nothing that all may write
     try:
         _run()
     except KeyboardInterrupt:  # before or after a run, which handles it itself
