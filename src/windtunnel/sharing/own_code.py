@@ -46,6 +46,8 @@ def places() -> Iterator[Path]:
     entries = [Path(entry).absolute() for entry in sys.path]
     if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
         entries.append(Path(site.getusersitepackages()))
+    if sys.pycache_prefix:
+        yield Path(sys.pycache_prefix)
     for entry in entries:
         yield from _imported(entry)
     for find in (find_engine, lambda: find_native(SLICER)):

@@ -2,20 +2,24 @@
 
 They run with the daemon's rights, which may be root's, and so take no code from the directory in which the daemon was started: -P, an
 empty or relative entry of PYTHONPATH as it was meant there, and / as their own directory, which also keeps no file system busy. Nor from
-HOME, which sudo may leave as it was: -s.
+HOME, which sudo may leave as it was: -s, unless windtunnel itself is installed there.
 """
 
 import os
+import site
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+import windtunnel
 
 
 def start(module: str, arguments: Sequence[str], descriptors: Sequence[int]) -> subprocess.Popen[bytes]:
     """Starts `python -m MODULE ARGUMENTS` in a session of its own, with these descriptors and none of our streams but stderr. Paths among the
     arguments have to be absolute. Raises OSError."""
     return subprocess.Popen(
-        [sys.executable, "-P", "-s", "-m", module, *arguments],
+        [sys.executable, "-P", *_without_home(), "-m", module, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         pass_fds=descriptors,
@@ -23,6 +27,10 @@ def start(module: str, arguments: Sequence[str], descriptors: Sequence[int]) -> 
         cwd="/",
         env=os.environ | {"PYTHONPATH": _absolute(os.environ.get("PYTHONPATH", ""))},
     )
+
+
+def _without_home() -> list[str]:
+    return [] if Path(windtunnel.__file__).is_relative_to(site.getusersitepackages()) else ["-s"]
 
 
 def _absolute(python_path: str) -> str:

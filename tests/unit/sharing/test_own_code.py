@@ -113,11 +113,17 @@ def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path)
         (tmp_path / name).mkdir() if "." not in name else (tmp_path / name).write_text("")
     (tmp_path / "more.pth").write_text("# a comment\nimport something\n/elsewhere\ninner\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "gone")])
+    monkeypatch.setattr(sys, "pycache_prefix", "/of/compiled")
     monkeypatch.setattr(own_code.site, "ENABLE_USER_SITE", True)
     monkeypatch.setattr(own_code.site, "getusersitepackages", lambda: "/of/the/user")
     found = set(own_code.places())
     names = ("package", "module.py", "native.so", "more.pth", "inner", "gone")
-    assert {Path("/of/the/user"), Path("/elsewhere"), *(tmp_path / name for name in names)} <= found
+    assert {
+        Path("/of/the/user"),
+        Path("/elsewhere"),
+        Path("/of/compiled"),
+        *(tmp_path / name for name in names),
+    } <= found
     assert tmp_path / "none.txt" not in found and Path(sys.prefix, "pyvenv.cfg") in found
     monkeypatch.setattr(own_code.site, "ENABLE_USER_SITE", False)
     assert Path("/of/the/user") not in set(own_code.places())

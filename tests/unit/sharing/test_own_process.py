@@ -40,12 +40,25 @@ def test_a_sweeper_takes_no_code_from_the_current_directory(ran, tmp_path):
     assert not ran.exists() and not (tmp_path / "group").exists()
 
 
-def test_nothing_of_home_is_run(tmp_path, monkeypatch):
-    """A virtual environment takes nothing from there either."""
+def in_home(tmp_path, monkeypatch) -> Path:
+    """Where Python looks for packages of the user; a virtual environment does not look there."""
     monkeypatch.setenv("PYTHONUSERBASE", str(tmp_path))
     monkeypatch.setattr(own_process.sys, "executable", sys._base_executable)
     packages = tmp_path / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     packages.mkdir(parents=True)
+    return packages
+
+
+def test_nothing_of_home_is_run(tmp_path, monkeypatch):
+    packages = in_home(tmp_path, monkeypatch)
     (packages / "usercustomize.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     assert own_process.start("this", [], []).wait(60) == 0
     assert not (tmp_path / "ran").exists()
+
+
+def test_what_is_installed_in_home_is_run_from_there(tmp_path, monkeypatch):
+    packages = in_home(tmp_path, monkeypatch)
+    (packages / "installed.py").write_text("")
+    monkeypatch.setattr(own_process.site, "getusersitepackages", lambda: str(packages))
+    monkeypatch.setattr(own_process.windtunnel, "__file__", str(packages / "windtunnel" / "__init__.py"))
+    assert own_process.start("installed", [], []).wait(60) == 0
