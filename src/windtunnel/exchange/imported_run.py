@@ -8,7 +8,7 @@ from pathlib import Path
 from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.exchange.source import Foreign
-from windtunnel.runs.directories import make_directory
+from windtunnel.runs.directories import making
 from windtunnel.runs.files import replace
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import ForeignValue, Imported, Record
@@ -51,12 +51,12 @@ def keep(
         engines=[],
         imported=imported,
     )
-    make_directory(directory)
     try:
-        (directory / SOURCE).write_bytes(foreign.text.encode())
+        with making(directory) as made:
+            (made / SOURCE).write_bytes(foreign.text.encode())
+            replace(made / "run.json", record.model_dump_json(indent=1) + "\n")
     except OSError as error:
-        raise cannot_write(directory / SOURCE, error) from error
-    replace(directory / "run.json", record.model_dump_json(indent=1) + "\n")
+        raise cannot_write(directory, error) from error
     return load(directory)
 
 
