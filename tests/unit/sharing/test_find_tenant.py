@@ -189,6 +189,7 @@ def test_one_process_is_not_two_tenants(apart):
     ("by", "fault"),
     [
         ({}, "takes one of"),
+        ({"name": "12", "pid": 1}, "would be the number of a tenant"),
         ({"pid": 1, "unit": "a.service"}, "takes one of"),
         ({"unit": "a.service", "user": "root"}, "user goes with"),
         ({"command": ""}, "takes one of"),

@@ -38,6 +38,14 @@ def test_what_was_wanted_is_read_again(tmp_path):
     assert tenant.keys() is None
 
 
+def test_a_name_that_would_be_a_number_is_not_taken_in_again(tmp_path):
+    """Earlier versions allowed it."""
+    (tenant,) = kept(tmp_path / "state.json").tenants
+    tenant.name = "12"
+    state.State.model_validate_json(state.State(tenants=[tenant]).model_dump_json(by_alias=True))
+    assert tenant.keys() is None
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"weight": 0}, {"weight": "64"}, {"weight": None}, {"pool": "no"}, {"cap": 0}, {"slo_ns": 0}, {"more": 1}],

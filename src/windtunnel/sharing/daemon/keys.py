@@ -31,6 +31,13 @@ def _name(text: str) -> str:
     return text
 
 
+def _new_name(text: str) -> str:
+    """Digits alone are the number of a tenant, in PvCC's protocol and in the API."""
+    if _name(text).isdecimal():
+        raise ValueError(f'"{text}" would be the number of a tenant')
+    return text
+
+
 def _network(text: str) -> str:
     try:
         return str(ipaddress.ip_network(text, strict=False))
@@ -82,7 +89,11 @@ Slice = Annotated[
     Wanted(f'"auto" or {SLICE.wanted()}'),
     WithJsonSchema({"type": "string"}),
 ]
-Name = Annotated[str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64")]
+KeptName = Annotated[str, AfterValidator(_name)]
+"""Of a state file, which may be of an earlier version."""
+Name = Annotated[
+    str, AfterValidator(_new_name), Wanted("a name of letters, digits, _ . and -, at most 64, and not of digits alone")
+]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
 Listen = Annotated[

@@ -13,7 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs.files import replace
 from windtunnel.sharing import journal
 from windtunnel.sharing.daemon.allocation import Sharing
-from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, KeptName, TenantKeys
 from windtunnel.sharing.daemon.roster import Wish, first_wish
 from windtunnel.sharing.threads import Process
 from windtunnel.text_file import beginning
@@ -36,7 +36,7 @@ class KeptProcess(KeptNumber):
 
 
 class KeptTenant(_Part):
-    name: Name
+    name: KeptName
     first: Wish
     wish: Wish
     added: KeptProcess | None
@@ -44,7 +44,7 @@ class KeptTenant(_Part):
 
     def keys(self) -> TenantKeys | None:
         """Of a tenant that was taken in through the API and whose process is still there."""
-        if self.added is None or not Process(self.added.pid, self.added.started).lives:
+        if self.added is None or not Process(self.added.pid, self.added.started).lives or self.name.isdecimal():
             return None
         return TenantKeys(name=self.name, pid=self.added.pid, threads=self.added.threads)
 
