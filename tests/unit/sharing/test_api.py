@@ -171,6 +171,24 @@ def test_bad_requests_are_refused_and_change_nothing(method, path, body, status)
     assert daemon.pools.weights() == before
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("POST", "/v1/tenants", '{"name": "\\ud800", "pid": 1}', 422),
+        ("POST", "/v1/tenants", '{"name": "x", "pid": 1, "\\udfff": 1}', 422),
+        ("POST", "/v1/batch", '{"changes": [{"tenant": "\\ud800", "weight": 1}]}', 422),
+        ("PATCH", "/v1/pools", '{"slicer": "\\ud800"}', 422),
+        ("PUT", "/v1/tenants/kv1/autoscale", '{"by": "\\ud800"}', 422),
+        ("GET", "/v1/tenants/%ED%A0%80", "", 404),
+        ("GET", "/%ED%A0%80", "", 404),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_in_words(method, path, body, status):
+    """It can be sent, as JSON, and no response can hold it."""
+    response = one_daemon().ask(method, path, content=body, headers={"content-type": "application/json"})
+    assert (response.status_code, response.json().keys()) == (status, {"error", "remedy"})
+
+
 def test_who_is_added_is_where_the_response_says(daemon):
     added = daemon.ask("POST", "/v1/tenants", {"name": "kv.3", "pid": 1, "weight": 1})
     assert (added.status_code, added.headers["location"]) == (201, "/v1/tenants/kv.3")

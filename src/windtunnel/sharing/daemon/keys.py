@@ -1,6 +1,7 @@
 """Every key of a file for `windtunnel share serve`: its type, default, range and one-line help."""
 
 import ipaddress
+import json
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -27,7 +28,7 @@ class BadValue(UserError):
 
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", text, re.ASCII):
-        raise ValueError(f'"{text}" is not a name')
+        raise ValueError(f"{json.dumps(text[:64])} is not a name")  # pydantic takes no halves of surrogate pairs
     return text
 
 
