@@ -17,6 +17,8 @@ PATIENCE_S = 0.25
 """For all of it, however often something arrives: the daemon waits meanwhile. QEMU responds in milliseconds."""
 MOST_LINE_BYTES = 1 << 20
 MOST_EVENTS = 1000
+MOST_WORDS = 200
+"""Characters of an error, whose text may be the peer's."""
 
 
 def vcpus(path: Path) -> dict[int, int]:
@@ -32,7 +34,8 @@ def vcpus(path: Path) -> dict[int, int]:
             return {int(cpu["cpu-index"]): int(cpu["thread-id"]) for cpu in response}
     except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise UserError(
-            f"{path}: no QMP server: {error}", remedy="qemu-system-x86_64 -qmp unix:PATH,server=on,wait=off"
+            f"{path}: no QMP server: {str(error)[:MOST_WORDS]}",
+            remedy="qemu-system-x86_64 -qmp unix:PATH,server=on,wait=off",
         ) from None
 
 

@@ -4,7 +4,7 @@ import os
 
 from pydantic_core import to_json
 
-from windtunnel.sharing.daemon.events import KEPT, Events
+from windtunnel.sharing.daemon.events import KEPT, MOST_TEXT, Events
 
 
 def test_a_name_of_any_bytes_is_an_event():
@@ -14,6 +14,12 @@ def test_a_name_of_any_bytes_is_an_event():
     (event,) = events.since(0)
     assert event["name"] == "\\xff\\xfe\n" and event["tid"] == 7 and "why" not in event
     assert to_json(event)
+
+
+def test_a_fact_has_a_bounded_length():
+    events = Events()
+    events.publish("released", given="x" * 100_000)
+    assert len(events.since(0)[0]["given"]) == MOST_TEXT + 3
 
 
 def test_events_of_a_kind_displace_none_of_another():

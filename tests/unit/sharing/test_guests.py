@@ -147,8 +147,12 @@ def test_a_guest_is_a_tenant_by_its_vcpus(tmp_path, apart):
         b"[]\n",
         b'{"QMP": {}}\n' * 3,
         b'{"QMP": {}}\n{"error": {"desc": "no"}}\n',
+        b'{"QMP": {}}\n{"error": {"desc": "' + b"x" * 500_000 + b'"}}\n',
+        b'{"QMP": {}}\n{"error": {"desc": [' + b"1," * 100_000 + b"1]}}\n",
+        b'{"QMP": {}}\n{"return": {}}\n{"return": [{"cpu-index": "' + b"x" * 500_000 + b'", "thread-id": 1}]}\n',
         b"x" * (2 << 20),
     ],
+    ids=lambda sent: repr(sent[-20:]),
 )
 def test_a_server_without_qmp_is_refused(tmp_path, sent):
     def respond(connection):
@@ -158,8 +162,9 @@ def test_a_server_without_qmp_is_refused(tmp_path, sent):
             while connection.recv(4096):
                 pass
 
-    with listening(tmp_path / "a.qmp", respond), pytest.raises(UserError, match="no QMP server"):
+    with listening(tmp_path / "a.qmp", respond), pytest.raises(UserError, match="no QMP server") as refused:
         guests.vcpus(tmp_path / "a.qmp")
+    assert len(refused.value.message) < 500
 
 
 def test_no_socket_is_said(tmp_path):

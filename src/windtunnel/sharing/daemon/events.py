@@ -11,6 +11,8 @@ from typing import Any
 
 KEPT = 128
 """Of one kind: whatever a tenant can cause again and again displaces no events of another kind."""
+MOST_TEXT = 2000
+"""Characters of a fact: tenants choose the names of cgroups, of which there may be a dozen in one."""
 MOST_TOLD = 16
 """Numbers of threads in one event, beside their count."""
 WAITING = 256
@@ -20,7 +22,10 @@ Event = dict[str, Any]
 
 def _shown(value: Any) -> Any:
     """Names of processes and cgroups may be of any bytes, and JSON has none that are not UTF-8."""
-    return os.fsencode(value).decode(errors="backslashreplace") if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    text = os.fsencode(value).decode(errors="backslashreplace")
+    return text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}..."
 
 
 class Events:
