@@ -18,6 +18,8 @@ from windtunnel.sharing.daemon.keys import Serve
 Right = Callable[[str, str], bool]
 """Whether its holder may use a method of a path."""
 _REPORT = re.compile(r"/v1/tenants/([^/]+)/report")
+HOLDER = "windtunnel.holder"
+"""In the state of a request with a token: which one. Several holders may share what there is a bounded number of."""
 NOT_KNOWN, NOT_ALLOWED = (401, "a token is needed"), (403, "this token may not do that")
 NOT_ITS_OWN = (403, "here a process reports of its own tenant, and asks for nothing else")
 
@@ -31,10 +33,11 @@ class Tokens:
     def __call__(self, scope: Any) -> http_server.Refusal | None:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         kind, _, token = (given[0] if len(given) == 1 else b"").partition(b" ")
-        found = [right for known, right in self._rights if compare_digest(token.strip(), known)]
+        found = [number for number, (known, _) in enumerate(self._rights) if compare_digest(token.strip(), known)]
         if kind.lower() != b"bearer" or not found:
             return NOT_KNOWN
-        return None if any(right(scope["method"], scope["path"]) for right in found) else NOT_ALLOWED
+        scope.setdefault("state", {})[HOLDER] = found[0]
+        return None if self._rights[found[0]][1](scope["method"], scope["path"]) else NOT_ALLOWED
 
 
 def tokens_of(keys: Serve, base: Path) -> Tokens:

@@ -18,6 +18,7 @@ from starlette.exceptions import HTTPException
 from windtunnel.errors import UserError
 from windtunnel.scenario.quantities import write
 from windtunnel.sharing.daemon import build_bodies
+from windtunnel.sharing.daemon.access import HOLDER
 from windtunnel.sharing.daemon.allocation import Change, Unknown
 from windtunnel.sharing.daemon.api_page import page
 from windtunnel.sharing.daemon.autoscale import weight_for
@@ -39,6 +40,7 @@ from windtunnel.version import __version__
 
 BEAT_S = 15.0
 """A watch without events says that it lives."""
+DROPPED = "event: dropped\ndata: {}\n\n"
 RENAMED = {"min": "least", "max": "most", "slo_p99_ns": "slo_ns"}
 NEEDED = ("weight", "min", "pool")
 """Fields that have no null."""
@@ -202,14 +204,18 @@ def _watching(app: FastAPI, events: Events) -> None:
         request: Request, last_event_id: Annotated[int | None, Header(ge=0)] = None
     ) -> StreamingResponse | JSONResponse:
         """Events as they happen (server-sent events). A slow client gets `dropped` and is disconnected."""
-        if events.full:
+        holder = request.scope.get("state", {}).get(HOLDER)
+        if events.full(holder):
             return JSONResponse({"error": "too many watch already", "remedy": None}, 503)
-        stream = _stream(events, last_event_id, request)
+        stream = _stream(events, last_event_id, holder, request)
         return StreamingResponse(stream, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
 
 
-async def _stream(events: Events, since: int | None, request: Request) -> AsyncIterator[str]:
-    with events.watch(since) as queue:
+async def _stream(events: Events, since: int | None, holder: int | None, request: Request) -> AsyncIterator[str]:
+    if events.full(holder):  # others came at the same moment
+        yield DROPPED
+        return
+    with events.watch(since, holder) as queue:
         yield ": windtunnel share\n\n"
         while not await request.is_disconnected():
             try:
@@ -218,7 +224,7 @@ async def _stream(events: Events, since: int | None, request: Request) -> AsyncI
                 yield ": still here\n\n"
                 continue
             if event is None:
-                yield "event: dropped\ndata: {}\n\n"
+                yield DROPPED
                 return
             yield f"id: {event['id']}\nevent: {event['event']}\ndata: {json.dumps(event)}\n\n"
 

@@ -16,7 +16,8 @@ MOST_TEXT = 2000
 MOST_TOLD = 16
 """Numbers of threads in one event, beside their count."""
 WAITING = 256
-MOST_WATCHERS = 32
+MOST_WATCHERS, MOST_OF_ONE = 32, 8
+"""In all; of who holds one token: so there is room for the others, and for the owner of the Unix socket."""
 Event = dict[str, Any]
 
 
@@ -35,7 +36,7 @@ class Events:
         self.last = 0
         """Number of the latest event; 0 before the first."""
         self._kept: dict[str, deque[Event]] = {}
-        self._watchers: set[asyncio.Queue[Event | None]] = set()
+        self._watchers: dict[asyncio.Queue[Event | None], int | None] = {}
 
     def publish(self, what: str, **facts: Any) -> None:
         """One event. `what` is its kind; None facts are left out."""
@@ -54,25 +55,25 @@ class Events:
         found = [event for kind in self._kept.values() for event in kind if event["id"] > number]
         return sorted(found, key=itemgetter("id"))
 
-    @property
-    def full(self) -> bool:
-        """One watcher more would be too many."""
-        return len(self._watchers) >= MOST_WATCHERS
+    def full(self, holder: int | None = None) -> bool:
+        """One watcher more would be too many. `holder`: of which token, if of one."""
+        of_one = sum(other == holder for other in self._watchers.values())
+        return len(self._watchers) >= MOST_WATCHERS or (holder is not None and of_one >= MOST_OF_ONE)
 
     @contextmanager
-    def watch(self, since: int | None = None) -> Iterator[asyncio.Queue[Event | None]]:
+    def watch(self, since: int | None = None, holder: int | None = None) -> Iterator[asyncio.Queue[Event | None]]:
         """A queue of events to come, those after `since` first; its last element is None when the watcher is dropped."""
         queue: asyncio.Queue[Event | None] = asyncio.Queue(WAITING + 1)
         for event in (self.since(since) if since is not None else [])[-WAITING:]:
             queue.put_nowait(event)
-        self._watchers.add(queue)
+        self._watchers[queue] = holder
         try:
             yield queue
         finally:
-            self._watchers.discard(queue)
+            self._watchers.pop(queue, None)
 
     def _drop(self, queue: asyncio.Queue[Event | None]) -> None:
-        self._watchers.discard(queue)
+        self._watchers.pop(queue, None)
         while not queue.empty():
             queue.get_nowait()
         queue.put_nowait(None)
