@@ -179,6 +179,7 @@ class Journal:
             now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
         except ProcessLookupError:
             raise UserError(f"thread {tid} has ended") from None
+        journal.check_paths(tid, now | back)
         lines = [journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back))]
         if back:
             lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})

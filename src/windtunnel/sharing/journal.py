@@ -17,11 +17,16 @@ from pydantic import Strict, TypeAdapter
 from windtunnel.engine import own_directory
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.sharing.entries import Entries, Entry
-from windtunnel.sharing.threads import CGROUP, Process, Value
+from windtunnel.sharing.threads import CGROUP, CannotChange, Fields, Process, Value
 
 VERSION = 1
 MOST_LINES = 4096
-MOST_BYTES = 64 << 20
+"""Beside four of each thread, until it is rewritten."""
+LEAST_BYTES = 1 << 20
+"""From these on it is rewritten as soon as it is twice as long as it was then."""
+MOST_BYTES = 256 << 20
+MOST_PATHS = 8 << 10
+"""Characters of the cgroups of one thread, as JSON: its user chooses their names. So 4,096 threads have a journal that can be read."""
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 SETTINGS = (Path("/proc/sys"), Path("/sys/kernel/debug/sched"))
 """Below these are the files of the kernel that may be written when a journal is restored."""
@@ -126,6 +131,16 @@ def boot() -> str:
     return BOOT.read_text().strip()
 
 
+def check_paths(tid: int, before: Fields) -> None:
+    """Raises CannotChange for a thread whose cgroups have longer names than a journal takes."""
+    length = sum(len(json.dumps(path)) for name, path in before.items() if name.startswith(CGROUP))
+    if length > MOST_PATHS:
+        words = (
+            f"thread {tid}: the paths of its cgroups have {length:,} characters, and the journal takes {MOST_PATHS:,}"
+        )
+        raise CannotChange(tid, words, "cgroups with shorter names")
+
+
 def line_of(entry: Entry) -> dict[str, Any]:
     """The line that records how the thread ran."""
     names = ("tid", "pid", "started", "since", "before")
@@ -175,7 +190,7 @@ class File:
     def __init__(self, path: Path, contents: Contents):
         self.path = path
         self._lines = self._size = 0
-        self._most_lines = MOST_LINES
+        self._most_lines, self._most_bytes = MOST_LINES, LEAST_BYTES
         self._fd = -1
         self._torn = False
         """The file ends in half a line."""
@@ -198,11 +213,11 @@ class File:
         self._lines += len(lines)
         for line in lines:
             take(contents, line)
-        if self._lines > self._most_lines + 4 * len(contents.entries):
+        if self._lines > self._most_lines + 4 * len(contents.entries) or self._size > self._most_bytes:
             try:
                 self._rewrite(contents)
-            except (OSError, UserError):  # the long one is as good: again when there are twice as many
-                self._most_lines = 2 * self._lines
+            except (OSError, UserError):  # the long one is as good: again when it is twice as long
+                self._most_lines, self._most_bytes = 2 * self._lines, 2 * self._size
 
     def _cut_off(self) -> None:
         """Removes the half of a line. If not even that can be, nothing may be appended to it: as the last one, it is ignored."""
@@ -228,7 +243,8 @@ class File:
                 os.unlink(new, dir_fd=directory)
                 raise
         self.close()
-        self._fd, self._lines, self._size, self._most_lines = fd, len(lines), len(text), MOST_LINES
+        self._fd, self._lines, self._size = fd, len(lines), len(text)
+        self._most_lines, self._most_bytes = MOST_LINES, max(LEAST_BYTES, 2 * len(text))
         self._torn = False
 
     def close(self) -> None:

@@ -158,6 +158,30 @@ def test_nothing_is_appended_to_half_a_line(path, mine, one, monkeypatch):
 
 
 @needs_rights
+def test_a_thread_whose_cgroups_have_names_without_end_is_not_changed(mine, one, monkeypatch):
+    """Their user chooses them: 4,096 threads had a journal of 67 MiB, which is not read any more."""
+    before = threads.read(one.pid)
+    monkeypatch.setattr(journal, "MOST_PATHS", 5)
+    with pytest.raises(threads.CannotChange, match="the paths of its cgroups have") as refused:
+        mine.change(one.pid, nice=11)
+    assert refused.value.tid == one.pid and mine.tids == [] and threads.read(one.pid) == before
+
+
+def test_a_journal_is_rewritten_when_it_is_long(path, monkeypatch):
+    """Also if its lines are few: threads come and go."""
+    monkeypatch.setattr(journal, "LEAST_BYTES", 4000)
+    contents, lengths = journal.Contents(holder=Process.of(os.getpid())), []
+    file = journal.File(path, contents)
+    stays = {"is": "before", "tid": 1, "pid": 1, "started": 1, "since": 1, "before": {"cgroup cpu": "x" * 500}}
+    file.add(contents, stays)
+    for tid in range(2, 100):
+        file.add(contents, stays | {"tid": tid}, {"is": "back", "tid": tid})
+        lengths.append(path.stat().st_size)
+    file.close()
+    assert 3000 < max(lengths) < 5000 and list(journal.read(path).entries) == [1]
+
+
+@needs_rights
 def test_a_journal_that_cannot_be_rewritten_grows_on(path, one, monkeypatch):
     monkeypatch.setattr(journal, "MOST_LINES", 4)
     with closing(Journal(path)) as mine:
