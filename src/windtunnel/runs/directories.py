@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,13 +32,17 @@ def held(directory: Path, follow: bool = True) -> Iterator[Path]:
         what = "not a directory" if follow else "not a directory, or a link, which is not followed"
         raise UserError(f"{directory}: {what}") from None
     place = f"/proc/self/fd/{descriptor}"
+
+    def named(words: str) -> str:
+        return re.sub(rf"{place}(?!\d)", lambda _: str(directory), words)
+
     try:
         yield Path(place)
     except UserError as error:
-        raise UserError(error.message.replace(f"{place}/", f"{directory}/"), error.remedy) from error
+        raise UserError(named(error.message), error.remedy) from error
     except OSError as error:
         if error.filename is not None:
-            error.filename = str(error.filename).replace(f"{place}/", f"{directory}/")
+            error.filename = named(str(error.filename))
         raise
     finally:
         os.close(descriptor)
