@@ -4,6 +4,7 @@ As root it runs code that only root may change. A checkout or a virtual environm
 would be root at the next start.
 """
 
+import io
 import os
 import site
 import stat
@@ -68,7 +69,7 @@ def _imported(entry: Path) -> Iterator[Path]:
 
 def _lines(file: Path) -> list[str]:
     with suppress(OSError):
-        return beginning(file, MOST_BYTES)[0].splitlines()
+        return [line.rstrip("\n") for line in io.StringIO(beginning(file, MOST_BYTES)[0], newline=None)]  # as site does
     return []
 
 
