@@ -14,6 +14,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from windtunnel.sharing.inherited_changes import Released
 from windtunnel.sharing.threads import CannotChange, Fields, Process, Value
 
 SUFFIX = ".journal"
+MOST_FORKED = 128
+"""Threads that are looked at, at once, when one that forked them is put back: nobody is served meanwhile."""
 REST_S = 1.0
 """Between two starts of a guardian."""
 
@@ -34,6 +37,15 @@ REST_S = 1.0
 def directory() -> Path:
     """The default directory of journals. Raises UserError where it is there and is not ours alone."""
     return own_directory.of_runtime()
+
+
+@dataclass(frozen=True)
+class _Leaving:
+    """A thread that has been put back. `forked` restores those that it forked, step by step; `said`: of all that was refused."""
+
+    entry: Entry
+    forked: Iterator[str]
+    said: list[str]
 
 
 class Journal:
@@ -47,6 +59,7 @@ class Journal:
     def __init__(self, path: Path):
         self.path = path
         self._lock = threading.RLock()
+        self._leaving: dict[int, _Leaving] = {}
         own_directory.make(path.parent)
         with _locked(path):
             self._contents = journal.read(path)
@@ -126,17 +139,41 @@ class Journal:
             return list(said.values())
 
     def put_back(self, tid: int) -> list[str]:
-        """Restores one thread, and those that it forked, and removes its entry, unless it still has something of ours. Returns what stays
-        changed, and why. A thread without an entry is ignored."""
+        """Restores one thread, and those that it forked, and removes its entry, unless it still has something of ours. Of thousands that it
+        forked some are left to `go_on`. Returns what stays changed, and why. A thread without an entry is ignored."""
         with self._lock:
             entry = self._contents.entries.get(tid)
             if entry is None:
                 return []
-            alone = len(self._contents.entries.of(entry.pid)) == 1
-            said = inherited_changes.put_back([entry], self._contents.entries, with_children=alone)
-            if not (said and inherited_changes.is_changed(entry)):
-                self._forget(tid)
+            said = inherited_changes.put_back_own([entry])
+            if len(self._contents.entries.of(entry.pid)) == 1:
+                forked = inherited_changes.put_back_forked([entry], self._contents.entries)
+                self._leaving[tid] = _Leaving(entry, forked, list(said))
+                said += self._go_on(tid)
+            else:
+                self._finish(entry, said)
             return said
+
+    def go_on(self) -> tuple[list[str], bool]:
+        """Restores some more of those that threads forked which have been put back. Returns what stays changed, and why, and whether there are
+        more."""
+        with self._lock:
+            said = self._go_on(next(iter(self._leaving))) if self._leaving else []
+            return said, bool(self._leaving)
+
+    def _go_on(self, tid: int) -> list[str]:
+        leaving = self._leaving[tid]
+        steps = list(islice(leaving.forked, MOST_FORKED))
+        said = [words for words in steps if words]
+        leaving.said.extend(said)
+        if len(steps) < MOST_FORKED:
+            del self._leaving[tid]
+            self._finish(leaving.entry, leaving.said)
+        return said
+
+    def _finish(self, entry: Entry, said: list[str]) -> None:
+        if not (said and inherited_changes.is_changed(entry)):
+            self._forget(entry.tid)
 
     def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
         """Lets threads go that are in a cgroup of ours and of no process with a recorded thread: processes of recorded ones have forked them. Each
@@ -147,12 +184,12 @@ class Journal:
     def put_back_all(self) -> list[str]:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""
         with self._lock:
+            self._leaving.clear()
             said = self.put_settings_back()
             entries = list(self._contents.entries.values())
             said += inherited_changes.put_back(entries, self._contents.entries)
             for entry in entries:
-                if not (said and inherited_changes.is_changed(entry)):
-                    self._forget(entry.tid)
+                self._finish(entry, said)
             return said
 
     def close(self) -> list[str]:
@@ -168,6 +205,7 @@ class Journal:
 
     def _entry(self, tid: int) -> Entry:
         entry = self._contents.entries.get(tid)
+        self._leaving.pop(tid, None)
         try:
             if entry is not None and entry.started == threads.started(tid):
                 threads.check_policy(tid)

@@ -9,6 +9,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from windtunnel.errors import UserError, in_words
@@ -18,6 +19,8 @@ from windtunnel.sharing.families import Families, Family, groups_of
 from windtunnel.sharing.native import SLICER
 from windtunnel.sharing.threads import Fields, Process, Stat, Value
 
+Inheriting = tuple[int, int, Family]
+"""Number and start of a thread, and the family that it may have inherited from."""
 PASSES = 5
 """Passes in which threads are found that were forked during the last pass."""
 GRACE_S, PATIENCE_S = 0.5, 5.0
@@ -58,30 +61,40 @@ def _owner(pid: int) -> int:
     return os.stat(f"{threads.PROC}/{pid}").st_uid
 
 
-def put_back(entries: list[Entry], remembered: Entries, with_children: bool = True) -> list[str]:
-    """Returns what stays changed, and why. Threads in `remembered` inherited nothing: each has an entry of its own."""
+def put_back(entries: list[Entry], remembered: Entries) -> list[str]:
+    """Restores these threads, and those that they forked. Returns what stays changed, and why."""
+    return [*put_back_own(entries), *filter(None, put_back_forked(entries, remembered))]
+
+
+def put_back_own(entries: Iterable[Entry]) -> list[str]:
+    """Restores these threads alone."""
     said: list[str] = []
     for entry in entries:
         with _alone(f"thread {entry.tid}", said):
             now = _now(entry.tid, entry.started)
             if now is not None:
                 said += _mend(entry, now)
-    if with_children:
-        done = {(tid, entry.started) for tid, entry in remembered.items()}
-        for _ in range(PASSES):
-            families = Families(remembered)
-            pids = list(dict.fromkeys(entry.pid for entry in entries))
-            new = [
-                one for one in (*_inheriting(pids, families), *_in_groups_of(entries, families)) if one[:2] not in done
-            ]
-            if not new:
-                break
-            for tid, born, family in new:
+    return said
+
+
+def put_back_forked(entries: list[Entry], remembered: Entries) -> Iterator[str]:
+    """Restores the threads that these forked, which may be thousands: looks at one at each step, and yields words about what was refused, or
+    nothing. Those in `remembered` inherited nothing: each has an entry of its own."""
+    done = {(tid, entry.started) for tid, entry in remembered.items()}
+    for _ in range(PASSES):
+        families, before = Families(remembered), len(done)
+        pids = list(dict.fromkeys(entry.pid for entry in entries))
+        for found in chain(_inheriting(pids, families), _in_groups_of(entries, families)):
+            said: list[str] = []
+            if found is not None and found[:2] not in done:
+                tid, born, family = found
                 done.add((tid, born))
                 with _alone(f"thread {tid}", said), contextlib.suppress(ProcessLookupError):
-                    if back := family.before(threads.read(tid), born):  # nothing, for one that is found in both ways
+                    if back := family.before(threads.read(tid), born):
                         _write(tid, back)
-    return said
+            yield "; ".join(said)
+        if len(done) == before:
+            break
 
 
 @dataclass(frozen=True)
@@ -209,29 +222,27 @@ def _not_restored(tid: int, name: str, value: Value, error: OSError) -> str:
     return f"thread {tid}: its {name} could not be restored to {value}: {error.strerror}"
 
 
-def _inheriting(pids: Iterable[int], families: Families) -> Iterator[tuple[int, int, Family]]:
-    """Threads (number and start) of these processes and of their children, each with the family that it may have inherited from. A process
-    whose number was used again is none of them."""
+def _inheriting(pids: Iterable[int], families: Families) -> Iterator[Inheriting | None]:
+    """Threads of these processes and of their children, with the family that they may have inherited from, and None for others that were
+    looked at. A process whose number was used again is none of them."""
     children_of = threads.children()
     for pid in pids:
         family = families.of_process(pid)
         for member in threads.with_children([pid], children_of) if family else ():
             for tid in threads.threads_of(member):
                 born = threads.started(tid)
-                if family and born is not None and family.began_with(born):
-                    yield tid, born, family
+                yield (tid, born, family) if family and born is not None and family.began_with(born) else None
 
 
-def _in_groups_of(entries: list[Entry], families: Families) -> Iterator[tuple[int, int, Family]]:
+def _in_groups_of(entries: list[Entry], families: Families) -> Iterator[Inheriting | None]:
     """As `_inheriting`, of those whose parent has ended (a program that forks twice does so): nothing but the cgroup that we had put the thread
     in which forked them tells whose they are."""
     groups = {(name, str(path)) for entry in entries for name, path in groups_of(entry)}
     leaving = {entry.pid for entry in entries}
     inside = {tid for name, path in groups for tid in threads.within(name.removeprefix(threads.CGROUP), path)}
     for tid in sorted(inside - families.remembered.keys()):
-        found = threads.stat(tid)
+        found, family = threads.stat(tid), None
         if found is not None and not families.of(found):
             with contextlib.suppress(ProcessLookupError):
                 family = families.of_orphan(threads.read(tid), found.started)
-                if family and family.pids & leaving:
-                    yield tid, found.started, family
+        yield (tid, found.started, family) if found and family and family.pids & leaving else None

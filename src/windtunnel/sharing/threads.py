@@ -7,7 +7,8 @@ import contextlib
 import errno
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,12 +211,12 @@ def _told_children(pid: int) -> list[int]:
     return found
 
 
-def with_children(pids: Iterable[int], children_of: Callable[[int], list[int]]) -> list[int]:
+def with_children(pids: Iterable[int], children_of: Callable[[int], list[int]]) -> Iterator[int]:
     """Processes, with all that they started and that these started. `children_of`: from `children`."""
-    found = list(pids)
-    for pid in found:  # which grows
+    found = deque(pids)
+    while found:
+        yield (pid := found.popleft())
         found += children_of(pid)
-    return found
 
 
 def cgroups_of(tid: int) -> dict[str, str]:

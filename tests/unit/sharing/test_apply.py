@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import pytest
 from pool_tools import Turns
-from sharing_tools import CPUS, first_thread_ends, needs_rights, needs_two_cpus, starting_tenant, tenant
+from sharing_tools import CPUS, first_thread_ends, needs_rights, needs_two_cpus, starting_tenant, tenant, until
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
+from windtunnel.sharing import changed_threads, threads
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import apply, cgroups
 from windtunnel.sharing.pools.apply import Carrier
@@ -198,6 +198,20 @@ def test_of_thousands_that_a_tenant_has_started_some_are_looked_at_and_the_other
             assert list(released) == started[1:2]
             assert carrier.release() and list(released) == started[1:4]
         assert not carrier.release() and set(released) == set(started)
+
+
+def test_what_a_tenant_of_be_has_forked_is_restored_bit_by_bit_after_it_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(changed_threads, "MOST_FORKED", 2)
+    with starting_tenant() as (one, start), closing(Journal(tmp_path / "a.journal")) as journal:
+        before, carrier = threads.read(one.pid), Carrier(journal, Turns, 100_000)
+        carrier.carry(Arrangement(be={one.pid: frozenset(CPUS[-1:])}), {})
+        forked = [start("child") for _ in range(5)]
+        carrier.carry(Arrangement(), {})
+        assert [threads.read(tid) for tid in forked] != [before] * 5
+        assert carrier.release()
+        until(lambda: not carrier.release())
+        assert [threads.read(tid) for tid in forked] == [before] * 5
+        carrier.close()
 
 
 def refuses(whose, write):

@@ -11,6 +11,7 @@ from sharing_tools import (
     needs_rights,
     python_tenant,
     starting_tenant,
+    until,
 )
 
 from windtunnel import proc
@@ -175,6 +176,25 @@ def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
         assert threads.read(orphans[0]) == before_a and threads.read(child_of_b) == changed
         mine.put_back(b.pid)
         assert threads.read(child_of_b) == before_b
+
+
+@needs_rights
+@pytest.mark.parametrize("what", ["child", "orphan"])
+def test_of_thousands_that_a_thread_has_forked_some_are_put_back_at_once_and_the_others_later(mine, monkeypatch, what):
+    """Nobody is served meanwhile."""
+    monkeypatch.setattr(changed_threads, "MOST_FORKED", 2)
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
+        before = threads.read(process.pid)
+        mine.change(process.pid, nice=6, cgroups={hierarchy: group})
+        forked = [start(what) for _ in range(5)]
+        restored = lambda: [tid for tid in forked if threads.read(tid) == before]
+        assert mine.put_back(process.pid) == [] and threads.read(process.pid) == before
+        assert len(restored()) <= 2 and mine.tids == [process.pid]
+        mine.change(process.pid, nice=7, cgroups={hierarchy: group})
+        assert mine.go_on() == ([], False) and len(restored()) <= 2, "it is one of us again"
+        mine.put_back(process.pid)
+        until(lambda: mine.go_on() == ([], False))
+        assert restored() == forked and mine.tids == []
 
 
 MANY = """

@@ -40,7 +40,7 @@ def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, to
         child = int(one.stdout.readline())
         try:
             assert {os.getpid(), child} <= set(threads.pids())
-            assert threads.with_children([one.pid], threads.children()) == [one.pid, child]
+            assert [*threads.with_children([one.pid], threads.children())] == [one.pid, child]
         finally:
             os.kill(child, 9)
 

@@ -61,6 +61,9 @@ class Handover:
     def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
         return self._journal.release(tids, cgroups)
 
+    def go_on(self) -> tuple[list[str], bool]:
+        return self._journal.go_on()
+
     def put_back_all(self) -> None:
         self._confined.clear()
         self._journal.put_back_all()
@@ -196,15 +199,16 @@ class Carrier:
 
     def release(self) -> bool:
         """Lets those go that are in our groups and are no thread of a process that we hold: processes that tenants have started, which are
-        outside of all weights, also those whose parent has ended. Looks at no more than MOST_LOOKS, and goes on from there the next time:
-        returns whether some were let go and more are left. Raises UserError, after all others, for those that cannot be let go."""
+        outside of all weights, also those whose parent has ended. Also restores what was forked by threads that have left. Looks at some of
+        them, and goes on from there the next time: returns whether it did something and more is left. Raises UserError, after all others,
+        for those that cannot be let go."""
         held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
         known = self._handover.tids
         others = sorted((tid, hierarchy) for hierarchy, tids in held for tid in tids if tid not in known)
         next_ = bisect_right(others, self._looked_up_to, key=itemgetter(0))
         looked_at = (others[next_:] + others[:next_])[:MOST_LOOKS]
         given: dict[int, Fields] = {}
-        refused: list[str] = []
+        refused, more = self._handover.go_on()
         for hierarchy, _ in held:
             done = self._handover.release([tid for tid, its in looked_at if its == hierarchy], {hierarchy: "/"})
             given |= done.given
@@ -215,7 +219,7 @@ class Carrier:
             self.on_released(given)
         if refused:
             raise UserError("; ".join(refused[:MOST_WORDS]))
-        return bool(given) and len(looked_at) < len(others)
+        return more or bool(given) and len(looked_at) < len(others)
 
     def close(self) -> None:
         """Stops the slicers and restores every thread."""
