@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "core/refusal.h"
+#include "slicers/task.h"
 
 namespace wt {
 
@@ -50,13 +51,17 @@ bool say(int descriptor, const nlohmann::ordered_json &line) {
 
 int in_words(void (*work)()) {
     std::signal(SIGPIPE, SIG_IGN);
+    nlohmann::ordered_json line = {{"type", "error"}};
     try {
         work();
         return 0;
+    } catch (const thread_refusal &error) {
+        line.update({{"message", error.what()}, {"remedy", error.remedy()}, {"tid", error.tid()}});
     } catch (const refusal &error) {
-        say(STDOUT_FILENO, {{"type", "error"}, {"message", error.what()}, {"remedy", error.remedy()}});
-        return 2;
+        line.update({{"message", error.what()}, {"remedy", error.remedy()}});
     }
+    say(STDOUT_FILENO, line);
+    return 2;
 }
 
 }  // namespace wt

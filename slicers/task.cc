@@ -13,27 +13,26 @@
 #include <sstream>
 #include <string>
 
-#include "core/refusal.h"
 #include "core/run_on_cpu.h"
 
 namespace wt {
 
 // False where there is no such thread.
-static bool done(int result, const std::string &what) {
+static bool done(int result, int tid, const std::string &what) {
     if (result == 0) return true;
     if (errno == ESRCH) return false;
-    throw refusal(what + ": " + std::strerror(errno),
-                  errno == EPERM
-                      ? "this needs CAP_SYS_NICE; with RT_GROUP_SCHED the thread's cgroup also needs a "
-                        "real-time budget (cpu.rt_runtime_us)"
-                      : "");
+    throw thread_refusal(
+        tid,
+        refusal("thread " + std::to_string(tid) + " cannot be given " + what + ": " + std::strerror(errno),
+                errno == EPERM
+                    ? "this needs CAP_SYS_NICE; with RT_GROUP_SCHED the thread's cgroup also needs a "
+                      "real-time budget (cpu.rt_runtime_us)"
+                    : ""));
 }
 
 static bool schedule(int tid, int policy, int priority) {
     const sched_param parameter = {priority};
-    return done(
-        sched_setscheduler(tid, policy, &parameter),
-        "thread " + std::to_string(tid) + " cannot be given " + (priority ? "SCHED_FIFO" : "SCHED_OTHER"));
+    return done(sched_setscheduler(tid, policy, &parameter), tid, priority ? "SCHED_FIFO" : "SCHED_OTHER");
 }
 
 void become_slicer(int cpu) {
@@ -118,9 +117,8 @@ bool task::raise() const {
 bool task::lower() const { return has_number() && schedule(tid_, SCHED_OTHER, 0); }
 
 bool task::set_nice(int nice) const {
-    return has_number() &&
-           done(setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), nice),
-                "thread " + std::to_string(tid_) + " cannot be given nice " + std::to_string(nice));
+    return has_number() && done(setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), nice), tid_,
+                                "nice " + std::to_string(nice));
 }
 
 task_times::task_times(int tid, uint64_t started) : file_(tid, "schedstat") {

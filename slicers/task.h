@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/refusal.h"
+
 namespace wt {
 
 // Of the thread that shares the core; above it are the kernel's own, below it the one tenant that is raised.
@@ -50,6 +52,16 @@ class task_file {
     int descriptor_;
 };
 
+// One thread cannot be changed: the others of a core are none the worse for it.
+class thread_refusal : public refusal {
+  public:
+    thread_refusal(int tid, const refusal &why) : refusal(why), tid_(tid) {}
+    int tid() const { return tid_; }
+
+  private:
+    int tid_;
+};
+
 // The thread of this number that started at this clock tick since boot. What is done to it is done to no
 // later thread of its number.
 class task {
@@ -57,8 +69,8 @@ class task {
     task(int tid, uint64_t started);
     bool runs() const;   // or could; false where it sleeps, is stopped, or has ended
     bool lives() const;  // it has not ended
-    // All return false where the number is not this thread's any more. They throw refusal where it is not
-    // permitted.
+    // All return false where the number is not this thread's any more. They throw thread_refusal where
+    // it is not permitted.
     bool raise() const;  // SCHED_FIFO; what it forks is ordinary again
     bool lower() const;  // SCHED_OTHER; nice value and slice stay
     bool set_nice(int nice) const;

@@ -18,6 +18,7 @@ from sharing_tools import (
     SLEEP,
     alone_on_this_machine,
     as_before,
+    cpu_cgroup,
     needs_rights,
     python_tenant,
     tenant,
@@ -28,6 +29,7 @@ from tenant_tools import needs_native
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.native import ThreadRefused
 from windtunnel.sharing.slicers import SLICERS, Member, warnings
 from windtunnel.sharing.slicers import slicer as slicer_module
 from windtunnel.sharing.slicers.slicer import LEAST_INTERVAL_NS
@@ -207,6 +209,23 @@ def test_a_member_that_ends_does_not_affect_the_others(journal, polling):
         with pytest.raises(UserError, match="no such thread"):
             slicer.set_members(members(one, two))
         slicer.set_members(members(two))
+
+
+@needs_rights
+def test_a_slicer_that_ends_at_a_thread_says_which(journal, polling):
+    """It is in a cgroup without a real-time budget."""
+    one, two = polling
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group):
+        if not (threads.mounts()[hierarchy] / "cpu.rt_runtime_us").exists():
+            pytest.skip("no real-time budgets of cgroups here")
+        threads.move(one.pid, hierarchy, group)
+        try:
+            with started("rotor", journal) as slicer, pytest.raises(ThreadRefused, match="SCHED_FIFO") as refused:
+                slicer.set_members(members(one, two))
+                until(lambda: slicer.read() is None)
+            assert refused.value.tid == one.pid
+        finally:
+            threads.move(one.pid, hierarchy, "/")
 
 
 SLEEP_THEN_POLL = f"{SLEEP}\n{POLL}"

@@ -18,8 +18,26 @@ from windtunnel.errors import UserError
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
 PATIENCE_S = 20.0
 """For an answer: what asks for one is done in microseconds, but the core may be everybody's."""
+REFUSED = 2
+"""Exit code of a program that has said why in its last line."""
 PIPE_BYTES = 1 << 20
 """A command of any length fits: who sends one to a program that is stopped does not wait."""
+
+
+def _refusal(line: dict[str, Any]) -> UserError | None:
+    """What an error line says; None for another one."""
+    if line["type"] != "error":
+        return None
+    words, remedy = line["message"], line["remedy"] or None
+    return ThreadRefused(line["tid"], words, remedy) if "tid" in line else UserError(words, remedy)
+
+
+class ThreadRefused(UserError):
+    """A program ended because one thread cannot be changed."""
+
+    def __init__(self, tid: int, message: str, remedy: str | None = None):
+        super().__init__(message, remedy)
+        self.tid = tid
 
 
 class Silent(UserError):
@@ -44,10 +62,10 @@ def find_native(name: str, room: str = "slicers") -> Path:
 class Native:
     """A running program: one line in, one line out. It ends when its stdin does, so that it never outlives us.
 
-    `at_end` is called, on a thread of its own, when it ends without having been asked to.
+    `at_end` is called, on a thread of its own, with how or why, when it ends without having been asked to.
     """
 
-    def __init__(self, name: str, first: dict[str, Any], at_end: Callable[[str], None] | None = None):
+    def __init__(self, name: str, first: dict[str, Any], at_end: Callable[[UserError], None] | None = None):
         self.name = name
         self._at_end = at_end
         self._closing = False
@@ -69,11 +87,16 @@ class Native:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
+        line = b""
         for line in self._process.stdout:  # no more than that: a tenant's window waits until it is read
             self._lines.put(line)
         code = self._process.wait()
         if not self._closing and self._at_end is not None:
-            self._at_end(signal_name(code) or f"exit code {code}")
+            said = None
+            if code == REFUSED:
+                with contextlib.suppress(ValueError):  # half a line
+                    said = _refusal(json.loads(line))
+            self._at_end(said or UserError(signal_name(code) or f"exit code {code}"))
         self._lines.put(None)
 
     def send(self, command: dict[str, Any]) -> None:
@@ -91,8 +114,8 @@ class Native:
         else:
             raise Silent(f"{self.name} sent no line for {patience_s:g} s")
         line: dict[str, Any] | None = None if text is None else json.loads(text)
-        if line is not None and line["type"] == "error":
-            raise UserError(line["message"], line["remedy"] or None)
+        if line is not None and (said := _refusal(line)):
+            raise said
         return line
 
     def ask(self, command: dict[str, Any], patience_s: float = PATIENCE_S) -> dict[str, Any]:

@@ -102,14 +102,46 @@ def test_who_was_with_a_slicer_that_ended_is_taken_again(carried):
     assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
 
 
+class Looks(Turns):
+    """Sees where members are when it gets them, and may refuse them then."""
+
+    seen: ClassVar[list[dict[str, str]]] = []
+    refuses: ClassVar[bool] = False
+
+    def set_members(self, members):
+        Looks.seen += [threads.cgroups_of(member.tid) for member in members]
+        if Looks.refuses and len(members) > 1:
+            raise UserError("it refuses")
+        super().set_members(members)
+
+
+def test_members_are_in_the_shield_before_a_slicer_has_them_and_out_of_it_where_it_refuses(tmp_path, monkeypatch):
+    """It may make them SCHED_FIFO at once, for which other cgroups have no budget."""
+    monkeypatch.setattr(Looks, "seen", [])
+    monkeypatch.setattr(Looks, "refuses", True)
+    with (
+        tenant() as one,
+        tenant() as two,
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal, Looks) as (carrier, shield, _),
+    ):
+        hierarchy, before = shield.occupants()[0], threads.read(two.pid)
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        assert [groups[hierarchy] for groups in Looks.seen] == [f"/{shield.path.name}"]
+        with pytest.raises(UserError, match="it refuses; everything is as before"):
+            both = {one.pid: 128, two.pid: 128}
+            carrier.carry(Arrangement({CPUS[-1]: both}, groups={one.pid: "a", two.pid: "b"}), {})
+        assert shield.occupants()[1] == [one.pid] and threads.read(two.pid) == before and journal.tids == [one.pid]
+
+
 @contextmanager
-def shielded(journal):
+def shielded(journal, kind=Turns):
     """A carrier, its real shield, and the threads that it has let go, with what each was given."""
     found = cgroups.find()
     if isinstance(found, cgroups.Nowhere) or not os.access(found.mount, os.W_OK):
         pytest.skip("no cgroup with the controller cpu can be made here")
     shield = Shield(found)
-    carrier, released = Carrier(journal, Turns, 100_000, shield), {}
+    carrier, released = Carrier(journal, kind, 100_000, shield), {}
     carrier.on_released = released.update
     try:
         with closing(carrier):

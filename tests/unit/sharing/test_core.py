@@ -8,7 +8,9 @@ from windtunnel.sharing.daemon import core
 from windtunnel.sharing.daemon.core import Chosen, Core
 from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant
+from windtunnel.sharing.native import ThreadRefused
 from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.threads import CannotChange
 
 
 class Holds:
@@ -137,6 +139,25 @@ def test_a_slicer_whose_reading_fails_is_replaced(monkeypatch, error):
     carrier.now = Arrangement({2: {100: 128}, 1: {}})  # the slicer of CPU 1 could not be started
     upkept(monkeypatch, pools, carrier)
     assert [(what, cpu) for what, cpu, _ in carrier.did] == [("broken", 2)]
+
+
+@pytest.mark.parametrize(("pause_ns", "left_out"), [(core.READING_NS, True), (20 * core.AGAIN_NS, False)])
+def test_who_ends_a_slicer_twice_is_left_out(monkeypatch, pause_ns, left_out):
+    """Once it may be on its way into the shield."""
+    pools, now = Pools((0, 1, 2), a={}, b={}), [0]
+    pools.look = lambda tenant: None
+    pools.carrier = carrier = Idle()
+    upkeep = Core(Serve(), pools, carrier, Chosen("turns", Turns), "none")
+    monkeypatch.setattr(core.time, "monotonic_ns", lambda: now[0])
+    before = pools.events.last
+    for now[0] in (1, 1 + pause_ns):
+        carrier.on_replaced(1, ThreadRefused(200, "thread 200 cannot be given SCHED_FIFO", "a real-time budget"))
+        upkeep.upkeep()
+        assert pools.tenants["a"].left_out is None
+    upkeep._unfit.append(CannotChange(4711, "of nobody any more"))
+    upkeep.upkeep()
+    told = [(event["event"], event.get("tenant")) for event in pools.events.since(before)]
+    assert told == [("slicer replaced", None)] * 2 + [("left out", "b")] * left_out
 
 
 def test_five_hundred_tenants_are_carried_out_once_and_looked_at_once(monkeypatch):

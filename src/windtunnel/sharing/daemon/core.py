@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from windtunnel.errors import Unforeseen, UserError, in_words
@@ -15,6 +16,7 @@ from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKey
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import Tenant, Wish
 from windtunnel.sharing.host_diagnosis import findings, of_members
+from windtunnel.sharing.native import ThreadRefused
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.slicers import Slicer, SliceReading
@@ -44,12 +46,15 @@ class Core:
     def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, chosen: Chosen, shield: str):
         self.keys, self.sharing, self.chosen, self.shield = keys, sharing, chosen, shield
         self._carrier = carrier
-        carrier.on_replaced = lambda cpu, why: sharing.events.publish("slicer replaced", cpu=cpu, why=why)
+        carrier.on_replaced = self._replaced
         carrier.on_released = self._publish_released
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
         self._put_right_at: dict[int, int] = {}
+        self._refused: dict[int, int] = {}
+        """Threads at which a slicer ended, each with the time, by the monotonic clock."""
+        self._unfit: list[CannotChange] = []
         self._tried: set[int] = set()
         """Threads that are confined, or cannot be."""
         self._read_at = self._looked_at = time.monotonic_ns()
@@ -108,6 +113,7 @@ class Core:
         for tenant in list(self.sharing.tenants.values()):
             self._look(tenant, now - self._looked_at)
         self._looked_at = now
+        self._leave_out()
         self._try(self.sharing.settle)
         more = self._try(self._carrier.release)
         self._try(self._warm)
@@ -157,6 +163,21 @@ class Core:
         except UserError as error:
             self._publish_trouble(error)
 
+    def _replaced(self, cpu: int, why: UserError) -> None:
+        """A slicer may end at a thread that is not in the shield yet; one at which it ends twice is left out, in the next upkeep."""
+        self.sharing.events.publish("slicer replaced", cpu=cpu, why=why.message)
+        if isinstance(why, ThreadRefused):
+            now = time.monotonic_ns()
+            self._refused = {tid: at for tid, at in self._refused.items() if now - at < AGAIN_NS}
+            if why.tid in self._refused:
+                self._unfit.append(CannotChange(why.tid, why.message, why.remedy))
+            self._refused[why.tid] = now
+
+    def _leave_out(self) -> None:
+        while self._unfit:
+            with suppress(CannotChange):  # the thread is nobody's any more
+                self.sharing.leave_out(self._unfit.pop())
+
     def _publish_released(self, given: dict[int, Fields]) -> None:
         """One event for all, with some of them by their numbers: a tenant may start thousands."""
         tid, fields = next(iter(given.items()))
@@ -185,7 +206,7 @@ class Core:
                 with in_words():
                     readings[cpu] = self._carrier.slicers[cpu].read()
             except UserError as error:
-                self._carrier.broken(cpu, error.message)
+                self._carrier.broken(cpu, error)
                 self.sharing.stir()
         self.readings = readings
         kind = self.chosen.kind

@@ -112,7 +112,7 @@ class Carrier:
         self._caps: Mapping[str, Cap] = {}
         self._given: dict[int, Members] = {}
         """The members that each slicer was given last. Of those in `_unsure`: the members that they may have."""
-        self.on_replaced: Callable[[int, str], None] = lambda cpu, why: None
+        self.on_replaced: Callable[[int, UserError], None] = lambda cpu, why: None
         """Called with the CPU of a slicer that had to be replaced, and why."""
         self.on_released: Callable[[dict[int, Fields]], None] = lambda given: None
         """Called with threads that `release` let go, and what each was given."""
@@ -135,6 +135,8 @@ class Carrier:
         except UserError as error:
             try:
                 self._without_the_dead(before, caps_before)
+                for tid in _all(to) - _all(before):
+                    self._put_back(tid)
             except UserError as again:
                 raise error.but(f"and it could not be undone: {again.message}") from None
             raise error.but("everything is as before") from None
@@ -147,7 +149,7 @@ class Carrier:
                 slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer
 
-    def broken(self, cpu: int, why: str) -> None:
+    def broken(self, cpu: int, why: UserError) -> None:
         """The slicer of a CPU ended by itself, or had to be killed: the next `carry` starts another."""
         self._drop(cpu)
         self.on_replaced(cpu, why)
@@ -259,6 +261,7 @@ class Carrier:
         for cpu in to.turns:
             self.warm(cpu)
         self._hand_over(to, where)
+        self._hold(to, caps, left)  # before a slicer makes them SCHED_FIFO: elsewhere there may be no real-time budget
         for cpu, members in to.turns.items():
             if cpu in self._unsure or members != self._given.get(cpu):
                 self._set(cpu, members)
@@ -266,7 +269,6 @@ class Carrier:
         for tid, cpus in to.be.items():
             if (old.be.get(tid), old.spare) != (cpus, to.spare):
                 self._to_be(tid, cpus, to.spare)
-        self._hold(to, caps, left)
         self.now, self._caps = to, caps
 
     def _hand_over(self, to: Arrangement, where: Mapping[int, int]) -> None:
@@ -299,7 +301,7 @@ class Carrier:
             if any(threads.stat(tid) is None for tid in members):
                 raise
             self._drop(cpu)
-            self.on_replaced(cpu, error.message)
+            self.on_replaced(cpu, error)
             self.warm(cpu)
             self.slicers[cpu].set_members(wanted)
         self._given[cpu] = members

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol, Self
 from windtunnel.engine.lines import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
-from windtunnel.sharing.native import SLICER, Native, Silent
+from windtunnel.sharing.native import SLICER, Native, Silent, ThreadRefused
 from windtunnel.sharing.slicers import warnings
 from windtunnel.sharing.slicers.readings import MemberReading, SliceReading
 from windtunnel.sharing.slicers.weights import Steps, steps
@@ -86,7 +86,7 @@ class Slicer:
         self._steps: dict[int, Steps] = {}
         self._started: dict[int, int] = {}
         self._native: Native | None = None
-        self._broken: str | None = None
+        self._broken: UserError | None = None
         self._said: list[str] = []
 
     @classmethod
@@ -251,10 +251,10 @@ class Slicer:
 
     def _running(self) -> Native:
         if self._broken is not None:
-            raise UserError(
-                f"{self.name} on CPU {self.cpu} has ended: {self._broken}",
-                remedy="its members run as before; start it again",
-            )
+            words = f"{self.name} on CPU {self.cpu} has ended: {self._broken.message}"
+            if isinstance(self._broken, ThreadRefused):
+                raise ThreadRefused(self._broken.tid, words, self._broken.remedy)
+            raise UserError(words, remedy="its members run as before; start it again")
         if self._native is None:
             raise UserError(f"{self.name} is not started")
         return self._native
@@ -266,10 +266,10 @@ class Slicer:
             return native.ask(command, RESPONSE_S)
         except Silent as error:
             native.close(0)
-            self._break(error.message)
+            self._break(error)
             raise
 
-    def _break(self, how: str) -> None:
+    def _break(self, how: UserError) -> None:
         """The native process has ended by itself, or was killed: its members run as before."""
         self._broken = how
         self._leave()
