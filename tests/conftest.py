@@ -22,8 +22,8 @@ pytest.register_assert_rewrite("real_runs")
 # The same examples every time, so that a change alone decides whether a property holds; `./test long properties` draws new ones. On a
 # machine that has other things to do, slow is no fault.
 TOLERANT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("same", derandomize=True, **TOLERANT)
-settings.register_profile("new", max_examples=2000, **TOLERANT)
+settings.register_profile("same", derandomize=True, max_examples=40, **TOLERANT)
+settings.register_profile("new", max_examples=300, **TOLERANT)
 settings.load_profile("same")
 
 # A background job ignores Ctrl-C, and so would every run that the tests start; `windtunnel run` respects that.

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from crosses import cross
 from real_runs import after, assert_sound, execute, messages, run_well, scenario, stages
 
 from windtunnel.copies.costs import SIZES, measure
@@ -77,9 +78,7 @@ def test_the_way_to_the_thread_of_a_copier_is_probed(tmp_path):
     assert 0 < sum(thread.on_cpu_ns for thread in threads) <= ledger.cpu_ns
 
 
-@SIDES
-@pytest.mark.parametrize("way", ["pipelined", "wait_all"])
-@pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
+@cross("engine, way, of", ["cpu", "cpu_nt", "dma"], ["pipelined", "wait_all"], [copying, naming])
 def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
     run = run_well(tmp_path, of({"engine": engine, "way": way}) | TIMED)
     ledger = assert_copied(run)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from crosses import each_once
 from real_runs import assert_sound, execute, messages, ports, run_well, scenario
 from scenario_tools import SHIPPED
 
@@ -53,8 +54,9 @@ TAGGED = ("client.vlan=100", "server.vlan=100", "client.vlan_priority=5")
 OVER_IPV6 = ("client.ip=fd00::1", "server.ip=fd00::2")
 
 
-@pytest.mark.parametrize("size", ["workload.0.request=86B", "workload.0.request=17B", "workload.0.request=4000B"])
-@pytest.mark.parametrize("around", [TAGGED, OVER_IPV6, TAGGED + OVER_IPV6])
+@each_once(
+    "around, size", [TAGGED, OVER_IPV6, TAGGED + OVER_IPV6], [f"workload.0.request={n}B" for n in (4000, 86, 17)]
+)
 def test_tshark_finds_nothing_wrong_with_tags_and_ipv6(tmp_path, around, size):
     short = ("duration=300ms", "warmup=100ms", "window=100ms")
     run = run_well(tmp_path, SHIPPED / "record.toml", *short, *around, size)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from children import children
+from crosses import cross, each_once
 from real_runs import assert_sound, drops, execute, scenario, stages
 from scenario_tools import SHIPPED
 from sides import ENOUGH, met, start, waits
@@ -97,9 +98,7 @@ def test_what_a_full_receive_queue_loses_is_lost_in_the_fabric(tmp_path):
 PIECES = {"handler": "empty", "request": 22, "response": 22}
 
 
-@pytest.mark.parametrize("kind", ["rc", "rdm"])
-@pytest.mark.parametrize("operation", ["read", "write"])
-@pytest.mark.parametrize("piece", ["8B", "4MiB"])
+@cross("kind, operation, piece", ["rc", "rdm"], ["read", "write"], ["8B", "4MiB"])
 def test_pieces_of_the_servers_region_are_read_and_written(tmp_path, kind, operation, piece):
     data = rdma(kind, PIECES | {"timeout": "1min"}, operation=operation, piece=piece, region="16MiB")
     data["client"] = {"ip": "127.0.0.2", "inflight": 4, "batch": {"app_tx": 4}}
@@ -230,8 +229,7 @@ def test_the_memory_of_another_process_is_read(tmp_path):
     assert client.record.engines[0].result.xstats["client"]["bytes read"] > 0
 
 
-@pytest.mark.parametrize("kind", ["rc", "ud"])
-@pytest.mark.parametrize("killed", ["client", "server"])
+@each_once("kind, killed", ["rc", "ud"], ["client", "server"])
 def test_a_peer_that_is_killed_ends_the_run(tmp_path, kind, killed):
     file = SHIPPED / f"rdma-{kind}.toml"
     sides = {side: start(side, file, tmp_path / side, "duration=1min") for side in ("client", "server")}

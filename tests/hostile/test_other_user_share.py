@@ -11,11 +11,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import product
 from pathlib import Path
 
 import pytest
-from allpairspy import AllPairs
+from crosses import cross
 from daemon_tools import daemon, tenant_toml, write
 from other_users import python, user
 from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine
@@ -125,14 +124,7 @@ directory.chmod(mode)
 LINK = "import os, sys; os.symlink(sys.argv[1], sys.argv[2])"
 
 
-PLACES = (["755", "777"], ["share.journal", "share/share.journal"], [True, False])
-ALL_PAIRS = [tuple(row) for row in AllPairs(PLACES)]
-
-
-@pytest.mark.parametrize(
-    ("mode", "name", "without"),
-    [row if row in ALL_PAIRS else pytest.param(*row, marks=pytest.mark.long("crosses")) for row in product(*PLACES)],
-)
+@cross("mode, name, without", ["755", "777"], ["share.journal", "share/share.journal"], [True, False])
 def test_a_journal_that_another_user_placed_is_refused(everybodys, fallback, mode, name, without):
     """B was first in the temporary directory, under the name that A's journals have."""
     mine = everybodys / "profile"
