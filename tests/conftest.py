@@ -42,6 +42,7 @@ ONE_AFTER_ANOTHER = {
     "tests/unit/sharing/test_daemon.py": "sharing",
     "tests/unit/sharing/test_inherited_changes.py": "sharing",
     "tests/unit/sharing/test_journal.py": "sharing",
+    "tests/unit/sharing/test_left_out.py": "sharing",
     "tests/unit/sharing/test_probe.py": "sharing",
     "tests/unit/studies/test_reproduce.py": "sharing",
 }
