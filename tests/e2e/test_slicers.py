@@ -20,6 +20,7 @@ from sharing_tools import (
     as_before,
     cpu_cgroup,
     needs_rights,
+    needs_two_cpus,
     python_tenant,
     tenant,
     until,
@@ -316,6 +317,46 @@ def test_no_other_process_of_a_number_is_changed_in_long_turns(journal, polling,
         other = used_again(stack, one)
         turns(slicer, 4)
         assert unchanged(other)
+
+
+def forked_as(number):
+    """A process of this number, which sleeps. Skips in words where others are faster."""
+    for _ in range(100):
+        LAST_PID.write_text(str(number - 1))
+        pid = os.fork()
+        if pid == 0:
+            signal.pause()
+        if pid == number:
+            return
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    pytest.skip("other processes had the number")
+
+
+@needs_rights
+@needs_numbers
+@needs_two_cpus
+@pytest.mark.parametrize("which_try", range(3))
+def test_no_other_process_of_a_number_is_raised_at_once(journal, polling, which_try):
+    """The one that had it had strayed, and so ended between two of its turns: a number once counted as the same for 50 ms."""
+    with tenant(POLL) as one, started("rotor", journal) as slicer:
+        slicer.set_slice(20_000_000)
+        slicer.set_members(members(one, *polling))
+        turns(slicer, 6)
+        os.sched_setaffinity(one.pid, CPUS[:1])
+        one.kill()
+        one.wait()
+        forked_as(one.pid)
+        try:
+            seen = set()
+            kicks = []
+            until(
+                lambda: seen.add(os.sched_getscheduler(one.pid)) or kicks.append(slicer.read().kicks) or sum(kicks) >= 6
+            )
+            assert seen == {os.SCHED_OTHER}
+        finally:
+            os.kill(one.pid, signal.SIGKILL)
+            os.waitpid(one.pid, 0)
 
 
 @needs_rights
