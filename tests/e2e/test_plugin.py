@@ -12,6 +12,7 @@ from real_runs import after, assert_sound, execute, messages, recorded, run_well
 from scenario_tools import SHIPPED
 from short_runs import run_short
 
+from windtunnel.engine import supervisor
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
 from windtunnel.runs import load
@@ -160,10 +161,12 @@ def test_the_plugins_own_refusal_at_open_is_shown(tmp_path, plugin):
     assert "add = 256 does not fit into a byte; the largest value is 255" in reason
 
 
-def test_a_worker_without_a_cpu_is_reported(tmp_path):
+def test_a_worker_without_a_cpu_is_reported(tmp_path, monkeypatch):
     """Nobody takes it for a hang of the engine's own; here the handler itself has given its CPU away."""
+    monkeypatch.setattr(supervisor, "OVERDUE_S", 2.0)
+    monkeypatch.setattr(supervisor, "ORDERLY_END_S", 0.5)
     library = built(tmp_path, "sleeps")
-    short = ("duration=3s", "warmup=100ms", "window=100ms", "drain=100ms")
+    short = ("duration=1500ms", "warmup=100ms", "window=100ms", "drain=100ms")
     run = execute(tmp_path, scenario({"handler": f"./{library.name}"}, server={"cores": [1]}), *short).run
     [reason] = run.record.verdict.reasons
     assert reason.startswith("engine killed: ")

@@ -95,8 +95,8 @@ def test_a_killed_tuning_repeats_no_trial_that_had_ended(files, kills):
     "goal",
     [
         ("--as", "axio"),
-        ("--objective", "cores", "--slo", "p99=1s", "--rate", "10k"),
-        ("--objective", "pareto", "--rate", "10k"),
+        pytest.param(("--objective", "cores", "--slo", "p99=1s", "--rate", "10k"), marks=pytest.mark.long("crosses")),
+        pytest.param(("--objective", "pareto", "--rate", "10k"), marks=pytest.mark.long("crosses")),
     ],
     ids=["throughput", "cores", "pareto"],
 )
