@@ -82,7 +82,7 @@ class Guard:
             return
         users = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
         if (why := self._refusal(scope, users)) is not None:
-            await _refuse(send, why)
+            await _refuse(send, why, for_good=self._allowed.door == "loopback" and not whose.may_look(users))
             return
         scope[OWN] = self._allowed.door == "unix" or users == [os.geteuid()]
         await self._limited(scope, receive, _with_headers(send))
@@ -141,9 +141,10 @@ def _with_headers(send: Any) -> Any:
     return sending
 
 
-async def _refuse(send: Any, why: str) -> None:
-    """The connection stays: at its end, with a body on the way, the kernel would throw away what is said here."""
+async def _refuse(send: Any, why: str, for_good: bool = False) -> None:
+    """The connection stays, unless `for_good`: at its end, with a body on the way, the kernel would throw away what is said here."""
     body = f"refused: {why}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    headers += [(b"connection", b"close")] if for_good else []
     await _with_headers(send)({"type": "http.response.start", "status": 403, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -3,6 +3,7 @@
 The token is in the address that `windtunnel ui` prints, or beyond loopback in the file of --token.
 """
 
+import contextlib
 import secrets
 from hmac import compare_digest
 from http.cookies import CookieError, SimpleCookie
@@ -14,6 +15,8 @@ COOKIE, SECURE = "windtunnel", "__Host-windtunnel"
 OPEN = ("/assets/page.css", "/assets/ui.css")
 FIELD = "access"
 """Of the form, and of the query of an address."""
+MOST_BYTES, MOST_FIELDS = 4096, 16
+"""Of either, if it has a token. Whoever has none may send as many as they like."""
 
 
 class SignIn:
@@ -59,5 +62,9 @@ class SignIn:
 
 
 def _given(fields: bytes) -> str:
-    """The token in a form or in the query of an address; empty if there is none."""
-    return parse_qs(fields.decode(errors="replace")).get(FIELD, [""])[-1]
+    """The token in a form or in the query of an address; empty if there is none, or so much that it would take long to look."""
+    if len(fields) > MOST_BYTES:
+        return ""
+    with contextlib.suppress(ValueError):
+        return parse_qs(fields.decode(errors="replace"), max_num_fields=MOST_FIELDS).get(FIELD, [""])[-1]
+    return ""

@@ -1,26 +1,39 @@
 """Whose a connection on this host is: the kernel knows."""
 
+import errno
+import functools
 import ipaddress
 import os
+import socket
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-_ESTABLISHED = "01"
+_ESTABLISHED = 1
+
+# sock_diag(7). An exact question costs the same however many connections others have; the tables are read whole.
+_NETLINK_SOCK_DIAG, _SOCK_DIAG_BY_FAMILY, _NLMSG_ERROR, _NLM_F_REQUEST = 4, 20, 2, 1
+_HEADER = struct.Struct("=IHHII")
+"""struct nlmsghdr."""
+_REQUEST = struct.Struct("=BBBxI")
+"""struct inet_diag_req_v2 up to its inet_diag_sockid."""
+_ENDS = struct.Struct(">HH16s16s")
+"""struct inet_diag_sockid up to its interface."""
+_ANY_INTERFACE_AND_COOKIE = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
+_STATE_AT, _UID_AT = 17, 80
+"""Of a response: struct inet_diag_msg after its header."""
 
 
-def users(client: Any, server: Any, tables: Iterable[Path] = TABLES) -> list[int]:
+def users(client: Any, server: Any) -> list[int]:
     """The user of the client's end of a connection; empty if the kernel has no such connection, or if the client has closed it.
 
-    `client`, `server`: address and port. Rows are compared by both addresses and both ports, so that no other connection has the same
-    ones: a second row means that they were not read at one moment.
+    `client`, `server`: address and port.
     """
     if not client or not server:
         return []
-    ends = {f"{_shown(mapped, client)} {_shown(mapped, server)}" for mapped in (False, True)}
-    return [uid for table in tables for uid in _owners(table, ends)]
+    return _asked(client, server) if _kernel_responds() else listed(client, server)
 
 
 def may_look(found: list[int]) -> bool:
@@ -28,10 +41,49 @@ def may_look(found: list[int]) -> bool:
     return len(found) == 1 and found[0] in (os.geteuid(), 0)
 
 
+@functools.cache
+def _kernel_responds() -> bool:
+    """Whether it knows a connection of ours: one without tcp_diag says of every connection that it is not there."""
+    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()) as made:
+        try:
+            return _asked(made.getsockname(), made.getpeername()) == [os.geteuid()]
+        except OSError:
+            return False
+
+
+def _asked(client: Any, server: Any) -> list[int]:
+    """By both addresses and both ports. A socket of IPv6 that is connected by IPv4 is found by IPv4."""
+    family = socket.AF_INET6 if ":" in client[0] else socket.AF_INET
+    ends = _ENDS.pack(client[1], server[1], _packed(client[0]), _packed(server[0]))
+    body = _REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ends + _ANY_INTERFACE_AND_COOKIE
+    header = _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 0, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
+        kernel.send(header + body)
+        response = kernel.recv(4096)
+    if _HEADER.unpack_from(response)[1] == _NLMSG_ERROR:
+        (code,) = struct.unpack_from("=i", response, _HEADER.size)
+        if code == -errno.ENOENT:
+            return []
+        raise OSError(-code, os.strerror(-code))
+    # without such a connection it may find who listens there, or one that has ended
+    return list(struct.unpack_from("=I", response, _UID_AT)) if response[_STATE_AT] == _ESTABLISHED else []
+
+
+def _packed(address: str) -> bytes:
+    return ipaddress.ip_address(address.partition("%")[0]).packed.ljust(16, b"\0")
+
+
+def listed(client: Any, server: Any, tables: Iterable[Path] = TABLES) -> list[int]:
+    """The same from /proc. Rows are compared by both addresses and both ports, so that no other connection has the same ones: a second
+    row means that they were not read at one moment."""
+    ends = {f"{_shown(mapped, client)} {_shown(mapped, server)}" for mapped in (False, True)}
+    return [uid for table in tables for uid in _owners(table, ends)]
+
+
 def _shown(mapped: bool, end: Any) -> str:
     """An address and a port as proc_pid_net(5) has them: words of 32 bits in the host's order. `mapped`: IPv4 on a socket of IPv6."""
     address = ipaddress.ip_address(end[0].partition("%")[0])
-    packed = address.packed if not mapped or address.version == 6 else bytes(10) + b"\xff\xff" + address.packed
+    packed = bytes(10) + b"\xff\xff" + address.packed if mapped and address.version == 4 else address.packed
     words = struct.unpack(f"={len(packed) // 4}I", packed)
     return f"{''.join(f'{word:08X}' for word in words)}:{end[1]:04X}"
 
@@ -44,5 +96,5 @@ def _owners(table: Path, ends: set[str]) -> Iterator[int]:
         return
     for line in lines:
         words = line.split()
-        if len(words) > 7 and f"{words[1]} {words[2]}" in ends and words[3] == _ESTABLISHED:
+        if len(words) > 7 and f"{words[1]} {words[2]}" in ends and int(words[3], 16) == _ESTABLISHED:
             yield int(words[7])

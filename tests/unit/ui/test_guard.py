@@ -3,10 +3,11 @@
 import asyncio
 import os
 import socket
+from pathlib import Path
 
 import pytest
 
-from windtunnel.ui import whose
+from windtunnel.ui import sign_in, whose
 from windtunnel.ui.guard import OWN, Allowed, Guard
 from windtunnel.ui.sign_in import SignIn
 
@@ -144,10 +145,26 @@ def test_the_kernel_says_whose_a_connection_is_until_its_end_is_closed(family, h
             client.connect((host, listening.getsockname()[1]))
             with listening.accept()[0] as accepted:
                 ends = accepted.getpeername(), accepted.getsockname()
-                assert whose.users(*ends) == [os.geteuid()]
+                for users in (whose.users, whose.listed):
+                    assert users(*ends) == [os.geteuid()]
+                    assert users(ends[1], ends[0]) == [os.geteuid()]  # the server's own end
+                    assert users((ends[0][0], 1), ends[1]) == users(ends[0], ("127.0.0.3", ends[1][1])) == []
                 client.shutdown(socket.SHUT_WR)
-                assert whose.users(*ends) == []
+                assert whose.users(*ends) == whose.listed(*ends) == []
                 assert not whose.may_look([])
+
+
+def test_a_kernel_without_sock_diag_is_asked_by_its_tables(monkeypatch, connection):
+    monkeypatch.setattr(whose, "_asked", lambda client, server: [])
+    whose._kernel_responds.cache_clear()
+    assert whose.users(connection["client"], connection["server"]) == [os.geteuid()]
+    whose._kernel_responds.cache_clear()
+
+
+def test_no_table_is_read_for_a_connection(monkeypatch, connection):
+    """They are as long as any user likes."""
+    monkeypatch.setattr(Path, "read_text", lambda path: pytest.fail(f"{path} was read"))
+    assert whose.users(connection["client"], connection["server"]) == [os.geteuid()]
 
 
 MAPPED = "0000000000000000FFFF0000"
@@ -173,7 +190,7 @@ def row(uid: int, client: str = "0100007F", family: str = "", state: str = "01")
 def test_a_connection_is_known_by_both_addresses_and_ports(tmp_path, rows, users):
     table = tmp_path / "tcp"
     table.write_text("\n".join(["  sl  local_address", *rows, ""]))
-    assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [table]) == users
+    assert whose.listed(("127.0.0.1", 40000), ("127.0.0.1", 8642), [table]) == users
 
 
 @pytest.mark.parametrize("fault", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"connection": {}}])
@@ -185,7 +202,7 @@ def test_no_body_is_waited_for_of_who_is_refused(allowed, connection, fault):
 
 
 def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
-    assert whose.users(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
+    assert whose.listed(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
     assert whose.users(None, ("127.0.0.1", 8642)) == []
 
 
@@ -202,6 +219,33 @@ def test_a_browser_without_the_token_sees_the_form_alone(allowed, connection):
     assert asked(allowed, connection, sign_in=sign_in) == (401, [])
     assert asked(allowed, connection, sign_in=sign_in, cookie=f"{sign_in._name}=x") == (401, [])
     assert asked(allowed, connection, sign_in=sign_in, cookie=f"{sign_in._name}={sign_in._cookie}")[0] == 200
+
+
+@pytest.mark.parametrize("form", [b"%61=%61&" * 1000, b"a=1&" * 100, b"access=%s&" % ACCESS.encode() * 100])
+@pytest.mark.parametrize("where", ["body", "query"])
+def test_a_form_is_not_read_at_length_before_the_token_is_known(monkeypatch, where, form):
+    """A form of 1 MB would keep all others waiting for a second."""
+    parse = sign_in.parse_qs
+
+    def few(text, **how):
+        assert len(text) <= 4096 and how["max_num_fields"] <= 16
+        return parse(text, **how)
+
+    monkeypatch.setattr(sign_in, "parse_qs", few)
+    asks = SignIn(ACCESS, lambda problem: problem, tls=False)
+    statuses = []
+
+    async def receive():
+        return {"type": "http.request", "body": form, "more_body": False}
+
+    async def send(message):
+        statuses.append(message.get("status"))
+
+    method, query = ("POST", b"") if where == "body" else ("GET", form)
+    scope = {"method": method, "path": "/", "query_string": query, "headers": []}
+    assert not asks.knows(scope)
+    asyncio.run(asks(scope, receive, send))
+    assert statuses[0] == 401
 
 
 @pytest.mark.parametrize(
