@@ -8,19 +8,28 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from windtunnel.text_file import beginning
+
 _CHOICE = re.compile(r'"([^"]+)"')
 _LONGEST = 64 << 10
+_HARMLESS = re.compile(r"[\w./][\w./:=,@+-]*")
+"""Shells put an offer into the line as it is, and zsh evaluates it before: no offer has a character that a shell reads, or is an option."""
+_HARMFUL_IN_HELP = re.compile(r"[^\w .,;:?/%+=()-]")
 
 Offers = list[tuple[str, str]]
 """A possible completion and its help."""
 
 
 def _quiet(offer: Callable[[str], Iterator[tuple[str, str]]]) -> Callable[[str], Offers]:
-    """As typer calls it, with the incomplete word."""
+    """As typer calls it, with the incomplete word. Names and help may be another user's: what could harm is left out."""
 
     def complete(incomplete: str) -> Offers:
         try:
-            return [(text, help_) for text, help_ in offer(incomplete) if text.startswith(incomplete)]
+            return [
+                (text, _HARMFUL_IN_HELP.sub("", help_))
+                for text, help_ in offer(incomplete)
+                if text.startswith(incomplete) and _HARMLESS.fullmatch(text)
+            ]
         except Exception:  # noqa: BLE001 - a traceback would be printed into the command that is being typed
             return []
 
@@ -127,8 +136,7 @@ def _files(incomplete: str, studies: bool) -> Iterator[tuple[str, str]]:
         if path.is_dir():
             yield f"{path}/", ""
         elif path.suffix == ".toml" and path.is_file():
-            with path.open(encoding="utf-8") as stream:
-                text = stream.read(_LONGEST)
+            text, _ = beginning(path, _LONGEST)
             if ("[[factor]]" in text) == studies:
                 yield str(path), text.partition("\n")[0].lstrip("# ") if text.startswith("#") else ""
 

@@ -90,6 +90,72 @@ def test_unknown_words_get_no_completion_and_no_traceback(monkeypatch):
     assert completion.runs("/nowhere/at/all") == completion.scenarios("\0") == []
 
 
+EVIL = [
+    "a$(touch ran)",
+    "a\\$(touch ran)",
+    "a`touch ran`",
+    "a;touch ran",
+    "a'b",
+    'a"b',
+    "a*",
+    "a&b",
+    "a\nb",
+    "~a",
+    "=a",
+    "--html",
+]
+
+
+@pytest.fixture
+def sent(tmp_path) -> Path:
+    """A directory with such names: files and directories of each kind. Its harmless ones have comments that are not."""
+    comment = r"# \$(touch ran) `touch ran` \` \' \" why?" + "\n"
+    for name in ["good", *EVIL]:
+        for record in ("run.json", "study.json"):
+            (tmp_path / f"{name}.{record[:3]}").mkdir()
+            (tmp_path / f"{name}.{record[:3]}" / record).write_text("{}")
+        (tmp_path / f"{name}.toml").write_text(comment + SCENARIO.format(duration="1s"))
+        (tmp_path / f"{name}.far.toml").write_text(comment + STUDY)
+    (tmp_path / "latin.toml").write_bytes(b"# \xe9\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(
+    ("words", "offers"),
+    [
+        ("run ", "good.toml"),
+        ("study ", "good.far.toml"),
+        ("migrate ", "good.toml"),
+        ("show ", "good.run"),
+        ("study query --study ", "good.stu"),
+        ("compare ", "good.run"),
+    ],
+)
+def test_no_offer_has_what_a_shell_would_run(sent, shell, words, offers):
+    asked = {"COMP_WORDS": f"windtunnel {words}", "COMP_CWORD": str(len(words.split()) + 1)}
+    asked |= {"_TYPER_COMPLETE_ARGS": f"windtunnel {words}", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    done = in_process(cwd=sent, _WINDTUNNEL_COMPLETE=f"complete_{shell}", **asked)
+    shown = done.stdout.replace(r"\\:", "").removeprefix("_arguments '*: :((").removesuffix("))'\n")
+    assert offers in shown
+    assert not set(shown) & set("\\$`'*&;~"), shown
+    assert not [line for line in shown.splitlines() if line.strip('"')[0] in "=-"]
+
+
+def test_help_has_the_words_of_a_comment(sent, monkeypatch):
+    monkeypatch.chdir(sent)
+    assert dict(completion.scenarios("go"))["good.toml"] == "(touch ran) touch ran    why?"
+
+
+def test_every_key_and_choice_is_offered():
+    """What is offered has harmless characters alone: the program's own has no others."""
+    from windtunnel.scenario.keys import Scenario
+
+    keys = [key for key, _ in completion._keys(Scenario, [], "")]
+    assert len(keys) > 20 and [key for key, _ in completion.sets("")] == keys
+    assert {"echo", "open-loop"} <= dict(completion.templates("")).keys()
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_gets_its_script(place, shell):
     done = in_process(cwd=place, _WINDTUNNEL_COMPLETE=f"source_{shell}")
