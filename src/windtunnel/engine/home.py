@@ -32,7 +32,7 @@ def cache_directory() -> Path:
 def make(directory: Path) -> None:
     """Makes the directory where it is not there, and lets nobody else write it. Raises UserError where it cannot be made, is another user's,
     or others may put another one in its place."""
-    if not _way_is_own(directory):
+    if not own_directory.way_is_own(directory):
         raise UserError(f"{directory}: other users may put something else there", remedy=REMEDY)
     try:
         with contextlib.suppress(OSError):
@@ -79,21 +79,5 @@ def _base(variable: str, below: str) -> Path:
     places = [os.environ.get(variable, ""), os.path.join(os.environ.get("HOME", ""), below)]
     with contextlib.suppress(KeyError):  # a user without a name
         places.append(os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, below))
-    own = (Path(place) for place in places if os.path.isabs(place) and _way_is_own(Path(place)))
+    own = (Path(place) for place in places if os.path.isabs(place) and own_directory.way_is_own(Path(place)))
     return next(own, own_directory.in_tmp())
-
-
-def _way_is_own(directory: Path) -> bool:
-    """Whether what is there of the way to it is this user's or root's, and others write to it at most as to /tmp."""
-    root = os.stat("/").st_uid  # in a user namespace without root it looks like another user
-    for path in (real := Path(os.path.realpath(directory)), *real.parents):
-        try:
-            found = path.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except OSError:
-            return False
-        is_open = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
-        if is_open or found.st_uid not in (root, os.geteuid()):
-            return False
-    return True

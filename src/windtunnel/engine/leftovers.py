@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from windtunnel import proc
-from windtunnel.engine import xdp
+from windtunnel.engine import own_directory, xdp
 from windtunnel.engine.own_directory import runtime_directory
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.engine.telemetry import SOCKET
@@ -71,8 +71,13 @@ def remove_of_the_dead() -> None:
 
 
 def socket_directory() -> Path:
-    """Where the sockets of runs are that name none."""
-    return Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute()
+    """Where the sockets of runs are that name none: this user's own directory below /tmp if others could put theirs in their place, as where
+    `su` has kept XDG_RUNTIME_DIR. Raises UserError if that one is not ours alone."""
+    named = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute()
+    if own_directory.way_is_own(named):
+        return named
+    own_directory.make(own := own_directory.in_tmp())
+    return own
 
 
 def _is_ours(path: Path, name: str, is_kind: Callable[[int], bool]) -> bool:

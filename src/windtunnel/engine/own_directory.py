@@ -20,12 +20,16 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def runtime_directory() -> Path:
-    """Where our engines' EAL keeps its runtime directories: the choice of eal_create_runtime_dir, but for /tmp, which everybody may write."""
+    """Where our engines' EAL keeps its runtime directories: the choice of eal_create_runtime_dir, but for /tmp, which everybody may write, and
+    for the XDG_RUNTIME_DIR of another user, which `su` keeps. Raises UserError if others may put something else in the place of the daemon's."""
     if systemd := os.environ.get("RUNTIME_DIRECTORY"):
+        if not way_is_own(Path(systemd)):
+            raise UserError(f"{systemd}: other users may put something else there", remedy="unset RUNTIME_DIRECTORY")
         return Path(systemd)
     if os.getuid() == 0:
         return Path("/var/run")
-    return Path(os.environ.get("XDG_RUNTIME_DIR") or in_tmp())
+    named = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(named) if named and way_is_own(Path(named)) else in_tmp()
 
 
 def of_runtime() -> Path:
@@ -50,6 +54,28 @@ def for_eal() -> dict[str, str]:
 def in_tmp() -> Path:
     """Of this user, who has no other runtime directory."""
     return Path(f"/tmp/windtunnel-{os.getuid()}")
+
+
+def way_is_own(directory: Path, links: int = 40) -> bool:
+    """Whether nobody but root can put something else in its place: what is there of the way to it, and of each link on that way, is this
+    user's or root's, and others write to it at most as to /tmp. `links`: how many more are followed (path_resolution(7))."""
+    root = os.stat("/").st_uid  # in a user namespace without root it looks like another user
+    way = directory.absolute()
+    for path in reversed((way, *way.parents)):
+        try:
+            found = path.lstat()
+            target = path.parent / os.readlink(path) if stat.S_ISLNK(found.st_mode) else None
+        except (FileNotFoundError, NotADirectoryError):
+            return True
+        except OSError:
+            return False
+        if found.st_uid not in (root, os.geteuid()):
+            return False
+        if target is None and found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+            return False
+        if target and not (links and way_is_own(target, links - 1)):
+            return False
+    return True
 
 
 def make(path: Path) -> None:

@@ -1,14 +1,16 @@
 """Directories of one owner: what others could have written is not read, and said."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from windtunnel.engine import own_directory
+from windtunnel.engine import leftovers, own_directory
 from windtunnel.errors import UserError
 
 OTHER = 54321
 MOST = 1 << 10
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
 
 def mode(path):
@@ -61,7 +63,7 @@ def test_what_is_no_directory_or_not_there_is_said(tmp_path):
         own_directory.make(tmp_path / "file")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+@needs_root
 def test_what_belongs_to_another_user_is_refused(tmp_path):
     theirs, mine = tmp_path / "theirs", tmp_path / "mine"
     theirs.mkdir(mode=0o700)
@@ -124,3 +126,49 @@ def test_eal_starts_in_no_runtime_directory_in_which_somebody_was_first(tmp_path
         own_directory.for_eal()
     (tmp_path / "dpdk").unlink()
     assert own_directory.for_eal()["RUNTIME_DIRECTORY"] == str(tmp_path) and mode(tmp_path / "dpdk") == 0o700
+
+
+@pytest.fixture
+def ways(tmp_path) -> dict[str, Path]:
+    """Directories of ours, by who could put another one in their place."""
+    for name in ("theirs", "all", "tmp", "ours"):
+        (tmp_path / name / "mine").mkdir(parents=True)
+    (tmp_path / "all").chmod(0o777)
+    (tmp_path / "tmp").chmod(0o1777)
+    links = {"link of theirs": "ours", "leads into theirs": "theirs/mine", "circle": "circle", "link": "ours"}
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    if os.geteuid() == 0:
+        os.chown(tmp_path / "theirs", OTHER, OTHER)
+        os.chown(tmp_path / "link of theirs", OTHER, OTHER, follow_symlinks=False)
+    found = {
+        name: tmp_path / name / "mine" for name in ("theirs", "all", "tmp", "ours", "link of theirs", "circle", "link")
+    }
+    return found | {"leads into theirs": tmp_path / "leads into theirs", "none": tmp_path / "ours" / "none" / "mine"}
+
+
+@pytest.mark.parametrize(
+    ("way", "own"),
+    [
+        *(pytest.param(way, False, marks=needs_root) for way in ("theirs", "link of theirs", "leads into theirs")),
+        *((way, False) for way in ("all", "circle")),
+        *((way, True) for way in ("tmp", "ours", "link", "none")),
+    ],
+)
+def test_nobody_else_may_put_a_directory_in_the_place_of_ours(ways, way, own):
+    assert own_directory.way_is_own(ways[way]) is own
+
+
+@needs_root
+def test_a_runtime_directory_of_another_user_is_not_taken(ways, someone, monkeypatch):
+    """`su` keeps XDG_RUNTIME_DIR of who called it, who could swap what EAL and memif make there."""
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(ways["theirs"]))
+    assert own_directory.runtime_directory() == leftovers.socket_directory() == someone and mode(someone) == 0o700
+    assert own_directory.for_eal()["RUNTIME_DIRECTORY"] == str(someone)
+    assert not list(ways["theirs"].iterdir())
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(ways["theirs"]))
+    with pytest.raises(UserError, match="theirs/mine: other users may put something else there"):
+        own_directory.for_eal()
+    for variable in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY"):
+        monkeypatch.setenv(variable, str(ways["ours"]))
+    assert own_directory.runtime_directory() == leftovers.socket_directory() == ways["ours"]
