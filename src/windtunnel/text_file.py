@@ -15,11 +15,11 @@ BOM = "\ufeff"
 
 
 def read_text(file: Path, most_bytes: int, remedy: str) -> str:
-    """The file's text. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8. A byte
-    order mark is no part of the text."""
+    """The text of a regular file. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8.
+    A byte order mark is no part of the text."""
     check_name(file)
     try:
-        with file.open("rb") as stream:
+        with os.fdopen(open_regular(file), "rb") as stream:
             raw = stream.read(most_bytes + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
@@ -44,9 +44,10 @@ def open_regular(file: Path, follow: bool = True) -> int:
         if error.errno == errno.ELOOP and not follow:
             error.strerror = "a link, which is not followed"
         raise
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    kind = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(kind):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "not a regular file", str(file))
+        raise OSError(errno.EINVAL, "is a directory" if stat.S_ISDIR(kind) else "not a regular file", str(file))
     return descriptor
 
 

@@ -46,7 +46,7 @@ def pcap(length: int, bytes_there: int) -> bytes:
         pytest.param(b"#" * (100 << 20), "larger than 64KiB", id="100 MiB"),
         (b"", "workload is missing"),
         (b"\xff\xfe[\0w\0", ":1: byte 0xff is not UTF-8"),
-        (b'"\\u001b[31m" = 1\n' + ECHO.encode(), r'unknown key "\x1b[31m"'),
+        (b'"\\u001b[31m" = 1\n' + ECHO.encode(), r'unknown key "\u001b[31m"'),
         (b'title = "\\u001b]0;mine\\u0007"\n' + ECHO.encode(), r"title: holds the control character '\x1b'"),
     ],
 )

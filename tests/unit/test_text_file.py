@@ -1,10 +1,12 @@
-"""The beginning of a file that somebody else writes: never waited for."""
+"""Files that somebody else may have written: never waited for, and never read without an end."""
 
 import os
+from pathlib import Path
 
 import pytest
 
-from windtunnel.text_file import beginning
+from windtunnel.errors import UserError
+from windtunnel.text_file import beginning, read_text
 
 
 def test_the_beginning_of_a_file(tmp_path):
@@ -23,8 +25,21 @@ def test_what_is_no_file_is_an_error_at_once(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     for path, words in (
         (tmp_path / "fifo", "not a regular file"),
-        (tmp_path, "not a regular"),
+        (tmp_path, "is a directory"),
         (tmp_path / "x", "No such"),
     ):
         with pytest.raises(OSError, match=words):
             beginning(path, 10)
+
+
+def test_a_text_is_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to(tmp_path / "fifo")
+    for path, words in (
+        (tmp_path / "fifo", "not a regular file"),
+        (tmp_path / "link", "not a regular file"),
+        (Path("/dev/zero"), "not a regular file"),
+        (tmp_path, "is a directory"),
+    ):
+        with pytest.raises(UserError, match=f"{path}: {words}"):
+            read_text(path, 10, "")

@@ -140,11 +140,14 @@ def shipped() -> tuple[str, ...]:
 
 def load_nic(name: str) -> Nic:
     """A shipped NIC by its name, or a file of one's own by its path. Raises UserError with file and line."""
-    return _shipped(name) if name in shipped() else read_nic(Path(name), text_of(name))
+    return shipped_nic(name) if name in shipped() else read_nic(Path(name), text_of(name))
 
 
 @cache
-def _shipped(name: str) -> Nic:
+def shipped_nic(name: str) -> Nic:
+    """Raises UserError for any other name: a record may be somebody else's, and what it names is not opened."""
+    if name not in shipped():
+        raise UserError(f'no shipped NIC "{name}"', remedy=f"one of {', '.join(shipped())}")
     return read_nic(Path(name), text_of(name))
 
 

@@ -17,7 +17,7 @@ from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
 from windtunnel.pcie.link import Link
 from windtunnel.pcie.measured import measured_with_run
-from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic
+from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic, shipped_nic
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
@@ -78,8 +78,8 @@ def ports_of(
     for engine in run.record.engines:
         windows = measured(run.counted[engine.name])
         for endpoint in engine.plan.endpoints if windows else ():
-            name = nic or _nic_of(run, engine, endpoint)
-            found.append(_port(endpoint, windows, load_nic(name), settings, link))
+            card = load_nic(nic) if nic else shipped_nic(_nic_of(run, engine, endpoint))
+            found.append(_port(endpoint, windows, card, settings, link))
     return sorted(found, key=lambda port: port.port)
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 
 import in_process
 import pytest
@@ -128,6 +129,20 @@ def test_the_scenarios_nic_is_taken(tmp_path):
     assert (client.nic, server.nic) == ("mlx5", "generic") and client.link.lanes == 16
     assert [port.nic for port in ports_of(run, "ixgbe")] == ["ixgbe", "ixgbe"]
     assert ports_of(run, link={"lanes": 1})[0].ceiling < ports_of(run)[0].ceiling / 8
+
+
+def test_a_record_names_a_shipped_nic(tmp_path):
+    """A path in a record that somebody sent is not opened: here it would be waited for, for ever."""
+    os.mkfifo(path := tmp_path / "fifo.toml")
+    run = execute(tmp_path / "run", resolved={"server": {"nic_profile": str(path)}})
+    for show in (ports_of, text, document):
+        with pytest.raises(UserError, match=f'no shipped NIC "{path}"'):
+            show(run)
+    path.unlink()
+    path.write_text(text_of("mlx5"))
+    with pytest.raises(UserError, match=f'no shipped NIC "{path}"'):
+        ports_of(run)
+    assert [port.nic for port in ports_of(run, str(path))] == ["mlx5", "mlx5"]  # the reader names it
 
 
 def test_thresholds_of_the_plan_are_taken_and_held_against_its_rings(tmp_path):
