@@ -317,6 +317,41 @@ TEST_F(Ports, MemifRefusesInvalidSockets) {
     EXPECT_TRUE(fs::exists(directory / "file"));
 }
 
+// Whoever serves the socket is given the engine's memory: another user may neither be its owner nor put
+// another one in its place, by a directory or a link on the way to it.
+TEST_F(Ports, MemifTakesNoSocketOfAnotherUser) {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: gives files away";
+    constexpr uid_t other = 54321;
+    const auto gives_away = [](const fs::path &path) { ASSERT_EQ(lchown(path.c_str(), other, other), 0); };
+    const auto refused = [&](const fs::path &path, const char *role) {
+        return refusal_of("memif", {{"socket", path.string()}, {"role", role}});
+    };
+    const fs::path theirs = directory / "theirs", all = directory / "all", link = directory / "link";
+    for (const fs::path &made : {theirs, all, directory / "mine"}) fs::create_directories(made / "mine");
+    fs::permissions(all, fs::perms::all);
+    gives_away(theirs);
+    fs::create_directory_symlink(directory / "mine", link);
+    gives_away(link);
+    fs::create_directory_symlink("theirs/mine", directory / "leads");
+    for (const char *role : {"server", "client"}) {
+        for (const fs::path &on_the_way : {theirs, theirs / "mine", link, directory / "leads"})
+            EXPECT_TRUE(
+                contains(refused(on_the_way / "m.sock", role), "is of user 54321, and this is user 0"))
+                << on_the_way;
+        EXPECT_TRUE(contains(refused(all / "mine" / "m.sock", role), "other users may write")) << role;
+    }
+    fs::permissions(all, fs::perms::all | fs::perms::sticky_bit);  // as /tmp
+    open("memif", {{"socket", all / "m.sock"}, {"role", "client"}});
+    std::ofstream(all / "m.sock") << "theirs";
+    const auto waits = [&] {
+        int looks = 3;
+        wt::wait_for_links(ports, [](void *left) { return --*static_cast<int *>(left) > 0; }, &looks);
+    };
+    waits();
+    gives_away(all / "m.sock");
+    EXPECT_TRUE(contains(wt::test::refusal_of(waits), "is of user 54321"));
+}
+
 // A server that is stopped takes no connection: one more would wait for ever.
 TEST_F(Ports, MemifRefusesASocketWhoseServerDoesNotRespond) {
     const std::string path = directory / "m.sock";

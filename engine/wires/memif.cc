@@ -69,6 +69,40 @@ class private_files {
     const mode_t before;
 };
 
+// Why another user may serve this socket, or lead us to one of theirs; empty where only root could. What is
+// there of the path, and of each link on its way, is to be this user's or root's (Python: way_is_own).
+std::string why_not_own(const std::filesystem::path &path, int links = 40) {
+    struct stat root{};
+    ::stat("/", &root);  // in a user namespace without root it looks like another user
+    std::filesystem::path way;
+    for (const std::filesystem::path &part : std::filesystem::absolute(path)) {
+        way /= part;
+        struct stat found{};
+        if (::lstat(way.c_str(), &found) != 0) {
+            if (errno == ENOENT || errno == ENOTDIR) return {};
+            return way.string() + ": " + std::strerror(errno);
+        }
+        if (found.st_uid != root.st_uid && found.st_uid != geteuid())
+            return way.string() + " is of user " + std::to_string(found.st_uid);
+        const bool sticky = (found.st_mode & S_ISVTX) != 0;
+        if (S_ISDIR(found.st_mode) && (found.st_mode & S_IWOTH) != 0 && !sticky)
+            return "other users may write " + way.string();
+        if (!S_ISLNK(found.st_mode)) continue;
+        if (links == 0) return way.string() + ": " + std::strerror(ELOOP);
+        std::error_code gone;
+        const auto target = way.parent_path() / std::filesystem::read_symlink(way, gone);
+        if (const std::string why = why_not_own(target, links - 1); !why.empty()) return why;
+    }
+    return {};
+}
+
+// The driver hands its memory to whoever serves the socket, and believes what it reads there.
+void check_is_own(const std::string &path) {
+    if (const std::string why = why_not_own(path); !why.empty())
+        throw refusal("socket " + path + ": " + why + ", and this is user " + std::to_string(geteuid()),
+                      "start both sides as the same user, with a socket in a directory of theirs or in /tmp");
+}
+
 void check_socket(const std::string &path, side role) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -80,6 +114,7 @@ void check_socket(const std::string &path, side role) {
     if (::access(directory.c_str(), R_OK | W_OK | X_OK) != 0)
         throw refusal("socket " + path + ": its directory: " + std::strerror(errno),
                       "choose a directory that this user can write");
+    check_is_own(role == side::client ? path : directory);
     if (role == side::client) return;
 
     struct stat found;
@@ -136,7 +171,9 @@ void start_memif(port &made, const wire_end &) {
 void await_memif(const port &made, uint32_t looks) {
     if (made.starts_after.empty()) return;
     if (looks % looks_to_restart == 0) rte_eth_dev_stop(made.id);
-    if (access(made.starts_after.c_str(), F_OK) == 0) rte_eth_dev_start(made.id);
+    if (access(made.starts_after.c_str(), F_OK) != 0) return;
+    check_is_own(made.starts_after);
+    rte_eth_dev_start(made.id);
 }
 
 }  // namespace
