@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from windtunnel.text_file import beginning
-
 _CHOICE = re.compile(r'"([^"]+)"')
 _LONGEST = 64 << 10
 _HARMLESS = re.compile(r"[\w./][\w./:=,@+-]*")
@@ -132,6 +130,8 @@ def _directories(incomplete: str, record: str, what: str) -> Iterator[tuple[str,
 
 
 def _files(incomplete: str, studies: bool) -> Iterator[tuple[str, str]]:
+    from windtunnel.text_file import beginning
+
     for path in _entries(incomplete):
         if path.is_dir():
             yield f"{path}/", ""
