@@ -141,6 +141,7 @@ def tuned(
     cpus: int = 2,
     watcher=None,
     interrupts: Interrupts | None = None,
+    from_elsewhere: bool = False,
 ) -> Tuned:
     """As `windtunnel tune` runs it, in this process, below `directory`/out."""
     file = directory / "echo.toml"
@@ -157,6 +158,7 @@ def tuned(
             out=directory / "out",
             seed=seed,
             host=machine(cpus),
+            from_elsewhere=from_elsewhere,
         )
         if interrupts is not None:
             return tuner.run(prepared, interrupts, watcher or Silent(), budget, rig)

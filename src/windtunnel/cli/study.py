@@ -1,6 +1,5 @@
 """windtunnel study: run a scenario over factors, and answer a question."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -9,20 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.measure.study.conduct import Watcher
-    from windtunnel.measure.study.study import BegunElsewhere, Prepared
-
-FromElsewhere = Annotated[
-    bool,
-    typer.Option(
-        "--from-elsewhere", help="Continue a study that another user began, without a question: it runs as you."
-    ),
-]
+    from windtunnel.measure.study.study import Prepared
 
 
 def study(
@@ -82,7 +75,8 @@ def study(
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import INTERRUPTED, INVALID
     from windtunnel.errors import UserError
-    from windtunnel.measure.study.study import BegunElsewhere, prepare, run
+    from windtunnel.measure.study.seal import BegunElsewhere
+    from windtunnel.measure.study.study import prepare, run
     from windtunnel.views import study_outcome as shown
 
     if json and quiet:
@@ -92,7 +86,7 @@ def study(
         try:
             prepared = prepare(source, changes, out, where, full, from_elsewhere)
         except BegunElsewhere as begun:
-            _agree(begun)
+            agree(begun)
             prepared = prepare(source, changes, out, where, full, from_elsewhere=True)
         if plan:
             shown.print_plan(prepared, json)
@@ -111,18 +105,6 @@ def study(
         raise typer.Exit(INTERRUPTED)
     if finished.invalid:
         raise typer.Exit(INVALID)
-
-
-def _agree(begun: "BegunElsewhere") -> None:
-    """Asks whether to continue what another user began. Raises it where there is nobody to ask, and Exit for a no."""
-    from windtunnel.engine.verdict import REFUSED
-    from windtunnel.views.terminal.messages import show_warning
-
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise begun
-    show_warning(begun.message)
-    if not typer.confirm("Run it as you?", err=True):
-        raise typer.Exit(REFUSED)
 
 
 @contextmanager

@@ -1,12 +1,14 @@
 """windtunnel tune: settings of a scenario that are better than the file's."""
 
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
 
@@ -74,6 +76,7 @@ def tune(
         ),
     ] = None,
     on: On = None,
+    from_elsewhere: FromElsewhere = False,
     plan: Annotated[bool, typer.Option("--plan", help="Show the space and the first moves. Run nothing.")] = False,
     json: Json = False,
     format_: Format = "text",
@@ -83,7 +86,8 @@ def tune(
 
     Each trial runs a candidate and the best settings so far in turns, until the pairs tell which is faster. The winner is measured
     afresh against the file. If it is not slower it is written as best.toml; the file itself stays as it is. To continue, repeat
-    the command with the same --out. The first Ctrl-C stops the current trial; the second kills it.
+    the command with the same --out. What another user began goes on if you agree. The first Ctrl-C stops the current trial; the
+    second kills it.
 
     Exit codes: 0 best.toml or a front was written, or the file is the best, 1 no point meets the SLO or the winner was not confirmed,
     2 bad input, 3 five trials in a row failed, 130 interrupted.
@@ -98,6 +102,7 @@ def tune(
     from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
     from windtunnel.errors import UserError
     from windtunnel.exchange.axio.tuned import write_axio
+    from windtunnel.measure.study.seal import BegunElsewhere
     from windtunnel.scenario import Cable
     from windtunnel.tune.goal import goal
     from windtunnel.tune.tuner import prepare, run
@@ -110,7 +115,13 @@ def tune(
         view = where.view if where else None
         if isinstance(view, Cable):
             raise UserError("--on: a tuner has one testbed, and the fleet file has cables", remedy="[[testbed]] there")
-        prepared = prepare(file, with_state(sets, state), asked, space_file=space, out=out, seed=seed, host=view)
+        changes = with_state(sets, state)
+        prepare_this = partial(prepare, file, changes, asked, space_file=space, out=out, seed=seed, host=view)
+        try:
+            prepared = prepare_this(from_elsewhere=from_elsewhere)
+        except BegunElsewhere as begun:
+            agree(begun)
+            prepared = prepare_this(from_elsewhere=True)
         if plan:
             shown.print_plan(prepared, json)
             return

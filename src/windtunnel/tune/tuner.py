@@ -1,6 +1,7 @@
 """A tuning from its options to its end: trials that have ended stay, the next ones follow from them.
 
 tuning.json   what the tuning is (see `record`)
+.seal         which user's it is (see `measure.study.seal`)
 trials/       a directory for each trial: its runs, and trial.json once it has ended
 aborted/      trials that did not come to their end: kept, never counted
 final-NNN/    the winner, trial NNN, measured afresh against the file, and final.json
@@ -23,8 +24,9 @@ from windtunnel.host import facts
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor, ThisHost
+from windtunnel.measure.study import seal
 from windtunnel.measure.study.constraints import Combination
-from windtunnel.measure.study.directory import abort, opened
+from windtunnel.measure.study.directory import abort, keep, opened
 from windtunnel.measure.study.factors import Factor
 from windtunnel.runs.files import replace
 from windtunnel.scenario import HostView, Scenario, here
@@ -302,15 +304,24 @@ def prepare(
     out: Path | None = None,
     seed: int = 1,
     host: HostView | None = None,
+    from_elsewhere: bool = False,
 ) -> Prepared:
-    """Raises UserError for whatever is wrong with the scenario, the space or the goal."""
+    """`from_elsewhere`: the user agrees to continue what another user began; else it raises BegunElsewhere. Raises UserError for whatever is
+    wrong with the scenario, the space or the goal."""
     file, view = located(file), host or here()
     if space_file is not None:
         space = spaces.from_file(file, space_file, sets, view)
     else:
         space = spaces.default(file, sets, view)
     check(goal, space.plain.scenario)
-    return Prepared(out or new_directory(f"{file.stem}-tuning"), space, space_file, goal, seed)
+    path = out or new_directory(f"{file.stem}-tuning")
+    if (path / records.NAME).is_file() and not from_elsewhere and not seal.is_own(path, records.NAME):
+        records.read(path)  # what is no record is said first
+        raise seal.BegunElsewhere(
+            f"{path}: not begun by you: its trials, and what they are said to have measured, decide what is tried next and what is the best",
+            remedy="the same command with --from-elsewhere, or another --out",
+        )
+    return Prepared(path, space, space_file, goal, seed)
 
 
 def run(
@@ -417,14 +428,17 @@ class _Conductor:
 
 
 def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
-    """tuning.json: written where the tuning begins, compared where it goes on."""
+    """tuning.json: written where the tuning begins, compared where it goes on, which makes it this user's."""
     path = prepared.path
     now = records.record_of(prepared.space, prepared.space_file, prepared.goal, prepared.seed, host)
     if not (path / records.NAME).exists():
-        replace(path / records.NAME, now.model_dump_json(indent=1) + "\n")
+        keep(path, now, records.NAME)
         return now
     then = records.read(path)
     records.check_same(path, then, now)
+    if not seal.is_own(path, records.NAME):
+        then = then.model_copy(update={"scenario": now.scenario, "space": now.space})
+        keep(path, then, records.NAME)
     return then
 
 

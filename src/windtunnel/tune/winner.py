@@ -13,6 +13,7 @@ from windtunnel.runs.files import replace
 from windtunnel.scenario import load, resolve
 from windtunnel.scenario.load import parsed
 from windtunnel.scenario.overrides import apply, parse_overrides
+from windtunnel.text_file import read_regular
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final
 from windtunnel.tune.rig import Rig
@@ -30,13 +31,17 @@ shows a difference of exactly 0."""
 def confirm(
     directory: Path, space: Space, goal: Goal, best: TrialRecord, rig: Rig, begins: Callable[[int], None]
 ) -> FinalRecord:
-    """Measures the winner against the file, or reads what was measured before, and writes best.toml if it is confirmed.
+    """Measures the winner against the file, or reads what was measured before, and writes best.toml if it is confirmed: also where it was
+    written before, because by now it may be something else.
 
     Raises UserError where it cannot be kept, and `trial.Interrupted`.
     """
     place = directory / f"final-{best.number:03}"
     if (place / FINAL).exists():
-        return read_final(place)
+        final = read_final(place)
+        if final.confirmed:
+            _write(directory, place, space, best, final)
+        return final
     if place.exists():
         abort(directory, place)
     begins(best.number)
@@ -96,14 +101,18 @@ def words(difference: float, low: float, high: float) -> str:
 def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final: FinalRecord) -> None:
     """best.toml, beside the measurement and then in the directory of the tuning, where it takes the place of an earlier winner's alone. It
     is loaded and planned once before it is kept. Raises UserError where there is another file of this name, or it cannot be written."""
+    path, earlier = directory / NAME, (f"final-*/{NAME}", f"{ABORTED}/final-*/{NAME}")
+    ours = [_content(file) for pattern in earlier for file in directory.glob(pattern)]
     text = scenario_text(space, best, final)
     replace(place / NAME, text)
     resolve(load(place / NAME), space.host)
-    path = directory / NAME
-    ours = [*directory.glob(f"final-*/{NAME}"), *directory.glob(f"{ABORTED}/final-*/{NAME}")]
-    if path.exists() and path.read_bytes() not in [file.read_bytes() for file in ours]:
+    if path.exists() and _content(path) not in [*ours, text.encode()]:
         raise UserError(f"{path}: exists already", remedy="move it away, and begin again with the same --out")
     replace(path, text)
+
+
+def _content(file: Path) -> bytes:
+    return read_regular(file, follow=False)
 
 
 def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:

@@ -236,7 +236,7 @@ def test_a_changed_scenario_another_host_and_a_damaged_trial_are_refused(tmp_pat
     document = json.loads(text)
     document["host"]["hostname"] = "elsewhere"
     file.write_text(json.dumps(document))
-    continued_elsewhere(tmp_path, "hostname", sets=("duration=50ms",))
+    continued_elsewhere(tmp_path, "hostname", sets=("duration=50ms",), from_elsewhere=True)
     file.write_text(text)
     (tmp_path / "echo.toml").write_text(SCENARIO.replace("l_app", "m_app"))
     continued_elsewhere(tmp_path, "m_app", sets=("duration=50ms",))

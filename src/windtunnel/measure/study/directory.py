@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
 from windtunnel.engine import leftovers
 from windtunnel.engine.verdict import INTERRUPTED_BY_USER, NOT_WRITTEN, READER_LEFT
 from windtunnel.errors import UserError, cannot_write, check_name
@@ -51,11 +53,13 @@ class Slot:
 @contextmanager
 def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterator[None]:
     """Makes the directory where it is not there, and keeps others out while it is open. `name`: the record that makes it one, and
-    `noun` what it is called. Raises UserError where another process runs this study, and for a directory that is something else."""
+    `noun` what it is called. Raises UserError where another process runs this study, and for a directory that is something else, or has links
+    in it: what is written there would be elsewhere."""
     check_name(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
         _not_foreign(path, name, noun)
+        _without_links(path)
         _rename_old_runs(path)
         lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
@@ -82,18 +86,25 @@ def _not_foreign(path: Path, name: str, noun: str) -> None:
         )
 
 
+def _without_links(path: Path) -> None:
+    for place, directories, files in os.walk(path):
+        for entry in (Path(place, name) for name in (*directories, *files)):
+            if entry.is_symlink():
+                raise UserError(f"{entry}: a link, which is not followed", remedy="put what it leads to there")
+
+
 def _rename_old_runs(path: Path) -> None:
     """Studies that a release before 0.6 began have their runs under another name."""
     if (path / STUDY_RUNS_BEFORE_0_6).is_dir() and not (path / RUNS).exists():
         (path / STUDY_RUNS_BEFORE_0_6).rename(path / RUNS)
 
 
-def keep(path: Path, record: StudyRecord) -> None:
-    """Writes study.json, and before it the seal that says whose it is."""
+def keep(path: Path, record: BaseModel, name: str = records.NAME) -> None:
+    """Writes the record, and before it the seal that says whose it is."""
     text = record.model_dump_json(indent=1) + "\n"
     if (made := seal.of(text)) is not None:
         replace(path / seal.NAME, made)
-    replace(path / records.NAME, text)
+    replace(path / name, text)
 
 
 def finished(path: Path, slot: Slot) -> Run | None:

@@ -1,7 +1,8 @@
-"""Which studies this user began: beside study.json lies its seal, which is made with a key that only this user reads.
+"""Which studies and tunings this user began: beside study.json, or tuning.json, lies its seal, which is made with a key that only this user
+reads.
 
-A study's record names files that are run as whoever continues it. A directory that somebody sent has no seal of the reader's key, and a
-record that was changed has another one.
+A study's record names files that are run as whoever continues it, and both are continued from what they have found so far. A directory that
+somebody sent has no seal of the reader's key, and a record that was changed has another one.
 """
 
 import hmac
@@ -20,9 +21,13 @@ KEY_BYTES = 32
 _OTHERS = 0o077
 
 
+class BegunElsewhere(UserError):
+    """What this user did not begin is to continue: it is for the user to read first."""
+
+
 def of(text: str) -> str | None:
-    """The seal of a study.json with this text, and the key for it where there is none yet. None: no key can be kept here, so that the
-    study is taken for another user's when it is continued."""
+    """The seal of a record with this text, and the key for it where there is none yet. None: no key can be kept here, so that
+    it is taken for another user's when it is continued."""
     try:
         home.make(home.state_directory())
         _make_key(home.state_directory() / KEY)
@@ -31,11 +36,11 @@ def of(text: str) -> str | None:
         return None
 
 
-def is_own(directory: Path) -> bool:
-    """Whether this user began the study in a directory, and its record is as it was then."""
+def is_own(directory: Path, name: str = record.NAME) -> bool:
+    """Whether this user began what is in a directory, and its record, of this name, is as it was then."""
     try:
-        said = read_regular(directory / NAME, 256)
-        wanted = _digest(_key(), read_regular(directory / record.NAME))
+        said = read_regular(directory / NAME, 256, follow=False)
+        wanted = _digest(_key(), read_regular(directory / name, follow=False))
     except (UserError, OSError):
         return False
     return hmac.compare_digest(said, wanted.encode())

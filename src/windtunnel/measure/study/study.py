@@ -16,6 +16,7 @@ from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.conduct import Conductor, Watcher
 from windtunnel.measure.study.design import Design, code_of, design
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.seal import BegunElsewhere
 from windtunnel.measure.study.states import Blocked, blocked, by_testbed
 from windtunnel.notebook import Shown
 from windtunnel.scenario import here
@@ -95,10 +96,6 @@ class Study(Shown):
     @property
     def due(self) -> int:
         return sum(map(len, self.record.order))
-
-
-class BegunElsewhere(UserError):
-    """A study that this user did not begin is to continue: what it runs is for the user to read first."""
 
 
 def prepare(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.runs.files import replace
+from windtunnel.text_file import read_regular
 from windtunnel.tune.propose import importances
 from windtunnel.tune.record import TrialRecord, middle_of
 from windtunnel.tune.tuner import Tuned
@@ -48,7 +49,7 @@ def render(tuned: Tuned) -> str:
         gain=gain_words,
         latency=latency_words,
         pairs=pairs_counted,
-        best_text=tuned.best_file.read_text(encoding="utf-8") if tuned.best_file and tuned.best_file.exists() else None,
+        best_text=read_regular(tuned.best_file, follow=False).decode() if tuned.best_file else None,
         host=host_lines(tuned.record.host),
         facts=pretty(tuned.record.host),
         scenario=tuned.record.scenario.text,

@@ -12,7 +12,8 @@ from windtunnel.engine.query import Handler
 from windtunnel.errors import UserError
 from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study import seal
-from windtunnel.measure.study.study import BegunElsewhere, prepare
+from windtunnel.measure.study.seal import BegunElsewhere
+from windtunnel.measure.study.study import prepare
 from windtunnel.scenario import handlers
 
 ONCE = HEAD + "repeats = 1\n"
@@ -115,6 +116,16 @@ def test_a_record_that_was_changed_is_not_the_one_that_was_begun_here(tmp_path):
     document["sets"] = ["client.inflight=7"]
     file.write_text(json.dumps(document))
     assert not seal.is_own(study.path)
+
+
+@pytest.mark.parametrize("link", ["runs", "aborted", "results.parquet"])
+def test_a_directory_with_a_link_does_not_go_on(tmp_path, link):
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    if (study.path / link).exists():
+        (study.path / link).rename(tmp_path / "elsewhere")
+    (study.path / link).symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UserError, match=f"{link}: a link, which is not followed"):
+        finished(study.path)
 
 
 @pytest.mark.parametrize("key", ["open to others", "none"])

@@ -1,0 +1,26 @@
+"""What another user began, and is to continue: the option and the question of `study` and `tune`."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from windtunnel.measure.study.seal import BegunElsewhere
+
+FromElsewhere = Annotated[
+    bool,
+    typer.Option("--from-elsewhere", help="Continue what another user began, without a question: it runs as you."),
+]
+
+
+def agree(begun: "BegunElsewhere") -> None:
+    """Asks whether to continue what another user began. Raises it where there is nobody to ask, and Exit for a no."""
+    from windtunnel.engine.verdict import REFUSED
+    from windtunnel.views.terminal.messages import show_warning
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise begun
+    show_warning(begun.message)
+    if not typer.confirm("Run it as you?", err=True):
+        raise typer.Exit(REFUSED)
