@@ -218,7 +218,9 @@ class Journal:
         except ProcessLookupError:
             raise UserError(f"thread {tid} has ended") from None
         journal.check_paths(tid, now | back)
-        lines = [journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back))]
+        lines = [
+            journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back, users=found.users))
+        ]
         if back:
             lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})
         self._add(*lines)

@@ -12,6 +12,8 @@ from windtunnel.sharing import sched
 from windtunnel.sharing.threads import Fields, Value
 
 _NONE: Mapping[int, "Entry"] = MappingProxyType({})
+MOST_LEFT = 256
+"""Users of whom the last thread that left is still known."""
 
 
 @dataclass
@@ -19,7 +21,7 @@ class Entry:
     """One thread: how it ran (`before`), and what we changed since.
 
     `ours`: by field, all values that we set, or may have set: a crash can come between the line and the change, and a thread that it
-    forked meanwhile may have any of them. Once it is in `Entries` they are added by `Entries.allow`.
+    forked meanwhile may have any of them. Once it is in `Entries` they are added by `Entries.allow`. `users`: of `threads.Stat`.
     """
 
     tid: int
@@ -28,6 +30,7 @@ class Entry:
     since: int
     before: Fields
     ours: dict[str, list[Value]] = field(default_factory=dict)
+    users: tuple[int, ...] = ()
 
 
 class Entries(MutableMapping[int, Entry]):
@@ -35,6 +38,9 @@ class Entries(MutableMapping[int, Entry]):
 
     def __init__(self, entries: Iterable[Entry] = ()):
         self._entries: dict[int, Entry] = {}
+        self.left: dict[tuple[int, ...], Entry] = {}
+        """By its users, one thread of the last process of theirs that is remembered no more, the one that was longest: what that process has
+        started may still be in a cgroup of ours."""
         self._of: dict[int, dict[int, Entry]] = {}
         self._handing_on: dict[tuple[int, str, Value], dict[int, Entry]] = {}
         for entry in entries:
@@ -66,6 +72,7 @@ class Entries(MutableMapping[int, Entry]):
 
     def __delitem__(self, tid: int) -> None:
         entry = self._entries.pop(tid)
+        self._leave(entry)
         _drop(self._of, entry.pid, tid)
         for name, values in entry.ours.items():
             for inherited, value in _inheritable(name, values):
@@ -76,6 +83,12 @@ class Entries(MutableMapping[int, Entry]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def _leave(self, entry: Entry) -> None:
+        last = self.left.pop(entry.users, entry)
+        self.left[entry.users] = last if last.pid == entry.pid and last.since < entry.since else entry
+        if len(self.left) > MOST_LEFT:
+            del self.left[next(iter(self.left))]
 
     def _hand_on(self, entry: Entry, name: str, values: Iterable[Value]) -> None:
         for inherited, value in _inheritable(name, values):

@@ -1,14 +1,21 @@
-"""Which remembered threads may have forked one that is not, and what it had then, if it had not inherited our changes."""
+"""Which remembered threads may have forked one that is not, and what it had then, if it had not inherited our changes.
 
+A thread is told by its process. A process has the parent that it chose among those that ask for orphans (a subreaper), or that its parent
+chose (CLONE_PARENT), and its cgroup has other tenants in it: so whoever is of another user than a remembered thread has not inherited from it,
+and whose origin is a guess gets no right that the kernel grants: no real-time policy, no nice value below 0.
+"""
+
+import os
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.entries import Entries, Entry
 from windtunnel.sharing.threads import CGROUP, Fields, Stat, Value
 
+ORDINARY = (sched.OTHER, 0, 0)
 NOBODY = 0
 """The number of an entry that stands for those of several processes."""
 
@@ -23,6 +30,8 @@ class Family:
     """Start of the process: what is remembered of an earlier one of its number does not count."""
     pids: frozenset[int] = frozenset()
     """The processes that it stands for."""
+    guessed: bool = False
+    """Whether another process may be the one."""
 
     def began_with(self, born: int) -> bool:
         """Whether one of them was changed before a thread began, which thus may have inherited that."""
@@ -31,7 +40,8 @@ class Family:
     def before(self, now: Fields, born: int) -> Fields:
         """What a thread had, if it had not inherited our change."""
         found = {name: self._first(self.entries.handing_on(self.pid, name, value), born) for name, value in now.items()}
-        return {name: entry.before[name] for name, entry in found.items() if entry}
+        had = {name: entry.before[name] for name, entry in found.items() if entry}
+        return {name: _granted(name, value) for name, value in had.items()} if self.guessed else had
 
     def _first(self, entries: Iterable[Entry], born: int) -> Entry | None:
         """They are in the order of `since`."""
@@ -50,7 +60,7 @@ class Families:
         self.remembered = remembered
         self._processes: dict[int, Family | None] = {}
         self._above: dict[int, int] = {}
-        self._orphans: dict[tuple[frozenset[tuple[str, Value]], int], Family | None] = {}
+        self._orphans: dict[tuple[frozenset[tuple[str, Value]], int, tuple[int, ...]], Family | None] = {}
 
     def of_process(self, pid: int) -> Family | None:
         """None for a process without remembered threads, also if an earlier one of its number had some."""
@@ -60,10 +70,15 @@ class Families:
             self._processes[pid] = Family(self.remembered, pid, began or 0, frozenset((pid,))) if known else None
         return self._processes[pid]
 
-    def of(self, found: Stat) -> Family | None:
-        """Of its process, else of the nearest process above it that has any, from before it began."""
+    def of(self, now: Fields, found: Stat) -> Family | None:
+        """Of its process or its parents, else as an orphan's, else of parents that are of another user."""
+        above = self.above(found)
+        return above if above and not above.guessed else self._of_orphan(now, found) or above
+
+    def above(self, found: Stat) -> Family | None:
+        """Of its process, else of the nearest process above it that has any, from before it began. It is a guess if that is of another user."""
         passed, pid = [], found.pid
-        while pid and not self.remembered.of(pid):
+        while pid and not self.of_process(pid):
             passed.append(pid)
             if pid not in self._above:
                 above = threads.process_stat(pid)
@@ -71,31 +86,43 @@ class Families:
             pid = self._above[pid]
         self._above |= dict.fromkeys(passed, pid)
         family = self.of_process(pid) if pid else None
-        return family if family and family.began_with(found.started) else None
+        if not (family and family.began_with(found.started)):
+            return None
+        users = next(iter(family.entries.of(pid).values())).users
+        return replace(family, guessed=pid != found.pid and users != found.users)
 
-    def of_orphan(self, now: Fields, born: int) -> Family | None:
-        """What may have forked a thread whose parents we do not know: the remembered ones in a cgroup of ours where it is, from before it began.
-        Of those only the ones whose other cgroups, which we do not change, are the same, if there are any: a service and its containers
-        have their own."""
+    def _of_orphan(self, now: Fields, found: Stat) -> Family | None:
+        """What may have forked a thread whose parents we do not know: those in a cgroup of ours where it is, from before it began, that are
+        remembered or were the last of their user. Of those only the ones of its user, and of these the ones whose other cgroups, which we do not
+        change, are the same, if there are any: a service and its containers have their own."""
         groups = frozenset((name, value) for name, value in now.items() if name.startswith(CGROUP))
-        count = bisect_right(self._oldest_first, born + 1, key=lambda entry: entry.since)
-        if (groups, count) not in self._orphans:
+        count = bisect_right(self._oldest_first, found.started + 1, key=lambda entry: entry.since)
+        key = groups, count, found.users
+        if key not in self._orphans:
             near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
-            same = [entry for entry in near if groups.issuperset(_other_groups(entry))]
-            self._orphans[groups, count] = _least_of(same or near)
-        return self._orphans[groups, count]
+            own = [entry for entry in near if entry.users == found.users]
+            same = [entry for entry in own or near if groups.issuperset(_other_groups(entry))]
+            self._orphans[key] = _least_of(same or own or near, bool(own))
+        return self._orphans[key]
 
     @cached_property
     def _oldest_first(self) -> list[Entry]:
-        return sorted(self.remembered.values(), key=lambda entry: entry.since)
+        return sorted([*self.remembered.values(), *self.remembered.left.values()], key=lambda entry: entry.since)
 
 
-def _least_of(entries: list[Entry]) -> Family | None:
+def _granted(name: str, value: Value) -> Value:
+    """What anybody may have."""
+    if name == "policy" and isinstance(value, tuple) and value[0] not in (*sched.FAIR, sched.IDLE):
+        return ORDINARY
+    return max(0, value) if name == "nice" and isinstance(value, int) else value
+
+
+def _least_of(entries: list[Entry], own: bool) -> Family | None:
     """The entries of one process; in place of those of several, one that gives no more than each of them had: a tenant that forks twice must
-    not get what another one has."""
+    not get what another one has. `own`: they are of the user of whom the orphan is."""
     pids = frozenset(entry.pid for entry in entries)
     if len(pids) < 2:
-        return Family(Entries(entries), min(pids), pids=pids) if pids else None
+        return Family(Entries(entries), min(pids), pids=pids, guessed=True) if pids else None
     before: dict[str, set[Value]] = {}
     ours: dict[str, dict[Value, None]] = {}
     for entry in entries:
@@ -103,23 +130,26 @@ def _least_of(entries: list[Entry]) -> Family | None:
             before.setdefault(name, set()).add(value)
         for name, values in entry.ours.items():
             ours.setdefault(name, {}).update(dict.fromkeys(values))
-    had = {name: _least(name, values) for name, values in before.items()}
+    had = {name: _least(name, values, own) for name, values in before.items()}
     one = Entry(NOBODY, NOBODY, 0, 0, had, {name: list(values) for name, values in ours.items()})
-    return Family(Entries([one]), NOBODY, pids=pids)
+    return Family(Entries([one]), NOBODY, pids=pids, guessed=True)
 
 
-def _least(name: str, values: set[Value]) -> Value:
-    """Of what several had: the value, if it is one; else an ordinary policy, the most considerate nice value, every CPU that one of them had,
-    the root."""
+def _least(name: str, values: set[Value], own: bool) -> Value:
+    """Of what several had: the value, if it is one; else an ordinary policy, the most considerate nice value, every CPU that one of them had.
+    Of cgroups the deepest, if all are of its user; else the one that has them all: those of others are not to have it in theirs."""
     if len(values) == 1:
         return next(iter(values))
     if name == "policy":
-        return (sched.OTHER, 0, 0)
+        return ORDINARY
     if name == "nice":
         return max(0, *(value for value in values if isinstance(value, int)))
     if name == "affinity":
         return tuple(sorted({cpu for value in values if isinstance(value, tuple) for cpu in value}))
-    return "/"
+    if name == "runtime_ns":
+        return 0
+    paths = sorted(map(str, values))
+    return max(paths, key=lambda path: path.count("/") if path != "/" else 0) if own else os.path.commonpath(paths)
 
 
 def groups_of(entry: Entry) -> list[tuple[str, Value]]:

@@ -10,17 +10,15 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import threads
 from windtunnel.sharing.entries import Entries, Entry
-from windtunnel.sharing.families import Families, Family, groups_of
+from windtunnel.sharing.families import Families, groups_of
 from windtunnel.sharing.native import SLICER
 from windtunnel.sharing.threads import Fields, Process, Stat, Value
 
-Inheriting = tuple[int, int, Family]
-"""Number and start of a thread, and the family that it may have inherited from."""
 PASSES = 5
 """Passes in which threads are found that were forked during the last pass."""
 GRACE_S, PATIENCE_S = 0.5, 5.0
@@ -81,17 +79,17 @@ def put_back_forked(entries: list[Entry], remembered: Entries) -> Iterator[str]:
     """Restores the threads that these forked, which may be thousands: looks at one at each step, and yields words about what was refused, or
     nothing. Those in `remembered` inherited nothing: each has an entry of its own."""
     done = {(tid, entry.started) for tid, entry in remembered.items()}
+    leaving = frozenset(entry.pid for entry in entries)
     for _ in range(PASSES):
         families, before = Families(remembered), len(done)
-        pids = list(dict.fromkeys(entry.pid for entry in entries))
-        for found in chain(_inheriting(pids, families), _in_groups_of(entries, families)):
+        for tid in chain(_descending(entries), _in_groups_of(entries, remembered)):
             said: list[str] = []
-            if found is not None and found[:2] not in done:
-                tid, born, family = found
-                done.add((tid, born))
+            if (tid, threads.started(tid)) not in done and (found := threads.stat(tid)):
+                done.add((tid, found.started))
                 with _alone(f"thread {tid}", said), contextlib.suppress(ProcessLookupError):
-                    if back := family.before(threads.read(tid), born):
-                        _write(tid, back)
+                    family = families.of(now := threads.read(tid), found)
+                    if family and (family.pids & leaving or not any(map(remembered.of, family.pids))):
+                        _write(tid, family.before(now, found.started))
             yield "; ".join(said)
         if len(done) == before:
             break
@@ -119,7 +117,7 @@ def release(tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str]
                 continue
             with contextlib.suppress(ProcessLookupError):
                 now = threads.read(tid)
-                family = families.of(found) or families.of_orphan(now, found.started)
+                family = families.of(now, found)
                 back = family.before(now, found.started) if family else {}
                 given = {threads.CGROUP + hierarchy: path for hierarchy, path in cgroups.items()} | back
                 said = _write(tid, given)
@@ -145,7 +143,8 @@ def inherited_by(tid: int, found: Stat, remembered: Entries) -> tuple[Fields, Fi
 
     Raises ProcessLookupError where it has ended.
     """
-    now, family = threads.read(tid), Families(remembered).of(found)
+    now = threads.read(tid)
+    family = Families(remembered).of(now, found)
     return now, family.before(now, found.started) if family else {}
 
 
@@ -203,46 +202,40 @@ def _write(tid: int, fields: Fields) -> list[str]:
             except ProcessLookupError:
                 return []
             except FileNotFoundError as error:
-                said.append(_to_root(tid, name, value, error))
+                said.append(_to_nearest(tid, name, value, error))
             except OSError as error:
                 said.append(_not_restored(tid, name, value, error))
         return said
 
 
-def _to_root(tid: int, name: str, value: Value, gone: OSError) -> str:
-    """Whose cgroup was removed meanwhile does not stay in ours: it is in the root then."""
-    try:
-        threads.write(tid, {name: "/"})
-    except OSError:
-        return _not_restored(tid, name, value, gone)
-    return f"thread {tid}: its {name} {value} is gone: it is in / now"
+def _to_nearest(tid: int, name: str, value: Value, gone: OSError) -> str:
+    """Whose cgroup was removed meanwhile does not stay in ours: it is in the nearest one above that is there, whose limits hold for it, too."""
+    for above in map(str, PurePosixPath(str(value)).parents):
+        try:
+            threads.write(tid, {name: above})
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            return _not_restored(tid, name, above, error)
+        return f"thread {tid}: its {name} {value} is gone: it is in {above} now"
+    return _not_restored(tid, name, value, gone)
 
 
 def _not_restored(tid: int, name: str, value: Value, error: OSError) -> str:
     return f"thread {tid}: its {name} could not be restored to {value}: {error.strerror}"
 
 
-def _inheriting(pids: Iterable[int], families: Families) -> Iterator[Inheriting | None]:
-    """Threads of these processes and of their children, with the family that they may have inherited from, and None for others that were
-    looked at. A process whose number was used again is none of them."""
+def _descending(entries: Iterable[Entry]) -> Iterator[int]:
+    """Threads of their processes, and of what these have started."""
     children_of = threads.children()
-    for pid in pids:
-        family = families.of_process(pid)
-        for member in threads.with_children([pid], children_of) if family else ():
-            for tid in threads.threads_of(member):
-                born = threads.started(tid)
-                yield (tid, born, family) if family and born is not None and family.began_with(born) else None
+    for pid in dict.fromkeys(entry.pid for entry in entries):
+        for member in threads.with_children([pid], children_of):
+            yield from threads.threads_of(member)
 
 
-def _in_groups_of(entries: list[Entry], families: Families) -> Iterator[Inheriting | None]:
-    """As `_inheriting`, of those whose parent has ended (a program that forks twice does so): nothing but the cgroup that we had put the thread
-    in which forked them tells whose they are."""
+def _in_groups_of(entries: Iterable[Entry], remembered: Entries) -> list[int]:
+    """Threads whose parent has ended (a program that forks twice does so): nothing but the cgroup that we had put the thread in which forked
+    them tells whose they are."""
     groups = {(name, str(path)) for entry in entries for name, path in groups_of(entry)}
-    leaving = {entry.pid for entry in entries}
     inside = {tid for name, path in groups for tid in threads.within(name.removeprefix(threads.CGROUP), path)}
-    for tid in sorted(inside - families.remembered.keys()):
-        found, family = threads.stat(tid), None
-        if found is not None and not families.of(found):
-            with contextlib.suppress(ProcessLookupError):
-                family = families.of_orphan(threads.read(tid), found.started)
-        yield (tid, found.started, family) if found and family and family.pids & leaving else None
+    return sorted(inside - remembered.keys())

@@ -93,7 +93,7 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
     elif kind == "before":
         tid, pid, started, since = (int(line[name]) for name in ("tid", "pid", "started", "since"))
         before = {name: _value(name, value) for name, value in line["before"].items()}
-        contents.entries[tid] = Entry(tid, pid, started, since, before)
+        contents.entries[tid] = Entry(tid, pid, started, since, before, users=tuple(map(int, line.get("users", ()))))
     elif kind == "ours":
         entry = contents.entries[line["tid"]]
         for name, values in line["values"].items():
@@ -143,7 +143,7 @@ def check_paths(tid: int, before: Fields) -> None:
 
 def line_of(entry: Entry) -> dict[str, Any]:
     """The line that records how the thread ran."""
-    names = ("tid", "pid", "started", "since", "before")
+    names = ("tid", "pid", "started", "since", "before", "users")
     return {"is": "before"} | {name: getattr(entry, name) for name in names}
 
 
@@ -162,11 +162,15 @@ def lines_of(contents: Contents) -> list[dict[str, Any]]:
     ]
     lines += [{"is": "helper", "pid": one.pid, "started": one.started} for one in contents.helpers if one.lives]
     lines += [{"is": "setting", "path": path, "before": before} for path, before in contents.settings.items()]
+    for entry in contents.entries.left.values():
+        lines += [*_all_of(entry), {"is": "back", "tid": entry.tid}]
     for entry in contents.entries.values():
-        lines.append(line_of(entry))
-        if entry.ours:
-            lines.append({"is": "ours", "tid": entry.tid, "values": entry.ours})
+        lines += _all_of(entry)
     return lines
+
+
+def _all_of(entry: Entry) -> list[dict[str, Any]]:
+    return [line_of(entry), *([{"is": "ours", "tid": entry.tid, "values": entry.ours}] if entry.ours else [])]
 
 
 def remove(path: Path) -> None:

@@ -44,12 +44,14 @@ class CannotChange(UserError):
 
 @dataclass(frozen=True)
 class Stat:
-    """Of /proc/TID/task/TID/stat: process, parent, start in clock ticks since boot. `kernel`: a thread of the kernel's."""
+    """Of /proc/TID/task/TID/stat: process, parent, start in clock ticks since boot. `kernel`: a thread of the kernel's. `users`: the real, the
+    effective and the saved one."""
 
     pid: int
     parent: int
     started: int
     kernel: bool
+    users: tuple[int, ...] = ()
 
 
 def stat(tid: int) -> Stat | None:
@@ -79,9 +81,10 @@ def _stat(tid: int, ended: Callable[[list[str]], bool]) -> Stat | None:
         return None
     if ended(fields):
         return None
-    pid = proc.value(status, "Tgid")
-    assert pid is not None, "every kernel says it"
-    return Stat(int(pid), int(fields[1]), int(fields[19]), bool(int(fields[6]) & KERNEL_THREAD))
+    pid, users = proc.value(status, "Tgid"), proc.value(status, "Uid")
+    assert pid is not None and users is not None, "every kernel says it"
+    kernel, three = bool(int(fields[6]) & KERNEL_THREAD), tuple(map(int, users.split()[:3]))
+    return Stat(int(pid), int(fields[1]), int(fields[19]), kernel, three)
 
 
 def _started(tid: int, ended: Callable[[list[str]], bool]) -> int | None:

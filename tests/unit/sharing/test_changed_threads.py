@@ -313,19 +313,20 @@ def test_a_guardian_is_not_waited_for_if_something_could_not_be_restored(path, o
 
 @needs_rights
 def test_a_cgroup_that_is_gone_keeps_no_thread_in_ours(mine):
-    with cpu_cgroup("windtunnel-test") as (hierarchy, group), cpu_cgroup("windtunnel-test-own") as (_, own):
+    """It stays within the limits of the cgroups above, which its user cannot remove."""
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), cpu_cgroup("windtunnel-test-limited") as (_, limited):
+        own = f"{limited}/own/inner"
         directory = threads.mounts()[hierarchy] / own[1:]
+        directory.mkdir(parents=True)
         with tenant() as one:
             threads.move(one.pid, hierarchy, own)
             before = threads.read(one.pid)
             mine.change(one.pid, nice=5, cgroups={hierarchy: group})
             directory.rmdir()
-            try:
-                (said,) = mine.put_back(one.pid)
-            finally:
-                directory.mkdir()
-            assert f"its cgroup {hierarchy} {own} is gone: it is in / now" in said and mine.tids == []
-            assert threads.read(one.pid) == before | {f"cgroup {hierarchy}": "/"}
+            directory.parent.rmdir()
+            (said,) = mine.put_back(one.pid)
+            assert f"its cgroup {hierarchy} {own} is gone: it is in {limited} now" in said and mine.tids == []
+            assert threads.read(one.pid) == before | {f"cgroup {hierarchy}": limited}
 
 
 @needs_rights

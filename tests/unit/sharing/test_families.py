@@ -1,11 +1,14 @@
 """What a thread gets back that inherited a change: looked up, and what a search among all entries would find."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from windtunnel.sharing import entries as entries_
 from windtunnel.sharing import sched
 from windtunnel.sharing.entries import Entries, Entry
-from windtunnel.sharing.families import Family
+from windtunnel.sharing.families import Families, Family
+from windtunnel.sharing.threads import Stat
 
 FIELDS = {
     "nice": st.integers(-1, 1),
@@ -78,3 +81,48 @@ def test_what_is_remembered_of_an_earlier_process_of_the_number_does_not_count()
     entries = Entries(Entry(since, 1, 0, since, {"nice": -since}, {"nice": [6]}) for since in (10, 20))
     assert Family(entries, 1, began=15).before({"nice": 6}, 30) == {"nice": -20}
     assert not Family(entries, 1, began=25).began_with(30)
+
+
+OURS = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0), "runtime_ns": 0}
+ROOT, USER, OTHER_USER = (0, 0, 0), (61871, 61871, 61871), (61872, 61872, 61872)
+LEAST = {"policy": (sched.OTHER, 0, 0)}
+
+
+def of_an_orphan(*tenants, users=USER):
+    """What an orphan of a user gets. Each tenant: whose it is, its cgroup, its nice value and its policy before."""
+    entries = Entries()
+    for tid, (whose, path, nice, policy) in enumerate(tenants, 1):
+        before = {"cgroup cpu": path, "nice": nice, "policy": policy, "runtime_ns": 100_000 * tid}
+        entries[tid] = Entry(tid, tid, 0, tid, before, {name: [value] for name, value in OURS.items()}, whose)
+    family = Families(entries).of(OURS, Stat(99, 0, 99, False, users))
+    return family and family.before(OURS, 99)
+
+
+FIFO = (sched.FIFO, 30, 0)
+BATCH = (sched.BATCH, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("tenants", "gets"),
+    [
+        ([(USER, "/its", 5, BATCH)], {"cgroup cpu": "/its", "nice": 5, "policy": BATCH, "runtime_ns": 100_000}),
+        ([(USER, "/its", -5, FIFO)], {"cgroup cpu": "/its", "nice": 0, "runtime_ns": 100_000}),
+        ([(ROOT, "/roots", -15, FIFO)], {"cgroup cpu": "/roots", "nice": 0, "runtime_ns": 100_000}),
+        ([(ROOT, "/", 3, FIFO), (USER, "/its", 5, BATCH)], {"cgroup cpu": "/its", "nice": 5, "policy": BATCH}),
+        ([(USER, "/a/limited", 5, BATCH), (USER, "/", -5, BATCH)], {"cgroup cpu": "/a/limited", "nice": 5}),
+        ([(ROOT, "/a/b", 5, FIFO), (OTHER_USER, "/a/c", 1, FIFO)], {"cgroup cpu": "/a", "nice": 5}),
+        ([(ROOT, "/a/b", 5, FIFO), (OTHER_USER, "/c", 1, FIFO)], {"cgroup cpu": "/", "nice": 5}),
+    ],
+)
+def test_an_orphan_gets_what_those_of_its_user_had_and_no_right_of_anybody(tenants, gets):
+    found = of_an_orphan(*tenants)
+    assert {name: found[name] for name in gets} == gets
+    assert found.get("policy", LEAST["policy"]) in (LEAST["policy"], BATCH) and found["nice"] >= 0
+
+
+def test_of_each_user_one_that_left_is_known_and_of_so_many_users_only(monkeypatch):
+    monkeypatch.setattr(entries_, "MOST_LEFT", 2)
+    entries = Entries(Entry(tid, tid // 2, 0, tid, {}, users=(tid // 4,)) for tid in range(16))
+    for tid in range(16):
+        del entries[tid]
+    assert {users: entry.tid for users, entry in entries.left.items()} == {(2,): 10, (3,): 14}

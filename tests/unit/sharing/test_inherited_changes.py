@@ -197,6 +197,98 @@ def test_of_thousands_that_a_thread_has_forked_some_are_put_back_at_once_and_the
         assert restored() == forked and mine.tids == []
 
 
+SUPERVISED = """
+import ctypes, os, sys
+libc, how = ctypes.CDLL(None), sys.stdin.readline().strip()
+libc.prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER, as the first process of a container
+worker = os.fork()
+if worker == 0:
+    os.setgroups([]), os.setgid(61871), os.setuid(61871)
+    print(os.getpid(), flush=True)
+    sys.stdin.readline()
+    if how == "sibling":
+        CLONE_PARENT, SIGCHLD = 0x8000, 17
+        forked = libc.syscall({"x86_64": 56}.get(os.uname().machine, 220), CLONE_PARENT | SIGCHLD, 0, 0, 0, 0)
+    elif forked := os.fork():
+        os.waitpid(forked, 0)
+    elif forked := os.fork():
+        os._exit(0)
+    if forked == 0:
+        print(os.getpid(), flush=True)
+libc.pause()
+"""
+
+
+@contextmanager
+def supervised(how: str):
+    """A process of root's, its worker of another user, and what makes the worker start a process that becomes a child of the first one."""
+    with python_tenant(SUPERVISED) as process:
+        process.stdin.write(f"{how}\n")
+        pids = [int(process.stdout.readline())]
+
+        def start() -> int:
+            process.stdin.write("start\n")
+            pids.append(int(process.stdout.readline()))
+            until(lambda: threads.stat(pids[-1]).parent == process.pid)
+            return pids[-1]
+
+        try:
+            yield process.pid, pids[0], start
+        finally:
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+
+
+@needs_rights
+@pytest.mark.parametrize("how", ["orphan", "sibling"])
+def test_what_a_worker_without_rights_forks_gets_nothing_of_its_supervisor_who_has_adopted_it(mine, how):
+    with (
+        cpu_cgroup("windtunnel-test") as (hierarchy, group),
+        cpu_cgroup("windtunnel-test-limited") as (_, limited),
+        supervised(how) as (root, worker, start),
+    ):
+        sched.put(root, sched.Attributes(sched.OTHER, 0, -15, 0))
+        threads.move(worker, hierarchy, limited)
+        before = threads.read(worker)
+        for tid in (root, worker):
+            mine.change(tid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        orphan = start()
+        mine.put_back(root)
+        assert threads.read(orphan)["nice"] == 6, "it is the worker's"
+        mine.release([orphan], {hierarchy: "/"})
+        assert threads.read(orphan) == before
+
+
+@needs_rights
+@pytest.mark.parametrize("by", ["release", "restore", "restore of a journal that was rewritten"])
+def test_what_outlives_its_tenant_and_every_look_gets_what_that_tenant_had_and_not_what_the_last_one_has(
+    path, mine, by
+):
+    """It forks and ends again and again, so that nobody can get hold of it until it sits."""
+    with (
+        cpu_cgroup("windtunnel-test") as (hierarchy, group),
+        cpu_cgroup("windtunnel-test-limited") as (_, limited),
+        supervised("orphan") as (root, worker, start),
+    ):
+        sched.put(root, sched.Attributes(sched.OTHER, 0, -15, 0))
+        threads.move(worker, hierarchy, limited)
+        before = threads.read(worker)
+        for tid in (root, worker):
+            mine.change(tid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        changed, sits = threads.read(worker), start()
+        mine.put_back(worker)
+        threads.write(sits, changed)
+        if by == "release":
+            mine.release([sits], {hierarchy: "/"})
+        else:
+            contents = journal.read(path)
+            if by != "restore":
+                journal.File(path, contents).close()
+                contents = journal.read(path)
+            inherited_changes.put_back(list(contents.entries.values()), contents.entries)
+        assert threads.read(sits) == before
+
+
 MANY = """
 import sys, threading, time
 threading.stack_size(1 << 16)
