@@ -79,7 +79,7 @@ def put(tid: int, to: Attributes) -> None:
 def default_slice_ns() -> int:
     """The slice of a thread without a custom slice, in ns; 0 where the kernel does not tell it (before 6.12).
 
-    Read in a new thread, with the custom slice reset, because a thread inherits the caller's.
+    Read in a new thread that is ordinary and has no custom slice: it inherits both of the caller, which may be a real-time thread.
     """
     from threading import Thread, get_native_id
 
@@ -88,9 +88,8 @@ def default_slice_ns() -> int:
     def ask() -> None:
         me = get_native_id()
         mine = get(me)
-        if mine.policy in FAIR:
-            put(me, Attributes(mine.policy, 0, mine.nice, 0, mine.flags))
-            found[0] = get(me).runtime_ns
+        put(me, Attributes(mine.policy if mine.policy in FAIR else OTHER, 0, mine.nice, 0, mine.flags))
+        found[0] = get(me).runtime_ns
 
     thread = Thread(target=ask)
     thread.start()

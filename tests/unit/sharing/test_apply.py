@@ -117,6 +117,7 @@ class Looks(Turns):
 
 def test_members_are_in_the_shield_before_a_slicer_has_them_and_out_of_it_where_it_refuses(tmp_path, monkeypatch):
     """It may make them SCHED_FIFO at once, for which other cgroups have no budget."""
+    monkeypatch.setattr(Looks, "raises", True)
     monkeypatch.setattr(Looks, "seen", [])
     monkeypatch.setattr(Looks, "refuses", True)
     with (
@@ -132,6 +133,26 @@ def test_members_are_in_the_shield_before_a_slicer_has_them_and_out_of_it_where_
             both = {one.pid: 128, two.pid: 128}
             carrier.carry(Arrangement({CPUS[-1]: both}, groups={one.pid: "a", two.pid: "b"}), {})
         assert shield.occupants()[1] == [one.pid] and threads.read(two.pid) == before and journal.tids == [one.pid]
+
+
+class MakesOrdinary(Turns):
+    """As slicers do that raise nobody."""
+
+    def set_members(self, members):
+        super().set_members(members)
+        for member in members:
+            os.sched_setscheduler(member.tid, os.SCHED_OTHER, os.sched_param(0))
+
+
+def test_a_tenant_that_was_real_time_is_ordinary_before_it_comes_into_a_shield_without_a_budget_for_that(tmp_path):
+    with (
+        tenant() as one,
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal, MakesOrdinary) as (carrier, shield, _),
+    ):
+        os.sched_setscheduler(one.pid, os.SCHED_FIFO, os.sched_param(1))
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        assert shield.occupants()[1] == [one.pid] and os.sched_getscheduler(one.pid) == os.SCHED_OTHER
 
 
 @contextmanager

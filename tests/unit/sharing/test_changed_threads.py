@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
+from threading import Thread
 
 import pytest
 from journal_tools import entry_of, recorded, refuses
@@ -474,3 +475,20 @@ def test_a_thread_that_cannot_be_restored_keeps_no_other_from_it(mine, one, monk
         monkeypatch.setattr(threads, "read", read_others)
         (said,) = mine.put_back_all()
         assert said.startswith(f"thread {one.pid} could not be restored: ") and read(two.pid) == before
+
+
+@needs_rights
+@pytest.mark.root
+def test_the_default_slice_is_that_of_an_ordinary_thread_whoever_asks():
+    """A daemon is a real-time thread where be has no CPUs: what it did not know it could not restore."""
+    known = sched.default_slice_ns()
+    asked = []
+
+    def ask():
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+        asked.append(sched.default_slice_ns.__wrapped__())
+
+    thread = Thread(target=ask)
+    thread.start()
+    thread.join()
+    assert asked == [known]

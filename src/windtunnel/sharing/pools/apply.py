@@ -261,7 +261,9 @@ class Carrier:
         for cpu in to.turns:
             self.warm(cpu)
         self._hand_over(to, where)
-        self._hold(to, caps, left)  # before a slicer makes them SCHED_FIFO: elsewhere there may be no real-time budget
+        # who becomes SCHED_FIFO comes into the shield, which has a budget for it, before; who was it before, after
+        if self._kind.raises:
+            self._hold(to, caps, left)
         for cpu, members in to.turns.items():
             if cpu in self._unsure or members != self._given.get(cpu):
                 self._set(cpu, members)
@@ -269,6 +271,8 @@ class Carrier:
         for tid, cpus in to.be.items():
             if (old.be.get(tid), old.spare) != (cpus, to.spare):
                 self._to_be(tid, cpus, to.spare)
+        if not self._kind.raises:
+            self._hold(to, caps, left)
         self.now, self._caps = to, caps
 
     def _hand_over(self, to: Arrangement, where: Mapping[int, int]) -> None:
