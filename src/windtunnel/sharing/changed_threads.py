@@ -145,7 +145,8 @@ class Journal:
             entry = self._contents.entries.get(tid)
             if entry is None:
                 return []
-            said = inherited_changes.put_back_own([entry])
+            self._tell_the_first(entry)
+            said = inherited_changes.put_back_own([entry], self._contents.entries)
             if len(self._contents.entries.of(entry.pid)) == 1:
                 forked = inherited_changes.put_back_forked([entry], self._contents.entries)
                 self._leaving[tid] = _Leaving(entry, forked, list(said))
@@ -170,6 +171,13 @@ class Journal:
             del self._leaving[tid]
             self._finish(leaving.entry, leaving.said)
         return said
+
+    def _tell_the_first(self, entry: Entry) -> None:
+        """Who has ended may have execed, and be the first thread of its process now: what it had of ours that one may have."""
+        first = self._contents.entries.get(entry.pid)
+        if first not in (None, entry) and threads.started(entry.tid) != entry.started:
+            with contextlib.suppress(UserError):  # without space: it is put back as far as it is known
+                self.allow_all({entry.pid: entry.ours})
 
     def _finish(self, entry: Entry, said: list[str]) -> None:
         if not (said and inherited_changes.is_changed(entry)):

@@ -50,6 +50,18 @@ class Entries(MutableMapping[int, Entry]):
         """The threads of a process, which may be one that had its number before."""
         return self._of.get(pid, _NONE)
 
+    def ours_of(self, entry: Entry) -> Mapping[str, list[Value]]:
+        """What a thread may have of ours. The first one of a process may be another one of it by now: a thread that execs takes its number and
+        its start."""
+        if entry.tid != entry.pid:
+            return entry.ours
+        found: dict[str, list[Value]] = {}
+        for one in self.of(entry.pid).values():
+            for name, values in one.ours.items():
+                known = found.setdefault(name, [])
+                known += [value for value in values if value not in known]
+        return found
+
     def handing_on(self, pid: int, name: str, value: Value) -> Iterable[Entry]:
         """The threads of a process that may have given this value, which is ours, to one that they forked, and had another one before; first
         the one that has had it longest."""

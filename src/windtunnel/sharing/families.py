@@ -32,6 +32,8 @@ class Family:
     """The processes that it stands for."""
     guessed: bool = False
     """Whether another process may be the one."""
+    execed: bool = False
+    """A remembered thread of it may have taken number and start of the first one, as a thread that execs does: born tells nothing."""
 
     def began_with(self, born: int) -> bool:
         """Whether one of them was changed before a thread began, which thus may have inherited that."""
@@ -46,7 +48,7 @@ class Family:
     def _first(self, entries: Iterable[Entry], born: int) -> Entry | None:
         """They are in the order of `since`."""
         for entry in entries:
-            if entry.since - 1 > born:
+            if entry.since - 1 > born and not self.execed:
                 return None
             if entry.since >= self.began:
                 return entry
@@ -86,10 +88,17 @@ class Families:
             pid = self._above[pid]
         self._above |= dict.fromkeys(passed, pid)
         family = self.of_process(pid) if pid else None
+        if family and pid == found.pid and found.started == family.began and self._others_have_ended(pid):
+            return replace(family, execed=True)
         if not (family and family.began_with(found.started)):
             return None
         users = next(iter(family.entries.of(pid).values())).users
         return replace(family, guessed=pid != found.pid and users != found.users)
+
+    def _others_have_ended(self, pid: int) -> bool:
+        """Of the remembered threads of a process all but the first one; there are some. An exec ends them."""
+        others = [entry for entry in self.remembered.of(pid).values() if entry.tid != pid]
+        return bool(others) and all(threads.started(entry.tid) != entry.started for entry in others)
 
     def _of_orphan(self, now: Fields, found: Stat) -> Family | None:
         """What may have forked a thread whose parents we do not know: those in a cgroup of ours where it is, from before it began, that are

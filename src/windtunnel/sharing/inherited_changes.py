@@ -61,17 +61,17 @@ def _owner(pid: int) -> int:
 
 def put_back(entries: list[Entry], remembered: Entries) -> list[str]:
     """Restores these threads, and those that they forked. Returns what stays changed, and why."""
-    return [*put_back_own(entries), *filter(None, put_back_forked(entries, remembered))]
+    return [*put_back_own(entries, remembered), *filter(None, put_back_forked(entries, remembered))]
 
 
-def put_back_own(entries: Iterable[Entry]) -> list[str]:
+def put_back_own(entries: Iterable[Entry], remembered: Entries) -> list[str]:
     """Restores these threads alone."""
     said: list[str] = []
     for entry in entries:
         with _alone(f"thread {entry.tid}", said):
             now = _now(entry.tid, entry.started)
             if now is not None:
-                said += _mend(entry, now)
+                said += _mend(entry, now, remembered.ours_of(entry))
     return said
 
 
@@ -180,10 +180,10 @@ def _now(tid: int, started: int) -> Fields | None:
     return None
 
 
-def _mend(entry: Entry, now: Fields) -> list[str]:
+def _mend(entry: Entry, now: Fields, ours: Mapping[str, list[Value]]) -> list[str]:
     """Returns words about what was not put back."""
-    differing = [name for name, value in entry.before.items() if name in entry.ours and now.get(name, value) != value]
-    own = [name for name in differing if now[name] not in entry.ours[name]]
+    differing = [name for name, value in entry.before.items() if name in ours and now.get(name, value) != value]
+    own = [name for name in differing if now[name] not in ours[name]]
     mine = [name for name in differing if name not in own]
     said = [f"thread {entry.tid} has changed its {name} itself ({now[name]}): it stays" for name in own]
     return said + _write(entry.tid, {name: entry.before[name] for name in mine})

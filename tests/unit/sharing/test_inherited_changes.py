@@ -7,6 +7,7 @@ from contextlib import contextmanager
 import pytest
 from journal_tools import entry_of, recorded
 from sharing_tools import (
+    CPUS,
     cpu_cgroup,
     needs_rights,
     python_tenant,
@@ -287,6 +288,45 @@ def test_what_outlives_its_tenant_and_every_look_gets_what_that_tenant_had_and_n
                 contents = journal.read(path)
             inherited_changes.put_back(list(contents.entries.values()), contents.entries)
         assert threads.read(sits) == before
+
+
+EXECS = """
+import ctypes, os, sys, threading
+def work():
+    print(threading.get_native_id(), flush=True)
+    sys.stdin.readline()
+    os.execvp("sleep", ["sleep", "600"])
+threading.Thread(target=work).start()
+ctypes.CDLL(None).syscall(60 if os.uname().machine == "x86_64" else 93, 0) if sys.argv[-1] == "ended" else threading.Event().wait()
+"""
+
+
+@needs_rights
+@pytest.mark.parametrize("first", ["shared", "not shared", "taken in after the exec"])
+@pytest.mark.parametrize("by", ["put back", "restore"])
+def test_a_thread_that_execs_keeps_nothing_of_ours_as_the_first_of_its_process(path, mine, first, by):
+    """It takes number and start of the first one."""
+    with python_tenant(EXECS) as process:
+        member = int(process.stdout.readline())
+        tids = [process.pid, member] if first == "shared" else [member]
+        before = {tid: threads.read(tid) for tid in tids}
+        for cpu, tid in enumerate(tids):
+            mine.allow(tid, policy=[ORDINARY, RAISED])
+            mine.change(tid, affinity=(CPUS[-1 - cpu],), nice=5 + cpu)
+        threads.write(member, {"policy": RAISED})
+        process.stdin.write("exec\n")
+        process.stdin.flush()
+        until(lambda: threads.name(process.pid) == "sleep" and len(threads.threads_of(process.pid)) == 1)
+        assert threads.read(process.pid)["policy"] == RAISED, "what the kernel does"
+        if first.startswith("taken"):
+            mine.change(process.pid, nice=9)
+        if by == "restore":
+            contents = journal.read(path)
+            inherited_changes.put_back(list(contents.entries.values()), contents.entries)
+        else:
+            for tid in [member, process.pid]:
+                assert mine.put_back(tid) == []
+        assert threads.read(process.pid) == before[member]
 
 
 MANY = """
