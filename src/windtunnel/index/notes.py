@@ -4,13 +4,15 @@ There, and not in the index, because the index may be deleted; and not in a file
 moved or sent to a colleague takes them along. What the run left stays as it is: nothing but these pages reads or writes that file.
 """
 
+import os
 import re
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.index.untrusted import check_files
+from windtunnel.runs.directories import held
 from windtunnel.runs.files import replace
 from windtunnel.text_file import parse_json, read_regular
 
@@ -48,12 +50,19 @@ def read(directory: Path) -> Notes:
 
 
 def write(directory: Path, tags: str, note: str) -> None:
-    """`tags`: words. Raises UserError for what is no tag or too long, and where it cannot be written."""
+    """`directory`: an absolute path without links, as the index has it: a link that somebody puts on the way is not followed. `tags`: words.
+    Raises UserError for what is no tag or too long, and where it cannot be written."""
     try:
         notes = Notes(tags=tags.replace(",", " ").split(), note=note.strip())
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         remedy = f"at most {MOST_TAGS} tags of letters, digits and . : / + - _, a note of at most {MOST_CHARACTERS} characters"
         raise UserError(f"{first['loc'][0]}: {first['msg'].removeprefix('Value error, ')}", remedy) from None
-    check_files(directory)
-    replace(directory / NAME, notes.model_dump_json(indent=1) + "\n")
+    try:
+        with held(directory) as place:
+            if os.path.realpath(place) != str(directory):
+                raise UserError(f"{directory}: a link, which is not followed", remedy="put the run itself there")
+            check_files(place)
+            replace(place / NAME, notes.model_dump_json(indent=1) + "\n")
+    except OSError as error:
+        raise cannot_write(directory / NAME, error) from error

@@ -96,6 +96,36 @@ def test_a_link_is_neither_read_nor_written(run, tmp_path, name):
     assert json.loads(outside.read_text()) == {"tags": ["theirs"]}
 
 
+def test_a_linked_file_of_notes_is_not_read(run, tmp_path):
+    (tmp_path / "outside").write_text('{"tags": ["theirs"]}')
+    (run / notes.NAME).symlink_to(tmp_path / "outside")
+    with pytest.raises(UserError, match="damaged"):
+        notes.read(run)
+
+
+@pytest.mark.parametrize("what", ["the run", "the directory above"])
+@pytest.mark.parametrize("when", ["before", "after it was checked"])
+def test_notes_are_written_into_the_run_that_was_meant(run, tmp_path, monkeypatch, what, when):
+    """Who may write above a run puts a link to another directory in its place."""
+    moved = run if what == "the run" else run.parent
+    (tmp_path / "theirs" / "one").mkdir(parents=True)
+    target = tmp_path / "theirs" / ("" if moved == run.parent else "one")
+
+    def swap(*_):
+        moved.rename(tmp_path / "moved")
+        moved.symlink_to(target)
+
+    if when == "before":
+        swap()
+        with pytest.raises(UserError, match="a link, which is not followed"):
+            notes.write(run, "", "mine")
+    else:
+        monkeypatch.setattr(notes, "check_files", swap)
+        notes.write(run, "", "mine")
+        assert list((tmp_path / "moved").rglob(notes.NAME))
+    assert not list((tmp_path / "theirs").rglob("*.json"))
+
+
 def test_a_tag_is_there_or_not(index):
     with pytest.raises(UserError, match="there or not"):
         index.find("tag < 3")
