@@ -51,9 +51,9 @@ def open_regular(file: Path, follow: bool = True) -> int:
     return descriptor
 
 
-def read_regular(file: Path, most_bytes: int | None = None, follow: bool = True) -> bytes:
-    """What a program left. Raises UserError for what `open_regular` does not open and for a larger file, FileNotFoundError or
-    NotADirectoryError where there is none."""
+def read_regular(file: Path, most_bytes: int | None = None, follow: bool = False) -> bytes:
+    """What a program left, and not what a link leads to: who sent the directory may have put one there. Raises UserError for what
+    `open_regular` does not open and for a larger file, FileNotFoundError or NotADirectoryError where there is none."""
     try:
         with os.fdopen(open_regular(file, follow), "rb") as stream:
             if most_bytes is not None and os.fstat(stream.fileno()).st_size > most_bytes:

@@ -261,6 +261,31 @@ def test_an_export_follows_no_link_out_of_the_run(tmp_path):
     assert not (tmp_path / "tables").exists()
 
 
+@pytest.mark.parametrize("name", ["run.json", "windows.jsonl", "counters.jsonl"])
+def test_no_command_reads_a_private_run_through_links_of_a_sent_one(tmp_path, name):
+    made(tmp_path / "sent", 6.0)
+    made(tmp_path / "other", 6.0)
+    made(tmp_path / "private", 6.0, title="SECRET")
+    (tmp_path / "private" / "counters.jsonl").write_text("SECRET\n")
+    (tmp_path / "sent" / name).unlink(missing_ok=True)
+    (tmp_path / "sent" / name).symlink_to(tmp_path / "private" / name)
+    here = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    for words in ("show sent", "show sent --html", "export sent tables", "compare other sent", "diagnose sent"):
+        if name == "counters.jsonl" and not words.startswith(("show", "export")):
+            continue
+        done = in_process(*words.split(), cwd=tmp_path)
+        assert done.returncode == 2 and re.search("a link, which is not (followed|copied)", done.stderr), done
+        assert "SECRET" not in done.stdout + done.stderr
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == here
+
+
+def test_a_link_to_a_run_is_shown_for_who_names_it(tmp_path):
+    made(tmp_path / "run", title="mine")
+    (tmp_path / "link").symlink_to(tmp_path / "run")
+    assert "mine" in in_process("show", "link", cwd=tmp_path).stdout
+    assert in_process("export", "link", "tables", cwd=tmp_path).returncode == 0
+
+
 @pytest.fixture
 def secret(tmp_path) -> Path:
     """A directory of the reader's, with a file that nobody else may read."""

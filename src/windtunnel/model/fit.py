@@ -15,6 +15,7 @@ from windtunnel.model.neighbour import corrected
 from windtunnel.model.observe import Observed, observe
 from windtunnel.model.points import World
 from windtunnel.model.record import ModelRecord, Provenance, Step
+from windtunnel.text_file import read_regular
 from windtunnel.version import __version__
 
 OTHER = "stages"
@@ -63,7 +64,7 @@ def world_of(ladder: Ladder | None) -> World:
 
 
 def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) -> Provenance:
-    digest = hashlib.sha256((path / RESULTS).read_bytes()).hexdigest()
+    digest = hashlib.sha256(read_regular(path / RESULTS)).hexdigest()
     return Provenance(
         study=str(path.absolute()),
         title=kept.title,

@@ -175,7 +175,7 @@ def read(path: Path) -> ModelRecord:
     """Raises UserError for a file that is not a model, or one of another version."""
     how = "windtunnel model fit STUDY writes one"
     try:
-        text = read_regular(path)
+        text = read_regular(path, follow=True)
         document = parse_json(text, path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}", remedy=how) from error

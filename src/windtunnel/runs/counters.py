@@ -15,7 +15,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.reader import Run
 from windtunnel.runs.variants import messages
-from windtunnel.text_file import read_text
+from windtunnel.text_file import read_regular
 
 FILE = "counters.jsonl"
 COUNTERS_VERSION: Literal[1] = 1
@@ -97,13 +97,14 @@ def read_counters(run: Path) -> list[Asked | Absent | Count]:
     """The lines of a run directory; none where nothing was asked for. A last line that a crash cut off is left out. Raises UserError with
     file and line."""
     file = run / FILE
-    if not file.is_file():
+    try:
+        *whole, _ = read_regular(file, MAX_BYTES).split(b"\n")
+    except FileNotFoundError:
         return []
-    *whole, _ = read_text(file, MAX_BYTES, "as `windtunnel run --counters` wrote it").split("\n")
     return [_line(file, number, line) for number, line in enumerate(whole, start=1)]
 
 
-def _line(file: Path, number: int, line: str) -> Asked | Absent | Count:
+def _line(file: Path, number: int, line: bytes) -> Asked | Absent | Count:
     try:
         return LINE.validate_json(line)
     except ValidationError as error:

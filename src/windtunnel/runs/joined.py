@@ -112,7 +112,7 @@ def _copy_of(side: Side, file: Path, directory: Path) -> None:
             return
         case "windows.jsonl":
             with (directory / file.name).open("ab") as windows:
-                windows.write(read_regular(file, follow=False))
+                windows.write(read_regular(file))
         case "latency.hlog":
             if side == "client":
                 copy(file, directory / file.name)

@@ -23,6 +23,7 @@ from windtunnel.printing import print_line
 from windtunnel.runs.files import replacing
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord
+from windtunnel.text_file import read_regular
 
 FILE = "trace.json"
 RAW = "trace.bin"
@@ -77,7 +78,10 @@ def convert(run: Run) -> Path | None:
 
 def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | None:
     """None where the engine did not live to write a header; what follows the last whole event is left out."""
-    raw = path.read_bytes() if path.is_file() else b""
+    try:
+        raw = read_regular(path)
+    except FileNotFoundError:
+        return None
     if len(raw) < HEADER.itemsize:
         return None
     header = np.frombuffer(raw, HEADER, count=1)[0]

@@ -112,7 +112,7 @@ def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final:
 
 
 def _content(file: Path) -> bytes:
-    return read_regular(file, follow=False)
+    return read_regular(file)
 
 
 def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:

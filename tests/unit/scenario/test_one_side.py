@@ -254,10 +254,11 @@ def test_a_directory_that_is_there_stays(tmp_path):
     assert load(there).record.engines[0].peer.session == "cd" * 16
 
 
-def test_a_link_of_a_side_is_not_read(tmp_path):
+@pytest.mark.parametrize("name", ["run.json", "windows.jsonl"])
+def test_a_link_of_a_side_is_not_read(tmp_path, name):
     server, client = both_sides(tmp_path, "server", "client")
-    (server.path / "windows.jsonl").rename(tmp_path / "elsewhere")
-    (server.path / "windows.jsonl").symlink_to(tmp_path / "elsewhere")
+    (server.path / name).rename(tmp_path / "elsewhere")
+    (server.path / name).symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UserError, match="a link, which is not followed"):
         merge(server.path, client.path, tmp_path / "whole")
     assert not (tmp_path / "whole").exists()

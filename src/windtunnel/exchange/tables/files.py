@@ -190,7 +190,7 @@ def _rows(
 def _manifest(source: Path) -> Manifest:
     path = source / MANIFEST
     try:
-        document = parse_json(read_regular(path, follow=False), path)
+        document = parse_json(read_regular(path), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{source}: not an export, it has no {MANIFEST}", remedy=_WHICH) from None
     version = document.get("version") if isinstance(document, dict) else None

@@ -59,10 +59,14 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
     records.read(study / records.NAME)
     file = study / RESULTS
     try:
-        descriptor = open_regular(file)
-    except OSError:
+        descriptor = open_regular(file, follow=False)
+    except FileNotFoundError:
         remedy = f"windtunnel study {study} finishes the study and writes it"
         raise UserError(f"{study}: no {RESULTS} yet: the study is not finished", remedy=remedy) from None
+    except OSError as error:
+        raise UserError(
+            f"{file}: cannot be read: {error.strerror}", remedy=f"windtunnel study {study} writes it again"
+        ) from None
     source = f"read_parquet('/proc/self/fd/{descriptor}')"  # no character of a name is a pattern
     try:
         connection.execute(f"CREATE TABLE {name} AS SELECT ? AS study, * FROM {source}", [study.resolve().name])

@@ -173,7 +173,7 @@ def read(path: Path) -> StudyRecord:
 def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
     """A record as JSON has it. Raises UserError where it is none, or one of another version; `remedy`: where there is no such file."""
     try:
-        document = parse_json(read_regular(path, follow=False), path)
+        document = parse_json(read_regular(path), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{path.parent}: not a {noun}, it has no {path.name}", remedy=remedy) from None
     found = document.get("version") if isinstance(document, dict) else None

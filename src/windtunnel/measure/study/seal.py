@@ -39,8 +39,8 @@ def of(text: str) -> str | None:
 def is_own(directory: Path, name: str = record.NAME) -> bool:
     """Whether this user began what is in a directory, and its record, of this name, is as it was then."""
     try:
-        said = read_regular(directory / NAME, 256, follow=False)
-        wanted = _digest(_key(), read_regular(directory / name, follow=False))
+        said = read_regular(directory / NAME, 256)
+        wanted = _digest(_key(), read_regular(directory / name))
     except (UserError, OSError):
         return False
     return hmac.compare_digest(said, wanted.encode())

@@ -83,7 +83,7 @@ def _write_plotly(directory: Path) -> str:
     name = f"plotly-{sha256(script).hexdigest()[:12]}.js"
     file = directory / name
     with suppress(OSError, UserError):
-        if not file.is_symlink() and read_regular(file, len(script) + 1) == script:
+        if read_regular(file, len(script) + 1) == script:
             return name
     replace(file, script.decode())
     return name

@@ -49,7 +49,7 @@ def render(tuned: Tuned) -> str:
         gain=gain_words,
         latency=latency_words,
         pairs=pairs_counted,
-        best_text=read_regular(tuned.best_file, follow=False).decode() if tuned.best_file else None,
+        best_text=read_regular(tuned.best_file).decode() if tuned.best_file else None,
         host=host_lines(tuned.record.host),
         facts=pretty(tuned.record.host),
         scenario=tuned.record.scenario.text,
