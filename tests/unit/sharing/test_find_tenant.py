@@ -147,6 +147,46 @@ def test_whose_directory_it_is_names_a_process_of_their_own(tmp_path, apart):
 
 
 @needs_root
+@pytest.mark.parametrize("way", ["theirs/run/pid", "theirs/up/run/pid", "theirs/down/pid", "by-root/run/pid"])
+def test_whose_directory_is_on_the_way_names_a_process_of_their_own(tmp_path, apart, way):
+    """They may make any part of it a link to where root has a pidfile."""
+    for part in ("theirs", "run", "theirs/down"):
+        (tmp_path / part).mkdir()
+    for link, to in (("theirs/run", "../run"), ("theirs/up", tmp_path), ("by-root", "theirs")):
+        (tmp_path / link).symlink_to(to)
+    for part in ("theirs", "theirs/run", "theirs/up"):
+        os.chown(tmp_path / part, OTHER, OTHER, follow_symlinks=False)
+    with tenant() as one, of_another_user() as theirs:
+        for part, pid in (("run", one.pid), ("theirs/down", one.pid)):
+            (tmp_path / part / "pid").write_text(f"{pid}\n")
+        with pytest.raises(BadValue, match=f"process {one.pid} is of user root, not of {OTHER}"):
+            find(keys(pidfile=way), tmp_path)
+        (tmp_path / way).write_text(f"{theirs.pid}\n")
+        assert find(keys(pidfile=way), tmp_path) == Found(theirs.pid)
+        assert find(keys(pidfile="run/pid"), tmp_path) is not None, "nobody else is on that way"
+
+
+@needs_root
+def test_a_directory_that_everybody_may_write_names_nobody_unless_it_is_like_tmp(tmp_path, apart):
+    (tmp_path / "any/run").mkdir(parents=True)
+    with tenant() as one:
+        (tmp_path / "any/run/pid").write_text(f"{one.pid}\n")
+        (tmp_path / "any").chmod(0o777)
+        with pytest.raises(BadValue, match="may be written by others"):
+            find(keys(pidfile="any/run/pid"), tmp_path)
+        (tmp_path / "any").chmod(0o1777)
+        assert find(keys(pidfile="any/run/pid"), tmp_path) == Found(one.pid)
+
+
+def test_links_in_a_circle_name_nobody(tmp_path, apart):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    open_before = set(os.listdir("/proc/self/fd"))
+    assert find(keys(pidfile="a/pid"), tmp_path) is None and find(keys(pidfile="none/pid"), tmp_path) is None
+    assert set(os.listdir("/proc/self/fd")) == open_before
+
+
+@needs_root
 def test_who_wrote_a_pidfile_names_a_process_of_their_own(tmp_path, apart):
     file = tmp_path / "pid"
     with of_another_user() as theirs, tenant() as one:

@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -12,7 +13,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
-from windtunnel.text_file import beginning
+from windtunnel.sharing.daemon.walked import beginning, walk
 
 MAX_PIDFILE_BYTES = 64
 MOST_COMMAND_BYTES = 128 << 10
@@ -172,24 +173,33 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 
 def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int | None]:
-    """The number in it, and whose process it may be: whoever may write the file, or its directory, names a process, and it must be one of
-    their own. None where there is no number, or no file: reading a FIFO would wait for ever. Raises BadValue for a link, which may lead to a
-    file of somebody else that begins with a number, as the kernel has them."""
-    if path.is_symlink():
-        raise BadValue(f"{name}: {path} is a link", f"pidfile = {json.dumps(os.path.realpath(path))}")
+    """The number in it, and whose process it may be: whoever may write the file, or a directory or a link on the way to it, names a process, and
+    it must be one of their own. None where there is no number, or no file: reading a FIFO would wait for ever. Raises BadValue for a link,
+    which may lead to a file of somebody else that begins with a number, as the kernel has them."""
     try:
-        text, status = beginning(path, MAX_PIDFILE_BYTES, follow=False)
-        pid = int(text.split()[0])
-        writers = {status.st_uid, path.parent.stat().st_uid} - {0, os.geteuid()}
+        opened, passed = walk(path)
+    except OSError:
+        return None, owner
+    try:
+        if stat.S_ISLNK(passed[-1].st_mode):
+            raise BadValue(f"{name}: {path} is a link", f"pidfile = {json.dumps(os.path.realpath(path))}")
+        pid = int(beginning(opened, MAX_PIDFILE_BYTES).split()[0])
     except (OSError, ValueError, IndexError):
         return None, owner
-    if status.st_mode & 0o022:
+    finally:
+        os.close(opened)
+    if passed[-1].st_mode & 0o022 or any(map(_anybodys, passed[:-1])):
         raise BadValue(f"{name}: {path} may be written by others, who could name any process", f"chmod go-w {path}")
-    for writer in writers:
+    for writer in {found.st_uid for found in passed} - {0, os.geteuid()}:
         if owner not in (writer, None):
             raise BadValue(f"{name}: {path} is of user {_shown(writer)}, not of {_shown(owner)}", "a file of theirs")
         owner = writer
     return pid, owner
+
+
+def _anybodys(found: os.stat_result) -> bool:
+    """A directory in which everybody may put another one in the place of somebody's."""
+    return stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
 
 
 def _pids_in(groups: Iterable[Path]) -> set[int]:
