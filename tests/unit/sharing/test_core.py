@@ -74,6 +74,21 @@ def test_who_may_stray_is_left(monkeypatch):
     assert looked(monkeypatch, [(0,)] * 4, strays="leave")[:2] == ([], ["strayed"])
 
 
+def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn(monkeypatch):
+    """Nobody is served meanwhile."""
+    monkeypatch.setattr(core, "MOST_STRAYS", 2)
+    monkeypatch.setattr(core, "_affinity", lambda tid: (0,))
+    pools = Pools((0, 1, 2))
+    holds = Holds(Arrangement({2: dict.fromkeys(range(100, 105), 1)}))
+    upkeep = Core(Serve(), pools, holds, Chosen("turns", Turns), "none")
+    passes = []
+    for _ in range(4):
+        upkeep.put_strays_right()
+        passes.append([tid for _, tid, _ in holds.did])
+        holds.did.clear()
+    assert passes == [[100, 101], [102, 103], [104, 100], [101, 102]]
+
+
 class Idle(Holds):
     """A carrier that has everything carried out, with slicers that answer as a test says."""
 
