@@ -303,6 +303,23 @@ class TestGroups:
             for pid in threads.children()(other.pid):
                 os.kill(pid, 9)
 
+    def test_of_too_many_cgroups_within_no_more_are_looked_at(self, groups, apart, monkeypatch):
+        """Its user may make any number of them, and nobody is served meanwhile."""
+        group = groups(f"windtunnel-test-{os.getpid()}")
+        for inner in range(4):
+            groups(f"{group.name}/{inner}")
+        looks, read_text = [], Path.read_text
+        monkeypatch.setattr(Path, "read_text", lambda path: looks.append(path) or read_text(path))
+        with tenant() as one:
+            (group / "cgroup.procs").write_text(str(one.pid))
+            monkeypatch.setattr(find_tenant, "MOST_GROUPS", 4)
+            assert find_tenant._pids_in("web", [group]) == {one.pid}
+            monkeypatch.setattr(find_tenant, "MOST_GROUPS", 2)
+            looks.clear()
+            with pytest.raises(UserError, match=f"web: {group} has more than 2 cgroups within"):
+                find_tenant._pids_in("web", [group])
+            assert len(looks) <= 3
+
     def test_who_is_another_tenant_already_stays_that(self, groups, apart):
         group = groups(f"windtunnel-test-{os.getpid()}")
         with tenant() as one, tenant() as two:

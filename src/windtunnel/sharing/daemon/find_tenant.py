@@ -18,6 +18,8 @@ from windtunnel.sharing.daemon.walked import beginning, walk
 MAX_PIDFILE_BYTES = 64
 MOST_COMMAND_BYTES = 128 << 10
 """Of a command line, in which a text is looked for: one may have megabytes."""
+MOST_GROUPS = 512
+"""Cgroups within a tenant's: whom they were delegated to may make any number, and nobody is served while they are looked at."""
 SYSTEMD = ("", "name=systemd")
 """Hierarchies in which systemd has its units: v2, else its own of v1."""
 USERS = "user.slice"
@@ -40,7 +42,7 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
     """
     if keys.cgroup is not None or keys.unit is not None:
         groups = _groups_of(keys)
-        starts = _not_ours(keys.name, _pids_in(groups))
+        starts = _not_ours(keys.name, _pids_in(keys.name, groups))
         return Found(min(starts, key=lambda pid: (starts[pid], pid)), groups) if starts else None
     pid, owner = keys.pid, None if keys.user is None else _user(keys.name, keys.user)
     if keys.pidfile is not None:
@@ -67,7 +69,9 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
     children, since a shield of v2 takes them out of the cgroup. Raises UserError as `find`."""
     if not found.groups:
         return dict(known) or _not_ours(keys.name, [found.pid])
-    pids = _pids_in(found.groups) | {pid for pid, started in known.items() if threads.process_started(pid) == started}
+    pids = _pids_in(keys.name, found.groups) | {
+        pid for pid, started in known.items() if threads.process_started(pid) == started
+    }
     return _not_ours(keys.name, threads.with_children(pids, threads.children()))
 
 
@@ -202,11 +206,14 @@ def _anybodys(found: os.stat_result) -> bool:
     return stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
 
 
-def _pids_in(groups: Iterable[Path]) -> set[int]:
-    """Processes of these cgroups and of those within; those of another pid namespace are 0, and not among them."""
+def _pids_in(name: str, groups: Iterable[Path]) -> set[int]:
+    """Processes of these cgroups and of those within; those of another pid namespace are 0, and not among them. Raises UserError where there
+    are too many cgroups within."""
     found: set[int] = set()
     for group in groups:
-        for where, _, _ in os.walk(group):
+        for count, (where, _, _) in enumerate(os.walk(group)):
+            if count > MOST_GROUPS:
+                raise UserError(f"{name}: {group} has more than {MOST_GROUPS} cgroups within", "name one of those")
             try:
                 found |= {int(line) for line in Path(where, "cgroup.procs").read_text().split()}
             except OSError:  # removed meanwhile, or threaded: then its processes are in a group above
