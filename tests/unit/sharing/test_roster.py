@@ -78,7 +78,7 @@ def test_a_tenant_with_too_many_threads_stops_no_one_else(monkeypatch):
         many.stdin.write("more\n")
         many.stdin.flush()
         until(lambda: len(threads.threads_of(many.pid)) == 5)
-        with pytest.raises(UserError, match="b: with its 5 threads the tenants would have more than 5"):
+        with pytest.raises(UserError, match="b: its 5 threads are more than half of the 4 that the others leave of 5"):
             shared.look(shared.tenants["b"])
         assert shared.tenants["b"].tids == before
         shared.look(shared.tenants["a"])
@@ -86,9 +86,26 @@ def test_a_tenant_with_too_many_threads_stops_no_one_else(monkeypatch):
         shared.settle()
         assert shared.tenants["a"].wish.weight == 60
         shared.remove("b")
-        with pytest.raises(UserError, match="would have more than 5"):
+        with pytest.raises(UserError, match="more than half of the 4"):
             shared.add(TenantKeys(name="b", pid=many.pid, weight=50))
         assert list(shared.tenants) == ["a"]
+
+
+def test_however_many_threads_a_tenant_has_the_next_one_has_room(monkeypatch):
+    monkeypatch.setattr(allocation, "MOST_THREADS", 12)
+    with python_tenant(FORKS) as one, python_tenant(FORKS) as two, tenant() as three:
+        until(lambda: len(threads.threads_of(one.pid)) == len(threads.threads_of(two.pid)) == 4)
+        shared = sharing()
+        for name, process in (("a", one), ("b", two), ("c", three)):
+            shared.add(TenantKeys(name=name, pid=process.pid, weight=50))
+        shared.settle()
+        one.stdin.write("more\n")
+        one.stdin.flush()
+        until(lambda: len(threads.threads_of(one.pid)) == 5)
+        with pytest.raises(UserError, match="a: its 5 threads are more than half of the 7 that the others leave of 12"):
+            shared.look(shared.tenants["a"])
+        with tenant() as four:
+            assert shared.add(TenantKeys(name="d", pid=four.pid, weight=50)).pid == four.pid
 
 
 def test_threads_that_come_by_the_thousand_are_taken_in_by_parts(monkeypatch):
@@ -103,7 +120,7 @@ def test_threads_that_come_by_the_thousand_are_taken_in_by_parts(monkeypatch):
         shared.settle()
         assert (set(shared.carrier.now.turns[1]), found.behind) == (set(threads.threads_of(many.pid)), 0)
         monkeypatch.setattr(allocation, "MOST_THREADS", 3)
-        with pytest.raises(UserError, match="b: with its 4 threads the tenants would have more than 3"):
+        with pytest.raises(UserError, match="b: its 4 threads are more than half of the 3"):
             sharing().add(TenantKeys(name="b", pid=many.pid, weight=50))
 
 

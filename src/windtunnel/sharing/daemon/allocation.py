@@ -131,13 +131,15 @@ class Sharing:
                     self.events.publish(what, tenant=tenant.name, count=len(tids), tids=sorted(tids)[:MOST_TOLD])
 
     def _check_threads(self, tenant: Tenant, before: tuple[int, ...] = ()) -> None:
-        """Raises UserError, with the tenant's threads as `before`, where all tenants together would have more than a slicer takes: one
-        tenant must not stop the changes of the others."""
-        if sum(len(each.tids) + each.behind for each in self.tenants.values()) <= MOST_THREADS:
+        """Raises UserError, with the tenant's threads as `before`, if they became more than half of what the others leave of those that a slicer
+        takes: a tenant must not stop the changes of the others, and there is room for the next one."""
+        count = len(tenant.tids) + tenant.behind
+        room = MOST_THREADS - sum(len(other.tids) + other.behind for other in self._others(tenant))
+        if count <= max(room // 2, len(before)):
             return
-        count, tenant.tids, tenant.behind = len(tenant.tids) + tenant.behind, before, 0
+        tenant.tids, tenant.behind = before, 0
         raise UserError(
-            f"{tenant.name}: with its {count:,} threads the tenants would have more than {MOST_THREADS:,}",
+            f"{tenant.name}: its {count:,} threads are more than half of the {room:,} that the others leave of {MOST_THREADS:,}",
             remedy="name those that poll: threads = a pattern",
         )
 
