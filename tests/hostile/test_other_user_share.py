@@ -17,7 +17,7 @@ import pytest
 from crosses import cross
 from daemon_tools import daemon, tenant_toml, write
 from other_users import python, user
-from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine
+from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine, cpu_cgroup
 
 from windtunnel.sharing import journal, threads
 
@@ -295,3 +295,19 @@ def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):
             assert (code, other.poll()) == (0, None), said
         finally:
             other.kill()
+
+
+def test_whoever_has_a_cgroup_of_their_own_is_not_taken_out_of_it(tmp_path, alone):
+    """The daemon has given up the right to write there, and could put nobody back: the process stayed in the shield."""
+    with cpu_cgroup("windtunnel-test-theirs") as (hierarchy, group), process_of(A) as process:
+        directory = threads.mounts()[hierarchy] / group[1:]
+        (directory / "cgroup.procs").write_text(str(process.pid))
+        for name in ("", "tasks", "cgroup.procs", "cgroup.threads"):
+            if (directory / name).exists():
+                os.chown(directory / name, A, A)
+        before = threads.read(process.pid)
+        with daemon(write(tmp_path / "own", tenant_toml("theirs", process.pid))) as running, running.client() as client:
+            (why,) = [event["why"] for event in client.get("/v1/events") if event["event"] == "left out"]
+            assert f"put back to its cgroup {hierarchy} {group}, which is of user {A}" in why
+            assert threads.read(process.pid) == before
+        assert threads.read(process.pid) == before

@@ -102,7 +102,10 @@ class Journal:
         """
         fields |= {threads.CGROUP + hierarchy: path for hierarchy, path in (cgroups or {}).items()}
         with self._lock:
-            self._entry(tid)
+            entry = self._entry(tid)
+            for hierarchy in cgroups or {}:
+                if (name := threads.CGROUP + hierarchy) in entry.before and name not in entry.ours:
+                    threads.check_place(tid, hierarchy, str(entry.before[name]))
             self.allow_all({tid: {name: [value] for name, value in fields.items()}})
             try:
                 threads.write(tid, fields)

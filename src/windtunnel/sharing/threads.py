@@ -303,6 +303,15 @@ def move(tid: int, hierarchy: str, path: str) -> None:
     (group / "cgroup.procs").write_text(str(tid))
 
 
+def check_place(tid: int, hierarchy: str, path: str) -> None:
+    """Raises CannotChange for a thread in a cgroup to which it could not be put back: that of another user, without the right to everything."""
+    group = _group(hierarchy, path)
+    file = group / ("tasks" if hierarchy else "cgroup.procs")
+    if path != "/" and file.exists() and not os.access(file, os.W_OK):
+        words = f"thread {tid} could not be put back to its cgroup {hierarchy} {path}, which is of user {file.stat().st_uid}"
+        raise CannotChange(tid, words, "move it to a cgroup of root's, or set `shield = false`")
+
+
 def within(hierarchy: str, path: str) -> list[int]:
     """The threads in a cgroup; none where there is no such cgroup."""
     try:
