@@ -186,11 +186,11 @@ class Journal:
         if not (said and inherited_changes.is_changed(entry)):
             self._forget(entry.tid)
 
-    def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
-        """Lets threads go that are in a cgroup of ours and of no process with a recorded thread: processes of recorded ones have forked them. Each
+    def release(self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool = False) -> Released:
+        """Lets threads go that are in a cgroup of ours and of no process with a recorded thread, unless `own`: recorded ones have forked them. Each
         gets what its parent had, and these cgroups (path by hierarchy) where nobody knows any more whose it is."""
         with self._lock:
-            return inherited_changes.release(tids, self._contents.entries, cgroups)
+            return inherited_changes.release(tids, self._contents.entries, cgroups, own)
 
     def put_back_all(self) -> list[str]:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""

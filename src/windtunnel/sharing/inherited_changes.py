@@ -103,17 +103,17 @@ class Released:
     refused: list[str]
 
 
-def release(tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str]) -> Released:
+def release(tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str], own: bool = False) -> Released:
     """Lets those go that are in a cgroup of ours without being remembered, because a remembered thread's process forked them. Each gets what
     it would have if it had inherited nothing, and these cgroups where that is not known any more. Left are those that have ended, and
-    threads of a process that is remembered."""
+    unless `own` threads of a process that is remembered."""
     done, families = Released({}, []), Families(remembered)
     for tid in tids:
         with _alone(f"thread {tid}", done.refused):
             entry, found = remembered.get(tid), None
             if entry is None or threads.started(tid) != entry.started:
                 found = threads.stat(tid)
-            if found is None or families.of_process(found.pid):
+            if found is None or not own and families.of_process(found.pid):
                 continue
             with contextlib.suppress(ProcessLookupError):
                 now = threads.read(tid)

@@ -7,7 +7,16 @@ from typing import ClassVar
 
 import pytest
 from pool_tools import Turns
-from sharing_tools import CPUS, first_thread_ends, needs_rights, needs_two_cpus, starting_tenant, tenant, until
+from sharing_tools import (
+    CPUS,
+    first_thread_ends,
+    needs_rights,
+    needs_two_cpus,
+    python_tenant,
+    starting_tenant,
+    tenant,
+    until,
+)
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, threads
@@ -201,6 +210,48 @@ def test_what_a_tenant_has_started_is_let_go_at_each_look_and_when_it_leaves(tmp
         threads.move(other.pid, hierarchy, f"/{shield.path.name}")  # nobody knows any more whose it is
         carrier.release()
         assert released[other.pid] == {f"cgroup {hierarchy}": "/"} and threads.cgroups_of(other.pid)[hierarchy] == "/"
+
+
+STARTS_THREADS = """
+import sys, threading, time
+for line in sys.stdin:
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    print("started", flush=True)
+"""
+
+
+def test_a_thread_that_is_not_held_does_not_stay_in_the_shield_because_its_process_is(tmp_path):
+    """It has a name that is not shared, or is one too many. Of v2 a process is in the shield as a whole."""
+    with (
+        python_tenant(STARTS_THREADS) as one,
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal) as (carrier, shield, released),
+    ):
+        before = threads.read(one.pid)
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        one.stdin.write("start\n")
+        assert one.stdout.readline() == "started\n"
+        (other,) = set(threads.threads_of(one.pid)) - {one.pid}
+        carrier.release()
+        assert threads.read(other) == threads.read(one.pid) and not released, "it may be held soon"
+        carrier.release(own=True)
+        assert threads.read(other) == (before if shield.occupants()[0] else threads.read(one.pid))
+
+
+def test_who_has_left_the_shield_is_let_in_again(tmp_path):
+    with (
+        tenant() as one,
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal) as (carrier, shield, _),
+    ):
+        held = Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"})
+        carrier.carry(held, {})
+        assert not carrier.bring_back()
+        hierarchy, inside = shield.occupants()
+        threads.move(one.pid, hierarchy, "/")
+        assert carrier.bring_back()
+        carrier.carry(held, {})
+        assert shield.occupants()[1] == inside == [one.pid] and not carrier.bring_back()
 
 
 def test_a_process_whose_first_thread_ends_stays_in_the_shield(tmp_path):

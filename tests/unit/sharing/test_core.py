@@ -104,8 +104,11 @@ class Idle(Holds):
     def warm(self, cpu):
         pass
 
-    def release(self):
+    def release(self, own):
         pass
+
+    def bring_back(self):
+        return False
 
     def broken(self, cpu, why):
         self.did.append(("broken", cpu, why))
@@ -197,7 +200,7 @@ def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkey
     pools.carrier = carrier
     carrier.carry = lambda to, caps: carrier.did.append("taken in") or frozenset()
     given = {tid: {"nice": 3, "cgroup cpu": "/"} for tid in range(77, 177)}
-    carrier.release = lambda: carrier.did.append("released") or carrier.on_released(given) or left
+    carrier.release = lambda own: carrier.did.append("released") or carrier.on_released(given) or left
     (event,), more = upkept(monkeypatch, pools, carrier)
     assert carrier.did == ["taken in", "released"] and more is left
     assert (event["event"], event["count"], event["tids"][0]) == ("released", 100, 77) and len(event["tids"]) < 20
@@ -207,9 +210,23 @@ def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkey
 def test_a_tenant_that_has_more_threads_than_are_taken_in_at_once_is_looked_at_again_soon(monkeypatch):
     pools = Pools((0, 1, 2), a={}, b={})
     pools.look = lambda tenant: None
-    assert upkept(monkeypatch, pools, Idle()) == ([], False)
-    pools.tenants["a"].behind = 1
-    assert upkept(monkeypatch, pools, Idle()) == ([], True)
+    let_go = []
+    for behind in (0, 1):
+        pools.tenants["a"].behind = behind
+        carrier = Idle()
+        carrier.release = let_go.append
+        assert upkept(monkeypatch, pools, carrier) == ([], bool(behind))
+    assert let_go == [True, False], "those that are taken in next are not let go before"
+
+
+def test_whoever_has_left_the_shield_is_carried_out_again(monkeypatch):
+    pools, carrier = Pools((0, 1, 2), a={}), Idle()
+    pools.look = lambda tenant: None
+    carried = len(pools.carrier.carried)
+    for left in (False, True):
+        carrier.bring_back = lambda left=left: left
+        upkept(monkeypatch, pools, carrier)
+        assert len(pools.carrier.carried) - carried == left
 
 
 def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):

@@ -118,13 +118,16 @@ class Core:
             self._look(tenant, now - self._looked_at)
         self._looked_at = now
         self._leave_out()
+        if self._try(self._carrier.bring_back):
+            self.sharing.stir()
         self._try(self.sharing.settle)
-        more = self._try(self._carrier.release)
+        behind = any(tenant.behind for tenant in self.sharing.tenants.values())
+        more = self._try(self._carrier.release, not behind)
         self._try(self._warm)
         if now - self._read_at >= READING_NS:
             self._read_at = now
             self._try(self._read)
-        return bool(more) or any(tenant.behind for tenant in self.sharing.tenants.values())
+        return bool(more) or behind
 
     def autoscale(self, tenant: Tenant, rule: Autoscale | None) -> None:
         """The rule by which its reports change its weight; None: they do not. Raises BadValue for a rule that needs an SLO."""

@@ -58,8 +58,8 @@ class Handover:
     def tids(self) -> frozenset[int]:
         return frozenset(self._journal.tids)
 
-    def release(self, tids: Iterable[int], cgroups: Mapping[str, str]) -> Released:
-        return self._journal.release(tids, cgroups)
+    def release(self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool) -> Released:
+        return self._journal.release(tids, cgroups, own)
 
     def go_on(self) -> tuple[list[str], bool]:
         return self._journal.go_on()
@@ -199,9 +199,10 @@ class Carrier:
         """Puts a thread on CPUs, and keeps it on those that it is put on later. Raises UserError where the host cannot."""
         self._handover.confine(tid, cpus)
 
-    def release(self) -> bool:
+    def release(self, own: bool = False) -> bool:
         """Lets those go that are in our groups and are no thread of a process that we hold: processes that tenants have started, which are
-        outside of all weights, also those whose parent has ended. Also restores what was forked by threads that have left. Looks at some of
+        outside of all weights, also those whose parent has ended. With `own` all that we do not hold, unless a process cannot leave its
+        threads behind (v2): call it so if every thread that is to be held is. Also restores what was forked by threads that have left. Looks at some of
         them, and goes on from there the next time: returns whether it did something and more is left. Raises UserError, after all others,
         for those that cannot be let go."""
         held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
@@ -212,7 +213,8 @@ class Carrier:
         given: dict[int, Fields] = {}
         refused, more = self._handover.go_on()
         for hierarchy, _ in held:
-            done = self._handover.release([tid for tid, its in looked_at if its == hierarchy], {hierarchy: "/"})
+            tids = [tid for tid, its in looked_at if its == hierarchy]
+            done = self._handover.release(tids, {hierarchy: "/"}, own and hierarchy != "")
             given |= done.given
             refused += done.refused
         if looked_at:
@@ -222,6 +224,14 @@ class Carrier:
         if refused:
             raise UserError("; ".join(refused[:MOST_WORDS]))
         return more or bool(given) and len(looked_at) < len(others)
+
+    def bring_back(self) -> bool:
+        """Has the next `carry` let those into the shield that have left it by themselves. Returns whether there are any."""
+        if self._shield is None:
+            return False
+        for tid in (left := self._shield.outside()):
+            self._shield.forget(tid)
+        return bool(left)
 
     def close(self) -> None:
         """Stops the slicers and restores every thread."""

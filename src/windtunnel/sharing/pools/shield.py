@@ -149,6 +149,11 @@ class Shield:
         """The hierarchy, and the threads that are in the shield now, whoever put them there."""
         return self._hierarchy.key, threads_within(self._base)
 
+    def outside(self) -> list[int]:
+        """Threads that were let in, live, and are not there: they have moved themselves, or have taken the number of one by an exec."""
+        inside = set(threads_within(self._base))
+        return [tid for tid in self._in if tid not in inside and threads.started(tid)]
+
     def swept(self) -> AbstractContextManager[None]:
         """Entered with root rights; at every exit, also by a kill, the groups are removed."""
         return swept(self._base)
