@@ -118,7 +118,7 @@ def test_copies_end_before_a_run_is_held_and_none_is_lost_by_it(tmp_path, copies
 
 
 def test_a_copier_that_is_silent_under_holds_makes_its_run_invalid_and_not_the_other(tmp_path):
-    silent = {"engine": "planted", "options": {"fault": "silent", "share": "0.001"}, "timeout": "10ms"}
+    silent = {"engine": "planted", "options": {"fault": "silent", "share": "0.005"}, "timeout": "10ms"}
     ended, _ = by_turns(tmp_path, silent, "workload.0.timeout=50ms", "drain=500ms")
     for each in ended:
         run = each.kept_run()

@@ -1,7 +1,6 @@
 """The kernel as a witness over veth: pings of every size, datagrams that are nobody's, a peer that is not there."""
 
 import os
-
 import re
 
 import pytest
