@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from pydantic_core import from_json
 
 from windtunnel.errors import UserError, check_name
 
+MOST_RECORD_BYTES = 4 << 20
+"""Of a record, as run.json and study.json: a hundred times what the longest one has. It is read as a whole, by who may have others to serve."""
 BOM = "\ufeff"
 """What some editors and spreadsheets put in front of UTF-8."""
 
@@ -51,18 +54,35 @@ def open_regular(file: Path, follow: bool = True) -> int:
     return descriptor
 
 
-def read_regular(file: Path, most_bytes: int | None = None, follow: bool = False) -> bytes:
+def read_regular(file: Path, most_bytes: int, follow: bool = False) -> bytes:
     """What a program left, and not what a link leads to: who sent the directory may have put one there. Raises UserError for what
     `open_regular` does not open and for a larger file, FileNotFoundError or NotADirectoryError where there is none."""
     try:
         with os.fdopen(open_regular(file, follow), "rb") as stream:
-            if most_bytes is not None and os.fstat(stream.fileno()).st_size > most_bytes:
+            if os.fstat(stream.fileno()).st_size > most_bytes:
                 raise UserError(f"{file}: larger than {_size(most_bytes)}")
-            return stream.read() if most_bytes is None else stream.read(most_bytes)
+            return stream.read(most_bytes)
     except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
-        raise UserError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise _unreadable(file, error) from None
+
+
+def lines_of(file: Path, most_bytes: int, most_line_bytes: int) -> Iterator[bytes]:
+    """Of a file that a program left, one after the other, so that nothing is kept of a file without an end. The last one has no line feed if it
+    was cut off. Raises as `read_regular`."""
+    try:
+        with os.fdopen(open_regular(file, follow=False), "rb") as stream:
+            if os.fstat(stream.fileno()).st_size > most_bytes:
+                raise UserError(f"{file}: larger than {_size(most_bytes)}")
+            for number, line in enumerate(iter(lambda: stream.readline(most_line_bytes + 1), b""), 1):
+                if len(line) > most_line_bytes:
+                    raise UserError(f"{file}:{number}: longer than {_size(most_line_bytes)}")
+                yield line
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except OSError as error:
+        raise _unreadable(file, error) from None
 
 
 def parse_json(content: str | bytes, place: str | Path) -> Any:
@@ -95,9 +115,14 @@ def beginning(file: Path, most_bytes: int, follow: bool = True) -> tuple[str, os
         os.close(descriptor)
 
 
+def _unreadable(file: Path, error: OSError) -> UserError:
+    return UserError(f"{file}: cannot be read: {(error.strerror or str(error)).lower()}")
+
+
 def _size(count: int) -> str:
     """As scenarios write it: 64KiB."""
+    units = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
     return next(
-        (f"{count // unit}{name}" for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")) if count % unit == 0),
+        (f"{count // unit}{name}" for unit, name in units if count % unit == 0),
         f"{count}B",
     )

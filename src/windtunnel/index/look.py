@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.find import LABEL, LISTED, number_of
-from windtunnel.index.untrusted import MOST_BYTES, check_files
-from windtunnel.text_file import parse_json, read_regular
+from windtunnel.index.untrusted import check_files
+from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 
 if TYPE_CHECKING:
     from windtunnel.runs import Run
@@ -118,7 +118,7 @@ def _of_history(run: "Run") -> OfHistory | None:
 
 
 def _other(file: Path, kind: str) -> Entry:
-    document = parse_json(read_regular(file, MOST_BYTES), file)
+    document = parse_json(read_regular(file, MOST_RECORD_BYTES), file)
     title = document.get("title") or document.get("question") or file.parent.name
     host = document.get("host")
     return Entry(

@@ -4,11 +4,10 @@ import stat
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.text_file import MOST_RECORD_BYTES
 
-MOST_BYTES = 64 << 20
-"""Of a file that is read."""
-READ = ("run.json", "windows.jsonl")
-"""Of a run directory."""
+MOST_BYTES = {"run.json": MOST_RECORD_BYTES, "windows.jsonl": 64 << 20}
+"""Of a run directory's files that are read."""
 
 
 def check_files(directory: Path) -> None:
@@ -18,5 +17,5 @@ def check_files(directory: Path) -> None:
         found = path.lstat()
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
             raise UserError(f"{path.name}: not a file")
-        if path.name in READ and found.st_size > MOST_BYTES:
-            raise UserError(f"{path.name}: larger than {MOST_BYTES >> 20} MiB")
+        if found.st_size > (most := MOST_BYTES.get(path.name, found.st_size)):
+            raise UserError(f"{path.name}: larger than {most >> 20} MiB")

@@ -1,11 +1,13 @@
 """Fits a model to a study: one curve a series, the other steps of the pipeline, host, versions and the study's digest."""
 
 import hashlib
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 
+from windtunnel.errors import UserError
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.record import StudyRecord
@@ -15,7 +17,7 @@ from windtunnel.model.neighbour import corrected
 from windtunnel.model.observe import Observed, observe
 from windtunnel.model.points import World
 from windtunnel.model.record import ModelRecord, Provenance, Step
-from windtunnel.text_file import read_regular
+from windtunnel.text_file import open_regular
 from windtunnel.version import __version__
 
 OTHER = "stages"
@@ -64,7 +66,11 @@ def world_of(ladder: Ladder | None) -> World:
 
 
 def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) -> Provenance:
-    digest = hashlib.sha256(read_regular(path / RESULTS)).hexdigest()
+    try:
+        with os.fdopen(open_regular(path / RESULTS, follow=False), "rb") as results:
+            digest = hashlib.file_digest(results, "sha256").hexdigest()
+    except OSError as error:
+        raise UserError(f"{path / RESULTS}: cannot be read: {error.strerror}") from None
     return Provenance(
         study=str(path.absolute()),
         title=kept.title,

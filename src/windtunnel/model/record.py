@@ -11,7 +11,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from windtunnel.errors import UserError
 from windtunnel.host.ladder import Ladder
-from windtunnel.text_file import parse_json, read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 
 MODEL_VERSION: Final = 1
 
@@ -175,7 +175,7 @@ def read(path: Path) -> ModelRecord:
     """Raises UserError for a file that is not a model, or one of another version."""
     how = "windtunnel model fit STUDY writes one"
     try:
-        text = read_regular(path, follow=True)
+        text = read_regular(path, MOST_RECORD_BYTES, follow=True)
         document = parse_json(text, path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read: {error.strerror}", remedy=how) from error

@@ -15,11 +15,12 @@ from windtunnel.errors import UserError
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.reader import Run
 from windtunnel.runs.variants import messages
-from windtunnel.text_file import read_regular
+from windtunnel.text_file import lines_of
 
 FILE = "counters.jsonl"
 COUNTERS_VERSION: Literal[1] = 1
 MAX_BYTES = 1 << 30
+MAX_LINE_BYTES = 1 << 20
 
 
 class Part(BaseModel):
@@ -97,11 +98,11 @@ def read_counters(run: Path) -> list[Asked | Absent | Count]:
     """The lines of a run directory; none where nothing was asked for. A last line that a crash cut off is left out. Raises UserError with
     file and line."""
     file = run / FILE
+    lines = enumerate(lines_of(file, MAX_BYTES, MAX_LINE_BYTES), start=1)
     try:
-        *whole, _ = read_regular(file, MAX_BYTES).split(b"\n")
+        return [_line(file, number, line) for number, line in lines if line.endswith(b"\n")]
     except FileNotFoundError:
         return []
-    return [_line(file, number, line) for number, line in enumerate(whole, start=1)]
 
 
 def _line(file: Path, number: int, line: bytes) -> Asked | Absent | Count:

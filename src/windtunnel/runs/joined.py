@@ -14,7 +14,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.directories import making
 from windtunnel.runs.files import copy
-from windtunnel.runs.reader import Run, load
+from windtunnel.runs.reader import MOST_WINDOWS_BYTES, Run, load
 from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import HEADLINES, HostState, Validity
 from windtunnel.text_file import read_regular
@@ -112,7 +112,7 @@ def _copy_of(side: Side, file: Path, directory: Path) -> None:
             return
         case "windows.jsonl":
             with (directory / file.name).open("ab") as windows:
-                windows.write(read_regular(file))
+                windows.write(read_regular(file, MOST_WINDOWS_BYTES))
         case "latency.hlog":
             if side == "client":
                 copy(file, directory / file.name)

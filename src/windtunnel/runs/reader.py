@@ -1,6 +1,5 @@
 """Reading a run directory back."""
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,8 +12,12 @@ from windtunnel.notebook import Shown
 from windtunnel.runs.migrate import migrate_record, migrate_window, readable
 from windtunnel.runs.record import RUN_VERSION, Record
 from windtunnel.runs.validity import counted, not_excluded, windows_of
-from windtunnel.text_file import parse_json, read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, lines_of, parse_json, read_regular
 
+MOST_WINDOW_BYTES = 4 << 20
+"""Of a line of windows.jsonl, which has some 50 KB where every bucket of a latency was hit."""
+MOST_WINDOWS_BYTES = 1 << 30
+"""Of windows.jsonl: hours of such lines."""
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
 
@@ -80,15 +83,14 @@ def record_of(directory: Path) -> Record:
 def _record(path: Path) -> tuple[int, Record]:
     """The version in which it was written, and the record as of today."""
     try:
-        text = read_regular(path)
+        text = read_regular(path, MOST_RECORD_BYTES)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UserError(f"{path.parent}: not a run directory, it has no {path.name}", remedy=WHICH) from error
     document = parse_json(text, path)
     version = readable(document.get("version") if isinstance(document, dict) else None, path)
     try:
-        if version == RUN_VERSION:
-            return version, Record.model_validate_json(text)
-        return version, Record.model_validate_json(json.dumps(migrate_record(document)))
+        # what is refused as JSON is made anew for each key that is missing: tens of seconds for some MB
+        return version, Record.model_validate(document if version == RUN_VERSION else migrate_record(document))
     except ValidationError as error:
         raise UserError(f"{path}: {_first(error)}") from error
     except (KeyError, TypeError, AttributeError) as error:
@@ -98,20 +100,18 @@ def _record(path: Path) -> tuple[int, Record]:
 def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list[str]:
     """Fill `windows` from lines that stand beside a record of this version; returns the problems."""
     try:
-        data = read_regular(path)
+        for number, line in enumerate(lines_of(path, MOST_WINDOWS_BYTES, MOST_WINDOW_BYTES), 1):
+            if not line.endswith(b"\n"):
+                return [f"{path.name}:{number}: cut off by a crash and ignored; {number - 1} whole windows before it"]
+            try:
+                document = migrate_window(from_json(line), version)
+                windows[document.pop("engine")].append(Window.model_validate(document))
+            except ValidationError as error:
+                raise UserError(f"{path}:{number}: {_first(error)}") from error
+            except (ValueError, TypeError, AttributeError, KeyError) as error:
+                raise UserError(f"{path}:{number}: not a window of one of this run's engines") from error
     except FileNotFoundError:
         return [f"{path.name}: missing: the run has no windows"]
-    *whole, rest = data.split(b"\n")
-    for number, line in enumerate(whole, 1):
-        try:
-            document = migrate_window(from_json(line), version)
-            windows[document.pop("engine")].append(Window.model_validate(document))
-        except ValidationError as error:
-            raise UserError(f"{path}:{number}: {_first(error)}") from error
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
-            raise UserError(f"{path}:{number}: not a window of one of this run's engines") from error
-    if rest:
-        return [f"{path.name}:{len(whole) + 1}: cut off by a crash and ignored; {len(whole)} whole windows before it"]
     return []
 
 

@@ -4,7 +4,7 @@ While it runs the engine writes events of 24 bytes (engine/core/trace.h) into a 
 what was written. Afterwards they become `trace.json`: one process an engine, one thread a worker; a slice a traced loop,
 in it a slice a call that did something or was held up. Two engines of one host share the TSC, so they share the time line.
 
-    python -m windtunnel.runs.trace RUN     makes trace.json of a run whose windtunnel did not live to do it
+    python -P -m windtunnel.runs.trace RUN     makes trace.json of a run whose windtunnel did not live to do it
 """
 
 import json
@@ -29,6 +29,8 @@ FILE = "trace.json"
 RAW = "trace.bin"
 EVENT_BYTES_MOST = 192
 """No event takes more in trace.json: what a limit in bytes allows in events."""
+MOST_RAW_BYTES = 1 << 30
+"""Twice what the greatest limit allows."""
 
 HEADER = np.dtype([("magic", "S8"), ("start_tsc", "<u8"), ("ns_per_tick", "<f8"), ("event_bytes", "<u8")])
 EVENT = np.dtype([("start", "<u8"), ("end", "<u8"), ("objects", "<u4"), ("worker", "<u2"), ("stage", "<u2")])
@@ -79,7 +81,7 @@ def convert(run: Run) -> Path | None:
 def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | None:
     """None where the engine did not live to write a header; what follows the last whole event is left out."""
     try:
-        raw = read_regular(path)
+        raw = read_regular(path, MOST_RAW_BYTES)
     except FileNotFoundError:
         return None
     if len(raw) < HEADER.itemsize:

@@ -13,7 +13,7 @@ from windtunnel.runs.files import replace
 from windtunnel.scenario import load, resolve
 from windtunnel.scenario.load import parsed
 from windtunnel.scenario.overrides import apply, parse_overrides
-from windtunnel.text_file import read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final
 from windtunnel.tune.rig import Rig
@@ -112,7 +112,7 @@ def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final:
 
 
 def _content(file: Path) -> bytes:
-    return read_regular(file)
+    return read_regular(file, MOST_RECORD_BYTES)
 
 
 def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:

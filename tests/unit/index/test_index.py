@@ -256,11 +256,15 @@ def test_in_a_directory_of_another_user_there_is_no_file(runs, tmp_path):
 
 
 def test_one_giant_hides_no_other_run(runs, tmp_path):
-    made(runs / "text", title="t" * (4 << 20))
+    made(runs / "text", title="t" * (3 << 20))
+    made(runs / "long", title="long")
+    os.truncate(runs / "long" / "run.json", 9 << 20)
     made(runs / "keys", title="keys", scenario=SCENARIO | {"more": {f"key{n}": n for n in range(30_000)}})
     index = Index(runs, tmp_path / "cache")
     index.refresh()
-    assert titles(index) >= {"good", HOSTILE, "point"} and index.find()[0] == 6
+    assert titles(index) >= {"good", HOSTILE, "point"} and index.find()[0] == 7
+    (row,) = index.find("path = long/run.json")[1]
+    assert row.problem == "run.json: larger than 4 MiB"
     index.close()
 
 

@@ -222,6 +222,22 @@ def test_what_is_no_file_or_has_no_end_is_refused_at_once(tmp_path, name):
 
 
 @pytest.mark.parametrize(
+    ("name", "size", "said"),
+    [
+        ("run.json", 9 << 20, "run.json: larger than 4MiB"),
+        ("windows.jsonl", 3 << 30, "windows.jsonl: larger than 1GiB"),
+        ("windows.jsonl", 1 << 30, r"windows.jsonl:\d+: longer than 4MiB"),
+    ],
+)
+def test_a_record_has_a_bound(tmp_path, name, size, said):
+    """A hole in a file costs its sender nothing, and its reader as much memory as it is long."""
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    os.truncate(tmp_path / "run" / name, size)
+    with pytest.raises(UserError, match=said):
+        load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
     ("change", "said"),
     [
         ({"scenario": {"server": 3}}, "scenario: .*server is no table"),

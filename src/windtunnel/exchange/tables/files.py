@@ -23,7 +23,7 @@ from windtunnel.runs.directories import held, making
 from windtunnel.runs.files import LineFile, copy
 from windtunnel.runs.files import replace as write
 from windtunnel.runs.reader import record_of
-from windtunnel.text_file import open_regular, parse_json, read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, open_regular, parse_json, read_regular
 from windtunnel.version import __version__
 
 EXPORT_VERSION: Final = 2
@@ -190,7 +190,7 @@ def _rows(
 def _manifest(source: Path) -> Manifest:
     path = source / MANIFEST
     try:
-        document = parse_json(read_regular(path), path)
+        document = parse_json(read_regular(path, MOST_RECORD_BYTES), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{source}: not an export, it has no {MANIFEST}", remedy=_WHICH) from None
     version = document.get("version") if isinstance(document, dict) else None

@@ -5,7 +5,6 @@ History of the record's version:
 """
 
 import hashlib
-import json
 import random
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +22,7 @@ from windtunnel.measure.study.factors import Factor
 from windtunnel.measure.study.values import ColumnType
 from windtunnel.runs.record import Part
 from windtunnel.scenario.renames import METRICS
-from windtunnel.text_file import parse_json, read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 from windtunnel.version import __version__
 
 STUDY_VERSION: Final = 1
@@ -173,7 +172,7 @@ def read(path: Path) -> StudyRecord:
 def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
     """A record as JSON has it. Raises UserError where it is none, or one of another version; `remedy`: where there is no such file."""
     try:
-        document = parse_json(read_regular(path), path)
+        document = parse_json(read_regular(path, MOST_RECORD_BYTES), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{path.parent}: not a {noun}, it has no {path.name}", remedy=remedy) from None
     found = document.get("version") if isinstance(document, dict) else None
@@ -188,7 +187,7 @@ R = TypeVar("R", bound=BaseModel)
 def validated(path: Path, kind: type[R], document: dict[str, Any]) -> R:
     """The record in a document. Raises UserError that names the first key that is wrong."""
     try:
-        return kind.model_validate_json(json.dumps(document))
+        return kind.model_validate(document)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error

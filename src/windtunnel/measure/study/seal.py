@@ -13,7 +13,7 @@ from pathlib import Path
 from windtunnel.engine import home
 from windtunnel.errors import UserError
 from windtunnel.measure.study import record
-from windtunnel.text_file import read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
 
 NAME = ".seal"
 KEY = "key"
@@ -40,7 +40,7 @@ def is_own(directory: Path, name: str = record.NAME) -> bool:
     """Whether this user began what is in a directory, and its record, of this name, is as it was then."""
     try:
         said = read_regular(directory / NAME, 256)
-        wanted = _digest(_key(), read_regular(directory / name))
+        wanted = _digest(_key(), read_regular(directory / name, MOST_RECORD_BYTES))
     except (UserError, OSError):
         return False
     return hmac.compare_digest(said, wanted.encode())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.runs.files import replace
-from windtunnel.text_file import read_regular
+from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
 from windtunnel.tune.propose import importances
 from windtunnel.tune.record import TrialRecord, middle_of
 from windtunnel.tune.tuner import Tuned
@@ -49,7 +49,7 @@ def render(tuned: Tuned) -> str:
         gain=gain_words,
         latency=latency_words,
         pairs=pairs_counted,
-        best_text=read_regular(tuned.best_file).decode() if tuned.best_file else None,
+        best_text=read_regular(tuned.best_file, MOST_RECORD_BYTES).decode() if tuned.best_file else None,
         host=host_lines(tuned.record.host),
         facts=pretty(tuned.record.host),
         scenario=tuned.record.scenario.text,

@@ -1,6 +1,7 @@
 """A study's directory that somebody sent: what it would run is shown, and nothing of it is opened before the user has agreed."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -11,9 +12,11 @@ from study_tools import HEAD, ONE_FACTOR, finished, on_paper, refused, written
 from windtunnel.engine.query import Handler
 from windtunnel.errors import UserError
 from windtunnel.measure.executor import ThisHost
+from windtunnel.measure.study import record as records
 from windtunnel.measure.study import seal
 from windtunnel.measure.study.seal import BegunElsewhere
 from windtunnel.measure.study.study import prepare
+from windtunnel.model import record as models
 from windtunnel.scenario import handlers
 
 ONCE = HEAD + "repeats = 1\n"
@@ -51,6 +54,16 @@ def sent(tmp_path, monkeypatch, opened):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     opened.clear()
     return study.path
+
+
+@pytest.mark.parametrize("read", [records.read, models.read])
+def test_a_record_without_an_end_is_not_read(tmp_path, read):
+    file = tmp_path / "study.json"
+    file.touch()
+    os.truncate(file, 3 << 30)
+    with pytest.raises(UserError, match="study.json: larger than 4MiB"):
+        read(file)
+    assert not seal.is_own(tmp_path)
 
 
 def test_what_was_begun_here_goes_on_without_a_question(tmp_path):
