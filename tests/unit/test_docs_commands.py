@@ -73,6 +73,17 @@ def test_a_command_parses(page, number, text):
                 assert (CHECKOUT / part).exists(), f"{part} is not in the checkout, and the page does not make it"
 
 
+def test_a_module_is_not_looked_for_in_the_readers_directory():
+    """`python -m` looks there first, and the reader may be in a directory that somebody sent, with a json.py in it."""
+    texts = [*PAGES, *(CHECKOUT / "src").rglob("*.py")]
+    generated = r"windtunnel\.(schemas|sharing\.docs|fleet\.docs)\b"  # by who changes this checkout, and in it
+    own = r"windtunnel\.sharing\.(guardian|pools\.remove_groups)\b"  # the daemon starts them, with -P
+    asked = re.compile(rf"python3? -m (?!{generated}|{own})windtunnel[.\w]*")
+    assert {
+        text.name: asked.findall(text.read_text(encoding="utf-8")) for text in texts if asked.search(text.read_text())
+    } == {}
+
+
 def parse(command: Any, words: list[str], parent: Any = None) -> None:
     """Raises typer's usage errors for what the command line would refuse. Runs nothing."""
     helps = "--help" in words
