@@ -18,6 +18,12 @@ def harmless(words: str) -> str:
     return "\n".join(line if line.isprintable() else _spelled_out(line) for line in words.split("\n"))
 
 
+def one_line(words: str) -> str:
+    """A value that has one line where it is ours: with another one it could begin a line of its own, which a terminal or the log of a CI
+    takes for a line of ours."""
+    return harmless(words).replace("\n", "\\n")
+
+
 def _spelled_out(line: str) -> str:
     return "".join(c if c.isprintable() or c == "\t" else json.dumps(c)[1:-1] for c in line)
 

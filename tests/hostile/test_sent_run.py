@@ -411,3 +411,14 @@ def test_an_import_follows_no_link_out_of_the_export(tmp_path, link):
     with pytest.raises(UserError, match="a link, which is not"):
         restore(exported, tmp_path / "again")
     assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize("words", ["show a", "show a b"])
+def test_no_value_begins_a_line_of_its_own(mark, words):
+    """`::error::` at the beginning of one is an annotation in the log of a CI."""
+    forged = "x\n::error::forged"
+    file = mark.parent / "runs" / "a" / "run.json"
+    record = json.loads(file.read_text()) | {"title": forged, "question": forged, "labels": {"a": forged}}
+    file.write_text(json.dumps(record | {"verdict": {"valid": False, "reasons": [forged]}}))
+    shown = said(mark, *words.split())
+    assert r"x\n::error::forged" in shown and not re.search(r"^[│ ]*::error::", shown, re.MULTILINE), shown
