@@ -41,7 +41,7 @@ def places() -> Iterator[Path]:
     """What is run: the interpreter, whatever it imports from, this package file by file, the engine and the slicer."""
     package = Path(windtunnel.__file__).parent
     yield package
-    yield from package.rglob("*")
+    yield from _within(package)
     yield from map(Path, (sys.executable, sys.prefix, sys.base_prefix))
     yield Path(sys.prefix, "pyvenv.cfg")
     entries = [Path(entry).absolute() for entry in sys.path]
@@ -63,8 +63,24 @@ def _imported(entry: Path) -> Iterator[Path]:
         for path in list(entry.iterdir()):
             if path.suffix in _MODULES or path.is_dir():
                 yield path
+                yield from _within(path)
             if path.suffix == ".pth":
                 yield from (entry / line for line in _lines(path) if not line.startswith(("#", "import ", "import\t")))
+
+
+def _within(directory: Path) -> Iterator[Path]:
+    """Of what is in a directory, at any depth, that which is to be looked at: links, and what is not of root's alone. There may be tens of
+    thousands of files: one look at each is all that there is time for."""
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:  # a file, or nothing that this process may import
+        return
+    for entry in entries:
+        found = entry.stat(follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode) or found.st_uid != ROOT or found.st_mode & _OTHERS_WRITE:
+            yield Path(entry.path)
+        if stat.S_ISDIR(found.st_mode):
+            yield from _within(Path(entry.path))
 
 
 def _lines(file: Path) -> list[str]:

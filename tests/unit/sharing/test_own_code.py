@@ -101,11 +101,16 @@ def test_a_link_of_another_user_is_named(installed):
 def test_all_that_runs_is_looked_at(monkeypatch, tmp_path):
     monkeypatch.setattr(own_code, "find_engine", lambda: tmp_path / "engine")
     monkeypatch.setattr(own_code, "find_native", lambda name: tmp_path / name)
-    monkeypatch.setattr(sys, "path", ["", "relative", *sys.path])
+    monkeypatch.setattr(sys, "path", ["", "relative", str(Path(os.__file__).parent)])
     monkeypatch.chdir(tmp_path)
     found = set(own_code.places())
     assert {tmp_path, tmp_path / "relative", tmp_path / "engine", tmp_path / "windtunnel-slicer"} <= found
-    assert {Path(own_code.__file__), Path(sys.executable), Path(sys.prefix), Path(os.__file__).parent} <= found
+    assert {
+        Path(own_code.__file__).parents[1],
+        Path(sys.executable),
+        Path(sys.prefix),
+        Path(os.__file__).parent,
+    } <= found
 
 
 def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path):
@@ -127,6 +132,27 @@ def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path)
     assert tmp_path / "none.txt" not in found and Path(sys.prefix, "pyvenv.cfg") in found
     monkeypatch.setattr(own_code.site, "ENABLE_USER_SITE", False)
     assert Path("/of/the/user") not in set(own_code.places())
+
+
+@needs_root
+def test_deep_in_a_package_that_is_imported_whatever_is_not_roots_is_named_and_nothing_else(monkeypatch, tmp_path):
+    deep = tmp_path / "package/inner/deeper"
+    deep.mkdir(parents=True)
+    files = [deep / f"module{number}.py" for number in range(3)]
+    for file in files:
+        file.write_text("")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.setattr(own_code.windtunnel, "__file__", str(tmp_path / "package/__init__.py"))
+    assert not {*files, deep} & set(own_code.places()) and own_code.open_to_others(*own_code.places()) is None
+    files[1].chmod(0o666)
+    assert own_code.open_to_others(*own_code.places()) == f"{files[1]} is of user 0, mode 0666"
+    files[1].chmod(0o644)
+    os.chown(deep, ANOTHER, -1)
+    assert str(deep) in (own_code.open_to_others(*own_code.places()) or "")
+    os.chown(deep, 0, -1)
+    files[2].unlink()
+    files[2].symlink_to(tmp_path.parent / "theirs")
+    assert files[2] in set(own_code.places()), "what it leads to is looked at"
 
 
 @pytest.fixture
