@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from crosses import cross
-from daemon_tools import daemon, tenant_toml, write
+from daemon_tools import daemon, refused, tenant_toml, write
 from other_users import python, user
 from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine, cpu_cgroup
 
@@ -311,3 +311,12 @@ def test_whoever_has_a_cgroup_of_their_own_is_not_taken_out_of_it(tmp_path, alon
             assert f"put back to its cgroup {hierarchy} {group}, which is of user {A}" in why
             assert threads.read(process.pid) == before
         assert threads.read(process.pid) == before
+
+
+def test_a_state_in_a_directory_of_another_user_is_refused(tmp_path):
+    """They could put a link to a directory of root's in its place, where the daemon would write its files over others."""
+    file = write(tmp_path / "theirs")
+    os.chown(tmp_path / "theirs", B, B)
+    said = refused(file)
+    assert "theirs/state: other users may put something else there" in said and "set `state`" in said
+    assert not (tmp_path / "theirs/state").exists()

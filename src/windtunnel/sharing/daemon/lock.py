@@ -25,8 +25,12 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
     """Holds both until the end, or until the process is killed. Makes the directory, for its owner alone, where it is not there. Yields the
     descriptors that claim the CPUs, for the guardian.
 
-    Raises UserError where another daemon is there, and where the directory is not ours alone.
+    Raises UserError where another daemon is there, and where the directory is not ours alone, or others may put another one in its place.
     """
+    if not own_directory.way_is_own(directory.absolute()):
+        raise UserError(
+            f"{directory}: other users may put something else there", remedy="set `state` to a directory of your own"
+        )
     own_directory.make(directory)
     path = directory / LOCK
     try:
