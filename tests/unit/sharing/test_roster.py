@@ -87,8 +87,14 @@ def test_a_tenant_with_too_many_threads_stops_no_one_else(monkeypatch):
         assert shared.tenants["a"].wish.weight == 60
         shared.remove("b")
         with pytest.raises(UserError, match="more than half of the 4"):
-            shared.add(TenantKeys(name="b", pid=many.pid, weight=50))
+            shared.add(TenantKeys(name="b", pid=many.pid, weight=50), added=True)
         assert list(shared.tenants) == ["a"]
+        shared.add(TenantKeys(name="b", pid=many.pid, weight=50))  # of the file: it keeps no daemon from its start
+        assert shared.tenants["b"].pid is None
+        assert "more than half of the 4" in next(e["why"] for e in shared.events.since(0) if e["event"] == "trouble")
+        monkeypatch.setattr(allocation, "MOST_THREADS", 11)
+        shared.look(shared.tenants["b"])
+        assert shared.tenants["b"].pid == many.pid
 
 
 def test_however_many_threads_a_tenant_has_the_next_one_has_room(monkeypatch):
@@ -121,7 +127,7 @@ def test_threads_that_come_by_the_thousand_are_taken_in_by_parts(monkeypatch):
         assert (set(shared.carrier.now.turns[1]), found.behind) == (set(threads.threads_of(many.pid)), 0)
         monkeypatch.setattr(allocation, "MOST_THREADS", 3)
         with pytest.raises(UserError, match="b: its 4 threads are more than half of the 3"):
-            sharing().add(TenantKeys(name="b", pid=many.pid, weight=50))
+            sharing().add(TenantKeys(name="b", pid=many.pid, weight=50), added=True)
 
 
 def test_a_tenant_whose_first_thread_ends_is_still_there():

@@ -34,6 +34,10 @@ class Unknown(UserError):
     """There is no such tenant."""
 
 
+class TooManyThreads(UserError):
+    """A tenant has more than the others leave it."""
+
+
 class Carries(Protocol):
     """Of windtunnel.sharing.pools.apply.Carrier, what is needed here."""
 
@@ -79,7 +83,8 @@ class Sharing:
     # the tenants
 
     def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None, named: int | None = None) -> Tenant:
-        """Adds a tenant. `named`: of `Tenant`. Raises UserError where its name is taken, there are too many, or its weight does not fit."""
+        """Adds a tenant. `named`: of `Tenant`. Raises UserError where its name is taken, there are too many, or its weight does not fit. One of the
+        file that has too many threads is told of, and is tried at each look: it must not keep the daemon from its start."""
         if keys.name in self.tenants:
             raise UserError(f'there is a tenant "{keys.name}"', remedy="use another name, or change this tenant")
         if len(self.tenants) >= MOST_TENANTS:
@@ -89,9 +94,11 @@ class Sharing:
         self.tenants[keys.name] = self._numbers[number] = tenant
         try:
             self._appear(tenant)
-        except UserError:
-            self._forget(tenant)
-            raise
+        except UserError as error:
+            if added or not isinstance(error, TooManyThreads):
+                self._forget(tenant)
+                raise
+            self.events.publish("trouble", why=error.message, remedy=error.remedy)
         if added and tenant.pid is None:
             self._forget(tenant)
             raise BadValue(f"{keys.name}: no process {keys.pid}")
@@ -131,14 +138,14 @@ class Sharing:
                     self.events.publish(what, tenant=tenant.name, count=len(tids), tids=sorted(tids)[:MOST_TOLD])
 
     def _check_threads(self, tenant: Tenant, before: tuple[int, ...] = ()) -> None:
-        """Raises UserError, with the tenant's threads as `before`, if they became more than half of what the others leave of those that a slicer
+        """Raises TooManyThreads, with the tenant's threads as `before`, if they became more than half of what the others leave of those that a slicer
         takes: a tenant must not stop the changes of the others, and there is room for the next one."""
         count = len(tenant.tids) + tenant.behind
         room = MOST_THREADS - sum(len(other.tids) + other.behind for other in self._others(tenant))
         if count <= max(room // 2, len(before)):
             return
         tenant.tids, tenant.behind = before, 0
-        raise UserError(
+        raise TooManyThreads(
             f"{tenant.name}: its {count:,} threads are more than half of the {room:,} that the others leave of {MOST_THREADS:,}",
             remedy="name those that poll: threads = a pattern",
         )
