@@ -85,6 +85,7 @@ def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn
     for _ in range(4):
         upkeep.put_strays_right()
         passes.append([tid for _, tid, _ in holds.did])
+        assert {how for how, *_ in holds.did} == {"confine"}, "they would stray again before it is their turn"
         holds.did.clear()
     assert passes == [[100, 101], [102, 103], [104, 100], [101, 102]]
 

@@ -248,18 +248,20 @@ class Core:
                 self._strayed.pop(tid, None)
             elif self._strayed.get(tid) != found or self.keys.strays == "put back":
                 strays[tid] = found
+        many = len(strays) > MOST_STRAYS
         in_turn = sorted(strays, key=lambda tid: (tid <= self._put_right_up_to, tid))[:MOST_STRAYS]
         for tid in in_turn:
             if tid in owners and not owners[tid].has(tid):
                 self.sharing.stir()  # it ended, and another process's thread has its number
             else:
-                self._stray(tid, wanted[tid], strays[tid], owners.get(tid))
+                self._stray(tid, wanted[tid], strays[tid], owners.get(tid), many)
         self._put_right_up_to = in_turn[-1] if in_turn else 0
         self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}
         self._put_right_at = {tid: at for tid, at in self._put_right_at.items() if tid in wanted}
         self._tried &= wanted.keys()
 
-    def _stray(self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...], owner: Tenant | None) -> None:
+    def _stray(self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...], owner: Tenant | None, many: bool) -> None:
+        """`many`: more than are put right at once, which is no accident: they are confined at the first look, so that this ends."""
         self.metrics.count("strays")
         back = self.keys.strays == "put back"
         if self._strayed.get(tid) != found:
@@ -269,7 +271,8 @@ class Core:
         if back:
             last, now = self._put_right_at.get(tid), time.monotonic_ns()
             self._put_right_at[tid] = now
-            if last is None or now - last > AGAIN_NS or not self._confine(tid, cpus, owner):
+            once = not many and (last is None or now - last > AGAIN_NS)
+            if once or not self._confine(tid, cpus, owner):
                 self._try(self._carrier.pin, tid, cpus)
 
     def _confine(self, tid: int, cpus: tuple[int, ...], owner: Tenant | None) -> bool:
