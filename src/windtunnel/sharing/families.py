@@ -43,7 +43,7 @@ class Family:
         """What a thread had, if it had not inherited our change."""
         found = {name: self._first(self.entries.handing_on(self.pid, name, value), born) for name, value in now.items()}
         had = {name: entry.before[name] for name, entry in found.items() if entry}
-        return {name: _granted(name, value) for name, value in had.items()} if self.guessed else had
+        return granted(had) if self.guessed else had
 
     def _first(self, entries: Iterable[Entry], born: int) -> Entry | None:
         """They are in the order of `since`."""
@@ -119,8 +119,12 @@ class Families:
         return sorted([*self.remembered.values(), *self.remembered.left.values()], key=lambda entry: entry.since)
 
 
+def granted(had: Fields) -> Fields:
+    """What anybody may have instead."""
+    return {name: _granted(name, value) for name, value in had.items()}
+
+
 def _granted(name: str, value: Value) -> Value:
-    """What anybody may have."""
     if name == "policy" and isinstance(value, tuple) and value[0] not in (*sched.FAIR, sched.IDLE):
         return ORDINARY
     return max(0, value) if name == "nice" and isinstance(value, int) else value

@@ -120,7 +120,10 @@ def release(tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str]
                 family = families.of(now, found)
                 back = family.before(now, found.started) if family else {}
                 given = {threads.CGROUP + hierarchy: path for hierarchy, path in cgroups.items()} | back
-                said = _write(tid, given)
+                # What it forks in between is in our cgroup still, and is let go itself.
+                rights = {name: value for name, value in given.items() if name in ("policy", "nice", "runtime_ns")}
+                said = _write(tid, rights) if rights else []
+                said += _write(tid, {name: value for name, value in given.items() if name not in rights})
                 done.refused.extend(said)
                 if not said:
                     done.given[tid] = given

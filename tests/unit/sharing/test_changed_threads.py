@@ -390,7 +390,7 @@ def test_what_cannot_be_restored_stays_recorded_and_is_said(default, alone):
 
 @needs_rights
 def test_restore_removes_the_shields_of_those_who_ended(default, alone, one, monkeypatch):
-    """Who is in one, and in no journal, is moved out."""
+    """Who is in one, and in no journal, is moved out, with no right that not everybody has."""
     where = threads.mounts().get("cpu")
     if where is None:
         pytest.skip("no cgroup v1 with the cpu controller")
@@ -404,12 +404,15 @@ def test_restore_removes_the_shields_of_those_who_ended(default, alone, one, mon
             group.mkdir()
         default.mkdir(parents=True)
         threads.move(one.pid, "cpu", f"/{theirs.name}/inner")
+        os.setpriority(os.PRIO_PROCESS, one.pid, -5)
         with monkeypatch.context() as refusing:
             refusing.setattr(threads, "move", refuses(errno.EPERM))
             code, said = share_restore()
         assert code == 2 and f"{theirs}: cannot be removed" in said and theirs.exists()
         code, said = share_restore()
         assert code == 0 and f"thread {one.pid}: moved from {theirs} to {where}" in said and not theirs.exists()
+        assert os.getpriority(os.PRIO_PROCESS, one.pid) == 0
+        os.setpriority(os.PRIO_PROCESS, one.pid, int(before["nice"]))
         assert threads.cgroups_of(one.pid)["cpu"] == "/"
         theirs.mkdir()
         threads.move(one.pid, "cpu", f"/{theirs.name}")

@@ -152,6 +152,18 @@ def test_an_orphan_that_may_be_of_several_gets_no_more_than_each_had(mine, by):
 
 
 @needs_rights
+def test_an_orphan_leaves_our_cgroup_last_so_that_what_it_forks_meanwhile_is_found(mine, monkeypatch):
+    written, write = [], threads.write
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
+        before = threads.read(process.pid)
+        mine.change(process.pid, affinity=(0,), nice=6, cgroups={hierarchy: group})
+        orphan = start("orphan")
+        monkeypatch.setattr(threads, "write", lambda tid, fields: written.append(set(fields)) or write(tid, fields))
+        mine.release([orphan], {hierarchy: "/"})
+        assert written == [{"nice"}, {"affinity", f"cgroup {hierarchy}"}] and threads.read(orphan) == before
+
+
+@needs_rights
 def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
     """Two tenants in one cgroup of ours, with CPUs, nice values and cgroups of their own; the first one leaves."""
     with (

@@ -20,6 +20,7 @@ from typing import Protocol
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
+from windtunnel.sharing.families import granted
 from windtunnel.sharing.pools.cgroups import Hierarchy
 from windtunnel.sharing.pools.remove_groups import swept
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
@@ -240,14 +241,17 @@ def left_behind(hierarchy: Hierarchy) -> list[Path]:
 
 
 def evacuate(hierarchy: Hierarchy, group: Path) -> list[int]:
-    """Moves the threads in a group that somebody left behind, and in those within it, to the root, once nobody restores them any more. Returns
-    those that it moved."""
+    """Moves the threads in a group that somebody left behind, and in those within it, to the root, once nobody restores them any more, and
+    takes from them what not everybody may have. Returns those that it moved."""
     deadline = time.monotonic() + RESTORING_S
     while (inside := threads_within(group)) and time.monotonic() < deadline:
         time.sleep(LOOK_S)
     moved = []
     for tid in inside:
         with contextlib.suppress(OSError):
+            now = threads.read(tid)
+            if less := {name: value for name, value in granted(now).items() if value != now[name]}:
+                threads.write(tid, less)
             threads.move(tid, hierarchy.key, "/")
             moved.append(tid)
     return moved
