@@ -163,7 +163,6 @@ def test_the_plugins_own_refusal_at_open_is_shown(tmp_path, plugin):
 
 def test_a_worker_without_a_cpu_is_reported(tmp_path, monkeypatch):
     """Nobody takes it for a hang of the engine's own; here the handler itself has given its CPU away."""
-    monkeypatch.setattr(supervisor, "OVERDUE_S", 2.0)
     monkeypatch.setattr(supervisor, "ORDERLY_END_S", 0.5)
     library = built(tmp_path, "sleeps")
     short = ("duration=1500ms", "warmup=100ms", "window=100ms", "drain=100ms")
