@@ -27,7 +27,7 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
 
     Raises UserError where another daemon is there, and where the directory is not ours alone, or others may put another one in its place.
     """
-    if not own_directory.way_is_own(directory.absolute()):
+    if not own_directory.way_is_own(directory.absolute().parent):
         raise UserError(
             f"{directory}: other users may put something else there", remedy="set `state` to a directory of your own"
         )
