@@ -74,12 +74,17 @@ def test_who_may_stray_is_left(monkeypatch):
     assert looked(monkeypatch, [(0,)] * 4, strays="leave")[:2] == ([], ["strayed"])
 
 
-def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn(monkeypatch):
+@pytest.mark.parametrize(("most", "takes_ns"), [(2, 0), (4, core.STRAYS_NS // 2)])
+def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn(monkeypatch, most, takes_ns):
     """Nobody is served meanwhile."""
-    monkeypatch.setattr(core, "MOST_STRAYS", 2)
+    now = [0]
+    monkeypatch.setattr(core, "MOST_STRAYS", most)
+    monkeypatch.setattr(core.time, "monotonic_ns", lambda: now[0])
     monkeypatch.setattr(core, "_affinity", lambda tid: (0,))
     pools = Pools((0, 1, 2))
     holds = Holds(Arrangement({2: dict.fromkeys(range(100, 105), 1)}))
+    confine = holds.confine
+    holds.confine = lambda tid, cpus: confine(tid, cpus) or now.__setitem__(0, now[0] + takes_ns + (takes_ns > 0))
     upkeep = Core(Serve(), pools, holds, Chosen("turns", Turns), "none")
     passes = []
     for _ in range(4):
@@ -241,3 +246,22 @@ def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):
     del pools.carrier.carry
     pools.settle()
     assert pools.carrier.carried
+
+
+def test_absent_tenants_are_sought_one_at_a_time_and_for_a_part_of_the_time(monkeypatch):
+    """For each the processes of all users are looked at: with thousands of them nobody was served."""
+    pools, now, sought = Pools((0, 1, 2), a={}), [0], []
+    for name in "bcd":
+        pools.join(name)
+        pools.tenants[name].found, pools.tenants[name].keys = None, TenantKeys(name=name, command=name)
+
+    def look(tenant):
+        sought.append(tenant.name)
+        now[0] += 5 if tenant.is_sought else 0
+
+    monkeypatch.setattr(core.time, "monotonic_ns", lambda: now[0])
+    pools.look = look
+    upkeep = Core(Serve(), pools, Idle(), Chosen("turns", Turns), "none")
+    for now[0] in (100, 120, 151, 202, 253):
+        upkeep.upkeep()
+    assert sought.count("a") == 5 and [name for name in sought if name != "a"] == ["c", "d", "b", "c"]

@@ -28,8 +28,13 @@ READING_NS = 1_000_000_000
 
 AGAIN_NS = 10_000_000_000
 """A thread that strays a second time within it is confined."""
-MOST_STRAYS = 128
-"""Threads that are put right at once: nobody is served meanwhile, some tenths of a millisecond for each."""
+MOST_STRAYS, STRAYS_NS = 128, 50_000_000
+"""Threads that are put right at once, and time for it: nobody is served meanwhile. To move one to another cpuset may take the kernel tens of
+milliseconds."""
+
+
+SEEK_PART = 10
+"""Of the time one part goes to searches for absent tenants."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class Core:
         self._tried: set[int] = set()
         """Threads that are confined, or cannot be."""
         self._read_at = self._looked_at = time.monotonic_ns()
+        self._sought = self._seek_again_at = 0
+        """Searches for absent tenants until now, and when the next one may be."""
         self._said = ""
 
     def take_in(self, keys: TenantKeys, wish: Wish | None = None) -> Tenant:
@@ -114,8 +121,11 @@ class Core:
     def upkeep(self) -> bool:
         """Looks for new processes and threads, and tenants that need CPU; carries out what is due. Returns whether more of that is due."""
         now = time.monotonic_ns()
-        for tenant in list(self.sharing.tenants.values()):
-            self._look(tenant, now - self._looked_at)
+        tenants = list(self.sharing.tenants.values())
+        for tenant in tenants:
+            if not tenant.is_sought:
+                self._look(tenant, now - self._looked_at)
+        self._seek([tenant for tenant in tenants if tenant.is_sought])
         self._looked_at = now
         self._leave_out()
         if self._try(self._carrier.bring_back):
@@ -156,6 +166,14 @@ class Core:
         """Its pidfd is readable."""
         self.sharing.gone(tenant)
         self._try(self.sharing.settle)
+
+    def _seek(self, absent: list[Tenant]) -> None:
+        """One of them, each in its turn, and for a part of the time at most: any user may have thousands of processes."""
+        begin = time.monotonic_ns()
+        if absent and begin >= self._seek_again_at:
+            self._sought += 1
+            self._look(absent[self._sought % len(absent)], 0)
+            self._seek_again_at = begin + SEEK_PART * (time.monotonic_ns() - begin)
 
     def _look(self, tenant: Tenant, interval_ns: int) -> None:
         """A tenant at which the upkeep fails in a way that nobody foresaw is removed, so that the others are looked after."""
@@ -250,12 +268,16 @@ class Core:
                 strays[tid] = found
         many = len(strays) > MOST_STRAYS
         in_turn = sorted(strays, key=lambda tid: (tid <= self._put_right_up_to, tid))[:MOST_STRAYS]
+        begin = time.monotonic_ns()
+        self._put_right_up_to = 0
         for tid in in_turn:
+            if self._put_right_up_to and time.monotonic_ns() - begin > STRAYS_NS:
+                break
+            self._put_right_up_to = tid
             if tid in owners and not owners[tid].has(tid):
                 self.sharing.stir()  # it ended, and another process's thread has its number
             else:
                 self._stray(tid, wanted[tid], strays[tid], owners.get(tid), many)
-        self._put_right_up_to = in_turn[-1] if in_turn else 0
         self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}
         self._put_right_at = {tid: at for tid, at in self._put_right_at.items() if tid in wanted}
         self._tried &= wanted.keys()

@@ -96,6 +96,11 @@ class Tenant:
         return self.found.pid if self.found else None
 
     @property
+    def is_sought(self) -> bool:
+        """It is not there, and all processes of the host are looked at for it."""
+        return self.found is None and (self.keys.command or self.keys.unit) is not None
+
+    @property
     def takes_part(self) -> bool:
         """It has a process that is shared, or is to be."""
         return self.found is not None and self.left_out is None
