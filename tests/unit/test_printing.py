@@ -128,7 +128,7 @@ SINKS = {
     "src/windtunnel/printing.py": {"print", "sys.stdout", "exact"},
     "src/windtunnel/views/terminal/harmless.py": {"Console", "exact", "sys.stdout", "sys.stderr"},
     "src/windtunnel/views/terminal/console.py": {"sys.stderr"},  # its descriptor, to have it lead nowhere
-    "src/windtunnel/cli/study.py": {"sys.stderr"},  # is it a terminal?
+    "src/windtunnel/cli/agreement.py": {"sys.stderr"},  # is it a terminal?
     "src/windtunnel/errors.py": {"sys.stderr"},  # for print_line
     "src/windtunnel/index/index.py": {"sys.stderr"},  # for print_line
 }

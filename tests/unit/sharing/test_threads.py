@@ -92,7 +92,7 @@ def test_a_process_of_that_name_is_no_softirq_thread(tmp_path, monkeypatch):
         own.mkdir(parents=True)
         (tmp_path / str(pid) / "comm").write_text(f"{name}\n")
         (own / "stat").write_text(f"{pid} ({name}) S 2 0 0 0 -1 {flags}{' 0' * 14}\n")
-        (tmp_path / str(pid) / "status").write_text(f"Tgid: {pid}\n")
+        (tmp_path / str(pid) / "status").write_text(f"Tgid:\t{pid}\nUid:\t0\t0\t0\t0\n")
     (tmp_path / "14").mkdir()  # has ended meanwhile
     monkeypatch.setattr(threads, "PROC", tmp_path)
     assert softirq_threads([0]) == [11]
