@@ -8,6 +8,7 @@ import in_process
 import pytest
 from study_tools import refused
 
+from windtunnel.errors import UserError
 from windtunnel.sharing import own_code
 from windtunnel.sharing.daemon import serve
 
@@ -153,6 +154,31 @@ def test_deep_in_a_package_that_is_imported_whatever_is_not_roots_is_named_and_n
     files[2].unlink()
     files[2].symlink_to(tmp_path.parent / "theirs")
     assert files[2] in set(own_code.places()), "what it leads to is looked at"
+
+
+@needs_root
+def test_a_package_that_a_link_leads_to_is_looked_at_whole(monkeypatch, tmp_path):
+    imported, elsewhere = tmp_path / "imported", tmp_path / "elsewhere"
+    (elsewhere / "inner").mkdir(parents=True)
+    imported.mkdir()
+    (imported / "package").symlink_to(elsewhere)
+    module = elsewhere / "inner/module.py"
+    module.write_text("")
+    monkeypatch.setattr(sys, "path", [str(imported)])
+    monkeypatch.setattr(own_code.windtunnel, "__file__", str(imported / "__init__.py"))
+    assert own_code.open_to_others(*own_code.places()) is None
+    module.chmod(0o666)
+    assert f"{module.name} is of user 0, mode 0666" in (own_code.open_to_others(*own_code.places()) or "")
+
+
+@pytest.mark.parametrize("find", ["#!/bin/sh\necho 'find: no' >&2\nexit 1\n", None])
+def test_code_that_cannot_be_looked_at_is_no_code_of_roots(monkeypatch, tmp_path, find):
+    if find:
+        (tmp_path / "find").write_text(find)
+        (tmp_path / "find").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"find: (no|No such file or directory)"):
+        list(own_code.places())
 
 
 @pytest.fixture
