@@ -14,6 +14,8 @@ from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.sql import BOUNDS, candidates, first_line, lock
 from windtunnel.text_file import open_regular
 
+MOST_ROWS, MOST_BYTES = 100_000, 1 << 28
+"""A study's results have at most as many rows, and as much text if each row is written as JSON: a file of some KiB may hold gigabytes."""
 EXAMPLE = 'as in "select inflight, median(responses_per_s) from results where valid group by 1 order by 1"'
 
 
@@ -69,6 +71,13 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
         ) from None
     source = f"read_parquet('/proc/self/fd/{descriptor}')"  # no character of a name is a pattern
     try:
+        size = f"SELECT count(*), sum(strlen(to_json(row)::VARCHAR)) FROM (FROM {source} LIMIT {MOST_ROWS + 1}) row"
+        rows, length = connection.execute(size).fetchall()[0]
+        if rows > MOST_ROWS or (length or 0) > MOST_BYTES:
+            raise UserError(
+                f"{file}: more than {MOST_ROWS:,} rows or {MOST_BYTES >> 20} MiB of values",
+                remedy=f"windtunnel study {study} writes it again",
+            )
         connection.execute(f"CREATE TABLE {name} AS SELECT ? AS study, * FROM {source}", [study.resolve().name])
     except duckdb.Error as error:
         raise UserError(

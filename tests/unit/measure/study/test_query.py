@@ -11,6 +11,7 @@ import pytest
 from study_tools import HEAD, finished, invoke, on_paper, refused, written
 
 from windtunnel.errors import UserError
+from windtunnel.measure.study import query as query_module
 from windtunnel.measure.study import sql
 from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.query import query
@@ -175,10 +176,19 @@ def test_any_value_comes_back_from_parquet(tmp_path):
         sql.write_parquet(tmp_path / "nowhere" / "x.parquet", [("a", "BIGINT")], [[1]])
 
 
-def test_results_of_some_kib_with_gigabytes_in_them_are_refused(study, tmp_path, monkeypatch):
-    monkeypatch.setitem(sql.BOUNDS, "memory_limit", "100MB")
+@pytest.mark.parametrize(
+    ("rows", "refusal"),
+    [
+        ("SELECT 1::TINYINT AS x FROM range(100001)", "more than 100,000 rows or 1 MiB"),
+        ("SELECT repeat('x', 100) AS x FROM range(20000)", "more than 100,000 rows or 1 MiB"),
+        ("SELECT uuid() || repeat('x', 30000000) AS x FROM range(2)", "cannot be read: .*allocate"),
+    ],
+    ids=["rows", "texts", "one text"],
+)
+def test_results_of_some_kib_with_gigabytes_in_them_are_refused(study, tmp_path, monkeypatch, rows, refusal):
+    monkeypatch.setitem(sql.BOUNDS, "memory_limit", "50MB")
+    monkeypatch.setattr(query_module, "MOST_BYTES", 1 << 20)
     shutil.copy(study.path / "study.json", tmp_path)
-    bomb = tmp_path / "results.parquet"
-    duckdb.execute(f"COPY (SELECT uuid() || repeat('x', 100000) AS x FROM range(3000)) TO '{bomb}' (FORMAT parquet)")
-    with pytest.raises(UserError, match=r"results\.parquet: cannot be read: .*allocate"):
+    duckdb.execute(f"COPY ({rows}) TO '{tmp_path}/results.parquet' (FORMAT parquet)")
+    with pytest.raises(UserError, match=rf"results\.parquet: {refusal}"):
         query("select count(x) from results", [tmp_path])
