@@ -36,6 +36,8 @@ BOUNDS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "1GB"
 """Of DuckDB, where it reads what others have sent."""
 MOST_ROWS, MOST_TEXT = 10_000_000, 1 << 28
 """Of an export: rows of all its tables, bytes of the texts of one. Two hours of windows of 1 s are some 9,000,000 rows."""
+LEAST_ROWS = 10_000
+"""A table may always have as many. Beyond them each row takes at least a byte of its file: ours have 2.6 in Parquet, 56 in CSV."""
 _WHICH = "name a directory that `windtunnel export` has left"
 
 
@@ -156,13 +158,14 @@ def _read_table(
     names = [column.name for column in table.all]
     descriptor = open_regular(path, follow=False)
     try:
+        most_rows = min(most_rows, max(LEAST_ROWS, os.fstat(descriptor).st_size))
         found = _rows(database, _path(descriptor), table, form, most_rows)
     except duckdb.Error as error:
         raise UserError(f"{path}: cannot be read: {_first_line(error)}", remedy=_WHICH) from error
     finally:
         os.close(descriptor)
-    if found is None:
-        raise UserError(f"{path}: more than {MOST_ROWS:,} rows in all tables, or too long texts", remedy=_WHICH)
+    if isinstance(found, str):
+        raise UserError(f"{path}: {found}", remedy=_WHICH)
     made = [dict(zip(names, row, strict=True)) for row in found]
     for number, row in enumerate(made, 1):
         if any(row[key.name] is None for key in table.keys):
@@ -172,8 +175,8 @@ def _read_table(
 
 def _rows(
     database: duckdb.DuckDBPyConnection, path: str, table: Table, form: str, most: int
-) -> list[tuple[Any, ...]] | None:
-    """None: there are more, or they have longer texts. A file of some KiB may have gigabytes of either, so they are counted first."""
+) -> list[tuple[Any, ...]] | str:
+    """The rows, or why they are not read. A file of some KiB may have gigabytes of rows or of texts, so they are counted first."""
     source = {
         "csv": f"read_csv('{path}', auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
         f"allow_quoted_nulls=false, columns={_columns(table)})",
@@ -184,7 +187,9 @@ def _rows(
     texts = " + ".join(f'coalesce(strlen("{column.name}"), 0)' for column in table.all if column.sql == "VARCHAR")
     some = f"FROM (SELECT {typed} FROM {source} LIMIT {most + 1})"
     count, length = database.execute(f"SELECT count(*), coalesce(sum({texts}), 0) {some}").fetchall()[0]
-    return None if count > most or length > MOST_TEXT else database.execute(f"SELECT * {some}").fetchall()
+    if count > most:
+        return f"more than {most:,} rows, which an export of this size does not have"
+    return "too long texts" if length > MOST_TEXT else database.execute(f"SELECT * {some}").fetchall()
 
 
 def _manifest(source: Path) -> Manifest:
