@@ -17,7 +17,7 @@ PCAP_HEADER, RECORD_HEADER = 24, 16
 PCAPNG_MAGIC, BYTE_ORDER_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
 INTERFACE, LINK_AT, SNAP_AT = 1, 8, 12
 """Block type that describes an interface, and where its link type and snapshot length stand."""
-ETHERNET = 1
+ETHERNET, ETHERNET_HEADER = 1, 14
 LINK_TYPES = {
     0: "BSD loopback",
     12: "raw IP",
@@ -29,6 +29,8 @@ LINK_TYPES = {
     276: "Linux cooked v2 (tcpdump -i any)",
 }
 """Link types (tcpdump.org/linktypes.html) that captures have instead."""
+MOST_FRAMES = 4_000_000
+"""An mbuf of 2 KiB for each is 9 GB. A file with a hole in it may claim any number, and each takes microseconds to count."""
 CAPTURED_AT = {6: 20, 3: 8, 2: 20}
 """Block type that holds a frame (enhanced, simple, old) -> where in the block its length stands."""
 
@@ -52,6 +54,7 @@ def look_into(file: File, where: Path) -> Capture:
         with file.open("rb") as stream:
             for length in _lengths(stream):
                 frames += 1
+                _check_frame(frames, length)
                 if length > longest:
                     longest, longest_at = length, frames
     except OSError as error:
@@ -86,6 +89,20 @@ def _check_link(link: int) -> None:
         raise _Unplayable(f"has frames of {name}, not of Ethernet", "capture on one interface: tcpdump -i eth0 -w FILE")
 
 
+def _too_many() -> _Unplayable:
+    return _Unplayable(
+        f"has more than {MOST_FRAMES:,} frames or other blocks", f"editcap -F pcap -r IN OUT 1-{MOST_FRAMES}"
+    )
+
+
+def _check_frame(number: int, length: int) -> None:
+    if length < ETHERNET_HEADER:
+        words = f"has {length} bytes of frame {number}, which is less than a header of Ethernet"
+        raise _Unplayable(words, "capture with a larger snapshot length: tcpdump -s 0")
+    if number > MOST_FRAMES:
+        raise _too_many()
+
+
 def _lengths(stream: BinaryIO) -> Iterator[int]:
     """The length of each frame. A read that ends too early raises struct.error."""
     size = stream.seek(0, 2)
@@ -111,8 +128,11 @@ def _pcap_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
 
 
 def _pcapng_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
-    at, first = 0, None
+    at, first, blocks = 0, None, 0
     while at < size:
+        blocks += 1
+        if blocks > 2 * MOST_FRAMES:
+            raise _too_many()
         kind, length = struct.unpack(f"{order}II", _at(stream, at, 8))
         if length < 12 or at + length > size:
             raise struct.error

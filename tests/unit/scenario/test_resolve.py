@@ -11,7 +11,7 @@ from scenario_tools import ECHO, SHIPPED, finished, loaded, machine, machine_for
 
 from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
-from windtunnel.scenario import load, resolve
+from windtunnel.scenario import capture, load, resolve
 from windtunnel.scenario.keys import Client
 from windtunnel.scenario.one_side import OneSide
 from windtunnel.scenario.topology import segments
@@ -270,10 +270,17 @@ def pcapng(*interfaces: tuple[int, int], frames: int = 1) -> bytes:
         (pcapng((1, 262_144), (1, 65_535)), "has interfaces with the snapshot lengths 262144 and 65535"),
         (pcapng((1, 262_144), (1, 65_535)), "editcap -F pcap IN OUT"),
         (pcapng((1, 65_535), (113, 65_535)), "has frames of Linux cooked"),
+        (pcap(60, 13), "has 13 bytes of frame 2, which is less than a header of Ethernet"),
+        (pcap(60) + bytes(1 << 20), "has 0 bytes of frame 2"),
+        (pcap(60, 60, 60, 60, 60), "has more than 4 frames or other blocks"),
+        (pcapng((1, 0), frames=5), "has more than 4 frames or other blocks"),
+        (pcapng(*7 * [(1, 0)], frames=1), "has more than 4 frames or other blocks"),
+        (pcapng((1, 0), frames=5), "editcap -F pcap -r IN OUT 1-4"),
     ],
-    ids=range(10),
+    ids=range(16),
 )
-def test_a_capture_that_cannot_be_played_is_refused_before_the_run(tmp_path, content, words):
+def test_a_capture_that_cannot_be_played_is_refused_before_the_run(tmp_path, monkeypatch, content, words):
+    monkeypatch.setattr(capture, "MOST_FRAMES", 4)
     (tmp_path / "x.pcap").write_bytes(content)
     assert words in refused(tmp_path, REPLAY)
 
