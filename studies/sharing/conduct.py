@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -13,17 +14,21 @@ from sharing.figure import Figure, Place
 from sharing.record import NAME, REPORT, TABLE, TRIALS, FigureRecord, drawn
 from sharing.site import Site
 from sharing.trials import Arm, Row
+from windtunnel.engine import own_directory
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.errors import UserError, cannot_write, check_name
+from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.study import sql
 from windtunnel.measure.study.record import versions
+from windtunnel.runs.directories import held, make_directory
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.sharing.changed_threads import Journal, held_alone
 from windtunnel.sharing.changed_threads import directory as places_directory
 
 Watcher = Callable[[int, int, str], None]
 """Called before each trial: its number, how many there are, its label."""
+SCRATCH = "figure-"
+"""Names begin so of the directories of trials, before the number of the process."""
 _TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": "VARCHAR"}
 
 
@@ -40,8 +45,16 @@ def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: i
     Ctrl-C stops the running trial; finished trials are judged and kept. Raises UserError for bad input, where the directory exists, and
     where no trial could run.
     """
+    make_directory(directory)
+    with held(directory, follow=False) as place:
+        return replaced(_run(figure, site, directory, place, blocks, seed, watcher), path=directory)
+
+
+def _run(
+    figure: Figure, site: Site, directory: Path, place: Path, blocks: int, seed: int, watcher: Watcher
+) -> FinishedFigure:
+    """`place`: the directory itself, whatever has its name by now."""
     arms = {arm.label: arm for arm in figure.arms()}
-    _make(directory)
     record = FigureRecord(
         figure=figure.name,
         title=figure.title,
@@ -57,10 +70,10 @@ def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: i
         started=datetime.now(UTC),
         ended=None,
     )
-    replace(directory / NAME, record.model_dump_json(indent=1))
-    lines = LineFile(directory / TRIALS)
+    replace(place / NAME, record.model_dump_json(indent=1))
+    lines = LineFile(place / TRIALS)
     try:
-        rows = _run_all(figure, arms, record, site, directory, lines, watcher)
+        rows = _run_all(figure, arms, record, site, lines, watcher)
     finally:
         lines.close()
     if not rows:
@@ -68,7 +81,7 @@ def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: i
         raise UserError(
             f"no trial could run: {why}", remedy=f"remove {directory}, which has no trials, and start again"
         )
-    return finish(figure, directory, record, rows)
+    return finish(figure, place, record, rows)
 
 
 def finish(figure: Figure, directory: Path, record: FigureRecord, rows: list[Row]) -> FinishedFigure:
@@ -83,22 +96,11 @@ def finish(figure: Figure, directory: Path, record: FigureRecord, rows: list[Row
     return FinishedFigure(directory, record, rows)
 
 
-def _make(directory: Path) -> None:
-    check_name(directory)
-    try:
-        directory.mkdir(parents=True)
-    except FileExistsError:
-        raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from None
-    except OSError as error:
-        raise cannot_write(directory, error) from error
-
-
 def _run_all(
     figure: Figure,
     arms: dict[str, Arm],
     record: FigureRecord,
     site: Site,
-    directory: Path,
     lines: LineFile,
     watcher: Watcher,
 ) -> list[Row]:
@@ -108,7 +110,7 @@ def _run_all(
     with Interrupts() as interrupts, _journal(figure, site) as journal:
         for number, (block, position, label) in enumerate(turns, 1):
             watcher(number, len(turns), label)
-            with _scratch(directory) as scratch:
+            with _scratch() as scratch:
                 try:
                     place = Place(site, scratch, record.seed * 1_000_000 + number, interrupts, journal)
                     found = figure.run(arms[label], place)
@@ -133,13 +135,22 @@ def _journal(figure: Figure, site: Site) -> AbstractContextManager[Journal | Non
 
 
 @contextmanager
-def _scratch(directory: Path) -> Iterator[Path]:
-    scratch = directory / "trial"
-    scratch.mkdir()
+def _scratch() -> Iterator[Path]:
+    """A directory for one trial. It is never below the figure's, where another user may have a right to write: servers take their
+    configuration from it, and with that code."""
+    _remove_of_the_dead()
+    scratch = own_directory.of_runtime() / f"{SCRATCH}{os.getpid()}"
+    own_directory.make(scratch)
     try:
         yield scratch
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _remove_of_the_dead() -> None:
+    for left in own_directory.of_runtime().glob(f"{SCRATCH}*"):
+        if not Path("/proc", left.name.removeprefix(SCRATCH)).exists():
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _columns(row: type[Row]) -> list[tuple[str, str]]:

@@ -188,6 +188,30 @@ class TestDirectory:
             run_figure(Fig10(True, "kicker"), choose_site(None, None), tmp_path, 1, 1, lambda *_: None)
         assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
+    def test_trials_are_where_nobody_else_writes_whatever_takes_the_name_of_the_directory(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "runtime"))
+        out, theirs, left = tmp_path / "out", tmp_path / "theirs", tmp_path / "runtime/windtunnel/figure-4194305"
+        theirs.mkdir()
+        left.mkdir(parents=True, mode=0o700)
+        left.parent.chmod(0o700)
+        scratches = []
+
+        def run(arm, place):
+            scratches.append(place.directory)
+            found = place.directory.stat()
+            assert (found.st_uid, found.st_mode & 0o777) == (os.geteuid(), 0o700) and not left.exists()
+            if out.exists():
+                out.rename(tmp_path / "moved")
+                out.symlink_to(theirs)
+            raise UserError("no trial")
+
+        figure = Fig10(True, "kicker")
+        figure.shares, figure.arms, figure.run = False, lambda: [Arm((("way", "any"),))], run
+        with pytest.raises(UserError, match="no trial"):
+            run_figure(figure, choose_site(None, None), out, 2, 1, lambda *_: None)
+        assert scratches and not any(scratch.is_relative_to(out) or scratch.exists() for scratch in scratches)
+        assert not list(theirs.iterdir()) and (tmp_path / "moved/figure.json").is_file()
+
 
 class TestCommand:
     def run(self, *words: str):
@@ -240,7 +264,6 @@ class TestRun:
         assert finished.record.failed == []
         assert len(finished.rows) == len(arms) == len((finished.path / "trials.jsonl").read_text().splitlines())
         assert json.loads((finished.path / "figure.json").read_text())["ended"]
-        assert not (finished.path / "trial").exists()
         return finished.rows
 
     def test_fig2(self, tmp_path):
