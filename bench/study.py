@@ -18,7 +18,7 @@ from harness.noise import MOST_LOST
 from harness.results import Result
 from harness.statistics import Goal, Spread, extent, interval, judge
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.runs import Run, load
 from windtunnel.runs.metrics import measured

@@ -10,8 +10,8 @@ from pathlib import Path
 from harness.noise import Steal
 from harness.sample import Sample, cost, rate
 from windtunnel.engine.find import VARIABLE
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.host.states import Where
 from windtunnel.runs import EngineRecord, Run, load

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from windtunnel.diagnose import axio
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import measured, seconds

@@ -1,6 +1,6 @@
 // What stages count: one list, from which the fields, their sums and the lines of a window follow.
 //
-// A counter is added here, counted where it happens, and given its field in src/windtunnel/engine/lines.py.
+// A counter is added here, counted where it happens, and given its field in src/windtunnel/engine/windows.py.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Histograms as JSON: the mirror of Histogram in src/windtunnel/engine/lines.py.
+// Histograms as JSON: the mirror of Histogram in src/windtunnel/engine/histogram.py.
 #pragma once
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // JSON lines out: one object a line, on a descriptor of their own, because drivers and plug-ins print to
 // stdout.
 //
-// The mirror of src/windtunnel/engine/lines.py, which says what each key means.
+// The mirror of src/windtunnel/engine/lines.py, windows.py and ledgers.py, which say what each key means.
 #pragma once
 
 #include <cstdio>

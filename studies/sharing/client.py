@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from sharing.kept_process import ROOM, Kept
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.native import find_native
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Self
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.runs.histogram import merge
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated
 from windtunnel.sharing.tenant import TenantWindow

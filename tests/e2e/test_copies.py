@@ -8,8 +8,8 @@ from real_runs import after, assert_sound, execute, messages, run_well, scenario
 
 from windtunnel.copies.costs import SIZES, measure
 from windtunnel.copies.profiles import profile_text
+from windtunnel.engine.ledgers import CopyLedger, VerifiedLedger
 from windtunnel.engine.leftovers import runtime_directory
-from windtunnel.engine.lines import CopyLedger, VerifiedLedger
 from windtunnel.errors import UserError
 from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise

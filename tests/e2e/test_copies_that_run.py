@@ -11,9 +11,11 @@ from real_runs import PATIENT
 from scenario_tools import LENIENT, written
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.ledgers import CopyLedger, VerifiedLedger
 from windtunnel.engine.leftovers import runtime_directory
-from windtunnel.engine.lines import CopyLedger, Hello, VerifiedLedger, Window
+from windtunnel.engine.lines import Hello
 from windtunnel.engine.turns import Turns
+from windtunnel.engine.windows import Window
 from windtunnel.host import facts
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.runs import Run

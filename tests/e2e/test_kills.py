@@ -23,7 +23,7 @@ from scenario_tools import SHIPPED
 
 from windtunnel.engine import leftovers
 from windtunnel.engine.leftovers import runtime_directory
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.runs import load
 from windtunnel.runs.record import DID_NOT_FINISH, Record
 

@@ -10,8 +10,9 @@ import pytest
 from scenario_tools import LENIENT, written
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import Hello, Window
+from windtunnel.engine.lines import Hello
 from windtunnel.engine.turns import Turns
+from windtunnel.engine.windows import Window
 from windtunnel.host import facts
 from windtunnel.measure.execute import execute
 from windtunnel.runs.metrics import measured

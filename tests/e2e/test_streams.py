@@ -18,7 +18,7 @@ from real_runs import execute as run_any
 from scenario_tools import SHIPPED, written
 from sides import start
 
-from windtunnel.engine.lines import CopyLedger, StreamLedger
+from windtunnel.engine.ledgers import CopyLedger, StreamLedger
 from windtunnel.runs import Run
 from windtunnel.runs.summary import summarise
 

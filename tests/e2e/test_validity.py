@@ -12,7 +12,8 @@ from scenario_tools import written
 
 import windtunnel
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import Hello, Window
+from windtunnel.engine.lines import Hello
+from windtunnel.engine.windows import Window
 from windtunnel.measure.execute import execute
 from windtunnel.runs import load as load_run
 from windtunnel.scenario import here, load, resolve

@@ -8,7 +8,7 @@ from guest_runs import execute  # noqa: F401 - a fixture
 from monitor import Monitor
 from real_runs import assert_sound, messages
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.measure.validity.validate import validate
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Validity

@@ -15,8 +15,9 @@ from real_runs import assert_sound, ports
 from rxe_counters import counted, perftest
 from scenario_tools import written
 
-from windtunnel.engine.lines import Hello, Peer, Window
+from windtunnel.engine.lines import Hello, Peer
 from windtunnel.engine.supervisor import Listener
+from windtunnel.engine.windows import Window
 from windtunnel.runs import Run
 from windtunnel.runs.joined import join
 from windtunnel.runs.metrics import workload_rows

@@ -8,8 +8,9 @@ from pathlib import Path
 import jsonschema
 import sample_lines as sample
 
-from windtunnel.engine.lines import Hello, Ready, Result, Window
+from windtunnel.engine.lines import Hello, Ready, Result
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.model import Comparison

@@ -7,8 +7,8 @@ import sample_lines as sample
 from sample_records import engine_record, record
 from validity_tools import load_phase, open_loop
 
-from windtunnel.engine.lines import Window, WorkerWindow
 from windtunnel.engine.plan import Delay, Plan
+from windtunnel.engine.windows import Window, WorkerWindow
 from windtunnel.measure.variants import in_order, variant
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Validity

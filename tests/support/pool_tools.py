@@ -2,7 +2,7 @@
 
 from sample_sharing import member, reading
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events

@@ -12,10 +12,12 @@ from scenario_tools import written
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import MessageLedger, Ready, StageWindow
+from windtunnel.engine.ledgers import MessageLedger
+from windtunnel.engine.lines import Ready
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.supervisor import Supervisor
 from windtunnel.engine.verdict import judge
+from windtunnel.engine.windows import StageWindow
 from windtunnel.host import facts
 from windtunnel.runs import Run, RunWriter
 from windtunnel.scenario import RunSpec, here, load, resolve

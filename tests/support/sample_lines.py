@@ -9,9 +9,20 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from windtunnel.engine import lines
-from windtunnel.engine.lines import LINES_VERSION
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.ledgers import MbufLedger, MessageLedger, PacketLedger
+from windtunnel.engine.line_model import Line
+from windtunnel.engine.lines import LINES_VERSION, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import PLAN_VERSION, Plan
+from windtunnel.engine.windows import (
+    PoolLevel,
+    PortWindow,
+    RingLevel,
+    StageWindow,
+    Window,
+    WorkerWindow,
+    WorkloadWindow,
+)
 from windtunnel.engine.wires import known
 
 TSC_HZ = 2_500_000_000
@@ -27,12 +38,12 @@ OPTIONS = {"null": {"packet": "64", "copy": "false"}, "memif": {"socket": "/tmp/
 STALL_TICKS = {("client", "app_tx"): 31, ("server", "nic_tx"): 6}
 
 
-def histogram(values, bits: int = 11, times: int = 1) -> lines.Histogram:
+def histogram(values, bits: int = 11, times: int = 1) -> Histogram:
     """A histogram of these values, each counted `times` times."""
     whole = np.array(values if isinstance(values, np.ndarray) else list(values)).astype(np.int64)
     shifts = np.maximum(0, np.frexp(whole)[1] - bits)  # the exponent of a float is the length of its integer in bits
     lowest, counts = np.unique((whole >> shifts) << shifts, return_counts=True)
-    return lines.Histogram(
+    return Histogram(
         bits=bits,
         counts=list(zip(lowest.tolist(), (counts * times).tolist(), strict=True)),
         total=len(whole) * times,
@@ -112,13 +123,13 @@ def spec(plans=None, names=("windtunnel",), **more) -> SimpleNamespace:
     return SimpleNamespace(plans=plans, names=list(names), **about)
 
 
-def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -> list[lines.Line]:
+def engine_lines(of: Plan, *, mpps: float = 6.2, seed: int = 1, lost: int = 0) -> list[Line]:
     """A whole run of this plan: phases, hello, ready, windows and result. `lost` messages vanish in each window."""
     return list(_engine_lines(of.model_dump_json(), mpps, seed, lost))
 
 
 @cache
-def _engine_lines(plan_text: str, mpps: float, seed: int, lost: int) -> list[lines.Line]:
+def _engine_lines(plan_text: str, mpps: float, seed: int, lost: int) -> list[Line]:
     """Drawn once for all tests: these lines are never changed, only copied."""
     of = Plan.model_validate_json(plan_text)
     rng = np.random.default_rng(seed)
@@ -126,8 +137,8 @@ def _engine_lines(plan_text: str, mpps: float, seed: int, lost: int) -> list[lin
     notes = ["net_ring moves mbufs: no byte is copied on the wire"] if of.endpoints[0].port.wire == "ring" else []
     drivers = {endpoint.side: f"net_{endpoint.port.wire}" for endpoint in of.endpoints}
     return [
-        lines.Phase(type="phase", name="starting EAL", at_ns=0),
-        lines.Hello(
+        Phase(type="phase", name="starting EAL", at_ns=0),
+        Hello(
             type="hello",
             version=LINES_VERSION,
             engine="0.1.0",
@@ -140,10 +151,8 @@ def _engine_lines(plan_text: str, mpps: float, seed: int, lost: int) -> list[lin
             memory=of.eal.memory,
             numa_sockets=1,
         ),
-        lines.Phase(type="phase", name="opening ports", at_ns=380_000_000),
-        lines.Ready(
-            type="ready", at_ns=420_000_000, level_cost_ticks=4.5, stamp_ticks=36.0, drivers=drivers, notes=notes
-        ),
+        Phase(type="phase", name="opening ports", at_ns=380_000_000),
+        Ready(type="ready", at_ns=420_000_000, level_cost_ticks=4.5, stamp_ticks=36.0, drivers=drivers, notes=notes),
         *windows,
         _result(of, windows),
     ]
@@ -185,7 +194,7 @@ def _endpoint(side: str, wire: str, message: bool, faults: dict | None) -> dict:
     }
 
 
-def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
+def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> Window:
     phase = PHASES[index]
     share = {"warmup": 0.7 + 0.15 * index, "measure": 1.0, "drain": 0.0002}[phase]
     packets = int(mpps * 1e6 * WINDOW_NS / 1e9 * share * rng.normal(1, 0.015))
@@ -204,7 +213,7 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
     start = 420_000_000 + index * WINDOW_NS
     lost = lost if phase == "measure" else 0
     responses = packets - lost
-    return lines.Window(
+    return Window(
         type="window",
         index=index,
         phase=phase,
@@ -214,7 +223,7 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
         steps=[],
         counters=[],
         workers=[
-            lines.WorkerWindow(
+            WorkerWindow(
                 worker=n,
                 cpu=worker.cpu,
                 loops=packets // 24 + 1,
@@ -229,7 +238,7 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
             for n, worker in enumerate(of.workers)
         ],
         ports=[
-            lines.PortWindow(
+            PortWindow(
                 endpoint=side,
                 rx_packets=responses,
                 rx_bytes=responses * 128,
@@ -243,14 +252,14 @@ def _window(of: Plan, index: int, mpps: float, rng, lost: int) -> lines.Window:
         ],
         workloads=[_workload(packets, lost, rng)] if "client" in sides else [],
         rings=[
-            lines.RingLevel(name=f"{side} application 0 to dispatcher 0", size=1024, used=int(rng.integers(0, 300)))
+            RingLevel(name=f"{side} application 0 to dispatcher 0", size=1024, used=int(rng.integers(0, 300)))
             for side in sides
         ],
-        pools=[lines.PoolLevel(endpoint=side, size=8191, free=int(rng.integers(6000, 7000))) for side in sides],
+        pools=[PoolLevel(endpoint=side, size=8191, free=int(rng.integers(6000, 7000))) for side in sides],
     )
 
 
-def _stage(side: str, part, worker: int, packets: int, every: int, level: str, rng) -> lines.StageWindow:
+def _stage(side: str, part, worker: int, packets: int, every: int, level: str, rng) -> StageWindow:
     burst = _bursts(packets, full=0.55 if part.stage.startswith("nic") else 0.8)
     calls = sum(burst.values())
     empty = calls // 3 if part.stage in ("nic_rx", "app_rx") else calls // 20
@@ -259,7 +268,7 @@ def _stage(side: str, part, worker: int, packets: int, every: int, level: str, r
     stall = int(timed_objects * STALL_TICKS.get((side, part.stage), 0))
     timed = level == "histograms" and calls
     batches = (work + stall) // max(calls, 1) * rng.lognormal(0, 0.25, 400) if timed else None
-    return lines.StageWindow(
+    return StageWindow(
         endpoint=side,
         stage=part.stage,
         index=part.index,
@@ -294,7 +303,7 @@ def _bursts(packets: int, full: float) -> dict[int, int]:
     return {size: calls for size, calls in sorted(burst.items()) if calls}
 
 
-def _workload(packets: int, lost: int, rng) -> lines.WorkloadWindow:
+def _workload(packets: int, lost: int, rng) -> WorkloadWindow:
     responses = packets - lost
     fast = rng.lognormal(np.log(196_000), 0.09, 2000)
     slow = rng.lognormal(np.log(420_000), 0.5, 12)
@@ -302,7 +311,7 @@ def _workload(packets: int, lost: int, rng) -> lines.WorkloadWindow:
     weights = np.array([count for _, count in shape.counts], dtype=float)
     counts = rng.multinomial(responses, weights / weights.sum())
     buckets = [(lowest, int(count)) for (lowest, _), count in zip(shape.counts, counts, strict=True) if count]
-    latency = lines.Histogram(
+    latency = Histogram(
         bits=11,
         counts=buckets,
         total=responses,
@@ -310,7 +319,7 @@ def _workload(packets: int, lost: int, rng) -> lines.WorkloadWindow:
         min=buckets[0][0] if buckets else None,
         max=buckets[-1][0] if buckets else None,
     )
-    return lines.WorkloadWindow(
+    return WorkloadWindow(
         workload=0,
         offered=packets,
         unsent=0,
@@ -327,31 +336,31 @@ def _workload(packets: int, lost: int, rng) -> lines.WorkloadWindow:
     )
 
 
-def _result(of: Plan, windows: list[lines.Window]) -> lines.Result:
+def _result(of: Plan, windows: list[Window]) -> Result:
     sent = sum(port.tx_packets for window in windows for port in window.ports[:1])
     finished = [workload for window in windows for workload in window.workloads]
     responses, lost = sum(w.responses for w in finished), sum(w.lost for w in finished)
     both = len(of.endpoints) == 2
     dropped = {"emulated_loss": lost} if lost else {}
-    return lines.Result(
+    return Result(
         type="result",
         at_ns=windows[-1].end_ns,
         reason="duration",
         measured_ns=8 * WINDOW_NS,
         clock_error_ppm=0.3,
         mbufs=[
-            lines.MbufLedger(endpoint=e.side, size=8191, free=8191 - 1024, held={"port rx": 1024}, missing=0)
+            MbufLedger(endpoint=e.side, size=8191, free=8191 - 1024, held={"port rx": 1024}, missing=0)
             for e in of.endpoints
         ],
         packets=[
-            lines.PacketLedger(
+            PacketLedger(
                 source="client", sent=sent, duplicated=0, received=sent - lost, dropped=dropped, in_wire=0, missing=0
             )
         ]
         if both
         else [],
         messages=[
-            lines.MessageLedger(
+            MessageLedger(
                 workload=0,
                 offered=responses + lost,
                 unsent=0,

@@ -2,7 +2,7 @@
 
 import sample_lines as sample
 
-from windtunnel.engine.lines import CopyLedger
+from windtunnel.engine.ledgers import CopyLedger
 from windtunnel.engine.plan import Plan
 from windtunnel.runs import EngineRecord, Record, Verdict
 

@@ -2,7 +2,7 @@
 
 import sample_lines as sample
 
-from windtunnel.engine.lines import StreamChecks, StreamLedger
+from windtunnel.engine.ledgers import StreamChecks, StreamLedger
 from windtunnel.engine.plan import Plan, Stream
 
 WRITE = 1 << 20

@@ -2,7 +2,8 @@
 
 import sample_lines as sample
 
-from windtunnel.engine.lines import Hello, StageWindow, Window, WorkerWindow
+from windtunnel.engine.lines import Hello
+from windtunnel.engine.windows import StageWindow, Window, WorkerWindow
 
 LINES = sample.engine_lines(sample.plan())
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import sample_lines as sample
 from sample_records import record
 
-from windtunnel.engine.lines import Probe, Window
 from windtunnel.engine.plan import Link
+from windtunnel.engine.windows import Probe, Window
 from windtunnel.runs import EngineRecord, Run, Verdict
 
 ZERO = dict.fromkeys(("offered", "sent", "responses", "lost", "late", "unsent", "in_flight"), 0)

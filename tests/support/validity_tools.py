@@ -3,8 +3,8 @@
 import sample_lines as sample
 from sample_records import engine_record
 
-from windtunnel.engine.lines import Probe, Window
 from windtunnel.engine.plan import Load, LoadPhase, Plan
+from windtunnel.engine.windows import Probe, Window
 from windtunnel.measure.validity import validate
 from windtunnel.scenario.validity_keys import Validity as Limits
 

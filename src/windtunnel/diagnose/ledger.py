@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from windtunnel.diagnose.model import Interval, Ledger
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.measure.validity import Estimate, Parts, clock_ticks, estimate, of_worker, parts_of
 
 

@@ -9,8 +9,8 @@ from windtunnel.diagnose import planted
 from windtunnel.diagnose.ledger import Account, accounts
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.recorded import NONE, Evidence
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint, Plan
+from windtunnel.engine.windows import Window
 from windtunnel.finding import told
 from windtunnel.measure.validity import Slack, budget_is_reached, slacks
 from windtunnel.runs import EngineRecord, Run

@@ -3,9 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from windtunnel.engine.lines import AnyLine, Error, Handler, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import AnyLine, Error, Handler, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.signals import signal_name
+from windtunnel.engine.windows import Window
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.ask import ask
 from windtunnel.engine.find import NAME
-from windtunnel.engine.lines import CopierKind
+from windtunnel.engine.ledgers import CopierKind
 from windtunnel.engine.own_directory import for_eal
 from windtunnel.engine.plan_values import Trait
 from windtunnel.engine.signals import signal_name

@@ -15,12 +15,13 @@ from typing import Protocol
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.engine.readable import readable
 from windtunnel.engine.tables import tables_of
 from windtunnel.engine.turns import Place
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 
 SETUP_SILENCE_S = 60.0

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from windtunnel.engine.history import History, SupervisedRun
-from windtunnel.engine.lines import Result, StreamLedger
+from windtunnel.engine.ledgers import StreamLedger
+from windtunnel.engine.lines import Result
 
 VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 

@@ -22,7 +22,9 @@ from prometheus_client.registry import Collector
 from pydantic import BaseModel
 
 from windtunnel.engine.counted import levels_of
-from windtunnel.engine.lines import AnyLine, Hello, Histogram, PoolLevel, RingLevel, Window, WorkloadWindow
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.lines import AnyLine, Hello
+from windtunnel.engine.windows import PoolLevel, RingLevel, Window, WorkloadWindow
 from windtunnel.runs.histogram import highest_of_bucket, percentile
 from windtunnel.runs.registry import COUNTERS, Noun
 from windtunnel.version import __version__

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from windtunnel.engine.lines import AnyLine, Window, WorkerWindow
+from windtunnel.engine.lines import AnyLine
+from windtunnel.engine.windows import Window, WorkerWindow
 from windtunnel.errors import UserError
 from windtunnel.host import perf_events, resctrl
 from windtunnel.host.perf_events import Event, Reading, Refused

@@ -16,8 +16,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan_values import Side, Stage
+from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.errors import UserError
 from windtunnel.measure.validity import (
     CallCost,

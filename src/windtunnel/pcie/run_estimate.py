@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Endpoint
 from windtunnel.engine.plan_values import Side
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from windtunnel.engine.lines import CopyLedger, CopyWindow, Hello, StepWindow, Window
+from windtunnel.engine.ledgers import CopyLedger
+from windtunnel.engine.lines import Hello
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.plan_values import Side
+from windtunnel.engine.windows import CopyWindow, StepWindow, Window
 from windtunnel.runs.cpu_copies import cpu_cycles
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.metrics import MEASURED, add, measured, ratio, seconds

@@ -2,7 +2,8 @@
 
 from bisect import bisect_right
 
-from windtunnel.engine.lines import CpuCopies, Histogram
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.ledgers import CpuCopies
 
 
 def cpu_cycles(measured: CpuCopies | None, sizes: Histogram | None) -> float | None:

@@ -9,7 +9,7 @@ from math import floor
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 
 HDR_BITS = 11
 HDR_DIGITS = 3

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.histogram import to_hdr
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.directories import making
 from windtunnel.runs.files import copy

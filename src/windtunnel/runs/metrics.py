@@ -9,7 +9,9 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from windtunnel.engine.lines import Hello, Histogram, PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.lines import Hello
+from windtunnel.engine.windows import PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.registry import STAGE_COUNTERS
 from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 from windtunnel import format as fmt
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Load, LoadPhase, Plan
+from windtunnel.engine.windows import Window
 from windtunnel.runs.metrics import measured, seconds, workload_row
 from windtunnel.runs.rows import PhaseRow
 

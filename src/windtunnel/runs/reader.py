@@ -6,7 +6,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.notebook import Shown
 from windtunnel.runs.migrate import migrate_record, migrate_window, readable

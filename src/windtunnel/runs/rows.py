@@ -7,7 +7,7 @@ did not say is None.
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
-from windtunnel.engine.lines import CopierKind
+from windtunnel.engine.ledgers import CopierKind
 
 
 @dataclass(frozen=True)

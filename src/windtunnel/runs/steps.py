@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Iterable
 
-from windtunnel.engine.lines import HandlerCounterWindow, Hello, Ready, StageWindow, StepWindow, Window
+from windtunnel.engine.lines import Hello, Ready
+from windtunnel.engine.windows import HandlerCounterWindow, StageWindow, StepWindow, Window
 from windtunnel.runs.metrics import MEASURED, measured, ratio, seconds
 from windtunnel.runs.rows import HandlerCounterRow, StepRow
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from windtunnel.engine.lines import StreamLedger, Window
+from windtunnel.engine.ledgers import StreamLedger
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.runs.metrics import measured, ratio, seconds
 from windtunnel.runs.rows import StreamRow
 

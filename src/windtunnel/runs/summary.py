@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from windtunnel.engine.lines import Hello, Window
+from windtunnel.engine.lines import Hello
+from windtunnel.engine.windows import Window
 from windtunnel.runs import metrics, steps
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.phases import phase_rows

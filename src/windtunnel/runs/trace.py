@@ -16,8 +16,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.printing import print_line
 from windtunnel.runs.files import replacing

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel import format as fmt
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 
 State = Literal["good", "warning", "bad", "unknown"]
 

@@ -7,8 +7,8 @@ settles are in no row. Every variant's windows are excluded by the same rules, a
 from collections.abc import Sequence
 from statistics import median
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Variants
+from windtunnel.engine.windows import Window
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.median import interval
 from windtunnel.runs.metrics import VARIED, measured, ratio, seconds

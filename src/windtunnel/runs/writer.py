@@ -8,8 +8,10 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from windtunnel.engine.lines import Error, Hello, Line, Peer, Phase, Ready, Result, Window
+from windtunnel.engine.line_model import Line
+from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.verdict import Verdict
+from windtunnel.engine.windows import Window
 from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.hlog import LatencyLog

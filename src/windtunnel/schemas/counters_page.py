@@ -8,7 +8,7 @@ from windtunnel.runs.registry import COUNTERS, Metric, Noun, metrics
 HEAD = """\
 # All metrics and counters
 
-<!-- Generated from src/windtunnel/runs/registry and src/windtunnel/engine/lines.py by `python -m windtunnel.schemas`. -->
+<!-- Generated from src/windtunnel/runs/registry and src/windtunnel/engine/windows.py by `python -m windtunnel.schemas`. -->
 
 Each metric with its unit, its formula, how it is measured, and its error. The rules for all of them, accounting levels and validity checks: [Metrics and validity](metrics.md).
 Each value is in `windtunnel show --json`. *Better* says which way `study` and `compare` read a change. A study's column of a stage or of an endpoint has its name in front, as in

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.diagnose import Diagnosis
-from windtunnel.engine.lines import LINE, Window
+from windtunnel.engine.lines import LINE
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.compare.model import Comparison

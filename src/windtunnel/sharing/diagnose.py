@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from windtunnel import format as fmt
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.finding import Finding, Untold, told
 from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.simulate.cache import refill_ns

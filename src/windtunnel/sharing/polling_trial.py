@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools.plan import Arrangement

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.finding import Finding
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.sharing import polling_trial

@@ -7,8 +7,9 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from windtunnel.engine.lines import LINE, Window
+from windtunnel.engine.lines import LINE
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import readings_of, validate
 from windtunnel.runs import metrics

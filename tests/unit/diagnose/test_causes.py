@@ -12,9 +12,9 @@ from properties import examples
 from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.causes import CAUSES
 from windtunnel.diagnose.model import Gain
-from windtunnel.engine.lines import PoolLevel, RingLevel, StepWindow
 from windtunnel.engine.plan import Handler, Sizes
 from windtunnel.engine.verdict import Verdict
+from windtunnel.engine.windows import PoolLevel, RingLevel, StepWindow
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState, Validity
 from windtunnel.scenario import load

@@ -17,7 +17,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from sample_streams import stream_plan
 
-from windtunnel.engine.lines import CopyWindow, Window
+from windtunnel.engine.windows import CopyWindow, Window
 from windtunnel.errors import UserError
 from windtunnel.exchange.address import parse
 from windtunnel.exchange.metrics_server import MOST_READERS, Server

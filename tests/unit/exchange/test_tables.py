@@ -16,7 +16,9 @@ from pydantic import BaseModel
 from sample_runs import execute, first_windows
 
 import windtunnel as library
-from windtunnel.engine.lines import Histogram, Line, Window
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.line_model import Line
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import FORMATS, export, restore, shape
 from windtunnel.exchange.tables.files import Manifest

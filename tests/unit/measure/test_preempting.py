@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import sample_lines as sample
 
-from windtunnel.engine.lines import Ready, Result, Window
+from windtunnel.engine.lines import Ready, Result
+from windtunnel.engine.windows import Window
 from windtunnel.host import other_programs
 from windtunnel.host.other_programs import Process
 from windtunnel.measure.validity import Preempting, preempting

@@ -7,8 +7,8 @@ import sample_lines as sample
 from sample_records import record
 from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
-from windtunnel.engine.lines import CopyWindow
 from windtunnel.engine.plan import Load, LoadPhase
+from windtunnel.engine.windows import CopyWindow
 from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.measure.validity.traffic import traffic_check

@@ -7,17 +7,10 @@ from sample_records import copy_ledger, record
 from sample_windows import HELLO, window, worker
 
 from windtunnel.engine.history import History, SupervisedRun
-from windtunnel.engine.lines import (
-    CopyWindow,
-    CpuCopies,
-    CpuCopy,
-    DriverCopies,
-    StepWindow,
-    VerifiedLedger,
-    WrongByte,
-)
+from windtunnel.engine.ledgers import CpuCopies, CpuCopy, DriverCopies, VerifiedLedger, WrongByte
 from windtunnel.engine.plan import Copies, Plan, Source
 from windtunnel.engine.verdict import judge
+from windtunnel.engine.windows import CopyWindow, StepWindow
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.identity import identity
 from windtunnel.runs.record import EngineRecord, Record

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from windtunnel.engine.lines import CpuCopies, CpuCopy
+from windtunnel.engine.ledgers import CpuCopies, CpuCopy
 from windtunnel.runs.cpu_copies import cpu_cycles
 
 SIZES = st.integers(1, 1 << 21)

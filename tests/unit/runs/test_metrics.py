@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from properties import examples
 from sample_windows import HELLO, LINES, stage, window, worker
 
-from windtunnel.engine.lines import PortWindow, Window
+from windtunnel.engine.windows import PortWindow, Window
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import highest_of_bucket, merge, percentile, to_hdr
 from windtunnel.runs.summary import lost_messages

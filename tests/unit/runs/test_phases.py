@@ -6,8 +6,8 @@ import sample_lines as sample
 from rich.console import Console
 from sample_runs import execute
 
-from windtunnel.engine.lines import Window, WorkloadWindow
 from windtunnel.engine.plan import Load, Plan
+from windtunnel.engine.windows import Window, WorkloadWindow
 from windtunnel.runs.phases import Timetable, load_began, phase_rows
 from windtunnel.runs.rows import Latency
 from windtunnel.views.document import document

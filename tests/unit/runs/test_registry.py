@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from properties import examples
 
 from windtunnel.engine.counted import counters_of, levels_of
-from windtunnel.engine.lines import Hello, PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
+from windtunnel.engine.lines import Hello
+from windtunnel.engine.windows import PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
 from windtunnel.runs import rows
 from windtunnel.runs.metrics import stage_rows
 from windtunnel.runs.registry import COUNTERS, METRICS, STAGE_COUNTERS, metrics

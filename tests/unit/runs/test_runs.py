@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.runs import RunWriter, Verdict, files, load
 from windtunnel.runs.record import DID_NOT_FINISH

@@ -7,7 +7,8 @@ from real_runs import assert_sound, execute, scenario
 from rich.console import Console
 from sample_windows import HELLO, stage, window, worker
 
-from windtunnel.engine.lines import HandlerCounterWindow, Ready, StepWindow
+from windtunnel.engine.lines import Ready
+from windtunnel.engine.windows import HandlerCounterWindow, StepWindow
 from windtunnel.runs import metrics
 from windtunnel.runs.steps import counter_rows, step_rows
 from windtunnel.runs.summary import summarise

@@ -10,7 +10,7 @@ from sample_runs import Page, execute
 from sample_streams import CLIENT, SERVER, WRITE, stream_plan
 
 from windtunnel.engine.history import History, SupervisedRun
-from windtunnel.engine.lines import StreamChecks, StreamLedger
+from windtunnel.engine.ledgers import StreamChecks, StreamLedger
 from windtunnel.engine.verdict import judge
 from windtunnel.measure.study.columns import metric_of, rows_of
 from windtunnel.runs.streams import STREAM_OBJECTS, stream_rows

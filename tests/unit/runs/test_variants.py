@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from properties import examples
 from variant_tools import variants_of
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.runs.variants import rows
 
 LINES = sample.engine_lines(sample.plan())

@@ -7,7 +7,7 @@ from command_line import in_process
 from sample_sharing import member, reading
 from study_tools import invoke, refused
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.sharing.cli import daemon_requests
 
 MS = 10**6

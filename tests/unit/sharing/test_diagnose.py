@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.sharing.diagnose import CHECKS, Shared, SharedTenant, diagnose
 
 US, MS = 1000, 1_000_000

@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.engine import find
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.errors import UserError
 from windtunnel.finding import Finding
 from windtunnel.sharing.tenant import TenantWindow

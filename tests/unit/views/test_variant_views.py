@@ -8,7 +8,7 @@ from sample_runs import execute
 from terminal_views import printed
 from variant_tools import variants_of
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.exchange.tables import export, restore
 from windtunnel.runs import load
 from windtunnel.runs.rows import Middle

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from windtunnel.diagnose.causes.cause import gain
 from windtunnel.diagnose.model import Gain
 from windtunnel.diagnose.observed import Observed
-from windtunnel.engine.lines import StageWindow, Window
+from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity import Estimate, Slack, call_cost, clock_ticks, full_batch, of_worker, over_windows
 from windtunnel.runs.metrics import add
 

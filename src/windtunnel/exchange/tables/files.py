@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.exchange.redacted import Redaction
 from windtunnel.exchange.tables.fold import Fold

@@ -6,7 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from windtunnel.engine.lines import Histogram, Window
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables.shape import BUCKETS, HISTOGRAMS, WINDOWS, counter_table, parts_of, tables
 from windtunnel.exchange.tables.unfold import Row

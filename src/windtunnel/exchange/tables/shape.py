@@ -13,7 +13,8 @@ from typing import Any, Literal, Union
 
 from pydantic import BaseModel
 
-from windtunnel.engine.lines import Histogram, Window
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.windows import Window
 
 WINDOWS, HISTOGRAMS, BUCKETS = "windows", "histograms", "buckets"
 BUCKETS_OF = (Histogram, "counts")

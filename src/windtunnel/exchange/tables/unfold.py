@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from windtunnel.engine.lines import Histogram, Window
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.windows import Window
 from windtunnel.exchange.tables.shape import BUCKETS, HISTOGRAMS, WINDOWS, counter_table, parts_of
 
 Row = dict[str, Any]

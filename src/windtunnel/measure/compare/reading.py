@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.runs import Run, load
 from windtunnel.runs.identity import flat, identity
 from windtunnel.runs.metrics import TRAVEL, measured, ratio

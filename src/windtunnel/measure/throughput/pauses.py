@@ -9,8 +9,8 @@ such pauses delayed.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.format import duration
 from windtunnel.measure.search import Latencies, Objective
 from windtunnel.runs import Run

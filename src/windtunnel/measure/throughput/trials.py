@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.host import levels
 from windtunnel.measure.executor import Executor, Job, ThisHost

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from windtunnel.engine.lines import StageWindow
+from windtunnel.engine.windows import StageWindow
 from windtunnel.measure.validity.steady import LEAST_WINDOWS_ESTIMATED, MOST_BATCHES, T_975, Estimate
 
 LEAST_CALLS = 100

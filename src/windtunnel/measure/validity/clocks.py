@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from windtunnel.engine.lines import Result, Window
+from windtunnel.engine.lines import Result
+from windtunnel.engine.windows import Window
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow

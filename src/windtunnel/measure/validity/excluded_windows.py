@@ -4,7 +4,7 @@ lower clock, or a port had no link."""
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
 
-from windtunnel.engine.lines import CopierThread, PortWindow, Window, WorkerWindow
+from windtunnel.engine.windows import CopierThread, PortWindow, Window, WorkerWindow
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import WINDOWS, Check, ExcludedWindow
 from windtunnel.scenario.validity_keys import Validity as Limits

@@ -7,8 +7,8 @@ waits for the client itself.
 
 from collections.abc import Sequence
 
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.measure.validity.slack import Slack, slowest
 from windtunnel.runs.rows import WorkerRow
 from windtunnel.runs.validity import Check, State

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
 
-from windtunnel.engine.lines import Probe, Window
+from windtunnel.engine.windows import Probe, Window
 from windtunnel.host.levels import Level, Readings, level_of, name_of
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord

@@ -14,8 +14,8 @@ from itertools import chain
 from math import lcm
 
 from windtunnel import format as fmt
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import LoadPhase, Plan
+from windtunnel.engine.windows import Window
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.phases import Timetable, load_began, load_words, timetables
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from windtunnel.engine.lines import StageWindow, Window, WorkerWindow
+from windtunnel.engine.windows import StageWindow, Window, WorkerWindow
 
 Timed = tuple[WorkerWindow, Sequence[StageWindow]]
 """A worker in one window, and its stages."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 
 from windtunnel import format as fmt
-from windtunnel.engine.lines import Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import excluded_windows, host_states, loads, steady
 from windtunnel.runs import metrics

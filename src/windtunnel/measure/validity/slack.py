@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from windtunnel.engine.lines import StageWindow, Window
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
 from windtunnel.measure.validity.steady import T_9975, Estimate, estimate
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.runs.validity import Check
 
 OWN = ("by_handler", "without_response", "no_message_handler", "reply_no_room", "late_response", "duplicate_response")

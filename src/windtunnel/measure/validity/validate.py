@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from windtunnel.engine.emulated import emulated_faults
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled, traffic
 from windtunnel.measure.validity.slack import slacks

@@ -1,13 +1,13 @@
 """Every metric once: name, noun, unit, formula, error, which way is better, and where it is shown.
 
 Tables, reports, studies, comparisons and docs/reference/counters.md are made from these entries. Raw counters are declared by the
-fields of `windtunnel.engine.lines`; those with a head have an entry here by themselves.
+fields of `windtunnel.engine.windows`; those with a head have an entry here by themselves.
 """
 
 from collections.abc import Iterator
 
 from windtunnel.engine.counted import CountedField, counters_of
-from windtunnel.engine.lines import CopyWindow, PortWindow, StageWindow, WorkerWindow, WorkloadWindow
+from windtunnel.engine.windows import CopyWindow, PortWindow, StageWindow, WorkerWindow, WorkloadWindow
 from windtunnel.runs.registry.copies import COPIES
 from windtunnel.runs.registry.machines import ENDPOINTS, LEVELS, PORTS, WORKERS
 from windtunnel.runs.registry.metric import Metric, Noun, Shown

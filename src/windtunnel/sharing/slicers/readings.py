@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 
 KICK_NS = 12_000
 """Time of the core for a kick and its switches that does not count as a neighbour's."""

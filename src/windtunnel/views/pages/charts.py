@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from windtunnel.engine.lines import Histogram, Window
+from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.windows import Window
 from windtunnel.format import number
 from windtunnel.pcie.run_estimate import PortEstimate
 from windtunnel.runs.histogram import highest_of_bucket, merge

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel.engine.lines import Histogram
+from windtunnel.engine.histogram import Histogram
 from windtunnel.format import duration
 from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, LevelRecord

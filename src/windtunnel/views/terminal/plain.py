@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from windtunnel import format as fmt
-from windtunnel.engine.lines import AnyLine, Phase, Ready, Window
+from windtunnel.engine.lines import AnyLine, Phase, Ready
+from windtunnel.engine.windows import Window
 from windtunnel.views.terminal.progress import Progress
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import Any, Protocol
 
 from pydantic_core import to_jsonable_python
 
-from windtunnel.engine.lines import AnyLine, Hello, Phase, Ready, Result, Window
+from windtunnel.engine.lines import AnyLine, Hello, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.windows import Window
 from windtunnel.runs import EngineRecord, Record, Verdict, metrics
 from windtunnel.runs.record import DID_NOT_FINISH
 from windtunnel.runs.rows import PortRow, StageRow, WorkloadRow

@@ -13,7 +13,7 @@ from study_tools import invoke, on_paper, refused
 
 import windtunnel
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import Window
+from windtunnel.engine.windows import Window
 from windtunnel.measure.search import Goal
 from windtunnel.measure.throughput.find import Finder, Options, Watch
 from windtunnel.measure.throughput.options import options
