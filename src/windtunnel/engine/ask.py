@@ -15,14 +15,14 @@ from windtunnel.engine.readable import readable
 @dataclass(frozen=True)
 class Ended:
     code: int
-    """Of the process; -N when signal N ended it."""
+    """Exit code of the process; -N if signal N ended it."""
     output: str
     errors: str
 
 
 def ask(command: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None) -> Ended | None:
     """What a program said until it ended; None: it has not ended in time. Whatever it has started is killed with it. Its output is
-    a file: on a pipe, one of those could keep the end from coming. Raises OSError where it cannot be started."""
+    a file: on a pipe, one of those could keep the end from coming. Raises OSError if it cannot be started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=output, stderr=errors, process_group=0, env=environment

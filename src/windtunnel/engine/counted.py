@@ -20,7 +20,7 @@ class Counted:
     head: str | None = None
     """Head of its column in tables and in the report; None: not in tables."""
     openmetrics: str | None = None
-    """Name between `windtunnel_<noun>_` and `_total`, where it is not the field's own."""
+    """Name between `windtunnel_<noun>_` and `_total`, if it is not the field's own."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ def emulated_faults(plans: Iterable[Plan]) -> list[str]:
 
 
 def modelled_copies(plans: Iterable[Plan]) -> list[str]:
-    """One label for each engine whose copies are modelled; empty where bytes are moved in earnest."""
+    """One label for each engine whose copies are modelled; empty if bytes are moved in earnest."""
     models = [workload.copies.model for plan in plans for workload in plan.workloads if workload.copies]
     names = dict.fromkeys(model.name for model in models if model)
     return [f"modelled: copies, and every figure that follows from them, by {name} as data" for name in names]

@@ -20,9 +20,9 @@ class History:
     measured: int = 0
     """Windows of the phase `measure`."""
     responses: Counter[int] = field(default_factory=Counter)
-    """By workload: those in windows of the phase `measure`."""
+    """Responses of each workload in windows of the phase `measure`."""
     handlers: list[Handler] = field(default_factory=list)
-    """Those that were opened and tried, where nothing runs."""
+    """Handlers that were opened and tried, if nothing runs."""
     result: Result | None = None
     refusal: Error | None = None
     protocol_error: str | None = None
@@ -37,7 +37,7 @@ class History:
     peer_done: bool = False
     """It was asked to stop because the client had finished."""
     exit_code: int | None = None
-    """Of the process; -N when signal N ended it."""
+    """Exit code of the process; -N if signal N ended it."""
     ended_at: float | None = None
     """CLOCK_MONOTONIC seconds."""
 

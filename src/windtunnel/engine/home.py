@@ -30,7 +30,7 @@ def cache_directory() -> Path:
 
 
 def make(directory: Path) -> None:
-    """Makes the directory where it is not there, and lets nobody else write it. Raises UserError where it cannot be made, is another user's,
+    """Makes the directory if it is missing, and lets nobody else write it. Raises UserError if it cannot be made, is another user's,
     or others may put another one in its place."""
     if not own_directory.way_is_own(directory):
         raise UserError(f"{directory}: other users may put something else there", remedy=REMEDY)
@@ -59,7 +59,7 @@ def keep(file: Path, content: bytes) -> None:
 
 
 def read(file: Path, most_bytes: int) -> bytes:
-    """What this user has kept. Raises UserError where it is not ours alone, FileNotFoundError where there is none."""
+    """What this user has kept. Raises UserError if it is not ours alone, FileNotFoundError if there is none."""
     if not file.parent.exists():
         raise FileNotFoundError
     make(file.parent)
@@ -75,7 +75,7 @@ def is_own(file: Path) -> bool:
 
 
 def _base(variable: str, below: str) -> Path:
-    """Of what the environment and the system name the first on whose way nobody else can put something else."""
+    """Returns the first directory that the environment or the system names and whose path nobody else can change."""
     places = [os.environ.get(variable, ""), os.path.join(os.environ.get("HOME", ""), below)]
     with contextlib.suppress(KeyError):  # a user without a name
         places.append(os.path.join(pwd.getpwuid(os.geteuid()).pw_dir, below))

@@ -38,7 +38,7 @@ class Interrupts:
         self.interrupt()
 
     def interrupt(self) -> None:
-        """As a signal does; any thread may."""
+        """Interrupts as a signal does; any thread may call it."""
         self.count += 1
         os.write(self._wakeup, b"!")
 

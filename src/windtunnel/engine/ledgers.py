@@ -19,7 +19,7 @@ class MbufLedger(Line):
 
 
 class PacketLedger(Line):
-    """Packets of one direction where both ends are ours: sent + duplicated = received + dropped by name + in the wire."""
+    """Packets of one direction, if both ends are ours: sent + duplicated = received + dropped by name + in the wire."""
 
     source: Side
     sent: int
@@ -80,7 +80,7 @@ class CpuCopies(Line):
         "memory of its own"
     )
     to_places: int = Field(
-        description="what was copied to, in turn: mbufs, as many as one application may have in flight where one worker has room for them in "
+        description="what was copied to, in turn: mbufs, as many as one application may have in flight if one worker has room for them in "
         "its cache, else all that were free; of a stream, the writes that its send buffer holds"
     )
     costs: list[CpuCopy] = Field(description="ascending by size, up to the largest copy of a packet")

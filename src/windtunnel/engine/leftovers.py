@@ -35,14 +35,14 @@ FLOCK = "hhqqi"
 
 def remove(plan: Plan) -> None:
     """Removes EAL's runtime directory, the hugepage files, the socket and the XDP program of a plan whose engine this process has started,
-    and which has ended. A scenario is refused where an XDP program hung before, so that one that hangs now is the engine's."""
+    and which has ended. A scenario whose interface has an XDP program is refused, so one that is attached now is the engine's."""
     remove_files(plan.eal.file_prefix)
     for endpoint in plan.endpoints:
         _of_wire(endpoint)
 
 
 def remove_files(prefix: str) -> None:
-    """EAL's runtime directory and hugepage files with this file prefix. Raises ValueError where it is none."""
+    """Removes EAL's runtime directory and hugepage files with this file prefix. Raises ValueError if it is none."""
     if not prefix or prefix.startswith(".") or "/" in prefix:
         raise ValueError(f"not a file prefix: {prefix!r}")
     shutil.rmtree(runtime_directory() / "dpdk" / prefix, ignore_errors=True)
@@ -71,7 +71,7 @@ def remove_of_the_dead() -> None:
 
 
 def socket_directory() -> Path:
-    """Where the sockets of runs are that name none: this user's own directory below /tmp if others could put theirs in their place, as where
+    """The directory of sockets that no scenario names: this user's own below /tmp if others could replace a socket in the usual one, as if
     `su` has kept XDG_RUNTIME_DIR. Raises UserError if that one is not ours alone."""
     named = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir()).absolute()
     if own_directory.way_is_own(named):

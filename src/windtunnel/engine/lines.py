@@ -1,6 +1,6 @@
 """The JSON lines that the engine writes, one object a line, to a descriptor of their own.
 
-Order: phase* hello phase* (window | phase | peer)* result, or error at any point; where handlers alone are opened, phase* hello (phase | handler)*. Times are nanoseconds since the engine's start unless the
+Order: phase* hello phase* (window | phase | peer)* result, or error at any point; if only handlers are opened, phase* hello (phase | handler)*. Times are nanoseconds since the engine's start unless the
 name says otherwise; cycles are TSC ticks. A value that could not be had is null, never zero.
 
 History of the lines' version:
@@ -120,13 +120,13 @@ class Result(Line):
         description="what each port has counted since its start that counts itself (a NIC, by its driver's names; RDMA), zeros left out; "
         "null: none does"
     )
-    pacing: Pacing | None = Field(description="null where no capture is played at its own times")
+    pacing: Pacing | None = Field(description="null if no capture is played at its own times")
     worker_allocations: int | None = Field(
         description="heap allocations on worker threads after start; null: not watched"
     )
-    recorded: int | None = Field(description="frames in the pcap; null where nothing is recorded")
+    recorded: int | None = Field(description="frames in the pcap; null if nothing is recorded")
     recorded_received: int | None = Field(
-        None, description="frames in the pcap of what was received; null where none is: both ends are in the engine"
+        None, description="frames in the pcap of what was received; null if none is: both ends are in the engine"
     )
     record_missed: int | None = Field(description="frames that the recorder could not take")
     trace: Traced | None
@@ -135,7 +135,7 @@ class Result(Line):
 
 
 class Handler(Line):
-    """A message handler that was opened and called once, with one request: only where the engine opens handlers and runs nothing."""
+    """A message handler that was opened and called once, with one request. An engine that only opens handlers writes it."""
 
     type: Literal["handler"]
     workload: int
@@ -144,7 +144,7 @@ class Handler(Line):
 
 
 class RefusedHandler(Line):
-    """Whose handler was refused, or refused."""
+    """The workload and kind of the handler that was refused, or that refused."""
 
     workload: int
     kind: Literal["message", "packet"]

@@ -20,7 +20,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def runtime_directory() -> Path:
-    """Where our engines' EAL keeps its runtime directories: the choice of eal_create_runtime_dir, but for /tmp, which everybody may write, and
+    """The directory in which our engines' EAL has its own: that of eal_create_runtime_dir, but for /tmp, which everybody may write, and
     for the XDG_RUNTIME_DIR of another user, which `su` keeps. Raises UserError if others may put something else in the place of the daemon's."""
     if systemd := os.environ.get("RUNTIME_DIRECTORY"):
         if not way_is_own(Path(systemd)):
@@ -52,7 +52,7 @@ def for_eal() -> dict[str, str]:
 
 
 def in_tmp() -> Path:
-    """Of this user, who has no other runtime directory."""
+    """The directory of a user who has no other runtime directory."""
     return Path(f"/tmp/windtunnel-{os.getuid()}")
 
 
@@ -79,7 +79,7 @@ def way_is_own(directory: Path, links: int = 40) -> bool:
 
 
 def make(path: Path) -> None:
-    """Makes the directory, and those above it, for its owner alone, where they are not there. Raises UserError where it cannot be made, or is not ours."""
+    """Makes the directory, and those above it, for its owner alone, if they are missing. Raises UserError if it cannot be made, or is not ours."""
     try:
         for missing in reversed([one for one in (path, *path.parents) if not os.path.lexists(one)]):
             with contextlib.suppress(FileExistsError):
@@ -92,7 +92,7 @@ def make(path: Path) -> None:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """A descriptor of the directory. Raises UserError where it is not there, is a link, is another user's, or others may write it."""
+    """A descriptor of the directory. Raises UserError if it is not there, is a link, is another user's, or others may write it."""
     try:
         descriptor = os.open(path, _DIRECTORY)
     except OSError as error:
@@ -106,7 +106,7 @@ def opened(path: Path) -> Iterator[int]:
 
 
 def read(path: Path, most_bytes: int) -> bytes:
-    """A file of ours, in a directory of ours. Raises UserError where it is not, FileNotFoundError where there is none."""
+    """A file of ours, in a directory of ours. Raises UserError if it is not, FileNotFoundError if there is none."""
     with opened(path.parent) as directory:
         try:
             descriptor = os.open(path.name, _FILE, dir_fd=directory)

@@ -48,7 +48,7 @@ class Key(Part):
         description="what the fields leave is 0"
     )
     segments: Literal[0, 4, 8, 16] = Field(
-        description="bytes of each field where 16 bytes of the body are the key; else 0"
+        description="bytes of each field if 16 bytes of the body are the key; else 0"
     )
 
 

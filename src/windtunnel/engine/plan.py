@@ -291,7 +291,7 @@ class ModelledEngine(Part):
 
 
 class Copies(Part):
-    """How bodies come into mbufs: those of requests from the source, or where there is none, those of responses from where the
+    """How bodies come into mbufs: those of requests from the source, or without one those of responses from the place that the
     handler names."""
 
     engine: Text = Field(description="name of the copier; `windtunnel-engine --copiers` lists them")
@@ -310,7 +310,7 @@ class Copies(Part):
     )
     timeout_ns: Length = Field(description="a copy that has not ended after this: the copier is given up")
     lcores: list[Annotated[int, Field(ge=1, le=U32)]] = Field(
-        description="of the threads of a software copier, taken in turn by applications; empty where it has none"
+        description="of the threads of a software copier, taken in turn by applications; empty if it has none"
     )
     model: ModelledEngine | None = Field(None, description="of the copier model; null: another one")
 
@@ -334,7 +334,7 @@ class Workload(Part):
     response_sizes: Sizes | None
     source: Source | None = Field(description="null: every body is one pattern that stays in the cache")
     copies: Copies | None = Field(
-        description="given where a source is; without one, of responses that the handler names"
+        description="given if there is a source; without one, of responses that the handler names"
     )
     stream: Stream | None = Field(
         None, description="null: messages over UDP; given: no handler, and requests have no sizes"
@@ -345,7 +345,7 @@ class Workload(Part):
     scan: bool = Field(description="whether the message handler reads every byte of the request")
     extra_ticks: ExtraTicks = Field(description="TSC ticks of additional work a message")
     timeout_ns: Length = Field(description="a message without a response is lost after this")
-    load: Load | None = Field(description="null where no client runs")
+    load: Load | None = Field(description="null if no client runs")
     client_applications: Annotated[int, Field(ge=0, le=MAX_APPLICATIONS)] = Field(
         description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: no client of ours"
     )

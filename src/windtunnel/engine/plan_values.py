@@ -22,11 +22,11 @@ MAX_MESSAGE_BYTES = 4 << 20
 MESSAGE_HEADER_BYTES = 16
 """At the head of every segment, within the UDP payload."""
 MAX_SEGMENTS = 65535
-"""Of a message: its header counts them in two bytes."""
+"""Most segments of a message: its header counts them in two bytes."""
 MAX_WORKLOADS = 256
 """A message header has a byte for them."""
 MAX_APPLICATIONS = 65535
-"""Of an endpoint: a message header has two bytes for them."""
+"""Most applications of an endpoint: a message header has two bytes for them."""
 MAX_QUEUES = 64
 MAX_AT_ONCE = 4096
 """Copies that a modelled engine works on at a time."""
@@ -35,9 +35,9 @@ MAX_NS = 10**15
 MAX_DELAY_NS = 1_000_000
 """That a variant adds to a stage, an object: of a full burst it is a second."""
 MAX_TABLES = 8
-"""Of a pipeline."""
+"""Most tables of a pipeline."""
 MAX_RULES = 1 << 24
-"""Of a table."""
+"""Most rules of a table."""
 MAX_KEY_FIELDS = 8
 MAX_KEY_BYTES = 64
 INNER_HEADERS_BYTES = 28

@@ -131,7 +131,7 @@ class RdmaOffer(BaseModel):
     largest: int
     """Bytes of a message."""
     endpoints: int
-    """Of a domain: queue pairs, where it has those."""
+    """Most endpoints of a domain: queue pairs, if it has those."""
     most_sends: int
     most_receives: int
     """Posted at once, of an endpoint."""
@@ -168,7 +168,7 @@ class CopierHead(BaseModel):
     kind: CopierKind
     device: str
     cpu: int | None
-    """Where the thread of a software copier runs."""
+    """CPU of the thread of a software copier."""
     tsc_hz: int
     trip_ns: float | None
     """Round trip of a small copy to that thread, before the measurement."""
@@ -181,17 +181,17 @@ class CopyCosts(BaseModel):
     bytes: int
     hot: bool
     cpu_cycles: float
-    """By rte_memcpy."""
+    """Cycles of rte_memcpy."""
     caller_cycles: float
-    """Of the worker, for the copier's submit and the poll that finds the end."""
+    """Cycles of the worker for the copier's submit and for the poll that finds the end."""
     copier_cycles: float
-    """From one end to the next, with as many copies at a time as the depth."""
+    """Cycles from one end to the next, with as many copies at a time as the depth."""
 
 
 class CopyEnd(BaseModel):
     type: Literal["end"]
     trip_ns: float | None
-    """As before, after the measurement."""
+    """The same round trip, after the measurement."""
 
 
 _COPY_COSTS = TypeAdapter(Annotated[CopierHead | CopyCosts | CopyEnd, Field(discriminator="type")])
@@ -336,7 +336,7 @@ def _ask(
 
 
 def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:
-    """Raises UserError where it did not end well."""
+    """Raises UserError if it did not end well."""
     if killed_by := signal_name(code):
         raise UserError(f"the engine died at {' '.join(arguments)}: {killed_by}", remedy=_blame(arguments))
     if code == REFUSED and f"{NAME}: " in said:
@@ -347,7 +347,7 @@ def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:
 
 
 def _refusal(said: str) -> UserError:
-    """The engine's own words, which come after whatever its libraries print: a message, and a remedy where it knows one."""
+    """The engine's own words, which come after whatever its libraries print: a message, and a remedy if it knows one."""
     message, _, remedy = said.rpartition(f"{NAME}: ")[2].strip().partition("\nremedy: ")
     return UserError(message, remedy=remedy or None)
 

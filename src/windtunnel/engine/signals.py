@@ -4,7 +4,7 @@ import signal
 
 
 def signal_name(exit_code: int | None) -> str | None:
-    """Of an exit code as `subprocess` has it, -N for signal N; None where no signal ended the process."""
+    """The name of signal N of an exit code -N, as `subprocess` has it; None if no signal ended the process."""
     if exit_code is None or exit_code >= 0:
         return None
     try:

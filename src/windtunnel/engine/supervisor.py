@@ -35,7 +35,7 @@ MODELLED_SLOWER = 100
 ORDERLY_END_S = 5.0
 """Time for two engines to end one after the other, in addition to their drains."""
 MOST_STARTS = 4
-"""Of an engine that dies while it waits for its link: a stranger on its socket can bring its driver down, before anything is measured."""
+"""Most starts of an engine that dies while it waits for its link: another process on its socket can crash its driver before any measurement."""
 PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
@@ -51,7 +51,7 @@ class Extending(Protocol):
     """Longest measurement."""
 
     def more(self, name: str) -> int:
-        """After each window of an engine: by how many windows all engines measure longer."""
+        """Returns, after each window of an engine, by how many windows all engines measure longer."""
 
 
 @dataclass(eq=False)
@@ -244,7 +244,7 @@ class Supervisor:
             self._tell_client_is_done(watched)
 
     def _may_start_again(self, history: History) -> bool:
-        """Whether it died where another process can reach its driver, and nothing is lost but time. In a run by turns the descriptors
+        """Whether it died while another process could reach its driver, and only time is lost. In a run by turns the descriptors
         of its turns are gone."""
         reached = history.phase == WAITING_FOR_LINK and "process_each" in history.plan.endpoints[0].port.traits
         died = history.signal_name is not None and history.killed_because is None

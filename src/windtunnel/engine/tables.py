@@ -9,7 +9,7 @@ Table = dict[str, Any]
 
 
 def tables_of(plans: Iterable[Plan]) -> list[list[Table]]:
-    """Of each workload, in the order in which a packet meets them; of a server and a client in two processes once."""
+    """Each workload's tables in the order in which a packet meets them; those of a server and a client in two processes come once."""
     of: dict[int, list[Table]] = {}
     for plan in plans:
         for place, workload in enumerate(plan.workloads):

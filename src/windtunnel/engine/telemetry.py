@@ -1,4 +1,4 @@
-"""Where dpdk-telemetry.py reaches an engine during a run."""
+"""The socket at which dpdk-telemetry.py reaches an engine during a run."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from windtunnel.engine.plan import Plan
 
 SOCKET = "dpdk_telemetry.v2"
 LONGEST_PATH = 107
-"""Bytes that a unix socket's address has room for. EAL does not start where its telemetry finds no room."""
+"""Bytes that a unix socket's address has room for. EAL does not start if its telemetry finds no room."""
 
 
 def socket_path(prefix: str) -> Path | None:
-    """The socket of an engine; None where the runtime directory's path leaves no room for one."""
+    """The socket of an engine; None if the runtime directory's path leaves no room for one."""
     path = runtime_directory() / "dpdk" / prefix / SOCKET
     return path if len(bytes(path)) <= LONGEST_PATH else None
 

@@ -13,7 +13,7 @@ from windtunnel.engine.supervisor import setup_silence_s
 
 
 def try_handlers(binary: Path, plan: Plan) -> History:
-    """What the engine said until its end. It opens no port, so that no NIC is touched. Raises UserError where it cannot be started."""
+    """What the engine said until its end. It opens no port, so that no NIC is touched. Raises UserError if it cannot be started."""
     plan = plan.model_copy(update={"eal": _without_nics(plan.eal)})
     with tempfile.TemporaryDirectory() as place:
         engine = EngineProcess(binary, "check", plan, Path(place) / "engine.log", handlers_only=True)
@@ -27,7 +27,7 @@ def try_handlers(binary: Path, plan: Plan) -> History:
 
 
 def _listen(engine: EngineProcess, silence_s: float) -> None:
-    """Until it has ended, or must be: then it is killed."""
+    """Reads lines until the engine has ended; kills it if it stays silent."""
     while engine.out_open and engine.history.protocol_error is None:
         if not readable(engine.out_fd, engine.pid_fd, seconds=silence_s):
             if readable(engine.pid_fd, seconds=0):

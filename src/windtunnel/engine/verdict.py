@@ -20,14 +20,14 @@ WITHOUT_RESPONSE = {"drop", "empty"}
 """Packet handlers that, without a message handler behind them, send no response."""
 
 WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
-"""As a port counts them (engine/wires/rdma/places.cc)."""
+"""Names under which a port counts them (engine/wires/rdma/places.cc)."""
 
 
 NOT_WRITTEN = "run directory: "
-"""Before why the run directory could not be written."""
+"""Prefix of the reason why the run directory could not be written."""
 INTERRUPTED_BY_USER = "stopped before the end: interrupted by the user"
 READER_LEFT = "stopped before the end: the reader of its progress has left"
-"""As head -1 does, behind a pipe."""
+"""What head -1 does, behind a pipe."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def judge(finished: SupervisedRun) -> Verdict:
 
 
 def exit_code(finished: SupervisedRun, verdict: Verdict) -> int:
-    """Of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
+    """Exit code of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
     if verdict.valid:
         return VALID
     if finished.interrupted:
@@ -247,7 +247,7 @@ def _lost_connections(history: History, result: Result, finished: SupervisedRun)
 
 
 def _peer(history: History, stream: StreamLedger) -> str:
-    """Where the client's end of a stream connects to."""
+    """The address that the client's end of a stream connects to."""
     client = next(endpoint for endpoint in history.plan.endpoints if endpoint.side == "client")
     queue = client.dispatchers[client.applications[stream.application].dispatchers[0]].queue
     return f"port {(client.peer_udp_port or 0) + queue} of {client.peer_ip}"

@@ -100,7 +100,7 @@ class StepWindow(Line):
 
 
 class HandlerCounterWindow(Line):
-    """What a handler counts itself. A count or a wrong is what the window added, a level the state at its end."""
+    """What a handler counts itself. A count, or a wrong, is what the window added; a level is the state at its end."""
 
     endpoint: Side
     stage: Stage
@@ -126,7 +126,7 @@ class WorkerWindow(Line):
     )
     on_cpu_ns: Annotated[int | None, Counted("ns")] = Field(description="time on the CPU (schedstat)")
     steal_ns: Annotated[int, Counted("ns")] = Field(
-        description="steal time of the CPU: the hypervisor ran another guest, in steps of 10 ms; 0 where it does not say"
+        description="steal time of the CPU: the hypervisor ran another guest, in steps of 10 ms; 0 if it does not say"
     )
     chain_ticks: float | None = Field(
         description="median TSC ticks of a fixed chain of multiplications, taken some 50 times a window: they rise when the "
@@ -143,20 +143,20 @@ class PortWindow(Line):
         description="packets received"
     )
     rx_bytes: Annotated[int, Counted("bytes", openmetrics="received_bytes")] = Field(
-        description="bytes of received mbufs, without FCS; counted where disp_rx takes the packets"
+        description="bytes of received mbufs, without FCS; counted when disp_rx takes the packets"
     )
     rx_bursts: Annotated[int, Counted("calls", openmetrics="receive_bursts")] = Field(
         description="calls of rte_eth_rx_burst that gave something"
     )
     tx_packets: Annotated[int, Counted("packets", openmetrics="sent_packets")] = Field(description="packets sent")
     tx_bytes: Annotated[int, Counted("bytes", openmetrics="sent_bytes")] = Field(
-        description="bytes of sent mbufs, without FCS; counted where packets are handed to nic_tx, on an emulated wire by nic_tx"
+        description="bytes of sent mbufs, without FCS; counted when packets are handed to nic_tx, on an emulated wire by nic_tx"
     )
     tx_bursts: Annotated[int, Counted("calls", openmetrics="send_bursts")] = Field(
         description="calls of rte_eth_tx_burst that took something"
     )
     doorbells: Annotated[int | None, Counted("writes")] = Field(
-        description="tail writes that announce what is sent; null where the driver has none, or it is not known when it writes"
+        description="tail writes that announce what is sent; null if the driver has none, or it is not known when it writes"
     )
     link_down_ns: Annotated[int | None, Counted("ns")] = Field(
         None,
@@ -275,7 +275,7 @@ class ProbeWorker(Line):
     worker: int
     alone_ticks: float = Field(description="TSC ticks of additions that fill the core, while the other workers wait")
     together_ticks: float = Field(
-        description="likewise, while all workers do so: twice as long where two CPUs are threads of one core"
+        description="the same while all workers do so: twice as long if two CPUs are threads of one core"
     )
 
 

@@ -13,7 +13,7 @@ SNAPSHOT = Path(__file__).parent / "wires.json"
 
 
 def known() -> dict[str, Wire]:
-    """By name. An engine that does not list its wires counts as missing: it will refuse the plan itself."""
+    """The engine's wires by name. An engine that does not list its wires counts as missing: it will refuse the plan itself."""
     try:
         engine = find_engine()
     except UserError:
@@ -22,7 +22,7 @@ def known() -> dict[str, Wire]:
 
 
 def of_port(port: Port) -> Wire:
-    """The wire of a planned port. Raises UserError where there is none of its name."""
+    """The wire of a planned port. Raises UserError if there is none of its name."""
     if (wire := known().get(port.wire)) is None:
         raise UserError(f'no wire "{port.wire}" in this engine', remedy="`windtunnel wires` lists those that it has")
     return wire
@@ -30,7 +30,7 @@ def of_port(port: Port) -> Wire:
 
 @cache
 def _of_engine(engine: Path) -> dict[str, Wire] | None:
-    """Asked once an engine, because it takes a process; None where it does not know the question."""
+    """Asked once an engine, because it takes a process; None if it does not know the question."""
     try:
         return {wire.name: wire for wire in wires(engine)}
     except UserError:

@@ -13,7 +13,7 @@ OURS = "xsk_def_prog"
 
 
 def program(interface: str) -> str | None:
-    """The program on an interface, as in "xsk_def_prog (id 110)"; None where there is none, or none can be seen."""
+    """The program on an interface, as in "xsk_def_prog (id 110)"; None if there is none, or none can be seen."""
     attached = _attached(interface)
     return f"{attached.get('name', 'without a name')} (id {attached.get('id')})" if attached else None
 
@@ -35,7 +35,7 @@ def _attached(interface: str) -> dict[str, Any] | None:
 
 
 def _ip(*words: str) -> str:
-    """What `ip` prints; nothing where it fails or is missing."""
+    """What `ip` prints; nothing if it fails or is missing."""
     try:
         return subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.SubprocessError):
