@@ -3,8 +3,8 @@
 run.json        what ran, where, and the verdict (see `windtunnel.runs.record`)
 windows.jsonl   every window as the engine wrote it, with the engine's name in front
 latency.hlog    HdrHistogram log, one histogram for each measured window and workload
-trace.json      sampled loops for Perfetto, where they were traced (see `windtunnel.runs.trace`)
-engine.log      what the engine and its drivers printed (engine-<name>.log where there are several)
+trace.json      sampled loops for Perfetto, if they were traced (see `windtunnel.runs.trace`)
+engine.log      what the engine and its drivers printed (engine-<name>.log if there are several)
 report.html     made from the files above by `windtunnel.views.pages`
 """
 

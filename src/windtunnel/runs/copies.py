@@ -84,7 +84,7 @@ def _is_beside(step: StepWindow, side: Side, applications: Collection[int]) -> b
 
 
 def _cycles(steps: Sequence[StepWindow], names: Collection[str]) -> float | None:
-    """Of one copy in a step; None where none went through it in a timed call."""
+    """Cycles of one copy in a step; None if none went through it in a timed call."""
     return ratio(sum(step.cycles for step in steps if step.step in names), _packets(steps, names))
 
 

@@ -61,7 +61,7 @@ class Count(Part):
         description="as the kernel counted it; of a level the state at the end; null: its counter began anew within the window"
     )
     value: float | None = Field(
-        description="the same, scaled by enabled_ns / running_ns where the event had a counter for a part of the time; null: for none of it, "
+        description="the same, scaled by enabled_ns / running_ns if the event had a counter for a part of the time; null: for none of it, "
         "or `counted` is"
     )
     enabled_ns: int | None = Field(description="for which the thread ran; null: of an event of resctrl")
@@ -83,19 +83,19 @@ class EventRow:
     cpu: int
     unit: str
     value: float | None
-    """A sum, scaled; of a level the mean. None: absent, or it never had a hardware counter."""
+    """Scaled sum of a counter, mean of a level. None: absent, or it never had a hardware counter."""
     a_message: float | None
-    """None: of a level, of a run without messages, or where windows are missing."""
+    """None: the event is a level, the run has no messages, or windows are missing."""
     counted_share: float | None
-    """Of the time, the part in which the event had a hardware counter; below 1 the value is scaled. None: it needs none, or is absent."""
+    """Share of the time in which the event had a hardware counter; below 1 the value is scaled. None: it needs none, or is absent."""
     windows: int
-    """With a count."""
+    """Number of windows with a count."""
     words: str | None
     """Why it is absent, or what is to be known of its value."""
 
 
 def read_counters(run: Path) -> list[Asked | Absent | Count]:
-    """The lines of a run directory; none where nothing was asked for. A last line that a crash cut off is left out. Raises UserError with
+    """The lines of a run directory; none if nothing was asked for. A last line that a crash cut off is left out. Raises UserError with
     file and line."""
     file = run / FILE
     lines = enumerate(lines_of(file, MAX_BYTES, MAX_LINE_BYTES), start=1)

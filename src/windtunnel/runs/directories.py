@@ -63,7 +63,7 @@ def making(directory: Path) -> Iterator[Path]:
 
 
 def _remove(directory: Path, place: Path) -> None:
-    """Of what has the name by now, only an empty directory is removed."""
+    """Removes the directory. If something else has its name by now, only an empty directory is removed."""
     with contextlib.suppress(OSError):
         for path in place.iterdir():
             if path.is_dir() and not path.is_symlink():

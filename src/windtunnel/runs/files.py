@@ -31,7 +31,7 @@ def check_new(*paths: Path | None) -> None:
 def replace(path: Path, text: str) -> None:
     """Write `text` to `path` so that a reader, or a crash, sees the old file or the new one and nothing between.
 
-    Raises UserError where it cannot, and leaves the old file.
+    Raises UserError if it cannot, and leaves the old file.
     """
     with _replacing(path) as file:
         file.write(text.encode())
@@ -39,7 +39,7 @@ def replace(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """As `replace`, for what somebody else writes: enters with a path of the new file itself, which is empty, whatever takes its name
+    """Replaces as `replace` does, for another writer: enters with a path of the new, empty file itself, whatever takes its name
     meanwhile."""
     with _replacing(path) as file:
         yield Path(f"/proc/self/fd/{file.fileno()}")
@@ -86,7 +86,7 @@ def copy(source: Path, target: Path) -> None:
 
 
 def temporary_of(path: Path) -> Path:
-    """What `replacing` leaves where it is killed."""
+    """What `replacing` leaves if it is killed."""
     return path.with_name(f".{path.name}.tmp")
 
 
@@ -105,7 +105,7 @@ class LineFile:
         self._size = 0
 
     def append(self, text: str) -> None:
-        """Append `text`, one or more whole lines. Raises UserError where the disk does not take it."""
+        """Append `text`, one or more whole lines. Raises UserError if the disk does not take it."""
         data = text.encode()
         try:
             written = 0
@@ -117,7 +117,7 @@ class LineFile:
         self._size += len(data)
 
     def close(self) -> None:
-        """Close for good, with everything on the disk. Raises UserError where it did not get there."""
+        """Close for good, with everything on the disk. Raises UserError if it did not get there."""
         try:
             os.fsync(self._fd)
         except OSError as error:

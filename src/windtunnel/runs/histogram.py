@@ -17,7 +17,7 @@ HDR_HIGHEST_NS = 60_000_000_000
 
 
 def merge(histograms: Iterable[Histogram | None]) -> Histogram | None:
-    """The histogram of all that these recorded; null where there is none. Raises ValueError where resolutions differ."""
+    """The histogram of all that these recorded; null if there is none. Raises ValueError if resolutions differ."""
     present = [h for h in histograms if h is not None]
     if len(present) <= 1:
         return present[0] if present else None
@@ -47,7 +47,7 @@ def percentile(histogram: Histogram | None, percent: float) -> int | None:
     """The value that `percent` of the samples do not exceed: the top of its bucket, as HdrHistogram has it, and never
     above the largest sample.
 
-    Null where there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
+    Null if there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
     another name.
     """
     if histogram is None or histogram.total == 0 or histogram.total * (100 - percent) < 100 - 1e-6:

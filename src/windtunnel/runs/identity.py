@@ -34,7 +34,7 @@ def _named(host: dict[str, Any]) -> str:
 
 
 def _copies_by(record: Record) -> str:
-    """Who moves the bytes of payload: a core, where no copier says otherwise."""
+    """Who moves the bytes of payload: a core, if no copier says otherwise."""
     kinds = {copies.kind for engine in record.engines if engine.result for copies in engine.result.copies}
     return " and ".join(sorted(kinds)) or "core"
 

@@ -48,14 +48,14 @@ class Crossing:
 
     source: Side
     sent: int
-    """By the source's own port, without responses to foreign hellos."""
+    """Packets that the source's own port counted, without responses to foreign hellos."""
     received: int
-    """By the other host's port, without foreign frames."""
+    """Packets that the other host's port counted, without foreign frames."""
     foreign: int
 
     @property
     def lost(self) -> int:
-        """Between the hosts, in NICs, kernels and the wire: found as the difference. Below 0 where foreign frames
+        """Packets lost between the hosts, in NICs, kernels and the wire: the difference. Below 0 if foreign frames
         passed for ours."""
         return self.sent - self.received
 
@@ -92,7 +92,7 @@ def _joined(server: Run, client: Run) -> Joined:
 
 def merge(server: Path, client: Path, directory: Path) -> None:
     """Makes one run directory of those of two sides, which stay as they are. Whoever calls knows that they belong together: two sides that
-    never met make an invalid run. Raises UserError where the new directory exists or cannot be written."""
+    never met make an invalid run. Raises UserError if the new directory exists or cannot be written."""
     joined = _joined(load(server), load(client))
     try:
         with making(directory) as made:
@@ -135,7 +135,7 @@ def session(run: Run) -> str | None:
 
 
 def crossings(run: Run) -> list[Crossing]:
-    """From the client to the server, and back; none of a run that is not both sides of one on two hosts."""
+    """The crossings from the client to the server, and back; none of a run that is not both sides of one on two hosts."""
     if not on_two_hosts(run):
         return []
     server, client = run.windows["server"], run.windows["client"]

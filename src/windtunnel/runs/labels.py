@@ -10,13 +10,13 @@ Labels = dict[str, str]
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 """What a search of `windtunnel ui` can name."""
 MOST_CHARACTERS = 200
-"""Of a key, and of a value."""
+"""Longest key, and longest value."""
 MOST_LABELS = 32
 EXAMPLE = "as in --label commit=8fe5ed78"
 
 
 def labels_of(texts: Sequence[str]) -> Labels:
-    """From the texts of `--label`. Raises UserError for one that is no `key=value`, or whose key comes twice."""
+    """Reads the texts of `--label`. Raises UserError for one that is no `key=value`, or whose key comes twice."""
     labels: Labels = {}
     for text in texts:
         key, value = _pair(text)
@@ -29,7 +29,7 @@ def labels_of(texts: Sequence[str]) -> Labels:
 
 
 def words(labels: Labels) -> str:
-    """As in "commit=8fe5ed78 firmware=22.31"."""
+    """The labels as text, as in "commit=8fe5ed78 firmware=22.31"."""
     return " ".join(f"{key}={value}" for key, value in labels.items())
 
 

@@ -6,11 +6,11 @@ from stat import S_ISREG
 from windtunnel.errors import UserError
 
 RUNS = Path("runs")
-"""Where `windtunnel run` puts runs that are given no directory."""
+"""The directory in which `windtunnel run` puts runs that are given none."""
 
 
 def latest(parent: Path = RUNS) -> Path:
-    """The run directory below `parent` whose run.json was written last. Raises UserError where there is none."""
+    """The run directory below `parent` whose run.json was written last. Raises UserError if there is none."""
     records = written(parent)
     if not records:
         raise UserError(

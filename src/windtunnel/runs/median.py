@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import comb
 
 LEAST_RUNS = 6
-"""Of five runs not even the least and the greatest enclose the median with 95%."""
+"""With five runs, even the least and the greatest do not enclose the median with 95%."""
 LEVEL = 0.95
 
 

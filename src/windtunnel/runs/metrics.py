@@ -107,7 +107,7 @@ def add(counters: Iterable[dict[Key, int]]) -> dict[Key, int]:
 
 
 def ratio(numerator: float | None, denominator: float | None) -> float | None:
-    """The quotient, or None where there is nothing to divide or to divide by."""
+    """The quotient, or None if there is nothing to divide or to divide by."""
     if numerator is None or not denominator:
         return None
     return numerator / denominator

@@ -23,7 +23,7 @@ STUDY_RUNS_BEFORE_0_6 = "flights"
 
 
 def readable(version: object, path: object) -> int:
-    """The version, where a record of it can be read. Raises UserError where it cannot."""
+    """The version, if a record of it can be read. Raises UserError if it cannot."""
     if isinstance(version, int) and FIRST_VERSION <= version <= RUN_VERSION:
         return version
     newer = isinstance(version, int) and version > RUN_VERSION

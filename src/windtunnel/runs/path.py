@@ -22,7 +22,7 @@ def derived_mpps(
 ) -> float | None:
     """Millions of packets a second that the endpoint's workers could pass if they did nothing else: derived, not measured.
 
-    None where its workers also run the other endpoint, or do not all run the same stages: then a sum has no meaning.
+    None if its workers also run the other endpoint, or do not all run the same stages: then a sum has no meaning.
     """
     mine = [row for row in workers if endpoint in row.sides.split(" + ")]
     of = [row for row in stages if row.endpoint == endpoint]

@@ -1,4 +1,4 @@
-"""Results by phase of the load: a window counts where it lies wholly in one phase, and is excluded where it crosses a boundary.
+"""Results by phase of the load: a window counts if it lies wholly in one phase, and is excluded if it crosses a boundary.
 
 Windows end when the engine's main thread wakes up, some tens of µs late, and not at the load's boundaries: a window that is
 beyond one by a thousandth of its length still counts.
@@ -32,14 +32,14 @@ class Timetable:
         return self._ends[-1]
 
     def phase_of_window(self, window: Window, began: tuple[int, int]) -> int | None:
-        """The phase, from 0, that holds all of the window but its slack, whenever between `began` the load began; None where there
+        """The phase, from 0, that holds all of the window but its slack, whenever between `began` the load began; None if there
         is none."""
         earliest, latest = began
         slack = (window.end_ns - window.start_ns) // SLACK
         return self.phase_of(window.start_ns - latest + slack, window.end_ns - earliest - slack)
 
     def phase_of(self, begin: int, end: int) -> int | None:
-        """The phase that holds all of the time from `begin` to `end`; None where there is none."""
+        """The phase that holds all of the time from `begin` to `end`; None if there is none."""
         at = max(begin - self._lead, 0) % self._ends[-1]
         phase = bisect_right(self._ends, at)
         return phase if at + end - begin <= self._ends[phase] else None
@@ -55,7 +55,7 @@ class Timetable:
 
 
 def timetables(plan: Plan) -> dict[int, Timetable]:
-    """Of each workload, by its index, whose load has several phases that come again: one that lasts for ever has no round."""
+    """Timetables by workload index, for loads with several phases that come again: a phase that lasts for ever has no round."""
     several = ((index, workload.load) for index, workload in enumerate(plan.workloads) if workload.load)
     return {
         index: Timetable(load)
@@ -111,7 +111,7 @@ def _rows_of(
 
 
 def load_words(phase: LoadPhase) -> str:
-    """As in "500 k/s, poisson, 10 ms on, 30 ms off"; the rate is that of the time in which it sends."""
+    """The phase's load as text, as in "500 k/s, poisson, 10 ms on, 30 ms off"; the rate is that of the time in which it sends."""
     if not phase.rate_per_s:
         return "silence"
     words = [fmt.rate(phase.rate_per_s)]

@@ -15,9 +15,9 @@ from windtunnel.runs.validity import counted, not_excluded, windows_of
 from windtunnel.text_file import MOST_RECORD_BYTES, lines_of, parse_json, read_regular
 
 MOST_WINDOW_BYTES = 4 << 20
-"""Of a line of windows.jsonl, which has some 50 KB where every bucket of a latency was hit."""
+"""Longest line of windows.jsonl. A line has some 50 KB if every bucket of a latency was hit."""
 MOST_WINDOWS_BYTES = 1 << 30
-"""Of windows.jsonl: hours of such lines."""
+"""Largest windows.jsonl: hours of such lines."""
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
 
@@ -38,7 +38,7 @@ class Run(Shown):
 
     @property
     def not_excluded(self) -> dict[str, list[Window]]:
-        """The windows that are not excluded: those that metrics use, except where so few are left that rejected metrics use all."""
+        """The windows that are not excluded: those that metrics use, unless so few are left that rejected metrics use all."""
         return not_excluded(self.windows, self.record.validity)
 
     @property
@@ -56,7 +56,7 @@ class Run(Shown):
         return self.record.verdict.valid or (include_invalid and self.rejected)
 
     def require_usable(self, include_invalid: bool = False) -> None:
-        """Raises UserError with the first reason where the metrics may not be used."""
+        """Raises UserError with the first reason if the metrics may not be used."""
         if not self.usable(include_invalid):
             words = f"{self.path}: invalid: {self.record.verdict.reasons[0]}"
             remedy = "--include-invalid uses its rejected metrics" if self.rejected else "no window was measured"
@@ -64,7 +64,7 @@ class Run(Shown):
 
 
 def load(path: Path) -> Run:
-    """Read the run directory `path`. Raises UserError with file and line where it is not one.
+    """Read the run directory `path`. Raises UserError with file and line if it is not one.
 
     A last window that a crash cut off is left out and named in `problems`.
     """
@@ -76,7 +76,7 @@ def load(path: Path) -> Run:
 
 
 def record_of(directory: Path) -> Record:
-    """What run.json of a run directory holds. Raises UserError where there is none."""
+    """What run.json of a run directory holds. Raises UserError if there is none."""
     return _record(Path(directory) / "run.json")[1]
 
 

@@ -121,7 +121,7 @@ class Record(Part):
     @field_validator("host")
     @classmethod
     def _has_cpus(cls, host: dict[str, Any]) -> dict[str, Any]:
-        """Of one host, or of the hosts of both sides."""
+        """Checks the CPUs of one host, or of the hosts of both sides."""
         for facts in (host, *(facts for s in ("server", "client") if isinstance(facts := host.get(s), dict))):
             allowed = cpus.get("allowed", []) if isinstance(cpus := facts.get("cpus", {}), dict) else None
             if not isinstance(allowed, list) or not all(isinstance(cpu, int) for cpu in allowed):
@@ -180,7 +180,7 @@ class Record(Part):
 
     @property
     def hosts(self) -> list[dict[str, Any]]:
-        """The facts of each host: of one, or of the server's and the client's where these are two."""
+        """The facts of each host: of one, or of the server's and the client's if these are two."""
         sides = [facts for side in ("server", "client") if isinstance(facts := self.host.get(side), dict)]
         return sides or [self.host]
 
@@ -210,7 +210,7 @@ def _relaxed(scenario: dict[str, Any] | None) -> list[str]:
 
 
 def _recording(engine: EngineRecord) -> str | None:
-    """What stands in the pcaps, in words; None where nothing was recorded."""
+    """What stands in the pcaps, in words; None if nothing was recorded."""
     result, path = engine.result, engine.plan.record
     if result is None or result.recorded is None or path is None:
         return None
@@ -233,7 +233,7 @@ def _negative_latencies(engine: EngineRecord) -> Iterator[str]:
 
 
 def _pacing(engine: EngineRecord) -> str | None:
-    """How well a capture's own times were kept, in words; None where none is played at them."""
+    """How well a capture's own times were kept, in words; None if none is played at them."""
     from windtunnel.format import count, duration
     from windtunnel.runs.histogram import percentile
 

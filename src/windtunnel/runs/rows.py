@@ -12,7 +12,7 @@ from windtunnel.engine.ledgers import CopierKind
 
 @dataclass(frozen=True)
 class Spread:
-    """Of a duration of one batch, ns: only at the accounting level `histograms`."""
+    """Distribution of a duration of one batch, ns: only at the accounting level `histograms`."""
 
     minimum: float | None
     mean: float | None
@@ -73,7 +73,7 @@ class StepRow:
     stage_ns: float | None
     """A packet of the stage: these add up to what the handler takes of the stage's work."""
     share: float | None
-    """Of the stage's work; of a step that makes traffic, None."""
+    """Share of the stage's work; None for a step that makes traffic."""
     packets_share: float | None
     """Packets that went through it, of those of the stage."""
 
@@ -96,7 +96,7 @@ class HandlerCounterRow:
     value: int
     """Counts: over the measured windows; levels: at the end of the last of them."""
     per_s: float | None
-    """Of a count."""
+    """Rate of a count; None for the other kinds."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class CopyRow:
 
     workload: str
     engine: str
-    """The copier; "none" where nothing is copied."""
+    """The copier; "none" if nothing is copied."""
     kind: CopierKind | None
     """Who moved the bytes; None: the engine gave no result."""
     device: str | None
@@ -122,7 +122,7 @@ class CopyRow:
     poll_cycles: float | None
     by_cpu_cycles: float | None
     freed_cycles: float | None
-    """Of a copy that the copier took; negative where it costs more than it frees. None: nothing was measured that says it."""
+    """Cycles freed by a copy that the copier took; negative if it costs more than it frees. None: not measured."""
     freed_share: float | None
     p50: int | None
     """ns from a copy's submit to the poll that found its end."""
@@ -189,7 +189,7 @@ class PortRow:
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles in ns; None where there were too few responses."""
+    """Percentiles in ns; None if there were too few responses."""
 
     p50: int | None
     p90: int | None
@@ -223,9 +223,9 @@ class WorkloadRow:
     responses_per_s: float | None
     offered_per_s: float | None
     latency: Latency
-    """From the intended send time: corrected for what the client sent late."""
+    """Latency from the intended send time: corrected for what the client sent late."""
     latency_sent: Latency
-    """From the real send time."""
+    """Latency from the real send time."""
     pacing: Latency | None
     """How late messages left, each against its intended time; None in a closed loop."""
 
@@ -236,7 +236,7 @@ class PhaseRow:
 
     workload: str
     phase: int
-    """From 1, in the scenario's order."""
+    """Number of the phase, from 1, in the scenario's order."""
     load: str
     """What the phase offers, in words."""
     measured_s: float

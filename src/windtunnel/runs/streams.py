@@ -9,7 +9,7 @@ from windtunnel.runs.metrics import measured, ratio, seconds
 from windtunnel.runs.rows import StreamRow
 
 STREAM_OBJECTS = "of a stream, app_tx counts writes as its objects, and app_rx reads; on the client app_rx counts the writes that were acknowledged"
-"""For readers of the stages' table."""
+"""A note below the stages' table."""
 
 
 def stream_rows(windows: Iterable[Window], plan: Plan, ledgers: Sequence[StreamLedger]) -> list[StreamRow]:
@@ -22,7 +22,7 @@ def stream_rows(windows: Iterable[Window], plan: Plan, ledgers: Sequence[StreamL
 
 
 def acknowledged_bits(windows: Iterable[Window], plan: Plan, workload: int) -> int:
-    """Of the writes of a workload whose last byte was acknowledged in these windows."""
+    """Bits of a workload's writes whose last byte was acknowledged in these windows."""
     stream = plan.workloads[workload].stream
     assert stream is not None
     writes = sum(part.responses for window in windows for part in window.workloads if part.workload == workload)

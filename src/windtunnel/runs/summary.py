@@ -31,7 +31,7 @@ from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.runs.variants import variant_rows
 
 CROWDED_SHARE = 0.05
-"""Of a worker's time; a quiet machine stays below a hundredth."""
+"""Share of a worker's time; a quiet machine stays below a hundredth."""
 SLOW_WINDOW = 1.5
 """A window's median length in times of what was asked."""
 NIC_LOSSES = ("miss", "error", "drop", "discard")
@@ -92,7 +92,7 @@ def summarise(run: Run) -> Summary:
 
 
 def crowded(workers: Sequence[WorkerRow]) -> list[str]:
-    """A warning where workers were preempted for so long that the metrics describe the host."""
+    """A warning if workers were preempted for so long that the metrics describe the host."""
     taken = [row for row in workers if (row.preempted_share or 0) > CROWDED_SHARE]
     if not taken:
         return []
@@ -111,7 +111,7 @@ def lost_messages(workloads: Sequence[WorkloadRow]) -> list[str]:
 
 
 def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> list[str]:
-    """A warning where windows lasted much longer than configured: the engine's main thread was late."""
+    """A warning if windows lasted much longer than configured: the engine's main thread was late."""
     warnings = []
     for engine in engines:
         lasted = [window.end_ns - window.start_ns for window in metrics.measured(windows[engine.name])]
@@ -137,7 +137,7 @@ def warnings_of(run: Run, summary: Summary) -> list[str]:
 
 
 def rejected_words(run: Run) -> str:
-    """Of which windows the metrics of an invalid run are, and whether anything is wrong with these windows."""
+    """Says from which windows the metrics of an invalid run are, and whether anything is wrong with these windows."""
     all_of, used = windows_of(run.windows), windows_of(run.counted)
     windows = (
         f"all {all_of} measured windows" if used == all_of else f"the {used} windows of {all_of} that are not excluded"
@@ -150,7 +150,7 @@ def rejected_words(run: Run) -> str:
 
 
 def excluded_words(validity: Validity) -> str | None:
-    """How many windows are excluded, with the first reason; None where none is."""
+    """How many windows are excluded, with the first reason; None if none is."""
     if not validity.excluded:
         return None
     first, *others = validity.excluded

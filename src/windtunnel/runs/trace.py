@@ -57,9 +57,9 @@ class Traced:
 
 
 def convert(run: Run) -> Path | None:
-    """Make trace.json of the raw traces in a run directory and remove these; None where there are none.
+    """Make trace.json of the raw traces in a run directory and remove these; None if there are none.
 
-    Raises UserError where it cannot be written whole, and keeps the raw traces.
+    Raises UserError if it cannot be written whole, and keeps the raw traces.
     """
     raws = {
         engine.name: run.path / Path(engine.plan.trace.path).name for engine in run.record.engines if engine.plan.trace
@@ -79,7 +79,7 @@ def convert(run: Run) -> Path | None:
 
 
 def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | None:
-    """None where the engine did not live to write a header; what follows the last whole event is left out."""
+    """None if the engine did not live to write a header; what follows the last whole event is left out."""
     try:
         raw = read_regular(path, MOST_RAW_BYTES)
     except FileNotFoundError:
@@ -134,7 +134,7 @@ def _names(one: Traced, pid: int) -> Iterator[dict[str, Any]]:
 
 
 def _label(plan: Plan, stage: Any) -> tuple[str, str]:
-    """Of a stage: what stands before the times of its slices, and the beginning of their arguments."""
+    """The text before the times of a stage's slices, and the beginning of their arguments."""
     side = plan.endpoints[stage.endpoint].side
     return f'{{"name":"{stage.stage}","cat":"{side}"', f'{{"endpoint":"{side}","index":{stage.index},'
 

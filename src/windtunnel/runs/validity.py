@@ -48,14 +48,14 @@ class ExcludedWindow(Part):
 
 
 class HostState(Part):
-    """Where the workers' CPUs were, how busy their siblings were, and what the run measured meanwhile."""
+    """Places of the workers' CPUs, how busy their siblings were, and what the run measured meanwhile."""
 
-    name: str = Field(description="one-core, one-l3, two-l3s, ...; one-level where the host showed no other level yet")
+    name: str = Field(description="one-core, one-l3, two-l3s, ...; one-level if the host showed no other level yet")
     words: str
     windows: int
     indexes: list[int] = Field(description="of these windows, in the first engine")
     line_ns: float | None = Field(
-        description="median round trip of a cache line; where no two workers exchange packets that of a small copy to the thread of a "
+        description="median round trip of a cache line; if no two workers exchange packets, that of a small copy to the thread of a "
         "software copier; null: there is none either"
     )
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
@@ -134,7 +134,7 @@ class Validity(Part):
 
     @property
     def settled_words(self) -> str | None:
-        """The level that the metrics are of, or that of each phase of the load, with its interval; None where the run did not settle,
+        """The level that the metrics are of, or that of each phase of the load, with its interval; None if the run did not settle,
         or that cannot be told."""
         levels = [self.settled] if self.settled else self.settled_phases
         if not levels or not all(level.settled for level in levels):
@@ -152,14 +152,14 @@ class Validity(Part):
 
 
 def counted(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
-    """The windows that metrics use: those that are not excluded; all of them where too few are left, and the metrics are rejected."""
+    """The windows that metrics use: those that are not excluded; all of them if too few are left, and the metrics are rejected."""
     return not_excluded(windows, None if validity and validity.too_few_left else validity)
 
 
 def not_excluded(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:
     """The windows without those that are excluded.
 
-    The engines of one run measure the same thing at the same time: where one engine excludes its nth measured window, the
+    The engines of one run measure the same thing at the same time: if one engine excludes its nth measured window, the
     others exclude theirs.
     """
     if validity is None or not validity.excluded:

@@ -17,7 +17,7 @@ from windtunnel.runs.rows import Middle, VariantRow
 
 
 def variant_rows(run: Run) -> list[VariantRow]:
-    """A row for each variant, the first one first; none where the run has no variants."""
+    """A row for each variant, the first one first; none if the run has no variants."""
     marks = run.record.validity.excluded if run.record.validity else []
     return [
         row
@@ -33,7 +33,7 @@ def variant_rows(run: Run) -> list[VariantRow]:
 
 
 def rows(variants: Variants, windows: Sequence[Window], excluded: set[int], tsc_hz: int) -> list[VariantRow]:
-    """Of the windows of one engine, without those whose index is `excluded`."""
+    """The variants' rows from the windows of one engine, without those whose index is `excluded`."""
     return [
         _row(variant.name, [w for w in measured(windows, VARIED) if w.variant == number], excluded, tsc_hz)
         for number, variant in enumerate(variants.variants)

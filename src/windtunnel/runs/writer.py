@@ -53,7 +53,7 @@ class RunWriter:
         self._latency = LatencyLog(self.directory / "latency.hlog", workloads)
 
     def log_path(self, engine_name: str) -> Path:
-        """Where this engine's stdout and stderr belong."""
+        """The file for this engine's stdout and stderr."""
         one_side = len(self._engines) == 1
         return self.directory / ("engine.log" if one_side else f"engine-{self._engines[engine_name].name}.log")
 

@@ -6,12 +6,12 @@ _CYCLES = "TSC cycles of timed calls, stamps included, without calls that only f
 _FREED = (
     "what the CPU would take is no part of the run: the median of 31 batches of rte_memcpy before it, from the source (responses: from "
     "memory of their own, in the caches) to as many mbufs as take turns in the run, in no order, for sizes of 64 bytes to the largest, on straight lines "
-    "between them (run.json: engines.result.copies.cpu_copies). Where the run keeps the caches colder, the true value is larger. What it "
+    "between them (run.json: engines.result.copies.cpu_copies). If the run keeps the caches colder, the true value is larger. What it "
     "costs later to read "
-    "bytes that another core wrote is not in it. Negative: the copier costs more than it frees. Null where copies end with their submit, or "
+    "bytes that another core wrote is not in it. Negative: the copier costs more than it frees. Null if copies end with their submit, or "
     "nothing was measured"
 )
-_COMPLETION = "from the submit to the poll that found the end, within 6.25%. Null where copies end with their submit"
+_COMPLETION = "from the submit to the poll that found the end, within 6.25%. Null if copies end with their submit"
 
 COPIES = (
     Metric(
@@ -99,7 +99,7 @@ COPIES = (
         name="freed_share",
         unit="share",
         formula="freed_cycles × copies that ended in timed calls / cycles of the timed loops of the workers that run the stage",
-        error="as of freed_cycles. By the cycles that the core has: above 100% where the CPU's copies would want more than one core",
+        error="as of freed_cycles. By the cycles that the core has: above 100% if the CPU's copies would want more than one core",
         form="percent",
         better="higher",
         terminal=Shown("core freed"),

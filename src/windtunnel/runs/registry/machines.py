@@ -30,7 +30,7 @@ WORKERS = (
         unit="share",
         formula="run delay / time of the windows",
         error="`/proc/self/task/<tid>/schedstat`: time in which the worker was runnable and not running. Steal time is not in it. "
-        "Null where the kernel does not count it",
+        "Null if the kernel does not count it",
         form="percent",
         better="lower",
         terminal=Shown("preempted", spare=1),
@@ -68,7 +68,7 @@ def _bits(way: str) -> Metric:
         name=f"{way}_gbps",
         unit="Gbit/s",
         formula="8 × bytes / time of the windows",
-        error="bytes of mbufs, counted where a stage reads the length anyway. Ethernet adds 4 a packet (FCS), a link 20 more "
+        error="bytes of mbufs, counted when a stage reads the length anyway. Ethernet adds 4 a packet (FCS), a link 20 more "
         "(preamble and gap)",
         form="gbps",
         better="higher",
@@ -116,7 +116,7 @@ PORTS = (
         name="tx_packets_per_doorbell",
         unit="packets",
         formula="packets sent / doorbells",
-        error="null where the driver has no doorbell, or when it rings is not known",
+        error="null if the driver has no doorbell, or when it rings is not known",
         form="number",
         better="higher",
         report="Packets a doorbell",
@@ -189,7 +189,7 @@ ENDPOINTS = (
         name="derived_mpps",
         unit="Mpps",
         formula="workers × 1000 / packet_ns",
-        error="derived, not measured: what its workers could pass if they did nothing else. Null where they do, or do not all run "
+        error="derived, not measured: what its workers could pass if they did nothing else. Null if they do, or do not all run "
         "the same stages",
         form="mpps",
         better="higher",

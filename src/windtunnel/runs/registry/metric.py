@@ -29,7 +29,7 @@ class Metric:
 
     noun: Noun
     name: str
-    """Where the noun's row has it (`windtunnel.runs.rows`), as in "latency.p99"."""
+    """Path of its value in the noun's row (`windtunnel.runs.rows`), as in "latency.p99"."""
     unit: str
     formula: str
     error: str
@@ -41,15 +41,15 @@ class Metric:
     """Name that several metrics share in the reference, as in "latency": the first of them describes all."""
     terminal: Shown | None = None
     side_by_side: str | None = None
-    """Its line where runs are shown side by side."""
+    """Name of its line when runs are shown side by side."""
     report: str | None = None
     """Head of its column in the report."""
     column: str | None = None
-    """In a study's table; of a stage or an endpoint behind its name, as in "server_app_rx_work_ns"."""
+    """Column of a study's table; that of a stage or an endpoint has its name in front, as in "server_app_rx_work_ns"."""
     compared: str | None = None
     """Name under which `compare` compares runs."""
     open_loop: bool = False
-    """In tables of an open loop alone: in a closed loop it equals another metric."""
+    """Whether only tables of an open loop have it: in a closed loop it equals another metric."""
 
     def of(self, row: Any) -> Any:
         """Its value in this row; None: not measured, or nothing to measure."""
@@ -61,7 +61,7 @@ class Metric:
         return value
 
     def shown(self, row: Any) -> Any:
-        """As `of`; None too where tables have no use for it."""
+        """Its value as `of` has it; also None if tables have no use for it."""
         return None if self.open_loop and row.pacing is None else self.of(row)
 
     @property

@@ -13,7 +13,7 @@ PARTS = (
     ("p999999", "p99.9999"),
     ("maximum", "max"),
 )
-"""Where a row has a percentile, and its name for people."""
+"""Field of a percentile in a row, and its name for people."""
 _SPARE = {"p90": 6, "p999": 5, "maximum": 1}
 _IN_TABLES = ("p50", "p90", "p99", "p999", "maximum")
 _COMPARED = ("p50", "p90", "p99", "p999")
@@ -195,7 +195,7 @@ WORKLOADS = (
         name="in_flight",
         unit="messages",
         formula="in flight at the end of the last measured window",
-        error="exact where app_tx and app_rx share a worker, else by what is sent or responded to between the ends of the window on their "
+        error="exact if app_tx and app_rx share a worker, else by what is sent or responded to between the ends of the window on their "
         "workers; never below 0",
         form="count",
     ),
@@ -207,7 +207,7 @@ PHASES = (
         name="measured_s",
         unit="s",
         formula="measured time that belongs to the phase",
-        error="the load begins when the client may send. Where a peer is looked up first, that moment is known within a window, and "
+        error="the load begins when the client may send. If a peer is looked up first, that moment is known within a window, and "
         "a window that may lie in two phases is left out",
         form="number",
     ),
