@@ -104,7 +104,7 @@ def _is_held(directory: Path) -> bool:
 
 
 def _of_wire(endpoint: Endpoint) -> None:
-    """A socket is its server's; who needs an interface without an XDP program hangs one on it."""
+    """Removes what a wire's endpoint leaves: a server its socket, an engine the XDP program that it attached to an interface."""
     wire, options = of_port(endpoint.port), endpoint.port.options
     for option in wire.options:
         if option.type == "socket" and endpoint.side == "server" and option.name in options:

@@ -1,6 +1,6 @@
 """The interval of a median, from the order of the values alone: it holds whatever the law of the noise.
 
-It is that of the sign test. It needs no numpy and no scipy, whose import takes longer than what a single run says of its past may.
+It is that of the sign test. It needs no numpy and no scipy, whose import is too slow for the output of one run.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from windtunnel.measure.search.trials import TrialResult
 
 @dataclass(frozen=True)
 class Bounds:
-    """Loads, per second; None where there is none."""
+    """Loads, per second; None if there is none."""
 
     lower: float | None
     """The largest lower bound below `upper`; without an upper bound the largest one there is, which the RFC calls
@@ -18,7 +18,7 @@ class Bounds:
 
     @property
     def width(self) -> float | None:
-        """As a share of the upper bound; None unless both are there."""
+        """Width as a share of the upper bound; None unless both are there."""
         if self.lower is None or self.upper is None:
             return None
         return (self.upper - self.lower) / self.upper
@@ -37,7 +37,7 @@ class Trials:
         return self.by_load.get(load, [])
 
     def bounds(self, goal: Goal, within: Bounds = Bounds(None, None)) -> Bounds:
-        """The relevant bounds (RFC 9971, sections 4.8.1 and 4.8.2). Where a larger load did better than a smaller
+        """The relevant bounds (RFC 9971, sections 4.8.1 and 4.8.2). If a larger load did better than a smaller
         one, the smaller one is believed (section 5.3.3). `within`: bounds that are taken for granted; only loads
         between them count."""
         lower = within.lower

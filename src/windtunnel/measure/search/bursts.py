@@ -32,7 +32,7 @@ class BurstLimits:
     rate: float
     """Packets per second within a burst: the greatest that the medium allows ("Max Theoretical Frame Rate")."""
     longest_s: float = SHORTEST_MOST_S
-    """Of sending; the longest burst tried is `rate` times that."""
+    """Longest time of sending; the longest burst tried is `rate` times that."""
     step: int = 1
     """Packets: bursts are multiples of it, and as precise."""
     repeats: int = 50
@@ -55,7 +55,7 @@ class BurstLimits:
 
     @property
     def steps(self) -> int:
-        """In the longest burst."""
+        """Steps in the longest burst."""
         return int(self.rate * self.longest_s) // self.step
 
 
@@ -66,7 +66,7 @@ class BackToBack:
     bursts: tuple[int, ...]
     """The longest without loss, of each repeat."""
     irregular: str | None
-    """Why the result is irregular; None where it is regular."""
+    """Why the result is irregular; None if it is regular."""
     implied_buffer_s: float | None
     corrected_buffer_s: float | None
     """The implied one without what was forwarded while the burst still came in; None without bursts or throughput."""
@@ -78,7 +78,7 @@ class BackToBack:
 
     @property
     def deviation(self) -> float | None:
-        """Of the repeats (RFC 9004 asks for it, the least, the greatest and the average)."""
+        """Standard deviation of the repeats (RFC 9004 asks for it, the least, the greatest and the average)."""
         return pstdev(self.bursts) if self.bursts else None
 
 

@@ -23,7 +23,7 @@ finding the way costs less. Not on the way down: there short trials were too kin
 
 def stages(goal: Goal) -> list[Goal]:
     """The goal, and before it coarser ones that lead to it, with trials of its initial duration: first one at a
-    load, then, where the goal tolerates high-loss trials, as many as show that a single one was no fluke. Growing
+    load, then, if the goal tolerates high-loss trials, as many as show that a single one was no fluke. Growing
     stages between these and the goal, as the reference has them, were tried and dropped: they cost more than they
     saved."""
     first = goal.initial_trial_duration_s

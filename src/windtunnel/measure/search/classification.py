@@ -10,7 +10,7 @@ from windtunnel.measure.search.goals import Goal
 from windtunnel.measure.search.trials import TrialResult
 
 ROUNDING = 1e-9
-"""Of a sum of durations: what subtracting them one by one may leave over."""
+"""Most that a sum of durations may have left after they are subtracted one by one."""
 
 
 class Bound(Enum):
@@ -30,7 +30,7 @@ class Sums:
 
 
 def sums(goal: Goal, trials: Iterable[TrialResult]) -> Sums:
-    """In any order the same to the last bit: a classification must not hang on it."""
+    """Sums that are the same to the last bit in any order of the trials: no classification may depend on the order."""
     parts: dict[tuple[bool, bool], list[float]] = {}
     for trial in trials:
         parts.setdefault((is_full(goal, trial), fails(goal, trial)), []).append(trial.effective_s)
@@ -41,13 +41,13 @@ def sums(goal: Goal, trials: Iterable[TrialResult]) -> Sums:
 
 
 def is_full(goal: Goal, trial: TrialResult) -> bool:
-    """By the intended duration, whatever the effective one (RFC 9971, section 4.7.1)."""
+    """Compares the intended duration, whatever the effective one (RFC 9971, section 4.7.1)."""
     return trial.duration_s >= goal.final_trial_duration_s
 
 
 def fails(goal: Goal, trial: TrialResult) -> bool:
     """Whether it is a high-loss trial, or does not show that the goal's latency objective is met, which counts alike. Raises UserError
-    for a trial without latencies where the goal has an objective."""
+    for a trial without latencies if the goal has an objective."""
     if trial.loss_ratio > goal.loss_ratio:
         return True
     if goal.latency is None:
@@ -84,7 +84,7 @@ def conditional_throughput(goal: Goal, load: float, trials: Iterable[TrialResult
 
     The loss ratio at the goal's quantile of the full-length trials, by time; time that is missing from the duration
     sum counts as lost altogether. (Section 6.2 leaves the missing time out; section 4.8.3 names the appendix as the
-    definition.) 0 where the quantile falls into missing time, as it does without full-length trials.
+    definition.) 0 if the quantile falls into missing time, as it does without full-length trials.
     """
     full = sorted(
         (trial for trial in trials if is_full(goal, trial)), key=lambda trial: (fails(goal, trial), trial.loss_ratio)

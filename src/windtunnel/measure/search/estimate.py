@@ -1,4 +1,4 @@
-"""Where a goal's limit probably lies: a hint for the next load, never a part of a result."""
+"""The probable limit of a goal: a hint for the next load, never a part of a result."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ EVEN = 1e-9
 
 
 def estimate(goal: Goal, trials: Sequence[TrialResult], upper: float | None) -> float | None:
-    """The load per second that as many trials would carry as the goal asks for; None where they do not tell. `upper`
+    """The load per second that as many trials would carry as the goal asks for; None if they do not tell. `upper`
     is the known upper bound, or None.
 
     A device at its limit carries what it can: its forwarding rate tells the load at which it would have lost just as
@@ -23,7 +23,7 @@ def estimate(goal: Goal, trials: Sequence[TrialResult], upper: float | None) -> 
     them only "at least", is the product-limit estimate (Kaplan and Meier, Nonparametric Estimation from Incomplete
     Observations, JASA 53, 1958), here weighted by the trials' time, so that full trials outweigh short ones.
 
-    Where latency fails before loss does, what is carried does not tell the limit: None.
+    If latency fails before loss does, what is carried does not tell the limit: None.
     """
     if goal.latency and any(t.loss_ratio <= goal.loss_ratio * SATURATED and fails(goal, t) for t in trials):
         return None

@@ -64,7 +64,7 @@ THROUGHPUT = Goal(
 
 @dataclass(frozen=True)
 class Limits:
-    """Where a search may go and how long. Loads in the unit of the trials, times in seconds.
+    """Bounds of a search: its loads and its time. Loads in the unit of the trials, times in seconds.
 
     Raises UserError unless 0 < min_load < max_load and the others are above 0.
     """

@@ -5,10 +5,10 @@ import math
 from windtunnel.measure.search.goals import Limits
 
 SPACING = 0.87
-"""Of the narrowest goal's width. What is left of it makes room for a load close to the limit that chance puts on its
+"""Distance of two places, as a share of the narrowest goal's width. The rest is room for a load close to the limit that chance puts on its
 wrong side; narrower, noisy devices take more trials; wider, more of their results are off (bench/search.py)."""
 ROUND = 0.01
-"""Of that width: loads are rounded to a power of ten below it, for people's sake."""
+"""Share of that width: loads are rounded to a power of ten below it, for people's sake."""
 
 
 class Grid:
@@ -25,11 +25,11 @@ class Grid:
         self.last = max(math.ceil(self.position(self.greatest) - ROUND), self.first + 1)
 
     def position(self, load: float) -> float:
-        """Of any load, on the scale of the places; one outside the limits is moved to them."""
+        """Position of any load on the scale of the places; one outside the limits is moved to them."""
         return (math.log(min(max(load, self.least), self.greatest)) - self.origin) / self.spacing
 
     def place(self, load: float) -> int:
-        """Of a load that came from here."""
+        """Place of a load that came from this grid."""
         if load == self.least:
             return self.first
         return self.last if load == self.greatest else round(self.position(load))

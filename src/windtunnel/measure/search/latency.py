@@ -1,6 +1,6 @@
 """Latency objectives: a percentile of a trial's messages that must not exceed a limit.
 
-A trial has a sample of latencies, not their distribution. An objective is met where an upper bound of the percentile is within the
+A trial has a sample of latencies, not their distribution. An objective is met if an upper bound of the percentile is within the
 limit: the order statistic that the percentile exceeds with a chance of at most 1 - CONFIDENCE, by the binomial distribution
 (H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., section 7.1). Nothing is assumed of the distribution.
 """
@@ -16,12 +16,12 @@ from typing import Self
 from windtunnel.errors import UserError
 
 CONFIDENCE = 0.95
-"""Of an upper bound, one-sided."""
+"""Confidence of an upper bound, one-sided."""
 
 
 @dataclass(frozen=True)
 class Latencies:
-    """Of a trial's messages. A message without a response is later than any limit."""
+    """Latencies of a trial's messages. A message without a response is later than any limit."""
 
     ns: tuple[int, ...]
     """Ascending."""
@@ -46,7 +46,7 @@ class Latencies:
         return self.seen[at - 1] if at else 0
 
     def upper_bound_ns(self, share: float) -> float:
-        """The value that the percentile of this share does not exceed, with a confidence of CONFIDENCE; infinite where there are too
+        """The value that the percentile of this share does not exceed, with a confidence of CONFIDENCE; infinite if there are too
         few messages to bound it, or too many have no response."""
         rank = upper_rank(self.messages, share)
         responses = self.messages - self.missing
@@ -55,10 +55,10 @@ class Latencies:
 
 @dataclass(frozen=True)
 class Objective:
-    """As in "p99 at most 50 us". Raises UserError for a share that is none, and for a limit of 0 or less."""
+    """A latency to be kept, as in "p99 at most 50 us". Raises UserError for a share that is none, and for a limit of 0 or less."""
 
     share: float
-    """Of the messages: 0.99 for p99."""
+    """Share of the messages: 0.99 for p99."""
     limit_ns: float
 
     def __post_init__(self) -> None:
@@ -72,13 +72,13 @@ class Objective:
 
     @property
     def least_messages(self) -> int:
-        """Of a trial that can show that it is met: with fewer, not even the largest value bounds the percentile."""
+        """Fewest messages of a trial that can meet it: with fewer, not even the largest value bounds the percentile."""
         return math.ceil(math.log(1 - CONFIDENCE) / math.log(self.share))
 
 
 @lru_cache(maxsize=4096)
 def upper_rank(messages: int, share: float) -> int:
-    """Place, from 1, of the least value of so many that is an upper bound of the percentile; `messages` + 1 where none is."""
+    """Place, from 1, of the least value of so many that is an upper bound of the percentile; `messages` + 1 if none is."""
     # half a second to import, so only searches for a latency do
     from scipy.stats import binom
 

@@ -13,7 +13,7 @@ from windtunnel.measure.search.trials import TrialResult
 class GoalResult:
     """Regular or irregular (RFC 9971, section 4.8.4). Loads and rates per second, of the unit of the trials.
 
-    Of an irregular result everything that is there is given all the same, and whoever shows it has to mark it as
+    Irregular results are returned with everything that they have; whoever shows one has to mark it as
     irregular.
     """
 
@@ -42,7 +42,7 @@ class GoalResult:
 
     @property
     def limited_by_generator(self) -> bool:
-        """In most trials that fail at the upper bound the generator did not send what it was asked to, and the device lost no more than
+        """Whether in most trials that fail at the upper bound the generator sent less than it was asked to, and the device lost no more than
         it may: the bound is the generator's."""
         failed = [trial for trial in self.upper_trials if fails(self.goal, trial)]
         unsent = [trial for trial in failed if trial.unsent and trial.device_loss_ratio <= self.goal.loss_ratio]
@@ -51,7 +51,7 @@ class GoalResult:
     @property
     def latency_bound_ns(self) -> float | None:
         """The upper bound of the objective's percentile at the relevant lower bound, the median of its full-length trials; at the
-        relevant upper bound where there is no lower one. None without an objective or such trials."""
+        relevant upper bound if there is no lower one. None without an objective or such trials."""
         trials = self.lower_trials or self.upper_trials
         full = [trial.latencies for trial in trials if is_full(self.goal, trial) and trial.latencies]
         if self.goal.latency is None or not full:
@@ -61,23 +61,23 @@ class GoalResult:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """Of every goal, in the order of the goals (RFC 9971, section 4.8.5), and all trials in theirs."""
+    """Results in the order of the goals (RFC 9971, section 4.8.5), and all trials in theirs."""
 
     goals: tuple[GoalResult, ...]
     trials: tuple[TrialResult, ...]
     """Including excluded trials."""
     elapsed_s: float
-    """As the trials reported it."""
+    """Time that the trials reported."""
     stopped: str | None
     """What ended the search before its time, in words; None for one that ran to its end."""
 
     def __getitem__(self, name: str) -> GoalResult:
-        """By the goal's name; KeyError."""
+        """Returns the result of the goal of this name. Raises KeyError if there is none."""
         return {result.goal.name: result for result in self.goals}[name]
 
 
 def goal_result(goal: Goal, limits: Limits, trials: Trials, stopped: str | None) -> GoalResult:
-    """From the trials so far; also in the middle of a search."""
+    """Computes a goal's result from the trials so far; also in the middle of a search."""
     bounds = trials.bounds(goal)
     lower, upper = bounds.lower, bounds.upper
     if bounds.width is not None and bounds.width <= goal.width:

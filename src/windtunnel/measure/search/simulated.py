@@ -18,7 +18,7 @@ from windtunnel.measure.search.latency import Latencies
 from windtunnel.measure.search.trials import TrialResult
 
 BUCKETS = 20_000
-"""Of a simulated trial's latencies, of like counts."""
+"""Buckets of a simulated trial's latencies, of like counts."""
 _DEPTHS = -np.log(1 - np.arange(1, BUCKETS) / BUCKETS)
 """Upper ends of all buckets but the last, of the exponential distribution with mean 1."""
 
@@ -37,15 +37,15 @@ class Device:
     """Share of its capacity that it gains every second, linearly."""
     stall_every_s: float = math.inf
     stall_s: float = 0.0
-    """So long at a time everything is lost, whatever the load."""
+    """Length of a stall, in which everything is lost, whatever the load."""
     collapse: float = 0.0
     """Packets that are not forwarded for each packet that is too much, as when a device spends its cycles on dropping."""
     generator: float = math.inf
     """Packets per second that can be sent at all."""
     overhead_s: float = 0.0
-    """Of each trial: start-up, waiting."""
+    """Time that each trial takes beside sending: start-up, waiting."""
     wait_ns: float | None = None
-    """Of a message on an empty device. With load, latency is that of an M/M/1 queue: this, and exponentially distributed with the rate
+    """Mean latency of a message on an empty device. With load, latency is that of an M/M/1 queue: this, and exponentially distributed with the rate
     that is left. None: trials have no latencies."""
     seed: int = 0
     clock_s: float = 0.0
@@ -74,7 +74,7 @@ class Device:
         )
 
     def burst(self, length: int, rate: float) -> BurstResult:
-        """So many packets at `rate` per second into the empty buffer, which is then left to drain."""
+        """Sends `length` packets at `rate` per second into the empty buffer, which is then left to drain."""
         sending_s = length / rate
         room = self.capacity_at(self.clock_s) * math.exp(self.random.gauss(0.0, self.noise)) * sending_s + self.buffer
         self.clock_s += sending_s + self.overhead_s
@@ -103,7 +103,7 @@ class Device:
         return min(by_loss, rate + 1e9 * math.log(1 - goal.latency.share) / left_ns)
 
     def _latencies(self, load: float, rate: float, forwarded: int, intended: int) -> Latencies | None:
-        """As many in each bucket as are to be expected."""
+        """Latencies with the expected count in each bucket."""
         if self.wait_ns is None:
             return None
         left = max(rate - load, 1e-3 * rate)
@@ -128,7 +128,7 @@ class Device:
 
 
 def _even_chance(trials: int, tolerated: int) -> float:
-    """The chance of a high-loss trial at which as many as `tolerated` of so many, or fewer, come up with an even chance."""
+    """The chance p of a high-loss trial at which P(at most `tolerated` of `trials`) = 0.5."""
 
     def kept(chance: float) -> float:
         return sum(math.comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(tolerated + 1))

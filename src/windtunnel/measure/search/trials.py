@@ -22,20 +22,20 @@ class TrialResult:
     """Intended, of the traffic alone."""
     sent: int
     forwarded: int
-    """Of those sent, how many came back; a late one only if the measurer waited for it."""
+    """Number of the sent that came back; a late one counts only if the measurer waited for it."""
     unsent: int = 0
     """Intended, but the generator could not. Counted against the load, as RFC 9971, section 4.9.1 recommends, and told from
     what the device lost."""
     effective_duration_s: float | None = None
-    """What the goal's duration sum counts for it (RFC 9971, section 4.5.8); `duration_s` where None."""
+    """What the goal's duration sum counts for it (RFC 9971, section 4.5.8); `duration_s` if None."""
     took_s: float | None = None
-    """From the call to its return, start-up and waiting included; counts towards `Limits.time_s`. `duration_s` where
+    """Time from the call to its return, start-up and waiting included; counts towards `Limits.time_s`. `duration_s` if
     None."""
     excluded: str | None = None
     """Why it is excluded (the host preempted a worker, an invalid run); None for a trial that
     counts. An excluded trial is kept and counts towards the limits. It classifies nothing and is repeated."""
     latencies: Latencies | None = None
-    """Of the messages that were to be sent; a goal with a latency objective needs them."""
+    """Latencies of the messages that were to be sent; a goal with a latency objective needs them."""
     details: Any = None
     """Any reference for the caller (a run directory); the search does not use it."""
 
@@ -62,17 +62,17 @@ class TrialResult:
 
     @property
     def lost(self) -> int:
-        """By the device; without what the generator could not send."""
+        """Packets that the device lost; without what the generator could not send."""
         return self.sent - self.forwarded
 
     @property
     def loss_ratio(self) -> float:
-        """Of what was intended (RFC 9971, section 4.5.6): what the generator could not send counts as if it were lost."""
+        """Share lost of what was intended (RFC 9971, section 4.5.6): what the generator could not send counts as lost."""
         return (self.lost + self.unsent) / self.intended
 
     @property
     def device_loss_ratio(self) -> float:
-        """Of what was sent: the device's part alone. 0 where nothing was sent."""
+        """Share lost of what was sent: the device's part alone. 0 if nothing was sent."""
         return self.lost / self.sent if self.sent else 0.0
 
     @property
