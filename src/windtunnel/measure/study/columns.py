@@ -20,7 +20,7 @@ STAGES = tuple((side, stage) for side in SIDES for stage in TRAVEL[side] if (sid
 RUN = {
     "point": ("INTEGER", "number of the point"),
     "repeat": ("INTEGER", "repeat of the point, from 1"),
-    "attempt": ("INTEGER", "number of the attempt; above 1 where an invalid run was repeated"),
+    "attempt": ("INTEGER", "number of the attempt; above 1 if an invalid run was repeated"),
     "started": ("TIMESTAMP", "when the run began, UTC"),
     "valid": ("BOOLEAN", "whether its metrics may be used"),
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
@@ -44,7 +44,7 @@ def _in_table(noun: Noun) -> dict[str, Metric]:
 
 
 def _meaning(of: Metric) -> str:
-    """For readers of a table: family, formula, unit."""
+    """The metric's family, formula and unit, for readers of a table."""
     what = f"{of.family}: {of.formula}" if of.family else of.formula
     return f"{what.replace('**', '')}, {of.unit}"
 
@@ -83,12 +83,12 @@ METRICS = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in R
 
 
 def has_metrics(row: dict[str, Any]) -> bool:
-    """Of a valid run, or rejected ones that the study was asked for."""
+    """Whether the row has metrics: those of a valid run, or rejected ones that the study was asked for."""
     return row["valid"] or row["measured_s"] is not None
 
 
 def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> list[dict[str, Any]]:
-    """One row a workload of the run, or one of ports and stages where no client ran. `place` is what the study knows of it.
+    """One row a workload of the run, or one of ports and stages if no client ran. `place` is what the study knows of it.
     `include_invalid`: with rejected metrics."""
     record = run.record
     known = place | {
@@ -124,7 +124,7 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
 
 
 def _workloads(run: Run) -> list[str | None]:
-    """Names of the workloads that a client of the run offered; one None where there was no client."""
+    """Names of the workloads that a client of the run offered; one None if there was no client."""
     client = [e for e in run.record.engines if any(endpoint.side == "client" for endpoint in e.plan.endpoints)]
     return [workload.name for engine in client for workload in engine.plan.workloads] or [None]
 

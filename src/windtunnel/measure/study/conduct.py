@@ -65,7 +65,7 @@ class Progress:
             self.rows[key] = rows
 
     def all_rows(self) -> list[dict[str, Any]]:
-        """In the order of points and repeats."""
+        """All rows in the order of points and repeats."""
         return [row for key in sorted(self.rows) for row in self.rows[key]]
 
 
@@ -89,7 +89,7 @@ class Conductor:
     def run(self) -> Progress:
         """Runs what is missing in the study's directory. Ends early, in good order, with the first interrupt.
 
-        Raises UserError where a run cannot be kept.
+        Raises UserError if a run cannot be kept.
         """
         progress = Progress({})
         (self.path / RUNS).mkdir(exist_ok=True)
@@ -135,7 +135,7 @@ class Conductor:
         return Job((scenario,), (directory,), group=self._group(slot))
 
     def _group(self, slot: Slot) -> int:
-        """Runs of a point belong together; where the study is spread, those of a block."""
+        """Runs of a point belong together; if the study is spread, those of a block."""
         return slot.repeat if self.executor.spread else slot.point.number
 
     def _kept(self, outcome: RunOutcome, directory: Path) -> Run | None:

@@ -20,7 +20,7 @@ _NUMBER = '"#"'
 
 
 def combinations(factors: list[Factor], constraints: list[str], most: int = MAX_POINTS) -> list[Combination]:
-    """In the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file, also for more
+    """Combinations in the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file, also for more
     points than `most`."""
     product = math.prod(len(factor.levels.each) for factor in factors)
     if product > MAX_PRODUCT:
@@ -45,7 +45,7 @@ def _within(factors: list[Factor], points: list[Combination], constraints: list[
             responses = _responses(connection, constraint, path)
             if None in responses:
                 where = _words(factors, points[responses.index(None)])
-                raise Refusal(path, f'"{constraint}" is neither true nor false where {where}', _EXAMPLE)
+                raise Refusal(path, f'"{constraint}" is neither true nor false if {where}', _EXAMPLE)
             kept = [keeps and bool(response) for keeps, response in zip(kept, responses, strict=True)]
             if not any(kept):
                 raise Refusal(path, f'no point meets "{constraint}"', "constraints that leave some")
@@ -67,7 +67,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, factors: list[Factor]) -> None:
 
 
 def _responses(connection: duckdb.DuckDBPyConnection, constraint: str, path: tuple[str, int]) -> list[bool | None]:
-    """What the constraint says of each point. Raises Refusal where it is no boolean expression."""
+    """What the constraint says of each point. Raises Refusal if it is no boolean expression."""
     try:
         expression = duckdb.SQLExpression(constraint)
         responses = connection.table("points").project(duckdb.ColumnExpression("#"), expression.alias("keeps"))

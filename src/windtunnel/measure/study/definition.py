@@ -24,7 +24,7 @@ Number = Annotated[int | float | str, Wanted("a number, or a quantity with its u
 
 
 class Range(Table):
-    """From one number to another in equal steps; the last one is `to` where a step meets it."""
+    """Values from one number to another in equal steps; the last one is `to` if a step meets it."""
 
     from_: Number = Field(alias="from", description="the first value")
     to: Number = Field(description="upper end of the range")
@@ -32,7 +32,7 @@ class Range(Table):
 
 
 class Log(Table):
-    """From one number to another, both included, in equal ratios."""
+    """Values from one number to another, both included, in equal ratios."""
 
     from_: Number = Field(alias="from", description="the first value, above 0")
     to: Number = Field(description="the last value")
@@ -171,7 +171,7 @@ class Definition(Table):
         return self.source.file.parent / self.scenario
 
     def in_full(self) -> "Definition":
-        """The study in its full size. Raises UserError where the file has no [full]."""
+        """The study in its full size. Raises UserError if the file has no [full]."""
         if self.full is None:
             raise UserError(
                 f"{self.source.file}: the study has no full size",
@@ -244,7 +244,7 @@ D = TypeVar("D", bound=Definition)
 
 
 def read_as(path: File, kind: type[D]) -> D:
-    """As `read`, of a file that has a study's grammar."""
+    """Reads, as `read` does, a file that has a study's grammar."""
     text = read_text(path, MAX_FILE_BYTES, "name a study file, as in studies/inflight.toml")
     source = Source(path, text)
     try:

@@ -23,15 +23,15 @@ class Point:
     """One combination of levels."""
 
     number: int
-    """From 1."""
+    """Number of the point, from 1."""
     name: str
-    """Of its run directories: "02-inflight-64-cores-1"."""
+    """Name of its run directories: "02-inflight-64-cores-1"."""
     levels: tuple[Level, ...]
     sets: tuple[str, ...]
     """What --set would say, the study's common changes included."""
     scenario: Scenario
     spec: RunSpec | None
-    """As it would run here; None where it cannot."""
+    """The run as it would be here; None if it cannot run."""
     cannot_run: str | None
 
     @property
@@ -44,7 +44,7 @@ class Point:
 class Design:
     definition: Definition
     sets: list[str]
-    """Of the command line."""
+    """Changes that the command line gives."""
     factors: list[Factor]
     points: list[Point]
 
@@ -62,7 +62,7 @@ class Design:
 
 
 def design(definition: Definition, sets: list[str], host: HostView | Cable) -> Design:
-    """Every point of the study. Raises UserError with file and line for whatever is wrong with any of them, and where none
+    """Every point of the study. Raises UserError with file and line for whatever is wrong with any of them, or if none
     can run on this host."""
     try:
         found = factors(definition)

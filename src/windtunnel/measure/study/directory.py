@@ -2,7 +2,7 @@
 
 study.json       what the study is (see `record`)
 .seal            which user's it is (see `seal`)
-runs/            a run directory for each run: <point>-r<repeat>, and -a<attempt> where an invalid one was run again
+runs/            a run directory for each run: <point>-r<repeat>, and -a<attempt> if an invalid one was run again
 aborted/         runs that were stopped before their end: kept, never counted
 results.parquet  the table: one row a run and workload
 report.html      made from the files above
@@ -52,8 +52,8 @@ class Slot:
 
 @contextmanager
 def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterator[None]:
-    """Makes the directory where it is not there, and keeps others out while it is open. `name`: the record that makes it one, and
-    `noun` what it is called. Raises UserError where another process runs this study, and for a directory that is something else, or has links
+    """Makes the directory if it is missing, and keeps others out while it is open. `name`: the record that makes it one, and
+    `noun` what it is called. Raises UserError if another process runs this study, and for a directory that is something else, or has links
     in it: what is written there would be elsewhere."""
     check_name(path)
     try:
@@ -108,7 +108,7 @@ def keep(path: Path, record: BaseModel, name: str = records.NAME) -> None:
 
 
 def finished(path: Path, slot: Slot) -> Run | None:
-    """The run in this slot, if it came to its end; None where there is none. One that did not is moved to aborted/.
+    """The run in this slot, if it came to its end; None if there is none. One that did not is moved to aborted/.
 
     Raises UserError for a run that is damaged.
     """
@@ -152,7 +152,7 @@ def _finished(directory: Path) -> Run | None:
 
 
 def latest(parent: Path) -> Path:
-    """The study below `parent` that began last. Raises UserError where there is none."""
+    """The study below `parent` that began last. Raises UserError if there is none."""
     found = [(file.stat().st_mtime_ns, file.parent) for file in parent.glob(f"*/{records.NAME}")]
     if not found:
         raise UserError(
@@ -169,7 +169,7 @@ def result_columns(record: StudyRecord) -> dict[str, str]:
 
 
 def write_results(path: Path, record: StudyRecord, rows: Sequence[dict[str, Any]]) -> Path:
-    """Writes the table into the study's directory and returns its path. Raises UserError where it cannot."""
+    """Writes the table into the study's directory and returns its path. Raises UserError if it cannot."""
     types = result_columns(record)
     sql.write_parquet(path / RESULTS, list(types.items()), [[row[name] for name in types] for row in rows])
     return path / RESULTS

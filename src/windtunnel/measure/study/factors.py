@@ -71,7 +71,7 @@ def changes(definition: Definition, sets: list[str]) -> list[Change]:
 
 
 def check_keys(definition: Definition, found: list[Factor], common: list[Change]) -> None:
-    """Raises Refusal where a key is none, or where two say what the same key is."""
+    """Raises Refusal if a key is none of a scenario's, or if two set the same key."""
     said: list[_Key] = []
     for n, factor in enumerate(found):
         for key, where in _said(definition.factor[n], ("factor", n)):

@@ -32,20 +32,20 @@ class Sample:
 
     @property
     def middle(self) -> float:
-        """The geometric mean, which the comparison is about; the median where a value has no logarithm."""
+        """The geometric mean, which the comparison is about; the median if a value has no logarithm."""
         return math.exp(statistics.fmean(self.logs)) if min(self.values) > 0 else self.median
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The best point of a metric. Intervals are at 95%; None where there are too few repeats."""
+    """The best point of a metric. Intervals are at 95%; None if there are too few repeats."""
 
     best: Sample
     interval: tuple[float, float] | None
-    """Of the best point's metric."""
+    """Interval of the best point's metric."""
     second: Sample | None
     ratio: float | None
-    """Of the best to the second best, or the other way round where less is better: at least 1."""
+    """Ratio of the best to the second best, or the other way round if less is better: at least 1."""
     ratio_interval: tuple[float, float] | None
 
     @property
@@ -55,7 +55,7 @@ class Finding:
 
 
 def workloads(rows: Sequence[dict[str, Any]]) -> list[str | None]:
-    """The workloads that have metrics of their own, in their order. One None where each run has one at most: it is the same one
+    """The workloads that have metrics of their own, in their order. One None if each run has one at most: it is the same one
     then, whatever its name, which comes from a handler that may be a factor."""
     if len({(row["point"], row["repeat"]) for row in rows}) == len(rows):
         return [None] if rows else []
@@ -77,7 +77,7 @@ def samples(rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -
 
 
 def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
-    """None where nothing was measured."""
+    """None if nothing was measured."""
     ranked = sorted(those, key=lambda sample: sample.middle if lower_is_better else -sample.middle)
     if not ranked:
         return None

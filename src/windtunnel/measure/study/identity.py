@@ -12,7 +12,7 @@ CPUS = ("model", "online", "allowed", "isolated", "nohz_full", "quota", "governo
 
 
 def differences(then: StudyRecord, now: StudyRecord) -> str:
-    """Empty where nothing that a number depends on has changed."""
+    """What has changed of all that a number depends on; empty if nothing has."""
     return changes(
         (then.study.file, then.study.text, now.study.text),
         (then.scenario.file, then.scenario.text, now.scenario.text),

@@ -34,7 +34,7 @@ class Response:
 
 
 def query(sql: str, studies: Sequence[Path]) -> Response:
-    """Runs one SELECT over the view `results`: the tables of these studies, below each other where there are several,
+    """Runs one SELECT over the view `results`: the tables of these studies, below each other if there are several,
     with the name of the study's directory in the column `study`.
 
     Raises UserError for a study without results, and for what is not one SELECT that DuckDB understands.

@@ -1,4 +1,4 @@
-"""study.json: what a study is, written once before its first run; changed once more where a user continues what another one began.
+"""study.json: what a study is, written once before its first run; changed once more if a user continues what another one began.
 
 History of the record's version:
 1  third run: the study's and the scenario's text, factors, points, the order of the runs, host and versions
@@ -111,7 +111,7 @@ class StudyRecord(Part):
 
 
 def record_of(design: Design, executor: Executor) -> StudyRecord:
-    """The record of a study that begins now. Raises UserError where there is no engine."""
+    """The record of a study that begins now. Raises UserError if there is no engine."""
     definition = design.definition
     return StudyRecord(
         title=definition.title,
@@ -164,13 +164,13 @@ def versions() -> dict[str, str]:
 
 
 def read(path: Path) -> StudyRecord:
-    """Raises UserError where it is none, or one of another version."""
+    """Raises UserError if it is none, or one of another version."""
     document = document_of(path, "study", STUDY_VERSION, WHICH)
     return validated(path, StudyRecord, _renamed(document))
 
 
 def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
-    """A record as JSON has it. Raises UserError where it is none, or one of another version; `remedy`: where there is no such file."""
+    """A record as JSON has it. Raises UserError if it is none, or one of another version; `remedy`: for an error if there is no such file."""
     try:
         document = parse_json(read_regular(path, MOST_RECORD_BYTES), path)
     except (FileNotFoundError, NotADirectoryError):

@@ -26,7 +26,7 @@ class BegunElsewhere(UserError):
 
 
 def of(text: str) -> str | None:
-    """The seal of a record with this text, and the key for it where there is none yet. None: no key can be kept here, so that
+    """The seal of a record with this text, and the key for it if there is none yet. None: no key can be kept here, so that
     it is taken for another user's when it is continued."""
     try:
         home.make(home.state_directory())
@@ -51,7 +51,7 @@ def _digest(key: bytes, content: bytes) -> str:
 
 
 def _key() -> bytes:
-    """Raises UserError or OSError where there is none that is this user's alone."""
+    """Raises UserError or OSError if there is none that is this user's alone."""
     file = home.state_directory() / KEY
     key = home.read(file, KEY_BYTES)
     if len(key) != KEY_BYTES or file.stat().st_mode & _OTHERS:

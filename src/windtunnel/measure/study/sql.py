@@ -14,7 +14,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs.files import replacing
 
 BOUNDS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "1GB", "temp_directory": ""}
-"""Where the results of a study that somebody sent are read: a file of some KiB may have gigabytes."""
+"""Limits for reading the results of a study that somebody sent: a file of some KiB may have gigabytes."""
 _LOCKS = (
     "SET enable_external_access = false",
     "SET python_enable_replacements = false",
@@ -26,7 +26,7 @@ def write_parquet(file: Path, columns: Sequence[tuple[str, str]], rows: Sequence
     """Rows into a Parquet file, whole or not at all. `columns`: names and DuckDB types, as many as a row has cells.
 
     DuckDB reads them from a file of JSON lines: an INSERT of 130 columns takes it 5 ms a row, this a quarter of one.
-    Raises UserError where the file cannot be written.
+    Raises UserError if the file cannot be written.
     """
     names = [name for name, _ in columns]
     if len(names) > len({name.lower() for name in names}):
@@ -57,7 +57,7 @@ def first_line(error: Exception) -> str:
 
 
 def candidates(error: Exception) -> str | None:
-    """The names that DuckDB suggests, where it does."""
+    """The names that DuckDB suggests, if it does."""
     marker = "Candidate bindings: "
     line = next((line for line in str(error).splitlines() if line.startswith(marker)), None)
     return line and f"columns like {line.removeprefix(marker).replace(chr(34), '')}"

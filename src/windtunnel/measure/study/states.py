@@ -26,7 +26,7 @@ class Blocked:
     state: str | None
     """That most points share; None: none is known, or it is a factor of the study."""
     rows: list[Row]
-    """Of this state, and invalid ones, which have no metrics."""
+    """Rows of this state, and of invalid runs, which have no metrics."""
     missed: list[Row]
     """Valid ones of another state."""
 

@@ -1,4 +1,4 @@
-"""From a study file, or from the directory of one that was cut short, to a table and a report."""
+"""Makes a table and a report from a study file, or from the directory of a study that was cut short."""
 
 import os
 from dataclasses import dataclass, replace
@@ -45,7 +45,7 @@ class Study(Shown):
     path: Path
     record: StudyRecord
     rows: list[dict[str, Any]]
-    """Of results.parquet: one a run and workload, by point and repeat."""
+    """Rows of results.parquet: one for each run and workload, by point and repeat."""
     interrupted: bool
     """Runs are missing: `windtunnel study PATH` goes on."""
     repeated: int = 0
@@ -147,8 +147,8 @@ def _runs(said: definition.Definition, sets: list[str]) -> str:
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
-    """Runs what is missing of the study. `include_invalid`: its table has rejected metrics too. Raises UserError where the directory is another's, where the study is not the one
-    that began there, and where something cannot be kept."""
+    """Runs what is missing of the study. `include_invalid`: its table has rejected metrics too. Raises UserError if the directory is another's, if the study is not the one
+    that began there, or if something cannot be kept."""
     find_engine()
     path = prepared.path
     with directory.opened(path):
@@ -161,7 +161,7 @@ def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_in
 
 
 def _record(prepared: Prepared) -> StudyRecord:
-    """study.json: written where the study begins, compared where it goes on, which makes it this user's: then it names the files that were
+    """study.json: written when the study begins, compared when it goes on, which makes it this user's: then it names the files that were
     shown, whatever others it has named."""
     path, now = prepared.path, record.record_of(prepared.design, prepared.executor)
     if not (path / record.NAME).exists():

@@ -25,9 +25,9 @@ class Level:
     values: tuple[Any, ...]
     """One a key, as the scenario takes them."""
     label: str
-    """As people read it: "64KiB"."""
+    """The value as people read it: "64KiB"."""
     cell: Cell
-    """As the table has it: quantities in bytes, ns or a second."""
+    """The value as the table has it: quantities in bytes, ns or a second."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _label(value: Any) -> str:
 
 
 def _cells(plain: list[Any]) -> tuple[list[Cell], ColumnType, str | None]:
-    """As typed as all of them allow."""
+    """The values with the narrowest type that all of them allow."""
     types = {type(value) for value in plain}
     if types == {bool}:
         return plain, "BOOLEAN", None
@@ -121,7 +121,7 @@ def _cells(plain: list[Any]) -> tuple[list[Cell], ColumnType, str | None]:
 
 
 def kind_of(values: list[Any]) -> str | None:
-    """The kind of quantity that all of them are, at least one with its unit; None where there is none."""
+    """The kind of quantity that all of them are, at least one with its unit; None if there is none."""
     if not any(isinstance(value, str) for value in values):
         return None
     return next((kind for kind in UNITS if all(_is(kind, value) for value in values)), None)
@@ -172,7 +172,7 @@ def _log(table: Log) -> list[Any]:
 
 
 def _written(value: Decimal, kind: str | None, whole: bool) -> Any:
-    """As a scenario writes it."""
+    """The value as a scenario writes it."""
     if whole:
         number: int | float = int(value.to_integral_value())
     else:

@@ -239,7 +239,7 @@ def test_errors_are_reported_with_their_line(tmp_path, text, line, words):
             "constraints = [\"(select count(*) from read_text('/etc/passwd')) > 0\"]",
             "file system operations are disabled",
         ),
-        ('constraints = ["inflight > null"]', "neither true nor false where inflight is 32"),
+        ('constraints = ["inflight > null"]', "neither true nor false if inflight is 32"),
         ('constraints = ["inflight > 32", "inflight < 64"]', 'no point meets "inflight < 64"'),
         ("constraints = [\"error('boo') is null\"]", "boo"),
         ('metrics = ["p98"]', 'no metric "p98"'),
