@@ -19,7 +19,7 @@ from windtunnel.runs.counters import FILE, Absent, Asked, Count
 from windtunnel.runs.files import LineFile
 
 MOST = 32
-"""Events at once; the kernel takes turns where a core has fewer counters."""
+"""Most events at once; the kernel takes turns if a core has fewer counters."""
 
 
 def parse(text: str) -> list[str]:
@@ -101,7 +101,7 @@ class Counting:
         self._closing: list[Callable[[], None]] = []
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
-        """Raises UserError where the disk does not take it."""
+        """Raises UserError if the disk does not take it."""
         if not isinstance(line, Window):
             return
         if self._file is None:
@@ -145,7 +145,7 @@ class Counting:
         return opened
 
     def _counts(self, one: _Counted, window: Window) -> bool:
-        """Writes what the window added; False where the event cannot be counted any more."""
+        """Writes what the window added; False if the event cannot be counted any more."""
         try:
             counted, time = one.source.take()
         except Refused as refused:

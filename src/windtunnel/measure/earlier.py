@@ -1,4 +1,4 @@
-"""Where a run stands among the earlier runs of its scenario, in the same state of this host.
+"""A run's place among the earlier runs of its scenario, in the same state of this host.
 
 Earlier runs are those whose directories lie beside the run's own, as `windtunnel run` leaves them in runs/: nothing else is kept, so
 what was deleted is gone. What counts as the same is what `compare` compares: every key of the resolved scenario, host, software,
@@ -31,24 +31,24 @@ class Earlier:
 
     what: What
     state: str | None
-    """Of the host, that all of them share; None: not known of any."""
+    """State of the host that all of them share; None: not known of any."""
     value: float
-    """Of the run itself."""
+    """Value of the run itself."""
     values: list[float]
-    """Of the earlier runs, the newest first; at least one."""
+    """Values of the earlier runs, the newest first; at least one."""
     other_builds: int
     """How many of them another build of the engine made."""
     median: float | None
-    """Of the earlier runs; None: they are too few."""
+    """Median of the earlier runs; None: they are too few."""
     low: float | None
     """95% interval of the median; None: they are too few."""
     high: float | None
     place: int | None
-    """Of the run among all of them, the best is the 1st; None: they are too few."""
+    """Place of the run among all of them, the best is the 1st; None: they are too few."""
 
 
 def earlier(run: Run) -> Earlier | None:
-    """None for an invalid run, for one whose level is not known, and where no earlier run is like it. A record that cannot be read is
+    """Places the run. None for an invalid run, for one whose level is not known, and if no earlier run is like it. A record that cannot be read is
     no earlier run."""
     ours = _level(run.record)
     if ours is None:
@@ -82,7 +82,7 @@ def earlier(run: Run) -> Earlier | None:
 
 
 def line(found: Earlier) -> str:
-    """As in "earlier: 12 runs here on one L3, the response rate 24.8 M/s in their median [24.2 M/s .. 25.1 M/s]; this one, 25.0 M/s,
+    """The line of `run` and `show`: "earlier: 12 runs here on one L3, the response rate 24.8 M/s in their median [24.2 M/s .. 25.1 M/s]; this one, 25.0 M/s,
     is the 4th fastest of 13"."""
     count = len(found.values)
     runs = f"{count} run{'s' * (count > 1)} here{f' on {words(found.state)}' if found.state else ''}"

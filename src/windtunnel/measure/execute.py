@@ -30,13 +30,13 @@ class RunOutcome:
     """None: its directory could not be written to the end, and `unkept` says why."""
     verdict: Verdict
     exit_code: int
-    """Of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
+    """Exit code of `windtunnel run`: 0 valid, 1 invalid, 2 refused by the engine, 130 interrupted."""
     interrupted: bool
     """The user asked for its end, and wants no further run either."""
     unkept: UserError | None = None
 
     def kept_run(self) -> Run:
-        """The run. Raises `unkept` where there is none."""
+        """The run. Raises `unkept` if there is none."""
         if self.run is None:
             raise self.unkept or UserError("the run was not kept")
         return self.run
@@ -54,7 +54,7 @@ def execute(
     """Runs into a new directory. `host`: facts collected before; with a `place` it alternates with another run. `settle`: it goes on
     beyond its duration until it has settled, up to `validity.settle`.
 
-    Raises UserError where no engine is found or the directory cannot be made; what goes wrong later is in the verdict.
+    Raises UserError if no engine is found or the directory cannot be made; what goes wrong later is in the verdict.
     """
     engine = find_engine()
     spec = spec.into(directory)

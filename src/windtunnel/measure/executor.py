@@ -1,4 +1,4 @@
-"""Where runs are executed: on this host, or wherever another `Executor` finds one.
+"""Executors of runs: this host, or another host that an `Executor` finds.
 
 A job is what one host does at a time: a run, or two that alternate by window. Whoever measures makes jobs of scenarios and gets their run
 directories; an executor places the scenarios on the host on which they run.
@@ -26,13 +26,13 @@ class Job:
 
     scenarios: tuple[Scenario, ...]
     directories: tuple[Path, ...]
-    """Of the runs, one a scenario. They must be new."""
+    """Directories of the runs, one a scenario. They must be new."""
     first: int = 0
     """Which of two has the first turn."""
     settle: bool = False
     """A run goes on beyond its duration until it has settled."""
     labels: Mapping[str, str] = field(default_factory=dict)
-    """Of each run."""
+    """Labels of each run."""
     group: Hashable = None
     """Jobs of one group have one host as long as it is there: their numbers belong together. None: of no group."""
 
@@ -47,7 +47,7 @@ def unwatched(job: Job) -> None:
 
 
 class Executor(Protocol):
-    """Executes jobs. Raises UserError where a scenario cannot run, and where a directory cannot be made."""
+    """Executes jobs. Raises UserError if a scenario cannot run, or if a directory cannot be made."""
 
     @property
     def host(self) -> facts.Facts:
@@ -69,7 +69,7 @@ class Executor(Protocol):
         """A run of this group was made there before; None: on this host."""
 
     def one(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
-        """Executes a job. `listeners` hear lines of the engines where these run on this host."""
+        """Executes a job. `listeners` hear lines of the engines if these run on this host."""
 
     def each(
         self,

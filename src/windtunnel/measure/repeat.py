@@ -29,7 +29,7 @@ from windtunnel.version import __version__
 
 REPEATED_VERSION: Final = 1
 MOST = 30
-"""Runs, where nobody says how many."""
+"""Most runs, if nobody says how many."""
 Stopped = Literal["all run", "reached", "interrupted"]
 
 
@@ -101,7 +101,7 @@ class Repeated(Part):
 
     @property
     def exit_code(self) -> int:
-        """Of `windtunnel run`."""
+        """Exit code of `windtunnel run`."""
         if self.stopped == "interrupted":
             return INTERRUPTED
         if not self.states:
@@ -125,7 +125,7 @@ def repeat(
     median lies within it, in the state of the host that most runs share. Each run has the `labels`. `ended` gets all that is known after
     each run. The first interrupt ends it, in good order. `executor`: of the runs; None: this host.
 
-    Raises UserError for a scenario that cannot run, and where a run cannot be kept.
+    Raises UserError for a scenario that cannot run, or if a run cannot be kept.
     """
 
     def so_far(stopped: Stopped) -> Repeated:

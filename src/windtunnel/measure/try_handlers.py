@@ -30,7 +30,7 @@ def tried(spec: RunSpec) -> RunSpec:
 
 
 def _refuse(spec: RunSpec, history: History) -> None:
-    """Raises UserError where not all handlers have opened."""
+    """Raises UserError if not all handlers have opened."""
     source, refusal = spec.scenario.source, history.refusal
     if refusal and refusal.handler:
         key = "handler" if refusal.handler.kind == "message" else "packet_handler"
@@ -46,12 +46,12 @@ def _refuse(spec: RunSpec, history: History) -> None:
 
 
 def _blame(history: History) -> str | None:
-    """Where to look: a plug-in's own code ran."""
+    """The place to look: a plug-in's own code ran."""
     return f"{Path(history.phase).name} is code of your own: look there first" if "/" in history.phase else None
 
 
 def _short_responses(history: History, plan: Plan) -> list[str]:
-    """Handlers that respond with less than the scenario's `response`, where requests and responses have one size each."""
+    """Handlers that respond with less than the scenario's `response`, if requests and responses have one size each."""
     notes = []
     for handler in history.handlers:
         workload = plan.workloads[handler.workload]

@@ -41,7 +41,7 @@ def judge(
     paired_runs: model.PairedRuns | None = None,
     force: bool = False,
 ) -> model.Comparison:
-    """Compares what was read. `between` is the share by which runs are assumed to differ where they are too few to tell, which is
+    """Compares what was read. `between` is the share by which runs are assumed to differ if they are too few to tell, which is
     done for runs in turn, and with `force` for others."""
     both, only_a, only_b = points(a.readings, b.readings)
     compared = [_compare(point, between, paired_runs is not None, force) for point in both]
@@ -102,7 +102,7 @@ def _ran_on(held: ValidRuns) -> Iterator[str]:
 
 
 def _corrected(compared: Sequence[_Compared]) -> list[dict[MetricKey, float]]:
-    """Of each point, the p-values after Holm: of those that decide a workload over the points, of all others together."""
+    """The p-values of each point after Holm: of those that decide a workload over the points, of all others together."""
     families: dict[str | None, list[tuple[int, MetricKey, float]]] = {}
     for n, each in enumerate(compared):
         deciding = {key: workload for workload, (key, _) in each.primary.items()}
@@ -182,7 +182,7 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
 
 
 def interval_of(found: Estimate, corrected: float) -> model.Interval:
-    """As the document has it. `corrected`: its p-value, corrected for the number of tests."""
+    """The estimate as the document has it. `corrected`: its p-value, corrected for the number of tests."""
     return model.Interval(
         method=found.method,
         a=exp(found.level - found.difference / 2),

@@ -21,7 +21,7 @@ class ValidRuns:
     in_turn: bool
     """a[i] and b[i] are a pair."""
     unpaired: list[Reading]
-    """Valid runs without a partner where the others are pairs."""
+    """Valid runs without a partner if the others are pairs."""
     by_state: list[tuple[str | None, int, int]]
     """State, runs of A, runs of B; first the state that is compared."""
     dropped: int
@@ -60,7 +60,7 @@ class ValidRuns:
 
 
 def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paired: bool) -> ValidRuns:
-    """Pairs where A and B alternated, else the runs of both sides; of the state that has most of them. An invalid run is excluded, and
+    """Pairs if A and B alternated, else the runs of both sides; of the state that has most of them. An invalid run is excluded, and
     its partner with it; so is a pair whose runs were in two states. `paired`: one pair is enough to tell that they alternated."""
     valid = [[reading for reading in side if not reading.reasons] for side in (a, b)]
     together = [

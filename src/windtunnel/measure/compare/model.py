@@ -35,7 +35,7 @@ class Run(Part):
     path: str
     started: AwareDatetime | None
     place: int | None = Field(
-        description="position of its values in the lists of a measure, where pairs have the same position; null: excluded"
+        description="position of its values in the lists of a measure, if pairs have the same position; null: excluded"
     )
     reasons: list[str] = Field(
         description="why it is invalid: it was excluded, or its rejected metrics were included on request; empty: it is valid"
@@ -66,7 +66,7 @@ class Interval(Part):
     effect: float | None = Field(
         description="chance that a run of B has a higher value than one of A (Vargha and Delaney's A); null: too few runs"
     )
-    p: float = Field(description="chance of a difference as great as this or greater where there is none")
+    p: float = Field(description="chance of a difference as great as this or greater if there is none")
     p_corrected: float = Field(description="after Holm: a metric that decides, for the points; others, for all others")
 
 
@@ -77,7 +77,7 @@ class Measure(Part):
     metric: str
     unit: Literal["/s", "ns"]
     better: Literal["higher", "lower"]
-    a: list[float | None] = Field(description="of A's valid runs; where they were run in turn, a[i] with b[i]")
+    a: list[float | None] = Field(description="of A's valid runs; if they were run in turn, a[i] with b[i]")
     b: list[float | None]
     interval: Interval | None
     unmeasured: str | None = Field(description="why there is no interval")
@@ -134,7 +134,7 @@ class Whole(Part):
 
 
 class PairedRuns(Part):
-    """How the comparison made its runs, where it made them."""
+    """How the comparison made its runs, if it made them."""
 
     pairs_wanted: int
     pairs: int = Field(description="with two valid runs, in the state of the host that most pairs share")
@@ -153,7 +153,7 @@ class Comparison(Shown, Part):
     b: str
     level: float = Field(description="of the tests; intervals are of 1 - level")
     between_runs: float = Field(
-        description="assumed spread between runs, standard deviation of logarithms, where there are too few"
+        description="assumed spread between runs, standard deviation of logarithms, if there are too few"
     )
     paired_runs: PairedRuns | None
     points: list[Point]

@@ -12,7 +12,7 @@ MOST_INVALID = 0.5
 
 
 def invalid(point: Point) -> list[str]:
-    """Why the runs of a side may not be used, in words; empty where they may."""
+    """Why the runs of a side may not be used, in words; empty if they may."""
     words = []
     for name, readings in (("A", point.a), ("B", point.b)):
         bad = [reading for reading in readings if reading.reasons]
@@ -24,7 +24,7 @@ def invalid(point: Point) -> list[str]:
 
 
 def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
-    """Why these valid runs cannot be compared; empty where they can."""
+    """Why these valid runs cannot be compared; empty if they can."""
     kept = [what for what in a[0].identity if what != "wire" or not _frames_or_none(a, b)]
     words = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in kept]
     words += [_one_sided(a, b)]

@@ -39,9 +39,9 @@ class Pair:
 
 
 def change_after(scenarios: Sequence[Scenario], asked: Change | None, cabled: bool = False) -> Change:
-    """How often A and B alternate: as asked for, else after every window where the wires allow it, and both sides are on one host.
+    """How often A and B alternate: as asked for, else after every window if the wires allow it and both sides are on one host.
 
-    Raises UserError where they do not."""
+    Raises UserError if they do not."""
     if asked == "run" or (cabled and asked is None):
         return "run"
     if cabled:

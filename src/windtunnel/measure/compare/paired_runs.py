@@ -105,7 +105,7 @@ class _Turns:
 
     @property
     def short_of(self) -> Stopped:
-        """What was missing where not all pairs came about: valid runs, or runs of one state."""
+        """What was missing if not all pairs came about: valid runs, or runs of one state."""
         return "states" if len(self._valid_pairs) >= self.pairs else "failed"
 
 
@@ -129,9 +129,9 @@ def run_in_turn(
     include_invalid: bool = False,
 ) -> PairedRuns:
     """Runs into the new `directory`: a/01, b/01, a/02 ... Finished runs stay whatever happens. `change` None: A and B alternate
-    after every window where that is possible. `include_invalid`: runs with rejected metrics are not run again.
+    after every window if that is possible. `include_invalid`: runs with rejected metrics are not run again.
 
-    Raises UserError for scenarios that cannot run, and where a run cannot be kept.
+    Raises UserError for scenarios that cannot run, or if a run cannot be kept.
     """
     scenarios = [contestant.scenario() for contestant in (a, b)]
     for scenario in scenarios:

@@ -8,7 +8,7 @@ from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.identity import NO_FACTOR
 
 FOUND = (".cores", ".mempool.size", ".mempool.cache")
-"""Ends of keys whose value follows from others where nobody gives one: a factor only where no other tells the points apart."""
+"""Ends of keys whose value follows from others if nobody gives one: a factor only if no other tells the points apart."""
 PAIRED_SHARE = 0.8
 """Share of the runs of the smaller side that must be in pairs for the sides to count as alternating."""
 
@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Difference:
-    """A key in which B's scenario differs from A's; None where one has it not."""
+    """A key in which B's scenario differs from A's; None if one has it not."""
 
     key: str
     a: Any
@@ -58,7 +58,7 @@ def differences(point: Point) -> list[Difference]:
 
 
 def pairs(a: Sequence[Reading], b: Sequence[Reading], least: int = LEAST_PAIRS) -> list[tuple[Reading, Reading]]:
-    """Runs of A and B of which one started right after the other; empty where the sides did not alternate, or not `least` times."""
+    """Runs of A and B of which one started right after the other; empty if the sides did not alternate, or not `least` times."""
     timed = sorted(
         ((reading.started, side, reading) for side, of in enumerate((a, b)) for reading in of if reading.started),
         key=lambda run: run[0],

@@ -65,7 +65,7 @@ class Reading:
     unframed: bool = False
     """Its wire carries packets without frames."""
     included: list[str] = field(default_factory=list)
-    """Why it is invalid, where its rejected metrics are compared all the same."""
+    """Why it is invalid, if its rejected metrics are compared all the same."""
     title: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marked it with."""
@@ -77,7 +77,7 @@ def read(path: Path, include_invalid: bool = False) -> Reading:
 
 
 def reading_of(run: Run, include_invalid: bool = False) -> Reading:
-    """Of a run that is loaded."""
+    """The reading of a run that is loaded."""
     record = run.record
     valid = run.usable(include_invalid)
     rows = summarise(run) if valid else None
@@ -117,7 +117,7 @@ def windows(path: Path) -> list[dict[MetricKey, float | None]]:
 
 
 def values_of(run: Run, summary: Summary) -> Iterator[tuple[MetricKey, float | None]]:
-    """Of the workloads as the client saw them, of the server's port where there is no client, and of every stage."""
+    """Values of the workloads as the client saw them, of the server's port if there is no client, and of every stage."""
     for row in summary.workloads:
         for name, each in WORKLOAD.items():
             yield (row.workload, name), _finite(each.of(row))
@@ -148,7 +148,7 @@ def deciding(workload: str, *sides: Sequence[Reading]) -> tuple[str, str]:
 
 
 def better(metric: str) -> Better:
-    """As the registry says; packets that a server received are like responses."""
+    """The better direction that the registry names; packets that a server received are like responses."""
     found = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
     return (found.better if found else None) or "higher"
 
@@ -161,7 +161,7 @@ def _modes(run: Run) -> dict[str, str]:
 
 
 def _served(run: Run) -> list[str]:
-    """Of a run without a client, the one thing that its port serves; several share the port, and none has metrics of its own."""
+    """What the port of a run without a client serves, as one name: several workloads share it, and none has metrics of its own."""
     names = [workload.name for engine in run.record.engines[:1] for workload in engine.plan.workloads]
     return names if len(names) == 1 else [" + ".join(names)] if names else []
 

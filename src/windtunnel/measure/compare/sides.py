@@ -20,7 +20,7 @@ class Side:
 
 
 def are_scenarios(a: Path, b: Path) -> bool:
-    """Whether both are files, to be run. Raises UserError where one alone is."""
+    """Whether both are files, to be run. Raises UserError if one alone is."""
     files = [path for path in (a, b) if path.is_file()]
     if len(files) == 1:
         other = b if files[0] == a else a
@@ -36,7 +36,7 @@ def are_scenarios(a: Path, b: Path) -> bool:
 def sides(
     a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None, include_invalid: bool = False
 ) -> tuple[Side, Side]:
-    """Reads the runs of both, with `include_invalid` also rejected metrics; `seen(done, of)` is called after each. Raises UserError where there are none, where the same run
+    """Reads the runs of both, with `include_invalid` also rejected metrics; `seen(done, of)` is called after each. Raises UserError if there are none, if the same run
     is on both sides, and for other files."""
     found = [_runs(path) for path in (a, b)]
     shared = {path.resolve() for path in found[0]} & {path.resolve() for path in found[1]}

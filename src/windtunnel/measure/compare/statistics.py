@@ -5,7 +5,7 @@ Everything is in natural logarithms: a difference is a ratio, and twice as fast 
 Pairs run in random order allow an exact test whatever the machine does meanwhile (drift, steps, neighbours): had A and B been
 the same, each pair's difference would have had either sign with the same chance. So pairs are judged by Wilcoxon's signed ranks,
 other runs by Mann and Whitney's ranks, and the interval is the test turned around (Hodges and Lehmann, 1963; Bauer, 1972).
-Bootstrap intervals of 15 pairs find differences where there are none in 2-12 of 100 comparisons at a level of 1%:
+Bootstrap intervals of 15 pairs find differences that do not exist in 2-12 of 100 comparisons at a level of 1%:
 docs/explanation/comparing.md has the simulation.
 """
 
@@ -20,9 +20,9 @@ from scipy import stats
 from scipy.optimize import brentq
 
 LEVEL = 0.01
-"""Of every test; intervals are of 1 - LEVEL."""
+"""Significance level of every test; intervals are of 1 - LEVEL."""
 POWER = 0.8
-"""With which the smallest difference is found."""
+"""Probability with which the smallest difference is found."""
 LEAST_RUNS = 3
 """Runs of a side; with fewer, the spread between runs is not known."""
 RESOLUTION = 0.0005
@@ -90,7 +90,7 @@ def unpaired(a: Sequence[float], b: Sequence[float]) -> Estimate:
 
 def assumed(a: Sequence[float], b: Sequence[float], between: float, within: float) -> Estimate:
     """Too few runs to tell how runs differ: `between` is the assumed standard deviation of the logarithm from run to run, or
-    that of the runs at hand where theirs is greater; `within` the standard error that comes from the windows inside them."""
+    that of the runs at hand if theirs is greater; `within` the standard error that comes from the windows inside them."""
     sides = [np.log(np.asarray(values, float)) for values in (a, b)]
     seen = [float(np.std(values, ddof=1)) for values in sides if len(values) > 1]
     error = sqrt(max(between, *seen, RESOLUTION) ** 2 * sum(1 / len(values) for values in sides) + within**2)
@@ -136,7 +136,7 @@ def windows_error(values: Sequence[float]) -> float:
 def _by_t(
     method: Method, level: float, difference: float, error: float, freedom: float, effect: float | None
 ) -> Estimate:
-    """Student's t, Gauss's where `freedom` is infinite."""
+    """Estimates by Student's t, by Gauss's if `freedom` is infinite."""
     margin = stats.t.ppf(1 - LEVEL / 2, freedom) * error
     return Estimate(
         method=method,
@@ -155,7 +155,7 @@ def _by_t(
 def _by_ranks(
     method: Method, level: float, ordered: np.ndarray, distribution: np.ndarray, freedom: float, effect: float
 ) -> Estimate:
-    """From all differences that the rank statistic counts (Walsh averages, or all pairs), ascending: how many of them are above
+    """Estimates from all differences that the rank statistic counts (Walsh averages, or all pairs), ascending: how many are above
     0 is the statistic, and the interval goes from the k-th of them to the k-th from the end."""
     cut = _cut(distribution)
     low, high = ordered[cut] - RESOLUTION / 2, ordered[-cut - 1] + RESOLUTION / 2
@@ -186,7 +186,7 @@ def _detectable(freedom: float) -> float:
 
 
 def _cut(distribution: np.ndarray) -> int:
-    """The greatest value that the statistic does not exceed with half of LEVEL; -1 where even 0 is too likely: too few runs."""
+    """The greatest value that the statistic does not exceed with half of LEVEL; -1 if even 0 is too likely: too few runs."""
     return int(np.searchsorted(np.cumsum(distribution), LEVEL / 2, side="right")) - 1
 
 
@@ -196,7 +196,7 @@ def _share_above(differences: np.ndarray) -> float:
 
 @cache
 def _signed_ranks(count: int) -> np.ndarray:
-    """Probability of each value of Wilcoxon's statistic, 0 .. n (n + 1) / 2, where nothing differs."""
+    """Probability of each value of Wilcoxon's statistic, 0 .. n (n + 1) / 2, if nothing differs."""
     highest = count * (count + 1) // 2
     if count > EXACT_PAIRS:
         return _normal(highest, sqrt(count * (count + 1) * (2 * count + 1) / 24))
@@ -208,7 +208,7 @@ def _signed_ranks(count: int) -> np.ndarray:
 
 @cache
 def _ranks(of_a: int, of_b: int) -> np.ndarray:
-    """Likewise of Mann and Whitney's statistic, 0 .. n m."""
+    """Probability of each value of Mann and Whitney's statistic, 0 .. n m, if nothing differs."""
     if of_a * of_b > EXACT_RUNS:
         return _normal(of_a * of_b, sqrt(of_a * of_b * (of_a + of_b + 1) / 12))
     ways = np.zeros((of_a + 1, of_a * of_b + 1))  # [runs of A][statistic], while the runs of B grow

@@ -1,4 +1,4 @@
-"""Where the runs of a history change their level: PELT (R. Killick, P. Fearnhead, I. Eckley, 2012) on squared errors, by `ruptures`.
+"""Runs at which a history changes its level: PELT (R. Killick, P. Fearnhead, I. Eckley, 2012) on squared errors, by `ruptures`.
 
 A change point must gain more than a penalty. Runs that follow each other resemble each other, and so does noise that persists look like a
 change: the penalty grows with the first autocorrelation of what is left beside the steps that fit best, as the variance of a mean does (AR(1)). PENALTY
@@ -19,7 +19,7 @@ from windtunnel.measure.compare.statistics import LEAST_RUNS as LEAST_BETWEEN
 from windtunnel.measure.compare.statistics import POWER, RESOLUTION
 
 LEAST_RUNS = 12
-"""Of a history; of so many, a step of 2.5 standard deviations is found one time in three."""
+"""Fewest runs of a history; with so many, a step of 2.5 standard deviations is found one time in three."""
 PENALTY = 5.0
 """Times the logarithm of the number of runs, in variances of the noise."""
 LASTING = 5
@@ -37,7 +37,7 @@ class Noise:
 
     deviation: float
     correlation: float
-    """Of a run with the next one, from 0 on."""
+    """Correlation of a run with the next one, from 0 on."""
 
     @property
     def inflation(self) -> float:
@@ -65,7 +65,7 @@ def detectable(values: Sequence[float]) -> float:
 
 
 def noise_of(series: np.ndarray) -> Noise:
-    """Of logarithms, beside the steps that fit them best: steps are no noise."""
+    """Noise of logarithms without the steps that fit them best: steps are no noise."""
     count = len(series)
     steps = min(max(LEAST_STEPS, count // RUNS_A_STEP), MOST_STEPS)
     edges = [0, *_search().fit(series[:, None]).predict(n_bkps=steps)]

@@ -14,7 +14,7 @@ from windtunnel.measure.history.scenarios import changed, history_key, in_order
 
 
 def history(readings: Sequence[Reading], by: str | None = None, only: Collection[str] | None = None) -> model.History:
-    """Of readings of one `history_key`, at least one. `by`: the label that orders them. `only`: metrics to be judged beside the ones that
+    """Judges readings of one `history_key`, at least one. `by`: the label that orders them. `only`: metrics to be judged beside the ones that
     decide; None: all that were measured."""
     valid = [reading for reading in readings if not reading.reasons]
     ordered = in_order(valid, by)

@@ -16,8 +16,8 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
 
 
 def decide(asked: Sequence[Condition], found: Histories) -> Decided:
-    """A condition is met where a change in its direction persists, with its whole interval beyond the threshold. It is not met where none
-    of the interval is, or where there is no change and one as great as the threshold would have been found. Otherwise these runs cannot
+    """A condition is met if a change in its direction persists, with its whole interval beyond the threshold. It is not met if none
+    of the interval is, or if there is no change and one as great as the threshold would have been found. Otherwise these runs cannot
     tell, nor can too few runs in the state of the newest one: those of other states are older."""
     decisions = [
         decision

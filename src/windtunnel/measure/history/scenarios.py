@@ -18,23 +18,23 @@ SOFTWARE = ("kernel", "engine", "DPDK")
 
 
 def scenario_key(resolved: Mapping[str, Any]) -> str:
-    """Of a scenario, from its keys as resolved, by dotted paths: the same for runs that differ in nothing but title and seed."""
+    """Key of a scenario, from its keys as resolved, by dotted paths: the same for runs that differ only in title and seed."""
     return _hash({key: value for key, value in resolved.items() if key not in NO_FACTOR})
 
 
 def scenario_key_of(file: Path, sets: Sequence[str]) -> str:
-    """As `windtunnel run FILE --set ...` would record it on this host. Raises UserError for a scenario that cannot run."""
+    """The key that `windtunnel run FILE --set ...` would record on this host. Raises UserError for a scenario that cannot run."""
     return scenario_key(flat(to_jsonable_python(resolve(load(file, list(sets)), here()).resolved)))
 
 
 def history_key(reading: Reading) -> str:
-    """Of the history that a run belongs to."""
+    """Key of the history that a run belongs to."""
     fixed = {what: value for what, value in reading.identity.items() if what not in SOFTWARE}
     return _hash([scenario_key(reading.scenario), fixed])
 
 
 def in_order(readings: Sequence[Reading], by: str | None) -> list[Reading]:
-    """By the time at which they started; with `by`, by the first time at which each value of this label was seen, and without the runs
+    """Sorts by start time; with `by`, by the first time at which each value of this label was seen, and without the runs
     that do not have it. A run whose start is not known is left out."""
     timed = sorted(
         (r for r in readings if r.started), key=lambda r: (r.started.timestamp() if r.started else 0, r.path)
@@ -46,7 +46,7 @@ def in_order(readings: Sequence[Reading], by: str | None) -> list[Reading]:
 
 
 def changed(before: Reading, after: Reading) -> list[str]:
-    """What the user marked, and the software, where they differ between two runs, in words."""
+    """What the user marked, and the software, if they differ between two runs, in words."""
     ours, theirs = _versions(before), _versions(after)
     keys = [key for key in dict.fromkeys([*ours, *theirs]) if ours.get(key) != theirs.get(key)]
     return [f"{key} {ours.get(key, 'not set')} → {theirs.get(key, 'not set')}" for key in keys]

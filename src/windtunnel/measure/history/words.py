@@ -6,12 +6,12 @@ from windtunnel.runs import labels
 
 
 def state_name(history: History, in_state: InState) -> str:
-    """The scenario, and the state of the host where one is known."""
+    """The scenario, and the state of the host if one is known."""
     return f"{history.title} on {states.words(in_state.state)}" if in_state.state else history.title
 
 
 def left_out(history: History) -> str:
-    """As in "2 invalid, 1 without the label"; empty where every run is in a state."""
+    """What was left out, as in "2 invalid, 1 without the label"; empty if every run is in a state."""
     counts = (
         (history.invalid, "invalid"),
         (history.unlabelled, "without the label"),
@@ -31,13 +31,13 @@ def run_name(run: HistoryRun) -> str:
 
 
 def percents(change: ChangePoint) -> str:
-    """As in "-5.1% [-6.0% .. -4.2%]"."""
+    """The change in percent, as in "-5.1% [-6.0% .. -4.2%]"."""
     found = change.interval
     return f"{found.percent:+.1f}% [{found.low:+.1f}% .. {found.high:+.1f}%]"
 
 
 def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:
-    """As in "regression: commit=8fe5ed78 (2026-11-20 12:00): echo responses_per_s -5.1% [-6.0% .. -4.2%], 14 runs since"."""
+    """The change in a line: "regression: commit=8fe5ed78 (2026-11-20 12:00): echo responses_per_s -5.1% [-6.0% .. -4.2%], 14 runs since"."""
     run = in_state.runs[change.run]
     since = len(in_state.runs) - change.run
     back = "" if change.persists else ", and the last runs are back"
@@ -46,7 +46,7 @@ def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:
 
 
 def no_change_words(metric: Metric) -> str:
-    """Of a metric without a change point: what is known, or why nothing is."""
+    """What is known of a metric without a change point, or why nothing is."""
     if metric.unjudged:
         return f"cannot tell: {metric.unjudged}"
     return f"no change point; the last runs would show a change of {metric.detectable:.1f}%"

@@ -13,15 +13,15 @@ from windtunnel.scenario.traffic_keys import LoadPhase
 
 WARM_NS, SILENCE_NS, AFTER_NS = 50_000_000, 20_000_000, 100_000_000
 WARM_SHARE = 0.1
-"""Of the throughput, while the caches warm up."""
+"""Share of the throughput that is sent while the caches warm up."""
 STEP = 32
 """Messages by which two bursts differ at least: a burst of app_tx."""
 MOST_EXCLUDED = 60
-"""In a row: half a minute, which a state of the host often lasts."""
+"""Most excluded bursts in a row: half a minute, which a state of the host often lasts."""
 
 
 def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> BurstRow:
-    """The row of search.json: bursts at `rate` messages a second where `carried` are sustained. Raises as `Runs.run`."""
+    """The row of search.json: bursts at `rate` messages a second of which `carried` are sustained. Raises as `Runs.run`."""
     budget = (specs.scenario.client or Client()).inflight
     limits = BurstLimits(
         rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats, excluded=MOST_EXCLUDED

@@ -38,22 +38,22 @@ FILE = "search.json"
 INTERRUPTED = "interrupted by the user"
 """What `SearchRecord.stopped` says then."""
 PROBE_NS = 1_000_000_000
-"""Of the closed loop that is run first."""
+"""Duration of the closed loop that is run first."""
 CLOSED_LOOPS = 8
-"""So many at most, until the host affects one no longer."""
+"""Most closed loops, until the host no longer affects one."""
 SLOWED = 4.0
-"""Factor on the fastest closed loop where the host affected all of them: too high a start costs a trial or two, too low a one hides the
+"""Factor on the fastest closed loop if the host affected all of them: too high a start costs a trial or two, too low a one hides the
 limit."""
 ABOVE = 1.5
 """Factor on the closed loop's responses a second at which a search starts: an open loop does not sustain more."""
 LEAST_EXCLUDED, MOST_EXCLUDED = 10, 120
-"""So many excluded trials in a row, and the search gives up."""
+"""Excluded trials in a row after which the search gives up."""
 PATIENCE_S = 120
 """Trial time in a row that may be excluded, within these: a host state lasts from less than a second to some minutes."""
 BELOW = 1e-3
 """Times the greatest load is the least."""
 SHARES = (0.1, 0.5, 0.9)
-"""Of the partial drop rate: where latency is looked at, as FD.io CSIT does."""
+"""Shares of the partial drop rate at which latency is measured, as FD.io CSIT does."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Options:
     min_load: float | None = None
     max_load: float | None = None
     time_s: float | None = None
-    """Of the search itself; latency and bursts come after it."""
+    """Time of the search itself; latency and bursts come after it."""
     latency: bool = True
     bursts: int = 5
     """Repeats of the back-to-back search; 0 leaves it out."""
@@ -121,7 +121,7 @@ class Finder:
         self.interrupted = False
 
     def find(self) -> SearchRecord:
-        """Searches, and keeps what was found so far where somebody asks for the end. Raises UserError where a run broke."""
+        """Searches, and keeps what was found so far if somebody asks for the end. Raises UserError if a run broke."""
         try:
             self._find()
         except Interrupted:
@@ -182,7 +182,7 @@ class Finder:
         return Limits(least, most, time_s=self._options.time_s, excluded=excluded)
 
     def _greatest_load(self) -> float:
-        """ABOVE times the responses a second of the same scenario in a closed loop. Where the host affected it, it is run again; where it
+        """ABOVE times the responses a second of the same scenario in a closed loop. If the host affected it, it is run again; if it
         affected all, SLOWED times the fastest."""
         rates: list[float] = []
         for _ in range(CLOSED_LOOPS):

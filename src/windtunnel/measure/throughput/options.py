@@ -52,7 +52,7 @@ def options(
 
 
 def share(option: str, text: str) -> float:
-    """Of "0.5%" or "0.005"."""
+    """The share that "0.5%" or "0.005" stands for."""
     match = _SHARE.fullmatch(text.strip())
     if match is None:
         raise UserError(f"{option} {text}: not a share", remedy="as in 0.5% or 0.005")

@@ -31,7 +31,7 @@ class Pause:
 
 
 def loss_by_pauses(run: Run, load: float, lost: int) -> str | None:
-    """Why the `lost` messages are the host's loss, in words; None where they are not, or there are none. `load`: messages a second."""
+    """Why the `lost` messages are the host's loss, in words; None if they are not, or there are none. `load`: messages a second."""
     queue = min(queue_in_front(engine.plan) for engine in run.record.engines)
     lasts_ns = queue / load * 1e9
     pause = _longest(run, load, lasts_ns, lost)
@@ -41,7 +41,7 @@ def loss_by_pauses(run: Run, load: float, lost: int) -> str | None:
 
 
 def delay_by_pauses(run: Run, load: float, objective: Objective, latencies: Latencies) -> str | None:
-    """Why the host alone keeps a trial from its latency objective, in words; None where it does not, or the objective is met."""
+    """Why the host alone keeps a trial from its latency objective, in words; None if it does not, or the objective is met."""
     if objective.is_met(latencies):
         return None
     beyond = latencies.messages - latencies.within(objective.limit_ns)
@@ -50,7 +50,7 @@ def delay_by_pauses(run: Run, load: float, objective: Objective, latencies: Late
 
 
 def _longest(run: Run, load: float, tolerated_ns: float, affected: int) -> str | None:
-    """The longest pause, in words, where it is longer than is tolerated and pauses delayed as many messages as were affected."""
+    """The longest pause, in words, if it is longer than is tolerated and pauses delayed as many messages as were affected."""
     pauses = [
         pause
         for engine in run.record.engines
@@ -86,7 +86,7 @@ def _pauses(plan: Plan, windows: list[Window], load: float, tolerated_ns: float)
 
 
 def _of_client(measured: list[Window], tolerated_ns: float) -> Iterator[Pause]:
-    """From its pacing: what is due while it has no CPU leaves it afterwards."""
+    """Pauses of the client, from its pacing: what is due while it has no CPU leaves it afterwards."""
     pacing = merge(workload.pacing for window in measured for workload in window.workloads)
     if pacing is None or pacing.max is None:
         return

@@ -42,7 +42,7 @@ class LatencyGoal(Part):
     limit_ns: float
     bound_ns: float | None = Field(
         description="upper bound of the percentile (95% confidence) at the lower bound, the median of its trials; at the upper "
-        "bound where there is no lower one; null: not bounded"
+        "bound if there is no lower one; null: not bounded"
     )
 
 

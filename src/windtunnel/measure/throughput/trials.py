@@ -27,11 +27,11 @@ from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.wires import has
 
 WARMUP_NS = 100_000_000
-"""Of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
+"""Warm-up of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
 HOST = ("windows", "clock", "host state")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
 BUSY = "sibling busy"
-"""In the name of a state of the host."""
+"""Part of the name of a state of the host."""
 DATA_PLANE = ("steady", "generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
@@ -48,7 +48,7 @@ class Runs:
     directory: Path
     interrupts: Interrupts
     objectives: Sequence[Objective] = ()
-    """Of the latency goals."""
+    """Objectives of the latency goals."""
     finished: int = 0
     executor: Executor = field(default_factory=ThisHost)
     on_start: Callable[[str], None] = lambda what: None
@@ -62,7 +62,7 @@ class Runs:
     other_states: int = 0
     """Trials that were excluded for that alone."""
     readings: levels.Readings = field(init=False)
-    """Of this host, this search's own included."""
+    """Readings of this host, this search's own included."""
 
     def __post_init__(self) -> None:
         self.readings = levels.read_kept(self.executor.host)
@@ -105,7 +105,7 @@ class Runs:
         return self._judged(self.reference).headline
 
     def exclusion_reason(self, run: Run) -> str | None:
-        """Why the run tells of the host and not of the data plane, in words; None where it does not, or counts all the same."""
+        """Why the run tells of the host and not of the data plane, in words; None if it does not, or counts all the same."""
         self.readings.update(readings_of(run.windows))
         reason = _of_host(run)
         if reason and not self._include(run):
@@ -115,7 +115,7 @@ class Runs:
         return reason
 
     def affected(self, run: Run) -> str | None:
-        """Why the host makes a run no reference, in words; None where it does not."""
+        """Why the host makes a run no reference, in words; None if it does not."""
         if reason := _of_host(run):
             return reason
         self.readings.update(readings_of(run.windows))
@@ -125,7 +125,7 @@ class Runs:
         return f"host state: {judged.headline}" if BUSY in (judged.headline or "") else None
 
     def _other_state(self, run: Run) -> str | None:
-        """Why a run is not of the reference's host state, in words; None where it is, or that state is not known."""
+        """Why a run is not of the reference's host state, in words; None if it is, or that state is not known."""
         if self.reference is None or self.scenario.validity.state:
             return None
         ours, its = self._judged(self.reference), self._judged(run)
@@ -139,7 +139,7 @@ class Runs:
         return host_states.judge(run.record.engines, run.windows, (), self.readings, None)
 
     def run(self, scenario: Scenario, what: str) -> Run:
-        """Runs into the next directory. Raises UserError where the run broke, Interrupted where somebody asked for its end."""
+        """Runs into the next directory. Raises UserError if the run broke, Interrupted if somebody asked for its end."""
         self.finished += 1
         self.on_start(what)
         job = Job((scenario,), (self.directory / f"trial-{self.finished:03}",))
@@ -162,12 +162,12 @@ class Runs:
 
 
 def _of_host(run: Run) -> str | None:
-    """What the run's own checks say of the host, in words; None where nothing is wrong."""
+    """What the run's own checks say of the host, in words; None if nothing is wrong."""
     return next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
 
 
 def latencies(run: Run, counts: "Balance") -> Latencies:
-    """Of the messages that fell due while it was measured, from their intended send times; what has no response is missing."""
+    """Latencies of the messages that fell due while it was measured, from their intended send times; without those that got no response."""
     windows = [window for window in _windows(run) if window.phase in ("measure", "drain")]
     merged = merge(workload.latency for window in windows for workload in window.workloads)
     buckets = [(highest_of_bucket(lowest, merged.bits), n) for lowest, n in merged.counts] if merged else []
@@ -197,7 +197,7 @@ def balance(run: Run) -> Balance:
 
 
 def responses_per_s(run: Run) -> float:
-    """Over all measured windows, excluded or not: where to look, and no result."""
+    """Responses a second over all measured windows, excluded or not: a hint where to look, and no result."""
     measured = [window for window in _windows(run) if window.phase == "measure"]
     return (ratio(sum(w.responses for window in measured for w in window.workloads), seconds(measured))) or 0.0
 
@@ -215,7 +215,7 @@ def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns:
 
 
 def _windows(run: Run) -> list[Window]:
-    """Of the engine that has the client."""
+    """Windows of the engine that has the client."""
     return next((of for of in run.windows.values() if any(window.workloads for window in of)), [])
 
 

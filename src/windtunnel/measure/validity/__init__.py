@@ -2,12 +2,12 @@
 
 excluded_windows   windows with preemption, steal, a stopped process, a slower clock or no link
 preempting         which programs ran on the workers' CPUs
-host_states        where the workers' CPUs were: metrics are of one state of the host
+host_states        the places of the workers' CPUs: metrics are of one state of the host
 steady             steps and trends in a series of windows, and the interval of its mean
 loads              windows that had the same load: all, or those of each phase
 settled            whether a run settled on one level, and whether it should go on until it does
-parts              where the time of a worker went, without what reading the clock adds
-call_cost          what a call costs, and what a packet, where calls moved different numbers of them
+parts              the parts of a worker's time, without what reading the clock adds
+call_cost          what a call costs, and what a packet, if calls moved different numbers of them
 slack              how much slack each worker has, and which one has least
 generator          a client too slow for its rate, as opposed to a data plane too slow for its load
 clocks             the TSC against the kernel's clock, and the cost of time stamps against what they measure

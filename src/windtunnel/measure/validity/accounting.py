@@ -11,7 +11,7 @@ MOST_INTERRUPTED = 0.2
 
 
 def interrupted_check(workers: Sequence[WorkerRow], interrupted_above_ns: int) -> Check:
-    """A warning where so much time went into long calls that they must be the handler's own, and no interruptions."""
+    """A warning if so much time went into long calls that they must be the handler's own, and no interruptions."""
     shares = {
         row.cpu: row.interrupted_share - (row.preempted_share or 0)
         for row in workers

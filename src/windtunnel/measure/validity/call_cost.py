@@ -1,7 +1,7 @@
 """What a call of a stage costs: a part a call and a part a packet, of the timed calls that moved something.
 
 The n packets and c ticks of each such call leave five sums in a window: of 1, n, n x n, c and n x c. They are all that least squares of
-c = a + b n needs, over any windows. Where all calls moved equally many packets, the sums have one point, and the parts cannot be told.
+c = a + b n needs, over any windows. If all calls moved equally many packets, the sums have one point, and the parts cannot be told.
 Intervals leave out a batch of windows at a time (jackknife), since calls of one window are alike.
 """
 
@@ -28,7 +28,7 @@ class CallCost:
 
 
 def call_cost(stages: Iterable[StageWindow]) -> CallCost | None:
-    """Of one stage in one or several windows, as they are timed: reading the clock is in `call`. None: n never varied, or the sums are not
+    """Costs of one stage in one or several windows, as they are timed: reading the clock is in `call`. None: n never varied, or the sums are not
     there (an earlier release, or a level that takes no cycles)."""
     calls = packets = squared = ticks = products = 0
     for stage in stages:
@@ -39,7 +39,7 @@ def call_cost(stages: Iterable[StageWindow]) -> CallCost | None:
         squared += stage.timed_objects_squared
         ticks += stage.busy_cycles - stage.stall_cycles
         products += stage.timed_objects_cycles
-    spread = calls * squared - packets * packets  # whole numbers: exactly 0 where n never varied
+    spread = calls * squared - packets * packets  # whole numbers: exactly 0 if n never varied
     if calls < LEAST_CALLS or spread <= 0:
         return None
     packet = (calls * products - packets * ticks) / spread
@@ -47,7 +47,7 @@ def call_cost(stages: Iterable[StageWindow]) -> CallCost | None:
 
 
 def over_windows(windows: Sequence[Window], statistic: Callable[[Sequence[Window]], float | None]) -> Estimate | None:
-    """A statistic of all windows together and its 95% interval. None where the statistic is."""
+    """A statistic of all windows together and its 95% interval. None if the statistic is."""
     whole = statistic(windows)
     if whole is None or len(windows) < LEAST_WINDOWS_ESTIMATED:
         return None if whole is None else Estimate(whole)

@@ -10,7 +10,7 @@ from windtunnel.runs.validity import WINDOWS, Check, ExcludedWindow
 from windtunnel.scenario.validity_keys import Validity as Limits
 
 LATE_NS = 10_000_000
-"""By so much the end of a window may be late in any case: the engine's main thread, which ends it, waits for its turn on a CPU that
+"""How late the end of a window may be in any case: the engine's main thread, which ends it, waits for its turn on a CPU that
 workers fill."""
 LINK = "the link"
 
@@ -110,7 +110,7 @@ def _slower(worker: WorkerWindow, usual_ticks: float | None, limits: Limits) -> 
 
 
 def _usual_ticks(measured: Sequence[Window]) -> dict[int, float | None]:
-    """Of each worker: the median over its windows of the calibration chain's ticks."""
+    """Each worker's median, over its windows, of the calibration chain's ticks."""
     ticks: dict[int, list[float]] = {}
     for window in measured:
         for worker in window.workers:
@@ -119,7 +119,7 @@ def _usual_ticks(measured: Sequence[Window]) -> dict[int, float | None]:
 
 
 def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Iterator[str]:
-    """Preemption, with the programs behind it, and steal of each CPU over all measured windows, where it is 0.5% or more."""
+    """Preemption, with the programs behind it, and steal of each CPU over all measured windows, if it is 0.5% or more."""
     spans: dict[int, int] = {}
     kernel: dict[int, int] = {}
     hypervisor: dict[int, int] = {}

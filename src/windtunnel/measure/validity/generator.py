@@ -72,7 +72,7 @@ def _stalled(window: Window, index: int) -> bool:
 
 
 def _closed(found: Sequence[Slack]) -> Check:
-    """In a closed loop the worker with the least slack sets the pace; where it is the client's, the metrics are the client's."""
+    """In a closed loop the worker with the least slack sets the pace; if it is the client's, the metrics are the client's."""
     client, server = (slowest([each for each in found if each.sides == side]) for side in ("client", "server"))
     if not client or not server:
         words = "the slack of one side is not known, or both share a worker"
@@ -90,7 +90,7 @@ def _closed(found: Sequence[Slack]) -> Check:
 
 
 def _busy_share(workers: Sequence[WorkerRow], side: str) -> float | None:
-    """Work and stall of the busiest worker that only this side uses; None where there is none, or nothing was timed."""
+    """Work and stall of the busiest worker that only this side uses; None if there is none, or nothing was timed."""
     shares = [
         row.work_share + (row.stall_share or 0) for row in workers if row.sides == side and row.work_share is not None
     ]

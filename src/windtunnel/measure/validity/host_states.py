@@ -33,7 +33,7 @@ InState = Mapping[str, Sequence[Window]]
 
 @dataclass(frozen=True)
 class Levels:
-    """Of round trips on this host, ascending."""
+    """Levels of round trips on this host, ascending."""
 
     of_lines: list[Level]
     of_copies: list[Level]
@@ -195,7 +195,7 @@ def _one_core(probe: Probe, a: int, b: int) -> bool:
 
 
 def _wide(window: Window) -> Iterator[float]:
-    """Of each worker: the additions' ticks against the chain's."""
+    """Each worker's ratio of the additions' ticks to the chain's."""
     return (w.wide_ticks / w.chain_ticks for w in window.workers if w.wide_ticks and w.chain_ticks)
 
 
@@ -242,7 +242,7 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostSt
 
 
 def _words(name: str, engines: Sequence[EngineRecord], probes: Sequence[Probe]) -> str:
-    """As in "CPUs 0 and 1: one-l3 (line 91 ns)"."""
+    """The state in words, as in "CPUs 0 and 1: one-l3 (line 91 ns)"."""
     trips = [
         f"{of} {ns:.0f} ns" for of, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
     ]

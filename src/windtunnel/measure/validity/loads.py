@@ -1,9 +1,9 @@
-"""Windows by load: what they measured can be compared where the load was the same.
+"""Windows by load: what they measured can be compared if the load was the same.
 
-A load without phases is one part of the run. A load with phases is a part for each phase, with the windows of all its rounds; where
+A load without phases is one part of the run. A load with phases is a part for each phase, with the windows of all its rounds; if
 several workloads have phases, a part for each of their combinations that a window had.
 
-Bursts are no obstacle where a window holds a whole number of them: wherever in a burst it begins, it has the same load. Otherwise the
+Bursts are no obstacle if a window holds a whole number of them: wherever in a burst it begins, it has the same load. Otherwise the
 load of a window depends on where in a burst it begins and ends. That pattern repeats after some windows, perhaps many, and looks like
 steps or a drift. To average it out is not sound either: a median does not change in proportion to the messages of a part of a burst.
 """
@@ -27,7 +27,7 @@ class Part:
     phase: dict[str, int]
     """Workload -> its phase, from 1; empty: no load has phases."""
     words: str
-    """As in "phase 2 (300 k/s)"; empty likewise."""
+    """The phase in words, as in "phase 2 (300 k/s)"; empty likewise."""
     measured: int
     """How many windows it has, those that are excluded included."""
     windows: list[Window]
@@ -62,7 +62,7 @@ def parts(plan: Plan, windows: Sequence[Window], counted: Sequence[Window]) -> l
 
 
 def windows_of_rounds(plan: Plan) -> int | None:
-    """By how many windows a run can be extended with its load unchanged: 1. Of phases only whole rounds of all workloads: each phase
+    """Windows by which a run can be extended with its load unchanged: 1. With phases, whole rounds of all workloads: each phase
     keeps its share of the metrics. None: it cannot, because its load changes otherwise, or its duration is no whole number of rounds."""
     tables, window = timetables(plan), plan.phases.window_ns
     rounds = lcm(*(table.round_ns for table in tables.values()))
@@ -110,7 +110,7 @@ def _changing(plan: Plan) -> str | None:
 
 
 def _partly(phases: Sequence[LoadPhase], window_ns: int) -> str | None:
-    """Where a window holds a part of a burst: that in words."""
+    """Says in words that a window holds a part of a burst; None if it does not."""
     for phase in phases:
         period = (phase.on_ns or 0) + (phase.off_ns or 0)
         if phase.rate_per_s and phase.off_ns and window_ns % period:

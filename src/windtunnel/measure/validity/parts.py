@@ -1,4 +1,4 @@
-"""Where the time of a worker went in a window: what its stages worked, stalled and idled, and what reading the clock added.
+"""The parts of a worker's time in a window: what its stages worked, stalled and idled, and what reading the clock added.
 
 Only some loops are timed, and they are not like the others: a timed loop takes longer, so that more often something has arrived for it.
 Therefore work is scaled by the packets, idle time by the empty calls and stall by the stalled calls, not all of it by the loops. How much
@@ -21,7 +21,7 @@ class StageParts:
     """Ticks of one stage in all loops."""
 
     name: str
-    """As in "server app_rx"."""
+    """Endpoint and stage, as in "server app_rx"."""
     work: float
     stall: float
     idle: float
@@ -41,13 +41,13 @@ class Parts:
 
     @property
     def rest(self) -> float:
-        """Below 0 where the parts are more than the whole."""
+        """Below 0 if the parts are more than the whole."""
         of_stages = sum(stage.work + stage.stall + stage.idle for stage in self.stages)
         return self.cycles - of_stages - self.interrupted - self.traffic - self.clock
 
     @property
     def waited(self) -> float:
-        """In loops in which no stage moved anything. No counter has these loops, but there are at most as many as the stage with the
+        """Time in loops in which no stage moved anything. No counter has these loops, but there are at most as many as the stage with the
         fewest empty and stalled calls has of them."""
         least = min((stage.in_vain for stage in self.stages), default=0.0)
         return sum((stage.stall + stage.idle) * least / stage.in_vain for stage in self.stages if stage.in_vain)
@@ -60,7 +60,7 @@ def of_worker(window: Window, worker: int) -> Timed:
 
 
 def clock_ticks(timed: Sequence[Timed]) -> float:
-    """Ticks by which a timed call of this worker takes longer: the median over its windows. 0 where all loops were timed: it is then a
+    """Ticks by which a timed call of this worker takes longer: the median over its windows. 0 if all loops were timed: it is then a
     part of what every call takes."""
     longer = []
     for worker, stages in timed:

@@ -10,7 +10,7 @@ from windtunnel.host import other_programs
 from windtunnel.runs.record import EngineRecord
 
 LEAST_SHARE = 0.005
-"""Of the time of one CPU; less rounds to nothing."""
+"""Least share of the time of one CPU that is named; less rounds to nothing."""
 MOST_NAMED = 3
 
 
@@ -26,7 +26,7 @@ class Preempting:
             self._looks.append((time.monotonic(), other_programs.look()))
 
     def words(self, engines: Sequence[EngineRecord]) -> str | None:
-        """As in "stress-ng 11%, kworker/1:2 1%", shares of one CPU; None where nothing is known."""
+        """The programs in words, as in "stress-ng 11%, kworker/1:2 1%", shares of one CPU; None if nothing is known."""
         if len(self._looks) < 2:
             return None
         (began, before), (ended, after) = self._looks

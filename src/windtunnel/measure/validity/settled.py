@@ -47,7 +47,7 @@ class Found:
     excluded: list[ExcludedWindow]
     """Windows before the level that the metrics are of; in a load with phases before that of their phase."""
     settled: Settled | None
-    """The level of a load without phases; None where it cannot be told."""
+    """The level of a load without phases; None if it cannot be told."""
     phases: list[SettledPhase]
     """The levels of those phases of which they can be told."""
     lacking: bool
@@ -103,7 +103,7 @@ class Extension:
         self.most_ns = limits.settle
 
     def more(self, name: str) -> int:
-        """After a window of the engine `name`: by how many windows all engines measure longer; 0: not at all, or not yet."""
+        """Returns, after a window of the engine `name`, by how many windows all engines measure longer; 0: not at all, or not yet."""
         engines = self._engines()
         asking = _asking(engines, self._windows)
         phases = asking.plan.phases
@@ -136,12 +136,12 @@ class Extension:
 
 
 def _asking(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> EngineRecord:
-    """The engine of the client; where there is none, the last one."""
+    """The engine of the client; the last one if there is none."""
     return next((e for e in engines if any(w.workloads for w in windows.get(e.name, ()))), engines[-1])
 
 
 def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[float], What]:
-    """The median latency in an open loop, whose rate is given; else the rate: responses, or packets where there is no client. Windows
+    """The median latency in an open loop, whose rate is given; else the rate: responses, or packets if there is no client. Windows
     with too few responses for a median are left out."""
     if any(w.load and w.load.mode == "open" for w in plan.workloads):
         medians = [percentile(merge(w.latency for w in window.workloads), 50) for window in windows]
@@ -208,7 +208,7 @@ def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -
 
 
 def _apart(level: float, last: float) -> float:
-    """As a part of the last level; of the other one where nothing came at last, as after the end of a peer."""
+    """Distance as a share of the last level; of the other one if nothing came at last, as after the end of a peer."""
     return abs(level / last - 1) if last else float(level != 0)
 
 

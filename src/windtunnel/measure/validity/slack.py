@@ -5,10 +5,10 @@ A worker polls, so its CPU is always busy. It has slack while it waits, and whil
 - It waits in loops in which none of its stages moved anything: calls are empty for want of input, or stalled for want of an mbuf, of room
   in a ring, or of the port. No counter has these loops, but there are at most as many as the stage with the fewest empty and stalled calls
   has of them.
-- It keeps up where its calls take less than they may: then they have taken all that there was. A worker that is too slow has a queue in
+- It keeps up if its calls take less than they may: then they have taken all that there was. A worker that is too slow has a queue in
   front of it, and the stage behind the queue takes full batches.
 
-A loop in which nothing moves can be shorter than what reading the clock adds to it. Where all waits are of such loops, their time is not
+A loop in which nothing moves can be shorter than what reading the clock adds to it. If all waits are of such loops, their time is not
 known, but how often they occur is: then the timed loops decide with the clock left in, which adds as much to a call of either worker.
 """
 
@@ -32,13 +32,13 @@ class Slack:
     sides: str
     """"client", "server", or "client + server"."""
     shares: tuple[float, ...]
-    """Of each window: the share of the worker's time that was slack."""
+    """Share of the worker's time that was slack, in each window."""
     waits: tuple[float, ...]
-    """Of each window: the part of it in which the worker waited."""
+    """Share of each window in which the worker waited."""
     rests: tuple[float, ...]
-    """Of each window: the share of the time that the timed loops do not account for; below 0 where they account for too much."""
+    """Share of each window's time that the timed loops do not account for; below 0 if they account for too much."""
     most: tuple[float, ...]
-    """Of each window: the part in which it waited, with what reading the clock adds to it."""
+    """Share of each window in which it waited, with what reading the clock adds to it."""
 
     @property
     def is_known(self) -> bool:
@@ -48,7 +48,7 @@ class Slack:
 
     @property
     def words(self) -> str:
-        """As in "12.0%", or "0.1% (1.0% with what reading the clock adds)"."""
+        """The slack in words, as in "12.0%", or "0.1% (1.0% with what reading the clock adds)"."""
         mean = f"{self.share.mean:.1%}"
         return mean if self.is_known else f"{mean} ({fmean(self.most):.1%} with what reading the clock adds)"
 
@@ -70,7 +70,7 @@ class Slack:
 
 
 def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -> list[Slack]:
-    """Of each worker of each engine, over these windows; without a worker whose calls were not timed in all of them."""
+    """Slack of each worker of each engine, over these windows; without a worker whose calls were not timed in all of them."""
     found = []
     for engine, of in windows.items():
         for first in of[0].workers if of else ():
@@ -97,7 +97,7 @@ def slowest(found: Sequence[Slack]) -> list[Slack]:
 
 def _has_more(one: Slack, other: Slack) -> bool:
     """Whether it has more slack than another one: the difference in the same windows, without and with what the ledgers do not account for,
-    lies above 0; or, where the other one is not known to have any, that of their waits by their sum, with the clock left in. Each at 99.5%:
+    lies above 0; or, if the other one is not known to have any, that of their waits by their sum, with the clock left in. Each at 99.5%:
     together 99%."""
     known = zip(one.shares, other.shares, one.rests, other.rests, strict=False)
     if one.share.mean > other.share.mean and _is_positive(

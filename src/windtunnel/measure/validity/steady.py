@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_WINDOWS = 8
-"""With fewer, noise cannot be told from a change."""
+"""Fewest windows: with fewer, noise cannot be told from a change."""
 BEYOND_CHANCE = 15.0
 """Twice the logarithm of the likelihood ratio. Series of 8 to 80 windows of AR(1) noise with autocorrelation 0 to 0.9 and a standard
 deviation of 10% exceed it, with a change beyond 10%, in at most 5% of the cases (bench/steady_power.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 LEAST_WINDOWS_ESTIMATED = 4
-"""With fewer, a mean has no interval."""
+"""Fewest windows of an interval: with fewer, a mean has none."""
 MOST_BATCHES = 10
 T_975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
 """Quantile 0.975 of Student's t by degrees of freedom, for batch means."""
@@ -46,7 +46,7 @@ class Course:
     trend: float
     """Change from the first to the last window of the last level, as a share of its mean; 0: none beyond the limit and chance."""
     half_width: float | None
-    """Of the last level's 95% interval, as a share of its mean; None: it has too few windows."""
+    """Half the width of the last level's 95% interval, as a share of its mean; None: it has too few windows."""
     windows: int
 
     @property
@@ -101,7 +101,7 @@ class _Change:
     at: int | None
     """First window of the new level; None: a trend over all of them."""
     size: float
-    """As a share of the mean."""
+    """Size as a share of the mean."""
 
 
 def _steps(series: Series, offset: int, limit: float) -> list[int]:
@@ -114,7 +114,7 @@ def _steps(series: Series, offset: int, limit: float) -> list[int]:
 
 
 def _change(series: Series, limit: float) -> _Change | None:
-    """The likeliest change of a series: a step before some window or a straight trend; None where there is none beyond the limit
+    """The likeliest change of a series: a step before some window or a straight trend; None if there is none beyond the limit
     and beyond chance.
 
     A generalised likelihood ratio under AR(1) noise (M. Robbins et al., "Mean shift testing in correlated data", J. Time Series

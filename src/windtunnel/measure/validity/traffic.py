@@ -14,7 +14,7 @@ REMEDIES = {
     "other_vlan": "they are of another VLAN than {side}.vlan",
     "not_for_us": "they are addressed to another MAC or IP address than the {side}'s",
     "not_udp": "only UDP is taken",
-    "not_ipv4": "only IPv4 is taken, or IPv6 where the {side} has an IPv6 address",
+    "not_ipv4": "only IPv4 is taken, or IPv6 if the {side} has an IPv6 address",
     "unknown_port": "no queue of the {side} has their UDP port",
     "bad_udp_checksum": "a capture of a host that leaves checksums to its NIC has wrong ones",
     "bad_ip_checksum": "a capture of a host that leaves checksums to its NIC has wrong ones",
@@ -24,7 +24,7 @@ _MOST_NAMED = 3
 
 
 def traffic_check(windows: Mapping[str, Sequence[Window]], window_ns: int = 0) -> Check:
-    """Of the measured windows of all engines. Bad if no packet was received or sent; a warning if one side could use none of those that it
+    """Judges the measured windows of all engines. Bad if no packet was received or sent; a warning if one side could use none of those that it
     received. `window_ns`: of the plan; a run that was stopped in its first window has shown nothing."""
     received, sent, dropped = Counter[str](), Counter[str](), dict[str, Counter[str]]()
     for window in (window for of_engine in windows.values() for window in of_engine):

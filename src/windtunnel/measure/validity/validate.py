@@ -83,7 +83,7 @@ def _excluded_of_others(
     known: Readings,
     headline: str | None,
 ) -> list[ExcludedWindow]:
-    """Of each variant but the first one."""
+    """Excluded windows of each variant but the first one."""
     variants = engines[0].plan.variants
     found: list[ExcludedWindow] = []
     for number, variant in enumerate(variants.variants if variants else ()):
