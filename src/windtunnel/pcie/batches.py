@@ -19,12 +19,12 @@ class Batches:
 
     @classmethod
     def with_packets(cls, packets: Mapping[int, float]) -> "Batches":
-        """From packets that came in bursts of each size, as in "as many packets by fours as by eights"."""
+        """Makes batches from packets that came in bursts of each size, as in "as many packets by fours as by eights"."""
         return cls.of({size: n / size for size, n in packets.items()})
 
     @classmethod
     def of_mean(cls, packets: float, bursts: float) -> "Batches":
-        """Where bursts were not counted by their size."""
+        """Makes batches from bursts that were not counted by their size."""
         return cls({packets / bursts: bursts} if packets and bursts else {}, mean_only=True)
 
     @property
@@ -38,8 +38,8 @@ class Batches:
 
     @property
     def worded(self) -> float | None:
-        """The average burst that a packet is part of, sum b p / sum p, as the VTune recipe words it. Never below `exact`: where bursts
-        differ, it gives too few doorbells. None where only the mean is known."""
+        """The average burst that a packet is part of, sum b p / sum p, as the VTune recipe words it. Never below `exact`: if bursts
+        differ, it gives too few doorbells. None if only the mean is known."""
         if not self.bursts or self.mean_only:
             return None
         return sum(size * size * n for size, n in self.bursts.items()) / self.packets

@@ -83,7 +83,7 @@ def _threshold(name: str, value: int, least: int, ring: int | None, spare: int) 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one queue carries. Rates are packets a second, None where they are not known; sizes are bytes by DMA."""
+    """What one queue carries. Rates are packets a second, None if they are not known; sizes are bytes by DMA."""
 
     rx_pps: float | None
     tx_pps: float | None
@@ -149,8 +149,8 @@ class Loaded(ABC):
 
 @dataclass(frozen=True)
 class Estimate(Loaded):
-    """Of one queue. `received` and `sent` are the cost of a packet each way, None where it is not known. `worded` is the outbound
-    write in bytes a second with the other average of the burst, None where it is not known."""
+    """Estimate of one queue. `received` and `sent` are the cost of a packet each way, None if it is not known. `worded` is the outbound
+    write in bytes a second with the other average of the burst, None if it is not known."""
 
     traffic: Traffic
     settings: Effective
@@ -172,7 +172,7 @@ class Estimate(Loaded):
 
     @property
     def packet(self) -> Cost | None:
-        """Of a packet that is received and forwarded, at any rate."""
+        """Cost of a packet that is received and forwarded, at any rate."""
         return self.received + self.sent if self.received and self.sent else self.received or self.sent
 
     @property

@@ -63,7 +63,7 @@ def _iostat_head(lines: Sequence[str]) -> int | None:
 
 
 def measured_with_run(run: Path) -> Measured | None:
-    """From `FILE` in a run directory. None: nothing was measured."""
+    """Reads `FILE` in a run directory. None: nothing was measured."""
     file = run / FILE
     return read_measured(file) if file.is_file() else None
 

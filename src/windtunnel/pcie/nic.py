@@ -85,7 +85,7 @@ class Rx(Part):
 
     descriptor: _Positive = Field(description="that the NIC fetches for each packet")
     write_back: _Positive = Field(description="that it writes when the packet is there")
-    compressed_write_back: _Positive = Field(description="likewise, where it compresses them")
+    compressed_write_back: _Positive = Field(description="likewise, if it compresses them")
     doorbell: Known = Field(description="written to a register of the NIC; 0: the doorbell is in host memory")
     free_threshold: Known = Field(description="descriptors given back at once, by the driver's default")
     fetched_together: _Positive = Field(description="descriptors fetched by one read")
@@ -152,7 +152,7 @@ def shipped_nic(name: str) -> Nic:
 
 
 def text_of(name: str) -> str:
-    """The TOML of a shipped NIC, or of a file. Raises UserError where there is none."""
+    """The TOML of a shipped NIC, or of a file. Raises UserError if there is none."""
     if name in shipped():
         return files("windtunnel.pcie").joinpath("nics", f"{name}.toml").read_text(encoding="utf-8")
     if not name.endswith(".toml"):
@@ -173,7 +173,7 @@ def read_nic(file: Path, text: str) -> Nic:
 
 
 def for_driver(driver: str) -> str:
-    """The shipped NIC that stands for a driver of DPDK; the generic one where none does."""
+    """The shipped NIC that stands for a driver of DPDK; the generic one if none does."""
     return next((name for name in shipped() if driver in load_nic(name).nic.drivers), GENERIC)
 
 

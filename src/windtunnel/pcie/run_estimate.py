@@ -27,7 +27,7 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue of a port; `number` is None where bursts were not counted by queue and these are all of them."""
+    """A queue of a port; `number` is None if bursts were not counted by queue and these are all of them."""
 
     number: int | None
     estimate: Estimate
@@ -35,7 +35,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class PortEstimate(Loaded):
-    """The queues of one port, and their sum on its link. Where no estimate can be had `why_not` says why, and there are no queues."""
+    """The queues of one port, and their sum on its link. If no estimate can be had, `why_not` says why, and there are no queues."""
 
     port: str
     nic: str
@@ -48,7 +48,7 @@ class PortEstimate(Loaded):
 
     @property
     def rate(self) -> Cost | None:
-        """Bytes a second of all queues; None where one of them is not known."""
+        """Bytes a second of all queues; None if one of them is not known."""
         rates = [rate for queue in self.queues if (rate := queue.estimate.rate) is not None]
         return sum(rates, Cost()) if self.queues and len(rates) == len(self.queues) else None
 
@@ -59,12 +59,12 @@ class PortEstimate(Loaded):
 
     @property
     def label(self) -> str:
-        """As in "estimate: would be, on generic"."""
+        """Name of the estimate, as in "estimate: would be, on generic"."""
         return f"estimate: would be, on {self.nic}" if self.would_be else f"estimate, on {self.nic}"
 
 
 def tightest(ports: Sequence[PortEstimate]) -> PortEstimate | None:
-    """The port whose link would be full first; None where none can be told."""
+    """The port whose link would be full first; None if none can be told."""
     known = [(ceiling, port) for port in ports if (ceiling := port.ceiling) is not None]
     return min(known, key=lambda one: one[0])[1] if known else None
 
@@ -84,7 +84,7 @@ def ports_of(
 
 
 def shown_ports(run: Run) -> list[PortEstimate]:
-    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all where
+    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all if
     PCIe counters were read with the run. What others would move on a NIC, `windtunnel pcie estimate RUN` tells."""
     counted = measured_with_run(run.path) is not None
     return [port for port in ports_of(run) if counted or not port.would_be or _named(run, port.port)]
@@ -97,7 +97,7 @@ def _named(run: Run, side: str) -> str | None:
 
 
 def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
-    """The scenario's; where it names none, the one that stands for the driver that ran."""
+    """The scenario's NIC; if it names none, the one that stands for the driver that ran."""
     if (named := _named(run, endpoint.side)) is not None:
         return named
     driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
@@ -123,7 +123,7 @@ def _port(
 
 
 def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | None, Traffic]]:
-    """Queue -> its traffic; one entry for all where stages were not counted. Queues without packets are left out."""
+    """Queue -> its traffic; one entry for all if stages were not counted. Queues without packets are left out."""
     side, duration = endpoint.side, seconds(windows)
     ports = [port for window in windows for port in window.ports if port.endpoint == side]
     total = {name: sum(getattr(port, name) for port in ports) for name in _COUNTS}
@@ -155,7 +155,7 @@ _COUNTS = ("rx_packets", "rx_bytes", "rx_bursts", "tx_packets", "tx_bytes", "tx_
 
 
 def _mean_size(bytes_: int, packets: int) -> float | None:
-    """In whole bytes: a window's ends cut bytes and packets at different moments, and a fraction would add a transfer."""
+    """Mean size in whole bytes: a window's ends cut bytes and packets at different moments, and a fraction would add a transfer."""
     return max(round(bytes_ / packets), 1) if packets and bytes_ else None
 
 

@@ -1,4 +1,4 @@
-"""The charts of the VTune recipe "PCIe Traffic in DPDK Apps": PCIe traffic over the packet rate, with the fracture where bursts grow.
+"""The charts of the VTune recipe "PCIe Traffic in DPDK Apps": PCIe traffic over the packet rate, with the fracture at which bursts grow.
 
 The recipe's pictures are not available. Its text says that bursts had 4 packets at 10 Mpps, that there was a second peak at 8 packets at
 13 Mpps, and that Outbound Write drops where this peak appears. It does not say how many packets each peak had: here both have as many. It does not
@@ -35,7 +35,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Estimates over the packet rate. `fours` and `eights` are lines with the bursts before and after the fracture, over the rates where
+    """Estimates over the packet rate. `fours` and `eights` are lines with the bursts before and after the fracture, over the rates at which
     each is known to hold; `table` has the recipe's two rates and what would come after."""
 
     nic: Nic

@@ -16,7 +16,7 @@ PCAP_MAGIC = {0xA1B2C3D4, 0xA1B23C4D}  # stamps of microseconds, of nanoseconds
 PCAP_HEADER, RECORD_HEADER = 24, 16
 PCAPNG_MAGIC, BYTE_ORDER_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
 INTERFACE, LINK_AT, SNAP_AT = 1, 8, 12
-"""Block type that describes an interface, and where its link type and snapshot length stand."""
+"""Block type that describes an interface, and the positions of its link type and snapshot length."""
 ETHERNET, ETHERNET_HEADER = 1, 14
 LINK_TYPES = {
     0: "BSD loopback",
@@ -32,7 +32,7 @@ LINK_TYPES = {
 MOST_FRAMES = 4_000_000
 """An mbuf of 2 KiB for each is 9 GB. A file with a hole in it may claim any number, and each takes microseconds to count."""
 CAPTURED_AT = {6: 20, 3: 8, 2: 20}
-"""Block type that holds a frame (enhanced, simple, old) -> where in the block its length stands."""
+"""Block type that holds a frame (enhanced, simple, old) -> position of the frame's length in the block."""
 
 
 @dataclass(frozen=True)

@@ -58,13 +58,13 @@ def _wire(scenario: Scenario) -> None:
             raise Refusal(
                 ("wire", key),
                 f'{what} on the wire "{scenario.wire.kind}"',
-                f"wire.kind = {wires.named('emulates')}, where Windtunnel runs both endpoints; streams alone go on a wire to a peer too",
+                f"wire.kind = {wires.named('emulates')}, if Windtunnel runs both endpoints; streams alone go on a wire to a peer too",
             )
         if getattr(scenario.wire, key) is not None and wires.is_reliable(scenario):
             option = next(option for option in wires.wire_of(scenario).options if option.lossy)
             raise Refusal(
                 ("wire", key),
-                f'{what} where the wire "{scenario.wire.kind}" is reliable: nothing may be lost there',
+                f'{what} if the wire "{scenario.wire.kind}" is reliable: nothing may be lost there',
                 f'{option.name} = "{option.lossy}", or no {key}',
             )
     if wires.has(scenario, "unframed"):
@@ -95,7 +95,7 @@ def _emulates(scenario: Scenario) -> bool:
 
 
 def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
-    """Options without which there is no such wire. A socket's place is found where none is named."""
+    """Raises Refusal if an option is missing without which there is no such wire. A socket's place is found if none is named."""
     found = wires.values(scenario, table)
     for option in wires.wire_of(scenario).options:
         if option.required and option.type != "socket" and found.get(option.name, "") is None:
@@ -137,7 +137,7 @@ def _sides(scenario: Scenario) -> None:
 
 
 def _roles(scenario: Scenario) -> None:
-    """Two ends that are the same to their driver wait for each other in vain."""
+    """Raises Refusal if both ends have the same role for their driver: they would deadlock."""
     if not both_sides(scenario):
         return
     for option in (option for option in wires.wire_of(scenario).options if option.role):

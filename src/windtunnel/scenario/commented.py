@@ -12,7 +12,7 @@ from windtunnel.scenario.wire_options import OptionTable, others_options
 _HEADER = re.compile(r"\s*\[{1,2}\s*([\w.]+)\s*\]{1,2}\s*(#.*)?", re.ASCII)
 _PAIR = re.compile(r"(\w+)\s*=\s*(?!\"\"\"|''')[^#]*", re.ASCII)
 COLUMN = 32
-"""Where comments begin, if the key and its value leave room."""
+"""Column in which comments begin, if the key and its value leave room."""
 
 
 def commented(text: str) -> str:

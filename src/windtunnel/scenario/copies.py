@@ -28,7 +28,7 @@ _PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
 
 
 def known() -> dict[str, Copier]:
-    """The engine's copiers by name; none where there is no engine to ask: names and options then pass as they are."""
+    """The engine's copiers by name; none if there is no engine to ask: names and options then pass as they are."""
     try:
         return _of_engine(find_engine())
     except UserError:
@@ -42,7 +42,7 @@ def _of_engine(engine: File) -> dict[str, Copier]:
 
 
 def source_of(scenario: Scenario, index: int) -> CopySource | None:
-    """Where the bytes of a workload's requests, or of its stream, come from; None: they have no source."""
+    """The source of the bytes of a workload's requests, or of its stream; None: they have none."""
     workload = scenario.workload[index]
     return workload.source or (CopySource() if workload.stream else None)
 
@@ -122,7 +122,7 @@ def _responses(scenario: Scenario, index: int, copies: Copies, here: Path) -> No
 
 
 def check_copier(scenario: Scenario, index: int, copies: Copies, here: Path) -> None:
-    """Raises Refusal where this engine has no such copier, the copier no such depth or option, or the run no place for its model."""
+    """Raises Refusal if this engine has no such copier, the copier no such depth or option, or the run no place for its model."""
     _copier(copies, here)
     if profile := profile_of(scenario, index):
         check_modelled(scenario, copies, profile, _copiers(scenario), here)
@@ -148,14 +148,14 @@ def _copier(copies: Copies, here: Path) -> None:
 
 
 def profile_of(scenario: Scenario, index: int) -> Profile | None:
-    """The figures of a workload's engine, where it is modelled. Raises Refusal, or UserError for what is wrong in a profile."""
+    """The figures of a workload's engine, if it is modelled. Raises Refusal, or UserError for what is wrong in a profile."""
     copies = copies_of(scenario, index)
     copier = _working(copies) if copies else None
     return named_profile(scenario, copier, copies.options, ("workload", index, "copies")) if copies and copier else None
 
 
 def check_workers(scenario: Scenario, cpus: Sequence[int]) -> None:
-    """`cpus`: of the workers. Raises Refusal where there may be only one."""
+    """`cpus`: of the workers. Raises Refusal if there may be only one."""
     for index in range(len(scenario.workload)):
         if profile_of(scenario, index):
             check_one_worker(("workload", index, "copies"), cpus)
@@ -221,7 +221,7 @@ def _verified(scenario: Scenario, index: int, here: Path) -> None:
 
 
 def plan_source(scenario: Scenario, index: int) -> plans.Source | None:
-    """In the plan's words."""
+    """The source of a workload in the plan's words."""
     source = source_of(scenario, index)
     return plans.Source(bytes=source.bytes, order=source.order) if source else None
 
@@ -292,7 +292,7 @@ def threads(scenario: Scenario, topologies: Sequence[Topology]) -> int:
 
 
 def reserved_cpus(scenario: Scenario, topologies: Sequence[Topology], allowed: Sequence[int]) -> list[int]:
-    """CPUs for these threads: a CPU each where the workers leave so many, else fewer, and one at the least."""
+    """CPUs for these threads: one free CPU for each if there are enough; at least one."""
     wanted = threads(scenario, topologies)
     if not wanted:
         return []
@@ -322,7 +322,7 @@ def pending_mbufs(scenario: Scenario, topology: Topology) -> int:
 
 
 def _pending(scenario: Scenario, topology: Topology, index: int) -> int:
-    """As many as the engine's FIFO has entries; a response may have several for a packet."""
+    """Entries of the engine's FIFO; a response may have several for a packet."""
     copies, workload = copies_on(scenario, index, topology.side), scenario.workload[index]
     if copies is None or workload.stream:
         return 0

@@ -1,6 +1,6 @@
 """The mbuf demand of an endpoint: no traffic that the scenario allows can exhaust the pool.
 
-The client's requests are its own mbufs; where mbufs change hands they travel as they are, elsewhere the receiver has copies of
+The client's requests are its own mbufs; if mbufs change hands they travel as they are, otherwise the receiver has copies of
 its own. Hand-over rings and descriptors can also hold messages that were given up, so they count beside the budget.
 """
 
@@ -50,7 +50,7 @@ def demand(
     variants: Variants | None = None,
 ) -> Demand:
     """The demand for the pool of one endpoint that `workers` workers touch, `crossings` of whose dispatchers' hand-overs lie
-    between workers; each queue keeps `replayed` frames of a capture. With `variants` it is that of the largest. Raises Refusal where it
+    between workers; each queue keeps `replayed` frames of a capture. With `variants` it is that of the largest. Raises Refusal if it
     does not fit."""
     topology = widened(topology, variants)
     keys, in_flight = topology.keys, _budgets(scenario, variants)

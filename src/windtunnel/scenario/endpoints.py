@@ -17,7 +17,7 @@ from windtunnel.scenario.variants import widened
 
 
 def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket: str | None) -> plans.Endpoint:
-    """One endpoint with a pool of `pool_size` mbufs; `socket`: where two processes find each other."""
+    """One endpoint with a pool of `pool_size` mbufs; `socket`: the place at which two processes find each other."""
     keys = topology.keys
     client = keys if isinstance(keys, Client) else None
     peer_ip, peer_port = _peer(scenario, client)
@@ -47,7 +47,7 @@ def plan_endpoint(scenario: Scenario, topology: Topology, pool_size: int, socket
 
 
 def _peer(scenario: Scenario, client: Client | None) -> tuple[str | None, int | None]:
-    """Where requests go. Where responses go, stands in the frames of requests; on a wire without frames it is where the client is."""
+    """IP and port to which requests go. Responses go to the sender of a request's frame; on a wire without frames, to the client's address."""
     server = endpoint(scenario, "server") or Server()
     if client:
         return client.peer_ip or server.ip, client.peer_port or server.port
@@ -56,7 +56,7 @@ def _peer(scenario: Scenario, client: Client | None) -> tuple[str | None, int | 
 
 
 def _peer_mac(scenario: Scenario, client: Client) -> str | None:
-    """None: the MAC is asked for: of a foreign peer, where there can be one, or of a server that has its NIC's."""
+    """The server's MAC. None: the engine asks for it, from a foreign peer, if there can be one, or from a server that has its NIC's."""
     ours = endpoint(scenario, "server")
     if client.peer_mac != "auto":
         return None if client.peer_mac == "resolve" else client.peer_mac
@@ -94,7 +94,7 @@ def plan_workload(
     copier_lcores: Sequence[int],
     variants: plans.Variants | None,
 ) -> plans.Workload:
-    """One workload; `asked` where the plan's process has the client that asks. `change_cpu`: free for changing tables;
+    """One workload; `asked` if the plan's process has the client that asks. `change_cpu`: free for changing tables;
     `copier_lcores`: for threads of copiers."""
     workload = scenario.workload[index]
     asking = [

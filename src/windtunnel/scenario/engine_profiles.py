@@ -165,7 +165,7 @@ class Profile(Part):
         return [f"{path} = {known.words}: {known.why}" for path, known in self.entries() if known.why]
 
     def plan(self) -> ModelledEngine:
-        """In the plan's words: plain numbers."""
+        """The profile in the plan's words: plain numbers."""
         caller, device = self.caller, self.device
         return ModelledEngine(
             name=self.name,
@@ -207,7 +207,7 @@ def load_profile(name: str, directory: Path = Path()) -> Profile:
 
 
 def text_of(name: str, directory: Path = Path()) -> str:
-    """The TOML of a shipped profile, or of a file. Raises UserError where there is none."""
+    """The TOML of a shipped profile, or of a file. Raises UserError if there is none."""
     if name in shipped():
         text: str = _folder().joinpath(f"{name}.toml").read_text(encoding="utf-8")
         return text

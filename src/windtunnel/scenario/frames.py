@@ -14,7 +14,7 @@ SMALLEST_FRAME_BYTES = 60
 
 
 def around_ip_bytes(keys: Client | Server) -> int:
-    """Of a frame, FCS included, beside its IP packet."""
+    """Bytes of a frame around its IP packet, FCS included."""
     return ETHERNET_BYTES + tag_bytes(keys)
 
 

@@ -36,7 +36,7 @@ def code_refused() -> Iterator[None]:
 
 
 def built_in() -> tuple[Known, ...]:
-    """The engine's own handlers; none where there is no engine to ask: names and options then pass as they are."""
+    """The engine's own handlers; none if there is no engine to ask: names and options then pass as they are."""
     try:
         return _of_engine(find_engine())
     except UserError:
@@ -50,7 +50,7 @@ def _of_engine(engine: File) -> tuple[Known, ...]:
 
 
 def in_plugin(plugin: File) -> tuple[Known, ...]:
-    """What a shared object says of itself; nothing where there is no engine to ask. Raises UserError in the engine's words."""
+    """What a shared object says of itself; nothing if there is no engine to ask. Raises UserError in the engine's words."""
     try:
         engine = find_engine()
     except UserError:
@@ -59,7 +59,7 @@ def in_plugin(plugin: File) -> tuple[Known, ...]:
 
 
 def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
-    """The handler of one workload, None where it has none of this kind. Raises Refusal."""
+    """The handler of one workload, None if it has none of this kind. Raises Refusal."""
     workload = scenario.workload[index]
     name = workload.handler if kind == "message" else workload.packet_handler
     if name is None:
@@ -94,7 +94,7 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
 
 
 def named_handler(scenario: Scenario, index: int) -> Known | None:
-    """What the engine says of a workload's message handler; None where there is none, or nobody knows it. What is wrong with its name
+    """What the engine says of a workload's message handler; None if there is none, or nobody knows it. What is wrong with its name
     `plan_handler` says."""
     name = scenario.workload[index].handler
     path: Path = ("workload", index, "handler")

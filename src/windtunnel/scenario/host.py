@@ -31,7 +31,7 @@ class HostView:
     xdp_program: Callable[[str], str | None] = lambda interface: None
     """The XDP program on an interface, in words; read only if XDP is needed."""
     engines_cpus: Callable[[], set[int]] = set
-    """CPUs to which workers of running engines are bound; read only where one side runs alone."""
+    """CPUs to which workers of running engines are bound; read only if one side runs alone."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ class Mempool(Table):
     cache: PoolCache = Field(256, description="mbufs cached for each worker, at most size / 1.5")
     ops: PoolOps = Field(
         "ring_mp_mc",
-        description="implementation of the pool (rte_mempool ops); ring_sp_sc only where one worker uses the pool",
+        description="implementation of the pool (rte_mempool ops); ring_sp_sc only if one worker uses the pool",
     )
 
 
@@ -185,7 +185,7 @@ class Endpoint(OptionTable):
 class Client(Endpoint):
     """The side that sends requests and matches responses."""
 
-    ip: Ip = Field("10.77.0.1", description="IP address; IPv6 where both sides have one")
+    ip: Ip = Field("10.77.0.1", description="IP address; IPv6 if both sides have one")
     mac: OwnMac = Field("02:77:74:00:00:01", description="MAC address; nic: the NIC's own")
     inflight: Inflight = Field(1024, description="in-flight budget, divided among the workloads and their applications")
     rate: Rate | None = Field(None, description="open loop: messages a second, divided likewise; default: closed loop")
@@ -194,14 +194,14 @@ class Client(Endpoint):
     peer_port: UdpPort | None = Field(None, description="UDP port of the peer's queue 0; default: the server's")
     peer_mac: PeerMac = Field(
         "auto",
-        description="the peer's MAC, \"resolve\" to ask by ARP, or by neighbour discovery over IPv6; auto: the server's where it is ours",
+        description="the peer's MAC, \"resolve\" to ask by ARP, or by neighbour discovery over IPv6; auto: the server's if it is ours",
     )
 
 
 class Server(Endpoint):
     """The side that sends responses."""
 
-    ip: Ip = Field("10.77.0.2", description="IP address; IPv6 where both sides have one")
+    ip: Ip = Field("10.77.0.2", description="IP address; IPv6 if both sides have one")
     mac: OwnMac = Field("02:77:74:00:00:02", description="MAC address; nic: the NIC's own")
     response_mbuf: ResponseMbuf = Field(
         "request", description="mbuf of the response: the mbuf of the request, or a new one"
@@ -299,7 +299,7 @@ class Scenario(Table):
         "1s", validate_default=True, description="longest wait for responses after the client has stopped sending"
     )
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="seed of all random numbers")
-    memory: Literal["auto", Memory] = Field("auto", description="auto: hugepages where enough are free")
+    memory: Literal["auto", Memory] = Field("auto", description="auto: hugepages if enough are free")
     record: Text | None = Field(
         None,
         description="pcap of every frame sent, in the run directory; a lone endpoint's frames received go to NAME-received.pcap",
@@ -308,10 +308,10 @@ class Scenario(Table):
     accounting: Accounting = Field(default_factory=Accounting, description="measurement level around each stage")
     wire: Wire = Field(default_factory=Wire, description="what connects the endpoints")
     client: Client | None = Field(
-        None, description="the side that sends requests; required where Windtunnel runs both endpoints"
+        None, description="the side that sends requests; required if Windtunnel runs both endpoints"
     )
     server: Server | None = Field(
-        None, description="the side that sends responses; required where Windtunnel runs both endpoints"
+        None, description="the side that sends responses; required if Windtunnel runs both endpoints"
     )
     workload: list[Workload] = Field(min_length=1, max_length=16, description="one table for each kind of traffic")
 

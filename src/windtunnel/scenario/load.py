@@ -56,7 +56,7 @@ def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenari
 
 
 def located(file: File) -> File:
-    """The file, or the shipped scenario of this name where there is no such file."""
+    """The file, or the shipped scenario of this name if there is no such file."""
     if file.exists() or file.name != str(file) or file.suffix:
         return file
     shipped = resources.files("windtunnel") / "templates" / f"{file}.toml"

@@ -1,4 +1,4 @@
-"""From `[[workload.table]]` to the pipeline of `match_action`: what tables mean for each other, and where keys lie in a packet."""
+"""Makes the pipeline of `match_action` from `[[workload.table]]`: what tables mean for each other, and where keys lie in a packet."""
 
 import hashlib
 from itertools import pairwise
@@ -196,7 +196,7 @@ def _bytes_of(key: str | list[str]) -> int:
 
 
 def _is_ipv6(keys: list[str | list[str]], here: Path) -> bool:
-    """Whether fields are those of IPv6. Raises Refusal where tables want both versions: a packet has one."""
+    """Whether fields are those of IPv6. Raises Refusal if tables want both versions: a packet has one."""
     versions: set[str] = set()
     for place, key in enumerate(keys):
         versions |= versions_of(key) if isinstance(key, list) else set()

@@ -1,4 +1,4 @@
-"""Where the engine's memory comes from, how much it takes, and the arguments of rte_eal_init."""
+"""The engine's memory: its mode, its size, and the arguments of rte_eal_init."""
 
 from collections.abc import Mapping, Sequence
 from typing import get_args
@@ -61,7 +61,7 @@ def _rings_bytes(topology: Topology) -> int:
 
 
 def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mode:
-    """The memory mode for the bytes that all engines together need in each. Raises Refusal where the host has not as much."""
+    """The memory mode for the bytes that all engines together need in each. Raises Refusal if the host has not as much."""
     need = needs["hugepages"]
     if scenario.memory != "no-huge" and host.hugepages_usable and host.hugepages_free_bytes >= need:
         return "hugepages"

@@ -22,7 +22,7 @@ class Edit:
     old: str
     new: str
     start: int
-    """Where the old name stands in the text's bytes, with its quotes if it has any."""
+    """Position of the old name in the text's bytes, with its quotes if it has any."""
     end: int
     quote: str
 
@@ -58,7 +58,7 @@ def _means(text: str, data: dict[str, Any]) -> bool:
 
 
 def _is_toml(text: str) -> bool:
-    """Not so where a key stands twice."""
+    """Whether the text is TOML; it is not if a key stands twice."""
     try:
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:

@@ -1,4 +1,4 @@
-"""Copies by an engine that is given as figures: where its profile is, and what a run with it cannot have.
+"""Copies by an engine that is given as figures: its profile, and what a run with it cannot have.
 
 The run's time stands still while the CPU moves the bytes, so nothing may go on meanwhile: one worker, a wire without a time of its own,
 no other copier with a thread or a device, no table that a thread changes."""
@@ -14,7 +14,7 @@ from windtunnel.scenario.traffic_keys import Copies
 
 
 def named_profile(scenario: Scenario, copier: Copier, options: Mapping[str, object], here: Path) -> Profile | None:
-    """The figures of a modelled engine; None where the copier moves bytes in earnest. Raises Refusal, or UserError for what is wrong in
+    """The figures of a modelled engine; None if the copier moves bytes in earnest. Raises Refusal, or UserError for what is wrong in
     a profile."""
     if copier.profile_option is None:
         return None

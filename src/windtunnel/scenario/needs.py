@@ -22,7 +22,7 @@ SOCKET_BYTES = 107
 
 
 def check_host(scenario: Scenario, host: HostView, one_side: Side | None = None) -> None:
-    """`one_side`: the only side that runs here. Raises Refusal, or UserError where the scenario has no part in it."""
+    """`one_side`: the only side that runs here. Raises Refusal, or UserError if the scenario has no part in it."""
     if not host.cpus:
         raise UserError("no CPU may be used", remedy="check the affinity: taskset -p $$")
     sides = [side for side in SIDES if one_side in (None, side) and getattr(scenario, side) is not None]
@@ -41,7 +41,7 @@ def _root(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed)
 
 
 def _interface(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed) -> None:
-    """There where it is opened."""
+    """Raises Refusal if an interface that the wire opens does not exist."""
     for path, name, there in _interfaces(scenario, host, sides, need):
         if name in there:
             continue
@@ -52,7 +52,7 @@ def _interface(scenario: Scenario, host: HostView, sides: list[Side], need: Wire
 
 
 def _no_interface(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed) -> None:
-    """Not there where it is made."""
+    """Raises Refusal if an interface that the wire creates exists already."""
     for path, name, there in _interfaces(scenario, host, sides, need):
         if name in there:
             raise Refusal(
@@ -63,7 +63,7 @@ def _no_interface(scenario: Scenario, host: HostView, sides: list[Side], need: W
 
 
 def _no_xdp(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed) -> None:
-    """No XDP program may be attached where ours will be."""
+    """Raises Refusal if an XDP program is attached to an interface that will have ours."""
     for path, name, _ in _interfaces(scenario, host, sides, need):
         if program := host.xdp_program(name):
             raise Refusal(
@@ -76,7 +76,7 @@ def _no_xdp(scenario: Scenario, host: HostView, sides: list[Side], need: WireNee
 def _interfaces(
     scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed
 ) -> Iterator[tuple[Path, str, list[str]]]:
-    """Of each side that runs here: where the interface is named, its name, and those that there are, if that is known."""
+    """The path, the name and the host's interfaces for each side that runs here; nothing if the host's are not known."""
     for side in sides if host.interfaces is not None else ():
         yield (side, str(need.option)), str(value(scenario, str(need.option), side)), host.interfaces or []
 
@@ -121,7 +121,7 @@ def replayed(scenario: Scenario) -> Capture | None:
 
 
 def shared_socket(scenario: Scenario, token: str) -> str | None:
-    """Absolute path of the socket by which two processes find each other; one of the run's own where the scenario names none.
+    """Absolute path of the socket by which two processes find each other; one of the run's own if the scenario names none.
     Raises Refusal."""
     option = needed_option(scenario, "shared_socket")
     if option is None:

@@ -22,7 +22,7 @@ class OneSide:
     side: Side
     wait_ns: int = DEFAULT_WAIT_NS
     given_by: str = ""
-    """In words for the user; empty: --side."""
+    """Option that gave it, in words for the user; empty: --side."""
 
     @property
     def words(self) -> str:
@@ -30,7 +30,7 @@ class OneSide:
 
 
 def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
-    """Raises Refusal where the scenario cannot be run by two processes, or does not say what the other one is."""
+    """Raises Refusal if the scenario cannot be run by two processes, or does not say what the other one is."""
     if not two_processes(scenario):
         raise Refusal(
             ("wire", "kind"),
@@ -44,7 +44,7 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
             raise Refusal(
                 (one_side.side,),
                 f"{one_side.words}: the file has no [{side}], and both sides read the same file",
-                f"a table [{side}], or a run of one side alone where the peer is another program",
+                f"a table [{side}], or a run of one side alone if the peer is another program",
             )
         if keys.mtu < HELLO_BYTES + ip_udp_header_bytes(keys):
             raise Refusal(

@@ -40,7 +40,7 @@ def as_changes(sets: Sequence[str]) -> dict[str, Any]:
 
 
 def apply(override: Override, data: dict[str, Any]) -> None:
-    """Changes `data` in place; tables on the way are made where they are missing. Raises Refusal."""
+    """Changes `data` in place; tables on the way are made if they are missing. Raises Refusal."""
     level: Any = data
     for depth, part in enumerate(override.path, start=1):
         path = override.path[:depth]

@@ -2,7 +2,7 @@
 
 Automatically: one worker for each CPU, and as many CPUs as there are groups of stages that may part. A colocated application is one
 group with its dispatcher; a split one is a group of its own, and so is its dispatcher. The server takes the highest
-CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares where there are too few.
+CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares if there are too few.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -90,10 +90,10 @@ def least_cpus(topologies: Sequence[Topology]) -> int:
 def divide(
     topologies: Sequence[Topology], allowed: Sequence[int], reserved: Collection[int] = ()
 ) -> dict[Side, list[int]]:
-    """The CPUs of each endpoint, server first in `topologies`; the same ones for both where there are too few. `reserved`: CPUs that
+    """The CPUs of each endpoint, server first in `topologies`; the same ones for both if there are too few. `reserved`: CPUs that
     are left to other threads, or have workers of another engine, as long as one other is there.
 
-    Raises Refusal where the scenario names a CPU that is not among the allowed ones.
+    Raises Refusal if the scenario names a CPU that is not among the allowed ones.
     """
     for topology in topologies:
         _cores_exist(topology, allowed)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Path = tuple[str | int, ...]
-"""Where a value stands: keys, and positions in lists."""
+"""Path of a value: keys, and positions in lists."""
 
 DEEPEST = 8
 """No key of a scenario is as deep; a hostile one is not followed further."""
@@ -32,7 +32,7 @@ def lines_of(text: str) -> Mapping[Path, int]:
 
 
 def nearest_line(lines: Mapping[Path, int], path: Path) -> tuple[int, bool]:
-    """As `line_of`, of a text whose lines are known."""
+    """Returns what `line_of` does, for a text whose lines are known."""
     nearest = path
     while nearest and nearest not in lines:
         nearest = nearest[:-1]

@@ -134,17 +134,17 @@ class Quantity:
 
 
 def Duration(low: str, high: str) -> Quantity:
-    """For a key in nanoseconds: `Annotated[int, Duration("1us", "1h")]`."""
+    """Type of a key in nanoseconds: `Annotated[int, Duration("1us", "1h")]`."""
     return Quantity("duration", low, high)
 
 
 def Size(low: str, high: str) -> Quantity:
-    """For a key in bytes: `Annotated[int, Size("64B", "4MiB")]`."""
+    """Type of a key in bytes: `Annotated[int, Size("64B", "4MiB")]`."""
     return Quantity("size", low, high)
 
 
 def within(kind: str, declared: Any) -> Quantity:
-    """For a key that takes the range of a type that the plan declares: `Annotated[int, within("size", MessageBytes)]`."""
+    """Type of a key that takes the range of a type that the plan declares: `Annotated[int, within("size", MessageBytes)]`."""
     low, high = (write(kind, limit) for limit in bounds(declared))
     return Quantity(kind, low, high)
 

@@ -39,7 +39,7 @@ def keys_of(table: type[Table]) -> dict[str, Key]:
 
 
 def table_at(path: Path, root: type[Table] = Scenario) -> type[Table] | None:
-    """The model that says which keys the table at `path` has; None where any key goes, or where there is no table.
+    """The model that says which keys the table at `path` has; None if any key goes, or if there is no table.
 
     `root` is the model of the file.
     """

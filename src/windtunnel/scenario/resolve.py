@@ -1,4 +1,4 @@
-"""From a scenario and a host to a run: placement, demand, memory, and one plan for each engine process."""
+"""Makes a run from a scenario and a host: placement, demand, memory, and one plan for each engine process."""
 
 import hashlib
 import json
@@ -78,7 +78,7 @@ class _Decided:
     digest: str
     variants: Variants | None
     copier_cpus: list[int]
-    """For threads of software copiers."""
+    """CPUs for threads of software copiers."""
     engines_cpus: set[int]
     """Those that workers of other engines have."""
 
@@ -143,7 +143,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
 
 
 def _touching(scenario: Scenario, topology: Topology, placed: list[Placed]) -> int:
-    """Workers that take mbufs from the endpoint's pool or give them back. Raises Refusal where the pool cannot bear it."""
+    """Workers that take mbufs from the endpoint's pool or give them back. Raises Refusal if the pool cannot bear it."""
     shared = wires.has(scenario, "moves_mbufs")
     workers = len({stage.cpu for stage in placed if shared or stage.side == topology.side})
     if topology.keys.mempool.ops == "ring_sp_sc" and workers > 1:
@@ -232,7 +232,7 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
 
 
 def _change_cpu(decided: _Decided) -> int | None:
-    """A CPU without a worker, for the thread that changes tables; None where each has one."""
+    """A CPU without a worker, for the thread that changes tables; None if each has one."""
     free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed} - set(decided.copier_cpus))
     return free[0] if free else None
 
@@ -250,7 +250,7 @@ def _changes(decided: _Decided) -> list[str]:
 
 
 def _copiers(decided: _Decided) -> list[str]:
-    """Where the threads of software copiers run, and whom they disturb."""
+    """Notes on the CPUs of the threads of software copiers, and on the workers that they preempt."""
     if not decided.copier_cpus:
         return []
     busy = {stage.cpu for stage in decided.placed} & set(decided.copier_cpus)
@@ -287,7 +287,7 @@ def _notes(decided: _Decided) -> list[str]:
 
 def _dump(scenario: Scenario) -> dict[str, Any]:
     dump = scenario.model_dump(mode="json", by_alias=True)
-    for workload in dump["workload"]:  # the one size has no part where there are many
+    for workload in dump["workload"]:  # the one size has no part if there are many
         workload |= {key: None for key in ("request", "response") if workload[f"{key}_sizes"]}
     return dump
 

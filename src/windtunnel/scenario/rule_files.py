@@ -1,7 +1,7 @@
 """Rules from files: CSV of prefixes or of keys, ClassBench filter sets; checked, expanded, and written as the engine reads them.
 
 CSV, a rule a line, `#` begins a comment; what stands behind the comma is the action's data, a number (without: the rule's own)
-  lpm      10.0.0.0/8,7   or 10.0.0.0/255.0.0.0,7; 2001:db8::/32,7 where the key is an IPv6 address
+  lpm      10.0.0.0/8,7   or 10.0.0.0/255.0.0.0,7; 2001:db8::/32,7 if the key is an IPv6 address
   exact    0a000001c0a80001...,7                       the key in hexadecimal
   ternary  0a00.../ff00...,7                           key/mask; the first line has the highest priority
 ClassBench (D. Taylor, J. Turner, INFOCOM 2005): a filter a line, the first has the highest priority
@@ -61,7 +61,7 @@ class _Rule:
 
 
 def is_classbench(file: Path) -> bool:
-    """Whether a file's first line that is no comment is a filter. Raises UserError where it cannot be read."""
+    """Whether a file's first line that is no comment is a filter. Raises UserError if it cannot be read."""
     return _is_classbench(file, *_state(file, "ternary"))
 
 
@@ -249,7 +249,7 @@ def _filter(line: str, number: int, seen: dict[str, int]) -> Iterator[_Rule]:
 
 
 def _byte(text: str) -> int:
-    """As strtoul of DPDK's l3fwd-acl reads it: hexadecimal with 0x, octal with 0, else decimal."""
+    """Reads a byte as strtoul of DPDK's l3fwd-acl does: hexadecimal with 0x, octal with 0, else decimal."""
     value = int(text, 16 if text[:2] in ("0x", "0X") else 8 if len(text) > 1 and text[0] == "0" else 10)
     if value > 0xFF:
         raise ValueError(f"{text} is not a protocol or its mask: from 0 to 255")
@@ -280,7 +280,7 @@ def _on_one_line(file: Path) -> str:
 
 
 def _written(rule: _Rule, kind: str) -> str:
-    """As engine/tables/rules.h has it, with the line in the user's file."""
+    """The rule as engine/tables/rules.h has it, with the line in the user's file."""
     if kind == "lpm":
         length = int.from_bytes(rule.mask, "big").bit_count()
         family = socket.AF_INET6 if len(rule.key) == 16 else socket.AF_INET

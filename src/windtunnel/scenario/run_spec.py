@@ -22,7 +22,7 @@ class RunSpec:
     plans: list[Plan]
     """One a process: one, or on memif two with the server's first. `record` is a bare name until `into`."""
     names: list[str]
-    """Of the engines: "windtunnel", or "server" and "client"."""
+    """Names of the engines: "windtunnel", or "server" and "client"."""
     notes: list[str]
     """What a reader of the numbers must know about this placement."""
     resolved: dict[str, Any]
@@ -32,7 +32,7 @@ class RunSpec:
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marks the run with; it changes nothing."""
     testbed: str | None = None
-    """Of a fleet, on which it runs."""
+    """Testbed of a fleet on which it runs."""
 
     @property
     def emulated(self) -> list[str]:

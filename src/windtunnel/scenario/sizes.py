@@ -32,7 +32,7 @@ OPTIONAL = {"imix": {"custom"}, "zipf": {"step"}}
 
 
 def plan_sizes(scenario: Scenario, index: int, key: str) -> plans.Sizes | None:
-    """The sizes of a workload's "request" or "response" in the plan's words; None where all are alike. Raises Refusal."""
+    """The sizes of a workload's "request" or "response" in the plan's words; None if all are alike. Raises Refusal."""
     sizes: Sizes | None = getattr(scenario.workload[index], f"{key}_sizes")
     if sizes is None:
         return None

@@ -44,7 +44,7 @@ def check_stream(scenario: Scenario, index: int) -> None:
 
 
 def check_stream_workers(scenario: Scenario, topology: Topology) -> None:
-    """Raises Refusal where [[worker]] tables part what runs one connection."""
+    """Raises Refusal if [[worker]] tables part what runs one connection."""
     worker_of = {name: n for n, worker in enumerate(topology.keys.worker) for name in worker.stages}
     if not worker_of:
         return

@@ -24,7 +24,7 @@ def receive_buffer_bytes(stream: Stream) -> int:
 
 
 def interrupted_above_ns(streams: Sequence[Stream]) -> int:
-    """Longest call that counts as work where a scenario does not say: a call of app_tx copies a write, or several of up to 64 KiB
+    """Longest call that counts as work if a scenario does not say: a call of app_tx copies a write, or several of up to 64 KiB
     together, one of app_rx reads and checks up to `read` bytes. A microsecond a KiB is
     more than a core takes, from memory and with each byte checked."""
     largest = max((max(stream.write, stream.read, _LEAST_CALL) for stream in streams), default=0)

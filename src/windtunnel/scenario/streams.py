@@ -15,7 +15,7 @@ def buffers_bytes(scenario: Scenario) -> int:
 
 
 def plan_stream(scenario: Scenario, index: int) -> plans.Stream | None:
-    """In the plan's words; None: the workload has messages."""
+    """The stream in the plan's words; None: the workload has messages."""
     stream = scenario.workload[index].stream
     if stream is None:
         return None

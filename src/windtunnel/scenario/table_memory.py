@@ -13,11 +13,11 @@ from windtunnel.scenario.match_tables import plan_pipeline, rules_of
 from windtunnel.scenario.refusal import Refusal
 
 MOST_OF_MEMORY = 3 / 4
-"""As for everything else that an engine wants."""
+"""Most of the free memory that tables may take: the same as for everything else that an engine wants."""
 
 
 def tables_bytes(scenario: Scenario, host: HostView) -> int:
-    """Bytes of all tables of a scenario, copies of each core included; 0 where there is no engine to ask.
+    """Bytes of all tables of a scenario, copies of each core included; 0 if there is no engine to ask.
 
     Raises Refusal for tables that the machine has no room for, named by the largest.
     """

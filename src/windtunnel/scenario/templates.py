@@ -25,7 +25,7 @@ class Template:
 
 
 def available() -> dict[str, Template]:
-    """By name. What needs a script of its own or files from elsewhere is left out: it would not work anywhere else."""
+    """Templates by name, without those that need a script of their own or files from elsewhere: they would not work anywhere else."""
     folder = resources.files("windtunnel") / "templates"
     names = {file.name for file in folder.iterdir()}
     found = {}
@@ -42,7 +42,7 @@ def available() -> dict[str, Template]:
 def write(template: Template, file: Path) -> list[Path]:
     """Write the template, commented, to `file`, and what it names beside it; returns what was written.
 
-    Raises UserError where one of them exists with another content; nothing is written then, and nothing overwritten ever.
+    Raises UserError if one of them exists with another content; nothing is written then, and nothing overwritten ever.
     """
     check_name(file)
     wanted = {file: commented(template.text).encode()}

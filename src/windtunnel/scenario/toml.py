@@ -4,12 +4,12 @@ import tomllib
 from typing import Any
 
 MAX_POINTS = 200
-"""In one line. tomllib needs seconds for a dotted key of thousands of parts."""
+"""Most points in one line. tomllib needs seconds for a dotted key of thousands of parts."""
 _REMEDY = "write it as TOML 1.0 has it: https://toml.io"
 
 
 class Fault(Exception):
-    """Where a text is no TOML, and why; `remedy` says what is expected."""
+    """The line at which a text is no TOML, and why; `remedy` says what is expected."""
 
     def __init__(self, line: int, what: str, remedy: str = _REMEDY):
         super().__init__(what)

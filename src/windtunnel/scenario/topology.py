@@ -1,7 +1,7 @@
-"""From workloads to applications, dispatchers and the stages that each endpoint needs.
+"""The applications and dispatchers of workloads, and the stages that each endpoint needs.
 
 Indices count through the workloads; a dispatcher belongs to one workload and is one queue. Of A applications and D
-dispatchers of a workload, application a uses dispatcher a mod D where A >= D, else every d with d mod A = a.
+dispatchers of a workload, application a uses dispatcher a mod D if A >= D, else every d with d mod A = a.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class Topology:
     applications: tuple[Application, ...]
     dispatchers: tuple[Dispatcher, ...]
     colocated: tuple[bool, ...]
-    """By workload."""
+    """Whether a workload's applications are colocated, by workload."""
 
     @property
     def stages(self) -> list[tuple[Stage, int]]:
@@ -61,7 +61,7 @@ def topologies(scenario: Scenario) -> list[Topology]:
 
 
 def endpoint(scenario: Scenario, side: Side) -> Client | Server | None:
-    """The endpoint's keys; where both ends are ours both sides are there, even where the file names none."""
+    """The endpoint's keys; if both ends are ours, both sides are there even if the file names none."""
     if side == "client":
         return scenario.client or (Client() if both_sides(scenario) else None)
     return scenario.server or (Server() if both_sides(scenario) else None)
@@ -77,7 +77,7 @@ def two_processes(scenario: Scenario) -> bool:
 
 
 def workload_names(scenario: Scenario) -> list[str]:
-    """One name each: the given one, else the handler's, numbered where it is taken."""
+    """One name each: the given one, else the handler's, numbered if it is taken."""
     names: list[str] = []
     given = {workload.name for workload in scenario.workload}
     for workload in scenario.workload:
@@ -97,7 +97,7 @@ def request_bytes(scenario: Scenario, index: int) -> int:
 
 
 def smallest_request_bytes(scenario: Scenario, index: int) -> int:
-    """Likewise of its smallest."""
+    """UDP payload of a workload's smallest request."""
     sizes = plan_sizes(scenario, index, "request")
     return min(sizes.bytes) if sizes else scenario.workload[index].request
 

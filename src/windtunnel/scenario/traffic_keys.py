@@ -107,4 +107,4 @@ class Stream(Table):
         "64KiB", validate_default=True, description="most bytes of one read"
     )
     congestion: Congestion = Field("cubic", description="congestion control of the sender")
-    checksum: bool = Field(True, description="TCP checksums in software; false: none, where both ends are ours")
+    checksum: bool = Field(True, description="TCP checksums in software; false: none, if both ends are ours")

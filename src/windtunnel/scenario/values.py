@@ -89,7 +89,7 @@ def _option(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a key takes, in words, where its type alone does not say it."""
+    """What a key takes, in words, if its type alone does not say it."""
 
     text: str
 

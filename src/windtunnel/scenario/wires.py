@@ -40,13 +40,13 @@ def values(scenario: Scenario, table: OptionTable) -> dict[str, Any]:
 
 
 def dumped(scenario: Scenario, table: OptionTable) -> dict[str, Any]:
-    """Likewise as a scenario would write them."""
+    """The options that stand in [wire] or an endpoint, as a scenario would write them."""
     read = options_of(wire_of(scenario), table.SCOPE).model_validate(table.model_extra or {})
     return read.model_dump(mode="json", by_alias=True)
 
 
 def value(scenario: Scenario, name: str, side: Side | None = None) -> Any:
-    """One option's value: of the wire, or of a side's endpoint; None where it has none, or where there is no such side."""
+    """One option's value: of the wire, or of a side's endpoint; None if it has none, or if there is no such side."""
     for table in (scenario.wire, getattr(scenario, side) if side else None):
         if table is not None and name in (found := values(scenario, table)):
             return found[name]
@@ -64,7 +64,7 @@ def need(scenario: Scenario, kind: str) -> WireNeed | None:
 
 
 def needed_option(scenario: Scenario, kind: str) -> WireOption | None:
-    """The option that a need of this kind is about; None where the wire has no such need."""
+    """The option that a need of this kind is about; None if the wire has no such need."""
     names = [need.option for need in wire_of(scenario).needs if need.kind == kind]
     return next((option for option in wire_of(scenario).options if option.name in names), None)
 
@@ -97,14 +97,14 @@ def frame_option(scenario: Scenario) -> WireOption | None:
 
 
 def traits(scenario: Scenario) -> list[Trait]:
-    """As the plan has them."""
+    """The wire's traits as the plan has them."""
     timed: list[Trait] = ["timed"] if is_timed(scenario) else []
     lossy: list[Trait] = ["lossy"] if is_lossy(scenario) else []
     return [*wire_of(scenario).traits, *timed, *lossy]
 
 
 def plan_options(scenario: Scenario, endpoint: OptionTable, socket: str | None) -> dict[str, str]:
-    """All options of an end as the engine wants them; `socket`: where two processes find each other."""
+    """All options of an end as the engine wants them; `socket`: the place at which two processes find each other."""
     options: dict[str, str] = {}
     given = values(scenario, scenario.wire) | values(scenario, endpoint)
     for option in wire_of(scenario).options:
