@@ -46,11 +46,11 @@ class Testbeds(Protocol):
 
 @dataclass
 class _Said:
-    """By the testbeds of a cable that was asked for."""
+    """What the testbeds of a cable that was asked for have said."""
 
     abouts: dict[Side, About] = field(default_factory=dict)
     replies: dict[Side, Ended] = field(default_factory=dict)
-    """To the latest request."""
+    """Replies to the latest request."""
 
 
 class Cables:

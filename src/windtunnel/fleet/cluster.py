@@ -25,7 +25,7 @@ from ray.util.placement_group import placement_group, remove_placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
 RESOURCE = "testbed:"
-"""Of a node, before the name of the testbed."""
+"""Prefix of a node's resource, before the name of the testbed."""
 HOW = "ray start --address=HEAD:6379 --resources='{\"testbed:NAME\": 1}' on its node"
 CALLS_IN_A_SILENCE = 3
 
@@ -50,7 +50,7 @@ class RayCluster:
     """Testbeds of a cluster that this process is connected to."""
 
     def __init__(self, wanted: list[str], silence_s: float):
-        """`wanted`: their names; none: all. Raises UserError where a name is not in the cluster, or is there twice."""
+        """`wanted`: their names; none: all. Raises UserError if a name is not in the cluster, or is there twice."""
         self.names = _names(wanted)
         self._silence_s = silence_s
         self._invited: dict[str, _Invited] = {}
@@ -73,7 +73,7 @@ class RayCluster:
         self._invited[name] = _Invited(actor, actor.about.remote(), group)
 
     def dismiss(self, name: str) -> None:
-        """With all that were invited together with it."""
+        """Dismisses the testbed with all that were invited together with it."""
         if (invited := self._invited.pop(name, None)) is None:
             return
         with contextlib.suppress(RayError, ConnectionError, ValueError):  # it may be gone already

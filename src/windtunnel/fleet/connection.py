@@ -24,8 +24,8 @@ TOKEN_REMEDY = "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, for each `ray start
 
 @contextmanager
 def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[None]:
-    """`without_token`: a cluster that asks nobody for a token is used as well. Raises UserError where nothing, or something else, is at the
-    address, and where the cluster does not take this driver, or would take anybody."""
+    """`without_token`: a cluster that asks nobody for a token is used as well. Raises UserError if nothing, or something else, is at the
+    address, or if the cluster does not take this driver, or would take anybody."""
     if address != "auto":
         _check_there(address, timeout_s)
         if not without_token:
@@ -78,7 +78,7 @@ def _check_there(address: str, timeout_s: float) -> None:
 
 
 def _said(error: Exception) -> str:
-    """Its first lines; of a traceback, which a cluster sends where it cannot serve a driver, the last one says why."""
+    """Its first lines; of a traceback, which a cluster sends if it cannot serve a driver, the last one says why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if any(line.startswith("Traceback ") for line in lines):
         lines = [lines[0], lines[-1]]

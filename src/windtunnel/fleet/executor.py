@@ -22,7 +22,7 @@ from windtunnel.runs import load
 from windtunnel.scenario import Cable, HostView
 
 TICK_S = 0.2
-"""So long an interrupt may wait."""
+"""Longest time that an interrupt may wait."""
 MOST_LOST = 3
 """Testbeds that one job may lose: it is the job, then."""
 Say = Callable[[str], None]
@@ -33,7 +33,7 @@ class Cluster(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """Of the testbeds that may be invited."""
+        """Names of the testbeds that may be invited."""
 
     def invite(self, name: str) -> None:
         """Asks for a testbed. `Joined` says that it is there, however late."""
@@ -48,7 +48,7 @@ class Cluster(Protocol):
         """Tells the job there to stop; a second time, to kill its engine."""
 
     def events(self, timeout_s: float) -> list[Event]:
-        """What has happened, as soon as something has. Raises UserError where the cluster itself is gone."""
+        """What has happened, as soon as something has. Raises UserError if the cluster itself is gone."""
 
 
 class Fleet:
@@ -57,7 +57,7 @@ class Fleet:
     def __init__(
         self, cluster: Cluster, software: dict[str, str], wait_s: float, most: int | None, spread: bool, say: Say
     ):
-        """`software`: of this host. `most`: testbeds at a time; None: all. Raises UserError where none can be used: some must join
+        """`software`: of this host. `most`: testbeds at a time; None: all. Raises UserError if none can be used: some must join
         within `wait_s`, with this software, and alike unless `spread`."""
         self.spread = spread
         self._cluster, self._software, self._wait_s, self._say = cluster, software, wait_s, say
@@ -147,7 +147,7 @@ class Fleet:
 
     def _open(self) -> None:
         """Waits until all that are wanted have joined, or the time is over and some have. Raises UserError for a testbed that cannot be
-        used, and where none joins."""
+        used, or if none joins."""
         names = set(self._cluster.names)
         while len(self._joined) < self._most and self._lost.keys() != names and monotonic() < self._until:
             for event in self._cluster.events(TICK_S):
@@ -161,7 +161,7 @@ class Fleet:
             self._say(f"without {self._missing()}; it may join later")
 
     def _check_joined(self) -> None:
-        """Raises UserError where no testbed has been there for as long as may be waited."""
+        """Raises UserError if no testbed has been there for as long as may be waited."""
         if not self._joined and monotonic() >= self._until:
             raise UserError(
                 f"no testbed has joined: {self._missing()}",
@@ -173,7 +173,7 @@ class Fleet:
         return "; ".join(f"{name}: {self._lost.get(name, 'in use, or its node does not respond')}" for name in names)
 
     def _join(self, event: Joined, strict: bool) -> None:
-        """Takes a testbed in, if it can be used. Raises UserError where it cannot and `strict`."""
+        """Takes a testbed in, if it can be used. Raises UserError if it cannot and `strict`."""
         name, about = event.name, event.about
         if why := self._useless(about):
             if strict:
@@ -225,7 +225,7 @@ class Fleet:
 
 
 def _kept(job: Job, reply: Ended) -> list[RunOutcome]:
-    """The outcomes as if the job had run here. Where another attempt was first, its run is there, and counts."""
+    """The outcomes as if the job had run here. If another attempt was first, its run is there, and counts."""
     take(reply.packed, job.directories)
     return [
         RunOutcome(load(directory), each.verdict, each.exit_code, each.interrupted)
@@ -234,7 +234,7 @@ def _kept(job: Job, reply: Ended) -> list[RunOutcome]:
 
 
 def _stopped() -> RunOutcome:
-    """Of a run that never began, because the user stopped it."""
+    """The outcome of a run that never began, because the user stopped it."""
     words = UserError(INTERRUPTED_BY_USER)
     return RunOutcome(None, Verdict(False, [INTERRUPTED_BY_USER]), INTERRUPTED, True, words)
 

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def software() -> dict[str, str]:
-    """Versions and digests of what measures on this host. Raises UserError where there is no engine."""
+    """Versions and digests of what measures on this host. Raises UserError if there is no engine."""
     digest = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
         digest.update(str(file.relative_to(PACKAGE)).encode() + file.read_bytes())

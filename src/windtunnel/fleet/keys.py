@@ -93,7 +93,7 @@ class FleetFile(Table):
 
     @property
     def names(self) -> list[str]:
-        """Of all testbeds that may be used; none: all of the cluster."""
+        """Names of all testbeds that may be used; none: all of the cluster."""
         return [testbed.name for testbed in self.testbed] or [n for c in self.cable for n in (c.server, c.client)]
 
 

@@ -14,11 +14,11 @@ class About:
     """A testbed that has joined, or two with a cable between them."""
 
     facts: Facts
-    """Of cabled testbeds those of the client's."""
+    """Facts of the host; of the client's, if testbeds are cabled."""
     view: HostView | Cable
     software: dict[str, str]
     server: "About | None" = None
-    """Of cabled testbeds the server's; None: it is one testbed."""
+    """The server's testbed, if testbeds are cabled; None: it is one testbed."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one run, without its directory."""
+    """Outcome of one run, without its directory."""
 
     verdict: Verdict
     exit_code: int

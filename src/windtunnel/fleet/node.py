@@ -64,7 +64,7 @@ class Node:
             shutil.rmtree(directory, ignore_errors=True)
 
     def stop(self) -> None:
-        """As Ctrl-C: the first time the run stops, the second time its engine is killed."""
+        """Stops as Ctrl-C does: the first time the run stops, the second time its engine is killed."""
         with self._lock:
             if self._interrupts is not None:
                 self._interrupts.interrupt()
@@ -85,16 +85,16 @@ class Node:
 
 
 def _full_priority() -> None:
-    """Of this thread, and of the engines that it starts. Ray's workers run at nice 15, where any other program preempts a measurement.
+    """Sets nice 0 for this thread and the engines that it starts. Ray's workers run at nice 15, so any other program preempts a measurement.
 
-    Raises UserError where only root may change that."""
+    Raises UserError if only root may change that."""
     if os.getpriority(os.PRIO_PROCESS, 0) <= 0:
         return
     try:
         os.setpriority(os.PRIO_PROCESS, 0, 0)
     except PermissionError:
         raise UserError(
-            f"Ray runs its workers at nice {os.getpriority(os.PRIO_PROCESS, 0)}, where other programs preempt them",
+            f"Ray runs its workers at nice {os.getpriority(os.PRIO_PROCESS, 0)}, so other programs preempt them",
             remedy="RAY_worker_niceness=0 in the environment of `ray start` on its node",
         ) from None
 

@@ -11,7 +11,7 @@ from windtunnel.fleet.keys import asked
 @contextmanager
 def opened(on: str, most: int | None, say: Callable[[str], None]) -> Iterator[Fleet]:
     """The executor of a fleet. `on`: an address of a Ray cluster, or a fleet file. `most`: testbeds at a time; None: all. `say`: gets what
-    happens to testbeds, a line at a time. Raises UserError where no testbed can be used, ModuleNotFoundError where Ray is not installed."""
+    happens to testbeds, a line at a time. Raises UserError if no testbed can be used, ModuleNotFoundError if Ray is not installed."""
     file = asked(on)
     from windtunnel.fleet.cables import Cables
     from windtunnel.fleet.cluster import RayCluster

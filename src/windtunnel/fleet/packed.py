@@ -18,9 +18,9 @@ from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.files import sync_directory
 
 MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
-"""Of an archive: runs are packed as they are, and windows, which repeat their keys, shrink tenfold when a testbed compresses them."""
+"""Limits of an archive: runs are packed as they are, and windows, which repeat their keys, shrink tenfold when a testbed compresses them."""
 PREFIX = ".attempt-"
-"""Of the directory of an attempt that is not taken yet."""
+"""Prefix of the directory of an attempt that is not taken yet."""
 
 
 def pack(directories: Sequence[Path]) -> bytes:
@@ -36,9 +36,9 @@ def pack(directories: Sequence[Path]) -> bytes:
 
 
 def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
-    """Unpacks an archive into these directories, and says of each whether it was taken: False where another attempt was first.
+    """Unpacks an archive into these directories, and says of each whether it was taken: False if another attempt was first.
 
-    Raises UserError where the disk does not take it, or the archive is damaged; nothing is left of it then.
+    Raises UserError if the disk does not take it, or the archive is damaged; nothing is left of it then.
     """
     parent = directories[0].parent
     try:

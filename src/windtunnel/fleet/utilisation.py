@@ -7,7 +7,7 @@ from time import monotonic
 from windtunnel.measure.executor import Job
 
 EVERY_S = 1.0
-"""Utilisation is told so often where nothing else changes."""
+"""Utilisation is reported so often if nothing else changes."""
 Tell = Callable[[int, list[dict[str, object]]], None]
 
 

@@ -1,4 +1,4 @@
-"""Where announcements are: one socket a process, in a directory that only its owner writes."""
+"""Places of announcements: one socket a process, in a directory that only its owner writes."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ NEW = ".new"
 
 
 def directory() -> Path:
-    """Raises UserError where Windtunnel's runtime directory is not ours alone."""
+    """Raises UserError if Windtunnel's runtime directory is not ours alone."""
     return own_directory.of_runtime() / "live"
 
 
@@ -27,7 +27,7 @@ def socket_path(pid: int) -> Path:
 
 
 def announced() -> list[Path]:
-    """The sockets of this user's processes, dead ones among them; none where the directory is missing or is not ours alone."""
+    """The sockets of this user's processes, dead ones among them; none if the directory is missing or is not ours alone."""
     with contextlib.suppress(UserError, OSError):
         where = directory()
         with own_directory.opened(where) as descriptor:

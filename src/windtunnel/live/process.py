@@ -44,7 +44,7 @@ class AnnouncedRun:
 
 
 class Announcement:
-    """Of one process. Its runs may be several at once, in threads of their own."""
+    """Announcement of one process. It may have several runs at once, in threads of their own."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -88,7 +88,7 @@ class Announcement:
             self._close_unless_needed()
 
     def progress(self, done: int, of: int | None, unit: str, left_s: float | None = None) -> None:
-        """How far a command with many runs is: so many of its runs, pairs or trials. `of`: None where nobody knows; `left_s`: likewise."""
+        """How far a command with many runs is: so many of its runs, pairs or trials. `of`: None if nobody knows; `left_s`: likewise."""
         self._say_of_all("progress", {"done": done, "of": of, "unit": unit, "left_s": left_s})
 
     def testbeds(self, waiting: int, rows: list[dict[str, Any]]) -> None:
@@ -122,7 +122,7 @@ class Announcement:
 
 
 def stop() -> None:
-    """As Ctrl-C does; where that is ignored (nohup, a background job of a script), as SIGTERM does. The main thread takes it: it is the
+    """Stops as Ctrl-C does; if that is ignored (nohup, a background job of a script), as SIGTERM does. The main thread takes it: it is the
     one that waits."""
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM if ignored else signal.SIGINT)
@@ -168,4 +168,4 @@ def _about_run(spec: Any, directory: Path) -> dict[str, Any]:
 
 
 ANNOUNCEMENT = Announcement()
-"""Of this process."""
+"""The announcement of this process."""

@@ -14,9 +14,9 @@ from windtunnel.engine import own_directory
 from windtunnel.live import places
 
 KEPT_BYTES = 8 << 20
-"""Of the windows that a reader who comes late is told."""
+"""Bytes of the windows that a late reader gets."""
 MOST_PENDING_BYTES = 32 << 20
-"""Of what a reader has not taken yet; one with more is cut off."""
+"""Most bytes that a reader has not taken yet; one with more is cut off."""
 SLOW_S = 5.0
 """One that takes nothing for so long is cut off, too."""
 MOST_READERS = 8
@@ -50,7 +50,7 @@ class _Reader:
         return late or self._bytes > MOST_PENDING_BYTES
 
     def send(self) -> None:
-        """As much as the socket takes. Raises OSError where the reader has gone."""
+        """Sends as much as the socket takes. Raises OSError if the reader has gone."""
         while self._pending:
             line = self._pending.popleft()
             try:
@@ -65,7 +65,7 @@ class _Reader:
                 return
 
     def hear(self) -> bool:
-        """Whether it has asked for the end. Raises OSError where it has gone, or says what nobody understands."""
+        """Whether it has asked for the end. Raises OSError if it has gone, or says what nobody understands."""
         heard = self.socket.recv(len(STOP))
         self._said += heard
         if not heard or not STOP.startswith(self._said):
@@ -77,7 +77,7 @@ class _Reader:
 
 
 class Publisher:
-    """Listens from its making on, for this user and root. Raises UserError or OSError where it cannot."""
+    """Listens from its making on, for this user and root. Raises UserError or OSError if it cannot."""
 
     def __init__(self, path: Path, about: bytes, stop: Callable[[], None]):
         self._path, self._about, self._stop = path, about, stop
@@ -217,7 +217,7 @@ class Publisher:
 
 
 def _listen(path: Path) -> socket.socket:
-    """For its owner only. What is there under the name of our pid is a dead process's; ours is there once it can be connected to."""
+    """Listens for its owner only. A socket under the name of our pid is a dead process's; ours appears once it can be connected to."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     new = path.with_suffix(places.NEW)
     try:

@@ -13,9 +13,9 @@ from statistics import fmean
 from windtunnel.measure.compare.statistics import RESOLUTION
 
 LEVEL = 0.05
-"""Of all looks of one trial together."""
+"""Significance level of all looks of one trial together."""
 MOST_PAIRS = 6
-"""Of a trial; there is a look after each."""
+"""Most pairs of a trial; there is a look after each."""
 LEAST_FREEDOM = 2
 """Degrees of freedom of the scatter without which a look shows nothing: three pairs of one trial."""
 
@@ -26,7 +26,7 @@ class Look:
 
     difference: float
     low: float | None
-    """Of the interval that this look may use; None: the scatter is not known yet."""
+    """Lower end of the interval that this look may use; None: the scatter is not known yet."""
     high: float | None
 
     @property

@@ -22,7 +22,7 @@ class Move:
 
 
 def remedies(run: Run) -> list[Move]:
-    """What a diagnosis of this run would change, the greatest gain first; none where it knows of nothing that --set can change."""
+    """What a diagnosis of this run would change, the greatest gain first; none if it knows of nothing that --set can change."""
     return [
         Move(as_changes(cause.sets), f"diagnosis: {cause.title}; {cause.remedy}")
         for cause in diagnose(run).causes

@@ -20,7 +20,7 @@ class Slo:
     """A percentile of latency that must not exceed a limit."""
 
     percentile: str
-    """As metrics name it: "p99"."""
+    """The percentile as metrics name it: "p99"."""
     limit_ns: float
 
     @property
@@ -33,7 +33,7 @@ class Goal:
     objective: Objective
     slo: Slo | None = None
     rate: float | None = None
-    """Of the open loop in which latency is measured, messages a second; None: the scenario's own, or no latency is asked for."""
+    """Rate of the open loop in which latency is measured, messages a second; None: the scenario's own, or no latency is asked for."""
 
     @property
     def latency(self) -> str | None:
@@ -61,7 +61,7 @@ class Goal:
 
 
 def goal(objective: Objective, slo: str | None, at: str | None) -> Goal:
-    """From the texts of the command line. Raises UserError that names the option."""
+    """Reads the goal from the texts of the command line. Raises UserError that names the option."""
     return Goal(objective, _slo(slo) if slo is not None else None, rate("--rate", at) if at is not None else None)
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 VIOLATION = "violation"
 CHANGED = 3
 """Factors of the incumbent that a suggestion changes: settings that are good in most factors are not all thrown away for one trial. On
-made-up surfaces of 15 factors 3 were better than all where most of the file's values are good, and hardly worse where none is."""
+made-up surfaces of 15 factors 3 were better than all if most of the file's values are good, and hardly worse if none is."""
 ASKED = 12
 """Suggestions that may be known or illegal before a point is taken near the incumbent, or at random."""
 BEST = 0.25
-"""Share of the trials that count as the best ones where factors are weighed."""
+"""Share of the trials that count as the best ones when factors are weighed."""
 LEAST_WEIGHED = 12
 """Trials without which factors are not weighed: the best ones would be one or two."""
 
@@ -55,7 +55,7 @@ def suggest(
     objectives: int = 1,
     changed: int | None = CHANGED,
 ) -> Combination | None:
-    """A point that is worth a trial; None where there is none left, as far as can be seen. `changed`: factors in which it may differ from
+    """A point that is worth a trial; None if there is none left, as far as can be seen. `changed`: factors in which it may differ from
     `near`; None: all."""
     from optuna.trial import TrialState
 
@@ -101,7 +101,7 @@ def study_of(
 
 
 def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
-    """Positions in the levels: an order where the levels are numbers, else none."""
+    """Positions in the levels: an order if the levels are numbers, else none."""
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
     def of(factor: Factor) -> "BaseDistribution":
@@ -113,7 +113,7 @@ def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
 
 def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, float]:
     """Share of each factor in what makes a trial one of the best, by PED-ANOVA (S. Watanabe et al., IJCAI 2023), of those factors that the
-    trials changed; empty where the trials are too few to tell."""
+    trials changed; empty if the trials are too few to tell."""
     import optuna
 
     changed = [n for n in range(len(factors)) if len({each.point[n] for each in seen}) > 1]

@@ -119,7 +119,7 @@ class TrialRecord(Part):
 
     @property
     def meets(self) -> bool:
-        """Whether nothing speaks against it: it did not fail, and it meets the SLO where there is one."""
+        """Whether nothing speaks against it: it did not fail, and it meets the SLO if there is one."""
         return self.failure is None and (self.latency is None or self.latency.met is not False)
 
 
@@ -138,7 +138,7 @@ class FinalRecord(Part):
 
 
 def differences(pairs: Sequence[PairRecord]) -> list[float]:
-    """Of the pairs that count: natural logarithms of candidate / incumbent."""
+    """Differences of the pairs that count: natural logarithms of candidate / incumbent."""
     return [log(p.candidate / p.incumbent) for p in pairs if p.excluded is None and p.candidate and p.incumbent]
 
 
@@ -149,7 +149,7 @@ def middle_of(latency: LatencyRecord) -> float | None:
 
 
 def record_of(space: Space, space_file: Path | None, goal: Goal, seed: int, host: facts.Facts) -> TuningRecord:
-    """The record of a tuning that begins now. Raises UserError where there is no engine."""
+    """The record of a tuning that begins now. Raises UserError if there is no engine."""
     scenario = space.plain.scenario
     return TuningRecord(
         title=scenario.title,
@@ -171,7 +171,7 @@ def record_of(space: Space, space_file: Path | None, goal: Goal, seed: int, host
 
 
 def read(directory: Path) -> TuningRecord:
-    """Raises UserError where it is none, or one of another version."""
+    """Raises UserError if it is none, or one of another version."""
     path = directory / NAME
     return validated(
         path, TuningRecord, document_of(path, "tuning", VERSION, "name a directory that `windtunnel tune` has left")
@@ -179,13 +179,13 @@ def read(directory: Path) -> TuningRecord:
 
 
 def read_trial(directory: Path) -> TrialRecord:
-    """Likewise of one trial."""
+    """Reads the record of one trial. Raises as `read` does."""
     path = directory / TRIAL
     return validated(path, TrialRecord, document_of(path, "trial", VERSION, "name the directory of a trial"))
 
 
 def read_final(directory: Path) -> FinalRecord:
-    """Likewise of the winner."""
+    """Reads the record of the winner. Raises as `read` does."""
     path = directory / FINAL
     return validated(path, FinalRecord, document_of(path, "final", VERSION, "name the directory of a winner"))
 
@@ -197,7 +197,7 @@ def trials(directory: Path) -> list[TrialRecord]:
 
 
 def check_same(directory: Path, then: TuningRecord, now: TuningRecord) -> None:
-    """Raises UserError where the tuning that began in the directory is another one, or of another host."""
+    """Raises UserError if the tuning that began in the directory is another one, or of another host."""
     changed = identity.changes(
         (then.scenario.file, then.scenario.text, now.scenario.text),
         (

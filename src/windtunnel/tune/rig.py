@@ -40,7 +40,7 @@ class Measured:
 
 
 class Rig(Protocol):
-    """Makes runs. Raises UserError where a run cannot be kept."""
+    """Makes runs. Raises UserError if a run cannot be kept."""
 
     def pair(self, incumbent: Sets, candidate: Sets, directory: Path, number: int) -> tuple[Measured, Measured]:
         """Both in turns; the `number`-th pair of the trial in this directory."""
@@ -90,7 +90,7 @@ class Engines:
             return ()
 
     def _scenario(self, sets: Sets) -> Scenario | Measured:
-        """Checked for each run: memory may have gone meanwhile. Raises UserError where the file has changed."""
+        """Checked for each run: memory may have gone meanwhile. Raises UserError if the file has changed."""
         self.space.check_unchanged()
         try:
             scenario = self.space.scenario(sets)

@@ -15,7 +15,7 @@ STARTUP = 8
 
 
 class Near(BaseSampler):
-    """Of what TPE suggests, a few parameters are taken; the others are as `near` has them. What `near` does not have, and parameters that no
+    """Takes a few of the parameters that TPE suggests; the others are as `near` has them. What `near` does not have, and parameters that no
     trial had before, are as TPE suggests them."""
 
     def __init__(self, near: Mapping[str, Any], changed: int, seed: int | None = None):

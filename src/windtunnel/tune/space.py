@@ -47,17 +47,17 @@ class Space:
     """Points are combinations: one position in the levels of each factor."""
 
     file: Path
-    """Of the scenario."""
+    """File of the scenario."""
     common: tuple[str, ...]
     """What --set says for every trial: [set] of the space, and the command line."""
     factors: tuple[Factor, ...]
     allowed: frozenset[Combination] | None
-    """By the constraints; None: there are none."""
+    """Combinations that the constraints allow; None: there are no constraints."""
     host: HostView
     plain: RunSpec
     """The file as it would run here."""
     text: str = ""
-    """Of the space file; empty: the default space."""
+    """Text of the space file; empty: the default space."""
     _looked_at: dict[Combination, int | str] = field(default_factory=dict)
     """CPUs of the server's workers, or why the point cannot run here."""
 
@@ -96,7 +96,7 @@ class Space:
         return tuple(i for i, _ in found), all(exact for _, exact in found)
 
     def changes(self, point: Combination) -> str:
-        """As `words`, only of factors that differ from the file; "the file" where none does. Factors of one kind that all have the same level
+        """The `words` of the factors that differ from the file; "the file" if none does. Factors of one kind that all have the same level
         are said once: "batch_* 128"."""
         labels = {f.name: f.levels.each[i].label for f, i in zip(self.factors, point, strict=True)}
         changed = [
@@ -113,7 +113,7 @@ class Space:
 
     def at(self, start: Combination, changes: Mapping[str, Any]) -> Combination | None:
         """`start` moved by those of these changes whose keys are factors, to the nearest level on the way to a number, else to the very value.
-        None where nothing moves, or a factor has no such value."""
+        None if nothing moves, or a factor has no such value."""
         point = list(start)
         for n, factor in enumerate(self.factors):
             named = [(at, changes[key]) for at, key in enumerate(factor.keys) if key in changes]
@@ -154,14 +154,14 @@ class Space:
         return found
 
     def neighbours(self, point: Combination) -> Iterator[Combination]:
-        """Those that differ in one factor: by one level where the levels are numbers, else by any."""
+        """Points that differ in one factor: by one level if the levels are numbers, else by any."""
         for n, factor in enumerate(self.factors):
             for i in range(len(factor.levels.each)):
                 if i != point[n] and (abs(i - point[n]) == 1 or not is_ordered(factor)):
                     yield (*point[:n], i, *point[n + 1 :])
 
     def drawn(self, dice: random.Random, count: int) -> Iterator[Combination]:
-        """So many points at random; of a small space all, in a random order."""
+        """Draws `count` points at random; all points of a small space, in a random order."""
         if self.allowed is not None or self.size <= count:
             points = sorted(self.allowed) if self.allowed is not None else list(self._product())
             yield from dice.sample(points, min(count, len(points)))
@@ -184,7 +184,7 @@ class Space:
 
 
 def _kind(name: str) -> str:
-    """Of a factor: what stands before the first "_"."""
+    """The kind of a factor: the part of its name before the first "_"."""
     return name.partition("_")[0]
 
 
@@ -210,8 +210,8 @@ def from_file(scenario: Path, space: Path, sets: Sequence[str], host: HostView) 
 
 
 def default(scenario: Path, sets: Sequence[str], host: HostView) -> Space:
-    """From the scenario and this host: of each key that moves work between calls, cores and memory the values that `check` accepts here
-    when they alone are changed. Raises UserError for a scenario that cannot run."""
+    """The default space of the scenario on this host: for each key that moves work between calls, cores and memory, the values that `check` accepts
+    when only they are changed. Raises UserError for a scenario that cannot run."""
     spec = resolve(load(scenario, list(sets)), host)
     own = flat(spec.resolved)
     said = []
@@ -281,7 +281,7 @@ BURSTS = tuple(1 << n for n in range(2, 9))
 INFLIGHT = tuple(1 << n for n in range(6, 14))
 CACHES = (64, 128, 256, 512)
 LENGTHS = tuple(1 << n for n in range(8, 13))
-"""Of rings, and of queues of descriptors."""
+"""Lengths of rings, and of queues of descriptors."""
 
 
 def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
@@ -324,7 +324,7 @@ def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
 
 def _around(own: dict[str, Any], keys: Sequence[str], usual: Sequence[int]) -> list[tuple[Any, ...]]:
     """Usual values, for all keys, and the file's own with a quarter and four times of them: a file far from what is usual finds back, and one
-    whose sides differ can keep that. In their order; 0 only where the file has it."""
+    whose sides differ can keep that. In their order; 0 only if the file has it."""
     mine = tuple(own[key] for key in keys)
     quarter, more = tuple(value // 4 for value in mine), tuple(value * 4 for value in mine)
     rows = [(value,) * len(keys) for value in usual] + [row for row in (quarter, more) if min(row) > 0]
@@ -376,7 +376,7 @@ def _same(value: Any, own: Any) -> bool:
 
 def _towards(factor: Factor, start: int, named: Sequence[tuple[int, Any]]) -> int | None:
     """The level of a factor some of whose keys, by position, get these values. Of numbers: the nearest one to them, by ratio, on their side
-    of `start`, or `start` where there is none. Of other values: the one that has them; None where none has."""
+    of `start`, or `start` if there is none. Of other values: the one that has them; None if none has."""
     levels = [[level.values[at] for at, _ in named] for level in factor.levels.each]
     wanted = [value for _, value in named]
     scales = [_scale(values) for values in levels]
@@ -392,7 +392,7 @@ def _towards(factor: Factor, start: int, named: Sequence[tuple[int, Any]]) -> in
 
 
 def _scale(values: Sequence[Any]) -> float | None:
-    """Of numbers, where they lie on a scale on which equal ratios are equally far; it has a 0, too. None: they are no numbers."""
+    """Position of numbers on a scale on which equal ratios are equally far; it has a 0, too. None: they are no numbers."""
     numbers = [_number(value) for value in values]
     known = [math.asinh(number) for number in numbers if number is not None]
     return math.fsum(known) / len(known) if known and len(known) == len(numbers) else None

@@ -16,9 +16,9 @@ from windtunnel.tune.record import Failure, LatencyRecord, Outcome, PairRecord, 
 from windtunnel.tune.rig import Measured, Rig, same_state
 
 FAILED_RUNS = 3
-"""In a row: a trial in which so many runs are invalid has failed."""
+"""Invalid runs in a row after which a trial has failed."""
 MOST_ATTEMPTS = 2 * MOST_PAIRS
-"""Pairs that are run where some do not count."""
+"""Most pairs that are run if some do not count."""
 FAR = 2.0
 """Natural logarithm of a ratio: what a latency that was not bounded counts for, as a multiple of the limit."""
 
@@ -43,7 +43,7 @@ class Incumbent:
     number: int = 0
     sets: tuple[str, ...] = ()
     meets: bool = True
-    """Whether it meets the SLO, where there is one."""
+    """Whether it meets the SLO, if there is one."""
     workers: int = 0
     gain: float = 0.0
     """Over the file: natural logarithm of the ratio of throughput."""
@@ -55,7 +55,7 @@ class Interrupted(Exception):
 
 @dataclass
 class Trial:
-    """A trial that runs. `run` raises Interrupted, and UserError where a run cannot be kept."""
+    """A trial that runs. `run` raises Interrupted, and UserError if a run cannot be kept."""
 
     number: int
     candidate: Candidate

@@ -44,7 +44,7 @@ from windtunnel.tune.trial import FAR, Candidate, Incumbent, Interrupted, Trial,
 
 BUDGET = 40
 FAILED_TRIALS = 5
-"""In a row end a tuning: the host is too busy, or the scenario cannot run."""
+"""Failed trials in a row that end a tuning: the host is too busy, or the scenario cannot run."""
 Stopped = Literal["budget", "space", "busy", "interrupted"]
 
 
@@ -94,12 +94,12 @@ class History:
     rig: Rig
     trials: list[TrialRecord] = field(default_factory=list)
     _remedies: dict[int, Sequence[Move]] = field(default_factory=dict)
-    """Of each incumbent that was diagnosed."""
+    """Remedies for each incumbent that was diagnosed."""
     _moves: dict[int, Sequence[Move]] = field(default_factory=dict)
     """Those of common sense, of each incumbent."""
 
     def directory(self, number: int) -> Path:
-        """Of a trial."""
+        """Directory of a trial."""
         return self.prepared.path / TRIALS / f"{number:03}"
 
     @cached_property
@@ -146,7 +146,7 @@ class History:
         return own | {point for point, failure in points if failure != "invalid" or points.count((point, failure)) > 1}
 
     def next(self) -> Candidate | None:
-        """The next candidate; None where the space has no point left that could be better."""
+        """The next candidate; None if the space has no point left that could be better."""
         prepared, space = self.prepared, self.prepared.space
         tried = self.tried
         most = self.incumbent.workers if prepared.goal.objective == "cores" and self.incumbent.meets else None
@@ -170,7 +170,7 @@ class History:
         return None if point is None else self._candidate(point, "the model of the trials so far", None)
 
     def remedies(self) -> Sequence[Move]:
-        """Of a diagnosis of the incumbent, by the first of its runs that counts; none as long as there is none."""
+        """Remedies by a diagnosis of the incumbent, of the first of its runs that counts; none as long as there is no such run."""
         number = self.incumbent.number
         side: Side = "candidate" if number else "incumbent"
         if number not in self._remedies:
@@ -191,7 +191,7 @@ class History:
 
     @property
     def _next_move(self) -> int:
-        """The first move that is not done with: the last one made is made again where it was better, or told nothing."""
+        """The first move that is not done with: the last one made is made again if it was better, or told nothing."""
         last = next((trial for trial in reversed(self.trials) if trial.move is not None), None)
         if last is None or last.move is None:
             return 0
@@ -202,7 +202,7 @@ class History:
         return 2 if self.prepared.goal.objective == "pareto" else 1
 
     def seen(self) -> list[Seen]:
-        """What the model of the trials gets: those that told something of their settings, and the file where it is a point of the space."""
+        """What the model of the trials gets: those that told something of their settings, and the file if it is a point of the space."""
         goal = self.prepared.goal
         limit = goal.slo.limit_ns if goal.slo else None
         told = [trial for trial in self.trials if trial.failure != "invalid" and (trial.number or self.file_point[1])]
@@ -225,7 +225,7 @@ class History:
 
 
 def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) -> tuple[float, ...] | None:
-    """What is to be maximised; None where the trial did not measure it. `worst`: of all gains, for a trial that failed, or missed the SLO
+    """What is to be maximised; None if the trial did not measure it. `worst`: of all gains, for a trial that failed, or missed the SLO
     before its throughput was compared; `over`: by how much."""
     if goal.objective == "cores":
         return (-trial.workers - 0.1 * max(-1.0, min(1.0, over or 0.0)),)
@@ -240,7 +240,7 @@ def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) 
 
 
 def front(trials: Sequence[TrialRecord], goal: Goal) -> list[TrialRecord]:
-    """Of a Pareto search: trials that no other beats in one objective without losing in the other, from the highest throughput down."""
+    """Trials of a Pareto search that no other beats in one objective without losing in the other, from the highest throughput down."""
     found = [(values, t) for t in trials if t.failure is None and (values := values_of(t, goal, 0.0, None)) is not None]
     best = [
         (values, t)
@@ -283,7 +283,7 @@ class Tuned:
 
     @property
     def best_file(self) -> Path | None:
-        """best.toml, where the winner was confirmed."""
+        """best.toml, if the winner was confirmed."""
         return self.path / winner.NAME if self.final is not None and self.final.confirmed else None
 
     @property
@@ -332,8 +332,8 @@ def run(
     rig: Rig | None = None,
     executor: Executor | None = None,
 ) -> Tuned:
-    """Runs what is missing of the budget, and measures the winner afresh. `executor`: of the runs; None: this host. Raises UserError where
-    the directory is another's, where the tuning is not the one that began there, and where something cannot be kept."""
+    """Runs what is missing of the budget, and measures the winner afresh. `executor`: of the runs; None: this host. Raises UserError if
+    the directory is another's, if the tuning is not the one that began there, or if something cannot be kept."""
     find_engine()
     path, executor = prepared.path, executor or ThisHost()
     with opened(path, records.NAME, "tuning"):
@@ -377,7 +377,7 @@ class _Conductor:
     interrupts: Interrupts
     budget: int
     failed: int = 0
-    """In a row, in this process: who begins again has a quieter host."""
+    """Failed trials in a row, in this process: who begins again has a quieter host."""
     of_file_failed: list[TrialRecord] = field(default_factory=list)
 
     def run(self) -> Stopped:
@@ -399,7 +399,7 @@ class _Conductor:
         return "budget"
 
     def _left_s(self) -> float | None:
-        """By the trials so far, without the winner's last measurement; None before there was one."""
+        """Time left, by the trials so far, without the winner's last measurement; None before the first trial."""
         lasted = [trial.seconds for trial in self.history.trials]
         return mean(lasted) * (self.budget - self.history.counted) if lasted else None
 
@@ -428,7 +428,7 @@ class _Conductor:
 
 
 def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
-    """tuning.json: written where the tuning begins, compared where it goes on, which makes it this user's."""
+    """tuning.json: written when the tuning begins, compared when it goes on, which makes it this user's."""
     path = prepared.path
     now = records.record_of(prepared.space, prepared.space_file, prepared.goal, prepared.seed, host)
     if not (path / records.NAME).exists():

@@ -31,10 +31,10 @@ shows a difference of exactly 0."""
 def confirm(
     directory: Path, space: Space, goal: Goal, best: TrialRecord, rig: Rig, begins: Callable[[int], None]
 ) -> FinalRecord:
-    """Measures the winner against the file, or reads what was measured before, and writes best.toml if it is confirmed: also where it was
+    """Measures the winner against the file, or reads what was measured before, and writes best.toml if it is confirmed: also if it was
     written before, because by now it may be something else.
 
-    Raises UserError where it cannot be kept, and `trial.Interrupted`.
+    Raises UserError if it cannot be kept, and `trial.Interrupted`.
     """
     place = directory / f"final-{best.number:03}"
     if (place / FINAL).exists():
@@ -99,8 +99,8 @@ def words(difference: float, low: float, high: float) -> str:
 
 
 def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final: FinalRecord) -> None:
-    """best.toml, beside the measurement and then in the directory of the tuning, where it takes the place of an earlier winner's alone. It
-    is loaded and planned once before it is kept. Raises UserError where there is another file of this name, or it cannot be written."""
+    """best.toml, beside the measurement and then in the directory of the tuning, in which it replaces only an earlier winner's. It
+    is loaded and planned once before it is kept. Raises UserError if there is another file of this name, or it cannot be written."""
     path, earlier = directory / NAME, (f"final-*/{NAME}", f"{ABORTED}/final-*/{NAME}")
     ours = [_content(file) for pattern in earlier for file in directory.glob(pattern)]
     text = scenario_text(space, best, final)
@@ -137,7 +137,7 @@ def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:
 
 
 def _absolute(value: Any, base: Path) -> Any:
-    """With every text that names a file relative to the scenario's made absolute. A bare word is no path: it names a handler."""
+    """The value, with every text that names a file relative to the scenario's made absolute. A bare word is no path: it names a handler."""
     if isinstance(value, dict):
         return {key: each if key == "title" else _absolute(each, base) for key, each in value.items()}
     if isinstance(value, list):
