@@ -6,12 +6,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from windtunnel.errors import UserError
 from windtunnel.pcie.link import GIGATRANSFERS, LANES
-from windtunnel.scenario import toml
-from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
+from windtunnel.scenario.refusal import Refusal, dotted, shown
+from windtunnel.scenario.toml_model import validated
 from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
@@ -162,14 +162,7 @@ def text_of(name: str) -> str:
 
 def read_nic(file: Path, text: str) -> Nic:
     """Raises UserError that names file and line."""
-    try:
-        data = toml.parse(text)
-    except toml.Fault as fault:
-        raise UserError(f"{file}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
-    try:
-        return Nic.model_validate(data)
-    except ValidationError as error:
-        raise Source(file, text).error(_refusal(error.errors(include_url=False)[0])) from None
+    return validated(Nic, file, text, _refusal)
 
 
 def for_driver(driver: str) -> str:

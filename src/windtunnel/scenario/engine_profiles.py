@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from windtunnel.engine.plan import CurvePoint, ModelledDevice, ModelledEngine
 from windtunnel.engine.plan_values import MAX_AT_ONCE, U32
 from windtunnel.errors import UserError
-from windtunnel.scenario import toml
-from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
+from windtunnel.scenario.refusal import Refusal, dotted, shown
+from windtunnel.scenario.toml_model import validated
 from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
@@ -221,14 +221,7 @@ def text_of(name: str, directory: Path = Path()) -> str:
 
 def read_profile(file: Path, text: str) -> Profile:
     """Raises UserError that names file and line."""
-    try:
-        data = toml.parse(text)
-    except toml.Fault as fault:
-        raise UserError(f"{file}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
-    try:
-        return Profile.model_validate(data)
-    except ValidationError as error:
-        raise Source(file, text).error(_refusal(error.errors(include_url=False)[0])) from None
+    return validated(Profile, file, text, _refusal)
 
 
 def _refusal(error: Any) -> Refusal:

@@ -1,7 +1,10 @@
 """Reads untrusted TOML."""
 
 import tomllib
+from pathlib import Path
 from typing import Any
+
+from windtunnel.errors import UserError
 
 MAX_POINTS = 200
 """Most points in one line. tomllib needs seconds for a dotted key of thousands of parts."""
@@ -14,6 +17,10 @@ class Fault(Exception):
     def __init__(self, line: int, what: str, remedy: str = _REMEDY):
         super().__init__(what)
         self.line, self.what, self.remedy = line, what[:1].lower() + what[1:], remedy
+
+    def error(self, file: Path) -> UserError:
+        """The fault with its file and line."""
+        return UserError(f"{file}:{self.line}: {self.what}", remedy=self.remedy)
 
 
 def parse(text: str) -> dict[str, Any]:

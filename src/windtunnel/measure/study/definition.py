@@ -250,7 +250,7 @@ def read_as(path: File, kind: type[D]) -> D:
     try:
         data = toml.parse(text)
     except toml.Fault as fault:
-        raise UserError(f"{path}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
+        raise fault.error(path) from None
     if "workload" in data and "factor" not in data:
         raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {path}")
     try:
