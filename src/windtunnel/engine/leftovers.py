@@ -81,7 +81,7 @@ def socket_directory() -> Path:
 
 
 def _is_ours(path: Path, name: str, is_kind: Callable[[int], bool]) -> bool:
-    """Made by an engine of this user's, and not a moment ago: who has just started has neither lock nor socket yet."""
+    """Whether an engine of this user made it, and not just now: an engine that has just started has neither lock nor socket yet."""
     with contextlib.suppress(OSError):
         status = path.lstat()
         old = time.time() - status.st_mtime > QUIET_S

@@ -20,7 +20,7 @@ MAX_BATCH = 1024
 """Packets of one call of a stage."""
 MAX_MESSAGE_BYTES = 4 << 20
 MESSAGE_HEADER_BYTES = 16
-"""At the head of every segment, within the UDP payload."""
+"""Size of the header at the head of every segment, within the UDP payload."""
 MAX_SEGMENTS = 65535
 """Most segments of a message: its header counts them in two bytes."""
 MAX_WORKLOADS = 256
@@ -33,7 +33,7 @@ MAX_AT_ONCE = 4096
 MAX_NS = 10**15
 """Eleven days: the sum of some thousands of them, and the same in ticks of a clock, fits 63 bits."""
 MAX_DELAY_NS = 1_000_000
-"""That a variant adds to a stage, an object: of a full burst it is a second."""
+"""Most delay that a variant adds to a stage for each object: a full burst is then delayed by a second."""
 MAX_TABLES = 8
 """Most tables of a pipeline."""
 MAX_RULES = 1 << 24
@@ -166,7 +166,7 @@ their own. `lossy`: an option of it lets packets be lost on the way."""
 SampleEvery = Annotated[int, Field(ge=1, le=65521)]
 PoolSize = Annotated[int, Field(ge=1, le=1 << 22)]
 PoolCache = Annotated[int, Field(ge=0, le=512)]
-"""At most RTE_MEMPOOL_CACHE_MAX_SIZE."""
+"""Its limit is RTE_MEMPOOL_CACHE_MAX_SIZE."""
 ReorderDepth = Annotated[int, Field(ge=1, le=64)]
 LinkRate = Annotated[float, Field(ge=1e6, le=1e12)]
 """Between these bounds the time of a byte fits the link's fixed point."""

@@ -30,7 +30,7 @@ def of_port(port: Port) -> Wire:
 
 @cache
 def _of_engine(engine: Path) -> dict[str, Wire] | None:
-    """Asked once an engine, because it takes a process; None if it does not know the question."""
+    """The wires of an engine, which is asked once, because that takes a process; None if it does not know the question."""
     try:
         return {wire.name: wire for wire in wires(engine)}
     except UserError:

@@ -72,7 +72,7 @@ class Utilisation:
         self._changed = True
 
     def say(self, waiting: int) -> None:
-        """If there is something new."""
+        """Reports the utilisation if it has changed, or after EVERY_S."""
         now = self._now()
         if self._changed or now - self._told_at >= EVERY_S:
             self._changed, self._told_at = False, now

@@ -61,7 +61,7 @@ def remove_stale(path: Path) -> bool:
 
 
 def remove_all_stale() -> None:
-    """Those of all processes of this user that were killed."""
+    """Removes the announcements of all processes of this user that were killed."""
     for path in announced():
         remove_stale(path)
     with contextlib.suppress(UserError, OSError):

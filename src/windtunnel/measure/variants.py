@@ -21,7 +21,7 @@ from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.scenario import Scenario, here, resolve
 
 SETTLE_NS = 5_000_000
-"""Longer than the messages in flight take to come back, at a hundred thousand a second and more."""
+"""Time to settle: more than the messages in flight take to come back, at a hundred thousand a second and more."""
 AS_IT_IS = "as it is"
 """Name of the first variant."""
 BATCHES = {f"{side}.batch.{stage}": (side, stage) for side in get_args(Side) for stage in STAGES}

@@ -84,7 +84,7 @@ def ports_of(
 
 
 def shown_ports(run: Run) -> list[PortEstimate]:
-    """Those of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all if
+    """The ports of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all if
     PCIe counters were read with the run. What others would move on a NIC, `windtunnel pcie estimate RUN` tells."""
     counted = measured_with_run(run.path) is not None
     return [port for port in ports_of(run) if counted or not port.would_be or _named(run, port.port)]

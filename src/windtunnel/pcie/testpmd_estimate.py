@@ -40,7 +40,7 @@ class Counted:
 
 
 def counted(bursts: Bursts, packets: int) -> Counted | None:
-    """None if no packet passed, or none in a burst that was counted."""
+    """One direction of a queue; None if no packet passed, or none in a burst that was counted."""
     sizes = [size for size, _ in bursts.shares if size]
     told = all(size is not None for size, _ in bursts.shares)
     if not packets or not bursts.calls or (told and not sizes):

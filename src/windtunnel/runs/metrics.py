@@ -134,7 +134,7 @@ def _sum(members: Sequence[object], name: str) -> int:
 
 
 def _sum_or_none(members: Sequence[object], name: str) -> int | None:
-    """None as soon as one of them could not be had: a part is not the whole."""
+    """The sum; None if one of them is not known: a part is not the whole."""
     values = [getattr(member, name) for member in members]
     return None if None in values or not values else sum(values)
 

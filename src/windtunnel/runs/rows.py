@@ -136,7 +136,7 @@ class StreamRow:
     workload: str
     endpoint: str
     state: str
-    """At the end of the run; those of several connections in one line."""
+    """State at the end of the run; the states of several connections in one line."""
     gbps: float | None
     """Acknowledged in the measured windows; None on a server."""
     written: int | None

@@ -79,7 +79,7 @@ def convert(run: Run) -> Path | None:
 
 
 def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | None:
-    """None if the engine did not live to write a header; what follows the last whole event is left out."""
+    """Reads a raw trace, up to the last whole event. None if the engine ended before it wrote a header."""
     try:
         raw = read_regular(path, MOST_RAW_BYTES)
     except FileNotFoundError:
@@ -158,7 +158,7 @@ def _slices(events: np.ndarray, labels: list[Any], ns_per_tick: float, epoch: in
 
 
 def _slice(name: str, category: str, start: int, end: int, pid: int, args: dict[str, Any]) -> dict[str, Any]:
-    """On the main thread's track."""
+    """A slice on the main thread's track."""
     times = {"ts": start / 1000, "dur": (end - start) / 1000}
     return {"name": name, "cat": category, "ph": "X"} | times | {"pid": pid, "tid": pid, "args": args}
 

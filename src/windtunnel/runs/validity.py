@@ -125,7 +125,7 @@ class Validity(Part):
 
     @property
     def stages(self) -> list[str]:
-        """Those that were timed in any state, as in "server nic_rx"."""
+        """Stages that were timed in any state, as in "server nic_rx"."""
         return list(dict.fromkeys(stage for state in self.states for stage in state.stage_ns))
 
     @property

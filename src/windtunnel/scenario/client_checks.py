@@ -72,7 +72,7 @@ def _peers(scenario: Scenario, topology: Topology, client: Client, server: Serve
 
 
 def _without_response(scenario: Scenario, topology: Topology, client: Client) -> None:
-    """Without responses only the timeout frees a slot."""
+    """Raises Refusal for a load that needs responses: without them only the timeout frees a slot."""
     for index, (workload, rate) in enumerate(zip(scenario.workload, rates(scenario, client), strict=True)):
         if rate is None:
             what = f'a closed loop needs responses, and the wire "{scenario.wire.kind}" sends none'

@@ -23,7 +23,7 @@ from windtunnel.scenario.topology import Topology, endpoint, request_bytes, resp
 from windtunnel.scenario.traffic_keys import Copies, CopySource
 
 MOST_COPIES_OF_A_RESPONSE = 4
-"""That a handler may name: WT_MAX_COPIES of include/windtunnel/handler.h."""
+"""Most copies that a handler may name: WT_MAX_COPIES of include/windtunnel/handler.h."""
 _PCI = re.compile(r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", re.ASCII)
 
 
@@ -37,7 +37,7 @@ def known() -> dict[str, Copier]:
 
 @cache
 def _of_engine(engine: File) -> dict[str, Copier]:
-    """Asked once an engine: it takes a process."""
+    """The copiers of an engine, which is asked once: that takes a process."""
     return {copier.name: copier for copier in copiers(engine)}
 
 
@@ -53,7 +53,7 @@ def copies_of(scenario: Scenario, index: int) -> Copies | None:
 
 
 def copies_on(scenario: Scenario, index: int, side: Side) -> Copies | None:
-    """Those of one side. Requests come from a source on the client; without a source the copies are the server's, of responses that
+    """The copies of one side. Requests come from a source on the client; without a source the copies are the server's, of responses that
     its handler names."""
     of_client = source_of(scenario, index) is not None
     return copies_of(scenario, index) if of_client == (side == "client") else None
@@ -92,7 +92,7 @@ def _requests(scenario: Scenario, index: int, source: CopySource) -> None:
 
 
 def _responses(scenario: Scenario, index: int, copies: Copies, here: Path) -> None:
-    """Without a source only copies that the handler names are left."""
+    """Raises Refusal if there is no source and the handler names no copies."""
     named = named_handler(scenario, index)
     if scenario.workload[index].handler is None or (named and not named.names_copies):
         who = named.name if named else "a packet handler"
@@ -162,7 +162,7 @@ def check_workers(scenario: Scenario, cpus: Sequence[int]) -> None:
 
 
 def _copiers(scenario: Scenario) -> Iterator[tuple[int, Copier]]:
-    """Those that move bytes, and for which workload."""
+    """Each copier that moves bytes, after the index of its workload."""
     for index in range(len(scenario.workload)):
         copies = copies_of(scenario, index)
         if copies and (copier := _working(copies)):
@@ -277,7 +277,7 @@ def copy_devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
 
 
 def pci_addresses(devices: str) -> list[str]:
-    """Those in names of devices, as in "0000:6a:01.0-q0"."""
+    """PCI addresses in names of devices, as in "0000:6a:01.0-q0"."""
     return _PCI.findall(devices)
 
 

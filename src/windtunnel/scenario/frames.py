@@ -10,7 +10,7 @@ VLAN_TAG_BYTES = 4
 UDP_HEADER_BYTES = 8
 IPV4_HEADER_BYTES, IPV6_HEADER_BYTES = 20, 40
 SMALLEST_FRAME_BYTES = 60
-"""Without the frame check sequence (IEEE 802.3). A tag comes on top."""
+"""Size without the frame check sequence (IEEE 802.3) and without a tag."""
 
 
 def around_ip_bytes(keys: Client | Server) -> int:

@@ -21,7 +21,7 @@ from windtunnel.text_file import named_file
 
 Kind = Literal["message", "packet"]
 COMPILERS = ("gcc", "clang")
-"""Those that no scenario chooses the program of."""
+"""Compilers that are no program of a scenario's choice."""
 _code_refused = ContextVar("code_refused", default=False)
 
 
@@ -45,7 +45,7 @@ def built_in() -> tuple[Known, ...]:
 
 @cache
 def _of_engine(engine: File) -> tuple[Known, ...]:
-    """Asked once an engine: it takes a process."""
+    """The handlers of an engine, which is asked once: that takes a process."""
     return tuple(handlers(engine))
 
 

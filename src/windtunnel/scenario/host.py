@@ -24,7 +24,7 @@ class HostView:
     memory_bytes: int | None = None
     """RAM; None: not known."""
     nics: "list[Nic] | None" = None
-    """On the PCI bus; None: not known."""
+    """NICs on the PCI bus; None: not known."""
     other_devices: list[str] = field(default_factory=list)
     """PCI addresses of what is no NIC."""
     numa: "list[NumaNode]" = field(default_factory=list)

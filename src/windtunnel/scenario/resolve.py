@@ -80,7 +80,7 @@ class _Decided:
     copier_cpus: list[int]
     """CPUs for threads of software copiers."""
     engines_cpus: set[int]
-    """Those that workers of other engines have."""
+    """CPUs that workers of other engines have."""
 
 
 def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, variants: Variants | None) -> RunSpec:

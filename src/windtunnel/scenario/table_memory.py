@@ -62,5 +62,5 @@ def _asked(pipeline: Pipeline) -> list[int]:
 
 @cache
 def _needs(engine: Path, pipeline: str) -> list[int]:
-    """Asked once a pipeline, because it takes a process: many points of a study have the same tables."""
+    """Bytes of a pipeline, asked once, because that takes a process: many points of a study have the same tables."""
     return table_needs(engine, pipeline)

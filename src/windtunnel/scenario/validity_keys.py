@@ -12,7 +12,7 @@ from windtunnel.scenario.table import Table
 
 @dataclass(frozen=True)
 class Limit:
-    """That a key is a limit, and on which side of its default it lets more runs pass."""
+    """Marks a key as a limit, and says on which side of its default it lets more runs pass."""
 
     relaxed: Literal["above", "below"]
     unit: Literal["share", "ppm"] = "share"

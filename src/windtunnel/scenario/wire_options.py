@@ -47,7 +47,7 @@ def options_of(wire: Wire, scope: Scope) -> type[Table]:
 
 
 def every_option(scope: Scope) -> type[Table]:
-    """Those of all wires, each with the names of the wires in front of its help."""
+    """Options of all wires, each with the names of the wires in front of its help."""
     found: dict[str, WireOption] = {}
     helps: dict[str, dict[str, list[str]]] = {}
     for wire in known().values():

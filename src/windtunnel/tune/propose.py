@@ -39,7 +39,7 @@ class Seen:
     values: tuple[float, ...]
     """One an objective; higher is better."""
     violation: float | None = None
-    """Above 0: it failed, or misses the SLO by so much. None: there is no SLO."""
+    """Distance from the SLO; above 0: it failed, or misses the SLO. None: there is no SLO."""
 
 
 Worth = Callable[[Combination], bool]

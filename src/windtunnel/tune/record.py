@@ -191,7 +191,7 @@ def read_final(directory: Path) -> FinalRecord:
 
 
 def trials(directory: Path) -> list[TrialRecord]:
-    """Those that have ended, in their order. Raises UserError for one that is damaged."""
+    """The trials that have ended, in their order. Raises UserError for one that is damaged."""
     found = sorted((directory / TRIALS).glob(f"*/{TRIAL}"))
     return sorted((read_trial(file.parent) for file in found), key=lambda trial: trial.number)
 

@@ -46,7 +46,7 @@ class Incumbent:
     """Whether it meets the SLO, if there is one."""
     workers: int = 0
     gain: float = 0.0
-    """Over the file: natural logarithm of the ratio of throughput."""
+    """Gain over the file: natural logarithm of the ratio of throughput."""
 
 
 class Interrupted(Exception):

@@ -96,7 +96,7 @@ class History:
     _remedies: dict[int, Sequence[Move]] = field(default_factory=dict)
     """Remedies for each incumbent that was diagnosed."""
     _moves: dict[int, Sequence[Move]] = field(default_factory=dict)
-    """Those of common sense, of each incumbent."""
+    """Moves of common sense for each incumbent."""
 
     def directory(self, number: int) -> Path:
         """Directory of a trial."""
@@ -443,7 +443,7 @@ def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
 
 
 def _trials(prepared: Prepared) -> list[TrialRecord]:
-    """Those that have ended. Raises UserError for one whose settings the space does not have: who wrote it may have meant a plug-in."""
+    """The trials that have ended. Raises UserError for one whose settings the space does not have: who wrote it may have meant a plug-in."""
     space, found = prepared.space, records.trials(prepared.path)
     for trial in found:
         point = trial.point and tuple(trial.point)

@@ -198,7 +198,7 @@ def interval_of(found: Estimate, corrected: float) -> model.Interval:
 
 
 def _runs(compared: _Compared) -> list[model.Run]:
-    """All of them, in the order of time."""
+    """All runs, in the order of time."""
     held = compared.held
     sides = (held.a, held.b) if held else ()
     place = {id(reading): n for side in sides for n, reading in enumerate(side)}

@@ -45,7 +45,7 @@ class ValidRuns:
         return "paired" if self.in_turn else "unpaired"
 
     def metrics(self) -> list[MetricKey]:
-        """Those that any run of both sides has, in A's order."""
+        """Metrics that any run of both sides has, in A's order."""
         theirs = {key for reading in self.b for key in reading.values}
         return [key for key in dict.fromkeys(f for r in self.a for f in r.values) if key in theirs]
 

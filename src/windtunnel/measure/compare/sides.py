@@ -68,7 +68,7 @@ def _runs(path: Path) -> list[Path]:
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """Nothing below a run is looked at, and no link is followed."""
+    """The run directories below a directory. Nothing below a run is looked at, and no link is followed."""
     for directory, inner, files in os.walk(path):
         if "run.json" in files:
             inner.clear()

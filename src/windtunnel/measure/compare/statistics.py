@@ -220,6 +220,6 @@ def _ranks(of_a: int, of_b: int) -> np.ndarray:
 
 
 def _normal(highest: int, spread: float) -> np.ndarray:
-    """The same of a statistic between 0 and `highest` that is all but normal."""
+    """Probability of each value of a statistic between 0 and `highest` that is almost normal."""
     edges = stats.norm.cdf((np.arange(highest + 2) - 0.5 - highest / 2) / spread)
     return np.asarray(np.diff(edges) / (edges[-1] - edges[0]))

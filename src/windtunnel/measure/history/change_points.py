@@ -77,7 +77,7 @@ def noise_of(series: np.ndarray) -> Noise:
 
 
 def _search() -> ruptures.KernelCPD:
-    """On a linear kernel this is PELT with squared errors, in C; with a number of change points, the best so many."""
+    """The search. With a linear kernel it is PELT with squared errors, in C; with a number of change points, the best of that number."""
     return ruptures.KernelCPD(kernel="linear", min_size=LEAST_BETWEEN)
 
 

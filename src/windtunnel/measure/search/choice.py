@@ -44,7 +44,7 @@ class Chooser:
         """Places between the two loads."""
         self.asked: float | None = None
         self.way: str | None = None
-        """That the asked loads moved the bounds, "up" or "down", and how often in a row."""
+        """Direction in which the asked loads moved the bounds, "up" or "down", and how often in a row."""
         self.moves = 0
 
     def next(self, trials: Trials) -> tuple[float, float] | None:

@@ -11,7 +11,7 @@ NEAR = 5
 SATURATED = 0.1
 """A loss of at least this share of the goal's loss ratio shows a device at its limit; smaller ones may be mere noise."""
 EVEN = 1e-9
-"""Above the rounding errors of a product of shares."""
+"""Least difference of two shares: more than the rounding errors of a product."""
 
 
 def estimate(goal: Goal, trials: Sequence[TrialResult], upper: float | None) -> float | None:

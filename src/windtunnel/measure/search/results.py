@@ -24,7 +24,7 @@ class GoalResult:
     """Irregular without an upper bound: the largest lower bound, which section 4.8.4.2 calls effective."""
     relevant_upper_bound: float | None
     conditional_throughput: float | None
-    """At the relevant lower bound; never above it."""
+    """Throughput at the relevant lower bound; never above it."""
     lower_trials: tuple[TrialResult, ...]
     upper_trials: tuple[TrialResult, ...]
     """The trials at the two bounds, in the order in which they were run."""

@@ -77,7 +77,7 @@ def samples(rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -
 
 
 def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
-    """None if nothing was measured."""
+    """The best point and its distance from the second one; None if nothing was measured."""
     ranked = sorted(those, key=lambda sample: sample.middle if lower_is_better else -sample.middle)
     if not ranked:
         return None

@@ -24,7 +24,7 @@ class Blocked:
     """The rows of a study in one state of the host."""
 
     state: str | None
-    """That most points share; None: none is known, or it is a factor of the study."""
+    """State that most points share; None: none is known, or it is a factor of the study."""
     rows: list[Row]
     """Rows of this state, and of invalid runs, which have no metrics."""
     missed: list[Row]

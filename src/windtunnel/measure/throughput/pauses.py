@@ -27,7 +27,7 @@ class Pause:
     who: str
     longest_ns: int
     messages: int
-    """That all pauses delayed, at most."""
+    """Most messages that all pauses delayed."""
 
 
 def loss_by_pauses(run: Run, load: float, lost: int) -> str | None:

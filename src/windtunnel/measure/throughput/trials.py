@@ -185,7 +185,7 @@ class Balance:
 
 
 def balance(run: Run) -> Balance:
-    """Over the measured windows and the drain. What waited already when the measurement began is taken off."""
+    """Counts of the measured windows and the drain, without what waited already when the measurement began."""
     windows = _windows(run)
     warmup, measured, drain = ([w for w in windows if w.phase == p] for p in ("warmup", "measure", "drain"))
     backlog = sum(w.unsent for w in warmup[-1].workloads) if warmup else 0

@@ -31,7 +31,7 @@ class Part:
     measured: int
     """How many windows it has, those that are excluded included."""
     windows: list[Window]
-    """Those that are not excluded."""
+    """Windows that are not excluded."""
     unlike: str | None
     """Why the load of these windows differs nevertheless; None: it does not."""
 

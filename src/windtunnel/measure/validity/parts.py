@@ -41,7 +41,7 @@ class Parts:
 
     @property
     def rest(self) -> float:
-        """Below 0 if the parts are more than the whole."""
+        """Time that no part has; below 0 if the parts are more than the whole."""
         of_stages = sum(stage.work + stage.stall + stage.idle for stage in self.stages)
         return self.cycles - of_stages - self.interrupted - self.traffic - self.clock
 

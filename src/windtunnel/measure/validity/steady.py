@@ -42,7 +42,7 @@ class Course:
     """What a series did."""
 
     levels: list[Level]
-    """At least one; a step stands between two."""
+    """Levels, at least one; a step stands between two."""
     trend: float
     """Change from the first to the last window of the last level, as a share of its mean; 0: none beyond the limit and chance."""
     half_width: float | None
