@@ -55,10 +55,10 @@ def _of_this_version(engine: Path) -> Path:
     ended = None
     with contextlib.suppress(OSError):
         ended = ask([str(engine), "--version"], TIMEOUT_S)
-    said = _VERSION.match(ended.output) if ended else None
-    if said and said[1] != __version__:
+    version = _VERSION.match(ended.output) if ended else None
+    if version and version[1] != __version__:
         raise UserError(
-            f"{engine} is version {said[1]}, and this windtunnel is {__version__}",
+            f"{engine} is version {version[1]}, and this windtunnel is {__version__}",
             remedy=f"install the same version of both, or set {VARIABLE} to an engine of {__version__}",
         )
     return engine

@@ -55,7 +55,7 @@ class History:
                 self.phase = f"running, after window {line.index}"
                 if line.phase == "measure":
                     self.measured += 1
-                    self.responses.update({seen.workload: seen.responses for seen in line.workloads})
+                    self.responses.update({workload.workload: workload.responses for workload in line.workloads})
             case Handler():
                 self.handlers.append(line)
             case Result():

@@ -36,9 +36,9 @@ def make(directory: Path) -> None:
         raise UserError(f"{directory}: other users may put something else there", remedy=REMEDY)
     try:
         with contextlib.suppress(OSError):
-            found = directory.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & _OTHERS_WRITE:
-                directory.chmod(stat.S_IMODE(found.st_mode) & ~_OTHERS_WRITE)  # a careless umask made it
+            status = directory.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and status.st_mode & _OTHERS_WRITE:
+                directory.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS_WRITE)  # a careless umask made it
         own_directory.make(directory)
     except UserError as error:
         raise UserError(error.message, remedy=REMEDY) from None
@@ -69,8 +69,8 @@ def read(file: Path, most_bytes: int) -> bytes:
 def is_own(file: Path) -> bool:
     """Whether there is a regular file of this user's; in a directory that `make` has made it stays so."""
     with contextlib.suppress(OSError):
-        found = file.lstat()
-        return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+        status = file.lstat()
+        return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
     return False
 
 

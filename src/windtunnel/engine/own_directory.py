@@ -63,15 +63,15 @@ def way_is_own(directory: Path, links: int = 40) -> bool:
     way = directory.absolute()
     for path in reversed((way, *way.parents)):
         try:
-            found = path.lstat()
-            target = path.parent / os.readlink(path) if stat.S_ISLNK(found.st_mode) else None
+            status = path.lstat()
+            target = path.parent / os.readlink(path) if stat.S_ISLNK(status.st_mode) else None
         except (FileNotFoundError, NotADirectoryError):
             return True
         except OSError:
             return False
-        if found.st_uid not in (root, os.geteuid()):
+        if status.st_uid not in (root, os.geteuid()):
             return False
-        if target is None and found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
+        if target is None and status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
             return False
         if target and not (links and way_is_own(target, links - 1)):
             return False
@@ -81,7 +81,7 @@ def way_is_own(directory: Path, links: int = 40) -> bool:
 def make(path: Path) -> None:
     """Makes the directory, and those above it, for its owner alone, if they are missing. Raises UserError if it cannot be made, or is not ours."""
     try:
-        for missing in reversed([one for one in (path, *path.parents) if not os.path.lexists(one)]):
+        for missing in reversed([directory for directory in (path, *path.parents) if not os.path.lexists(directory)]):
             with contextlib.suppress(FileExistsError):
                 missing.mkdir(mode=MODE)
     except OSError as error:
@@ -96,8 +96,8 @@ def opened(path: Path) -> Iterator[int]:
     try:
         descriptor = os.open(path, _DIRECTORY)
     except OSError as error:
-        words = "not a directory, or a link to one" if error.errno in (errno.ENOTDIR, errno.ELOOP) else error.strerror
-        raise UserError(f"{path}: {words}", remedy=_remedy(path)) from None
+        reason = "not a directory, or a link to one" if error.errno in (errno.ENOTDIR, errno.ELOOP) else error.strerror
+        raise UserError(f"{path}: {reason}", remedy=_remedy(path)) from None
     try:
         _check(path, os.fstat(descriptor))
         yield descriptor
@@ -115,19 +115,19 @@ def read(path: Path, most_bytes: int) -> bytes:
         except OSError as error:
             raise UserError(f"{path}: {'a link' if error.errno == errno.ELOOP else error.strerror}") from None
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise UserError(f"{path}: not a file")
-        _check(path, found)
-        if found.st_size > most_bytes:
+        _check(path, status)
+        if status.st_size > most_bytes:
             raise UserError(f"{path}: larger than {most_bytes >> 20} MiB")
         return file.read(most_bytes)
 
 
-def _check(path: Path, found: os.stat_result) -> None:
-    if found.st_uid != os.geteuid():
-        raise UserError(f"{path}: of user {found.st_uid}, and this is user {os.geteuid()}", remedy=_remedy(path))
-    if found.st_mode & _OTHERS_WRITE:
+def _check(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise UserError(f"{path}: of user {status.st_uid}, and this is user {os.geteuid()}", remedy=_remedy(path))
+    if status.st_mode & _OTHERS_WRITE:
         raise UserError(f"{path}: other users may write it", remedy=f"chmod go-w {path}, if all in it is yours")
 
 

@@ -282,8 +282,8 @@ def ladder(
         except BaseException:
             process.kill()
             raise
-        said = process.stderr.read()
-    _judge(engine, arguments, process.returncode, said)
+        stderr = process.stderr.read()
+    _judge(engine, arguments, process.returncode, stderr)
     match lines:
         case [LadderHead() as head, *between, LadderEnd() as end]:
             rungs = [line for line in between if isinstance(line, LadderLine)]
@@ -335,20 +335,20 @@ def _ask(
     return ended.output
 
 
-def _judge(engine: Path, arguments: list[str], code: int, said: str) -> None:
+def _judge(engine: Path, arguments: list[str], code: int, stderr: str) -> None:
     """Raises UserError if it did not end well."""
     if killed_by := signal_name(code):
         raise UserError(f"the engine died at {' '.join(arguments)}: {killed_by}", remedy=_blame(arguments))
-    if code == REFUSED and f"{NAME}: " in said:
-        raise _refusal(said)
+    if code == REFUSED and f"{NAME}: " in stderr:
+        raise _refusal(stderr)
     if code:
-        words = said.strip() or f"exit code {code}"
-        raise UserError(f"the engine {engine} does not respond: {words}", remedy=REBUILD)
+        reason = stderr.strip() or f"exit code {code}"
+        raise UserError(f"the engine {engine} does not respond: {reason}", remedy=REBUILD)
 
 
-def _refusal(said: str) -> UserError:
+def _refusal(stderr: str) -> UserError:
     """The engine's own words, which come after whatever its libraries print: a message, and a remedy if it knows one."""
-    message, _, remedy = said.rpartition(f"{NAME}: ")[2].strip().partition("\nremedy: ")
+    message, _, remedy = stderr.rpartition(f"{NAME}: ")[2].strip().partition("\nremedy: ")
     return UserError(message, remedy=remedy or None)
 
 

@@ -6,6 +6,6 @@ import select
 def readable(descriptor: int, *others: int, seconds: float | None = None) -> bool:
     """Waits until one of them can be read from, or has an end, at most so long. Returns whether the first one can."""
     poll = select.poll()
-    for each in (descriptor, *others):
-        poll.register(each, select.POLLIN)
+    for watched in (descriptor, *others):
+        poll.register(watched, select.POLLIN)
     return descriptor in dict(poll.poll(None if seconds is None else 1000 * seconds))

@@ -87,9 +87,9 @@ class _Watched:
             self.must_end(now + run_s + ORDERLY_END_S + OVERDUE_S, "it exceeded its run time")
         self.next_line_by = now + self.silence_s
 
-    def must_end(self, by: float, words: str) -> None:
+    def must_end(self, by: float, reason: str) -> None:
         if by < self.end_by:
-            self.end_by, self.end_words = by, words
+            self.end_by, self.end_words = by, reason
 
     def kill_if_overdue(self, now: float) -> None:
         if now >= self.end_by:

@@ -34,9 +34,9 @@ def _attached(interface: str) -> dict[str, Any] | None:
     return prog
 
 
-def _ip(*words: str) -> str:
+def _ip(*arguments: str) -> str:
     """What `ip` prints; nothing if it fails or is missing."""
     try:
-        return subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=10).stdout
+        return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True, timeout=10).stdout
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -30,7 +30,7 @@ def copy_rows(
         for part in window.copies:
             parts.setdefault(part.workload, []).append(part)
     return [
-        _row(plan, members, chosen, hello, [each for each in ledgers if each.workload == workload])
+        _row(plan, members, chosen, hello, [ledger for ledger in ledgers if ledger.workload == workload])
         for workload, members in sorted(parts.items())
     ]
 
@@ -96,7 +96,7 @@ def _freed(
     members: Sequence[CopyWindow], ledgers: Sequence[CopyLedger], submit: float | None, poll: float | None
 ) -> float | None:
     """TSC cycles that one copy of the copier freed, on average. One that failed was made by the CPU after all, and freed none."""
-    measured_costs = next((each.cpu_copies for each in ledgers if each.cpu_copies), None)
+    measured_costs = next((ledger.cpu_copies for ledger in ledgers if ledger.cpu_copies), None)
     by_cpu = cpu_cycles(measured_costs, merge(part.sizes for part in members))
     if by_cpu is None or submit is None or poll is None:
         return None

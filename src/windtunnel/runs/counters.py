@@ -132,7 +132,7 @@ def event_rows(run: Run) -> list[EventRow]:
     every = [window for of in counted.values() for window in of]
     total = sum(messages(w) for w in every if w.workloads or not any(other.workloads for other in every))
     return [
-        _row(of, numbers.get(of[0].engine, set()), total) for _, of in sorted(lines.items(), key=lambda one: one[0])
+        _row(of, numbers.get(of[0].engine, set()), total) for _, of in sorted(lines.items(), key=lambda item: item[0])
     ]
 
 

@@ -20,7 +20,7 @@ def cpu_cycles(measured: CpuCopies | None, sizes: Histogram | None) -> float | N
 def _cycles_of(measured: CpuCopies, size: float) -> float:
     """Beyond the measured sizes: as of the nearest one."""
     known = measured.costs
-    above = bisect_right(known, size, key=lambda each: each.bytes)
+    above = bisect_right(known, size, key=lambda cost: cost.bytes)
     if above in (0, len(known)):
         return known[min(above, len(known) - 1)].cycles
     low, high = known[above - 1], known[above]

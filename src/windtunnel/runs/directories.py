@@ -33,8 +33,8 @@ def held(directory: Path, follow: bool = True) -> Iterator[Path]:
         raise UserError(f"{directory}: {what}") from None
     place = f"/proc/self/fd/{descriptor}"
 
-    def named(words: str) -> str:
-        return re.sub(rf"{place}(?!\d)", lambda _: str(directory), words)
+    def named(text: str) -> str:
+        return re.sub(rf"{place}(?!\d)", lambda _: str(directory), text)
 
     try:
         yield Path(place)

@@ -53,13 +53,13 @@ def percentile(histogram: Histogram | None, percent: float) -> int | None:
     if histogram is None or histogram.total == 0 or histogram.total * (100 - percent) < 100 - 1e-6:
         return None
     wanted = max(1, floor(percent * histogram.total / 100 + 0.5))
-    seen = 0
+    passed = 0
     for lowest, count in histogram.counts:
-        seen += count
-        if seen >= wanted:
+        passed += count
+        if passed >= wanted:
             top = highest_of_bucket(lowest, histogram.bits)
             return top if histogram.max is None else min(top, histogram.max)
-    raise ValueError(f"a histogram of {histogram.total} samples has only {seen} in its buckets")
+    raise ValueError(f"a histogram of {histogram.total} samples has only {passed} in its buckets")
 
 
 def to_hdr(histogram: Histogram) -> HdrHistogram:

@@ -191,12 +191,12 @@ def _validity(server: Record, client: Record) -> Validity | None:
     first: they have its responses."""
     if server.validity is None or client.validity is None:
         return None
-    found = {"client": client.validity, "server": server.validity}
+    validities = {"client": client.validity, "server": server.validity}
     return Validity(
-        checks=[check for side in SIDES for check in found[side].checks],
-        excluded=[window for side in SIDES for window in found[side].excluded],
-        states=[_of_side(state, side) for side, of in found.items() for state in of.states],
-        headline=HEADLINES.join(f"{of.headline} [{side}]" for side, of in found.items() if of.headline) or None,
+        checks=[check for side in SIDES for check in validities[side].checks],
+        excluded=[window for side in SIDES for window in validities[side].excluded],
+        states=[_of_side(state, side) for side, of in validities.items() for state in of.states],
+        headline=HEADLINES.join(f"{of.headline} [{side}]" for side, of in validities.items() if of.headline) or None,
     )
 
 

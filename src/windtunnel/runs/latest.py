@@ -22,12 +22,12 @@ def latest(parent: Path = RUNS) -> Path:
 
 def written(parent: Path) -> list[tuple[int, Path]]:
     """The run directories below `parent`, in no order, each after the time at which its run.json was written, ns."""
-    found = []
+    times = []
     for record in parent.glob("*/run.json"):
         try:
             about = record.stat()
         except OSError:  # removed meanwhile, or a link to nowhere
             continue
         if S_ISREG(about.st_mode):
-            found.append((about.st_mtime_ns, record.parent))
-    return found
+            times.append((about.st_mtime_ns, record.parent))
+    return times

@@ -91,7 +91,7 @@ def level_rows(windows: Iterable[Window], phases: Collection[str] = MEASURED) ->
             levels.setdefault((f"ring {ring.name}", ring.size), []).append(ring.used)
         for pool in window.pools:
             levels.setdefault((f"free mbufs of the {pool.endpoint}", pool.size), []).append(pool.free)
-    return [LevelRow(name, size, min(seen), max(seen)) for (name, size), seen in levels.items()]
+    return [LevelRow(name, size, min(values), max(values)) for (name, size), values in levels.items()]
 
 
 Key = TypeVar("Key", int, str)

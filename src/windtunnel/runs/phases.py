@@ -114,8 +114,8 @@ def load_words(phase: LoadPhase) -> str:
     """The phase's load as text, as in "500 k/s, poisson, 10 ms on, 30 ms off"; the rate is that of the time in which it sends."""
     if not phase.rate_per_s:
         return "silence"
-    words = [fmt.rate(phase.rate_per_s)]
-    words += ["poisson"] if phase.arrivals == "poisson" else []
+    parts = [fmt.rate(phase.rate_per_s)]
+    parts += ["poisson"] if phase.arrivals == "poisson" else []
     if phase.on_ns and phase.off_ns:
-        words.append(f"{phase.on_ns / 1e6:g} ms on, {phase.off_ns / 1e6:g} ms off")
-    return ", ".join(words)
+        parts.append(f"{phase.on_ns / 1e6:g} ms on, {phase.off_ns / 1e6:g} ms off")
+    return ", ".join(parts)

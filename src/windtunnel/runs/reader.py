@@ -58,9 +58,9 @@ class Run(Shown):
     def require_usable(self, include_invalid: bool = False) -> None:
         """Raises UserError with the first reason if the metrics may not be used."""
         if not self.usable(include_invalid):
-            words = f"{self.path}: invalid: {self.record.verdict.reasons[0]}"
+            message = f"{self.path}: invalid: {self.record.verdict.reasons[0]}"
             remedy = "--include-invalid uses its rejected metrics" if self.rejected else "no window was measured"
-            raise UserError(words, remedy=remedy)
+            raise UserError(message, remedy=remedy)
 
 
 def load(path: Path) -> Run:

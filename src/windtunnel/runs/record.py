@@ -112,7 +112,7 @@ class Record(Part):
             if not isinstance(scenario.get(name), dict | None):
                 raise ValueError(f"{name} is no table")  # noqa: TRY004 - as pydantic wants it
         workloads = scenario.get("workload", [])
-        if not isinstance(workloads, list) or not all(isinstance(each, dict) for each in workloads):
+        if not isinstance(workloads, list) or not all(isinstance(workload, dict) for workload in workloads):
             raise ValueError("workload is no list of tables")
         if not all(isinstance((scenario.get(s) or {}).get("nic_profile"), str | None) for s in ("client", "server")):
             raise ValueError("nic_profile is no text")
@@ -192,7 +192,7 @@ class Record(Part):
             *(note for engine in self.engines if engine.ready for note in engine.ready.notes),
             *(pacing for engine in self.engines if (pacing := _pacing(engine))),
             *(recording for engine in self.engines if (recording := _recording(engine))),
-            *(words for engine in self.engines for words in _negative_latencies(engine)),
+            *(reason for engine in self.engines for reason in _negative_latencies(engine)),
         ]
         return [note for note in dict.fromkeys(notes) if not note.startswith("emulated ")]
 

@@ -68,7 +68,7 @@ def summarise(run: Run) -> Summary:
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
     def rows(of_engine: Callable[[EngineRecord, Hello, list[Window]], Iterable[Row]]) -> list[Row]:
-        return list(chain.from_iterable(of_engine(*each) for each in engines))
+        return list(chain.from_iterable(of_engine(*engine) for engine in engines))
 
     stages = rows(
         lambda e, hello, windows: metrics.stage_rows(
@@ -117,8 +117,8 @@ def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence
         lasted = [window.end_ns - window.start_ns for window in metrics.measured(windows[engine.name])]
         asked = engine.plan.phases.window_ns
         if lasted and (median := statistics.median(lasted)) > SLOW_WINDOW * asked:
-            words = f"windows lasted {median / 1e6:.3g} ms instead of {asked / 1e6:.3g} ms"
-            warnings.append(f"{words}: use longer windows, or leave a core to the main thread")
+            warning = f"windows lasted {median / 1e6:.3g} ms instead of {asked / 1e6:.3g} ms"
+            warnings.append(f"{warning}: use longer windows, or leave a core to the main thread")
     return warnings
 
 
@@ -142,11 +142,11 @@ def rejected_words(run: Run) -> str:
     windows = (
         f"all {all_of} measured windows" if used == all_of else f"the {used} windows of {all_of} that are not excluded"
     )
-    words = f"the metrics are rejected; they are of {windows}"
+    message = f"the metrics are rejected; they are of {windows}"
     validity = run.record.validity
     if validity is None:
-        return f"{words}, which were not checked"
-    return words if validity.reasons else f"{words}, and no check of these windows failed"
+        return f"{message}, which were not checked"
+    return message if validity.reasons else f"{message}, and no check of these windows failed"
 
 
 def excluded_words(validity: Validity) -> str | None:

@@ -65,7 +65,7 @@ def convert(run: Run) -> Path | None:
         engine.name: run.path / Path(engine.plan.trace.path).name for engine in run.record.engines if engine.plan.trace
     }
     read = [_read(raws[e.name], e, run.windows[e.name]) for e in run.record.engines if e.name in raws]
-    traced = [one for one in read if one]
+    traced = [trace for trace in read if trace]
     if not traced:
         return None
     path = run.path / FILE
@@ -73,8 +73,8 @@ def convert(run: Run) -> Path | None:
         raise UserError(f"{path}: exists already", remedy="move it elsewhere")
     with replacing(path) as temporary, open(temporary, "w", encoding="ascii") as file:
         _write(file, traced)
-    for one in traced:
-        one.raw.unlink()
+    for trace in traced:
+        trace.raw.unlink()
     return path
 
 
@@ -99,36 +99,36 @@ def _read(path: Path, engine: EngineRecord, windows: list[Window]) -> Traced | N
 
 
 def _write(file: TextIO, traced: list[Traced]) -> None:
-    epoch = min(one.start_tsc for one in traced)
+    epoch = min(trace.start_tsc for trace in traced)
     file.write('{"displayTimeUnit":"ns","traceEvents":[\n')
     separator = ""
-    for number, one in enumerate(traced, 1):
-        for text in _engine(one, number * IDS, epoch):
+    for number, trace in enumerate(traced, 1):
+        for text in _engine(trace, number * IDS, epoch):
             file.write(separator + text)
             separator = ",\n"
     file.write("\n]}\n")
 
 
-def _engine(one: Traced, pid: int, epoch: int) -> Iterator[str]:
-    yield from map(_text, _names(one, pid))
-    origin = round((one.start_tsc - epoch) * one.ns_per_tick)
-    for window in one.windows:
+def _engine(trace: Traced, pid: int, epoch: int) -> Iterator[str]:
+    yield from map(_text, _names(trace, pid))
+    origin = round((trace.start_tsc - epoch) * trace.ns_per_tick)
+    for window in trace.windows:
         args = {"window": window.index}
         yield _text(_slice(window.phase, "window", origin + window.start_ns, origin + window.end_ns, pid, args))
-    labels = [[_label(one.plan, stage) for stage in worker.stages] for worker in one.plan.workers]
-    for first in range(0, len(one.events), CHUNK):
-        yield from _slices(one.events[first : first + CHUNK], labels, one.ns_per_tick, epoch, pid)
+    labels = [[_label(trace.plan, stage) for stage in worker.stages] for worker in trace.plan.workers]
+    for first in range(0, len(trace.events), CHUNK):
+        yield from _slices(trace.events[first : first + CHUNK], labels, trace.ns_per_tick, epoch, pid)
 
 
-def _names(one: Traced, pid: int) -> Iterator[dict[str, Any]]:
+def _names(trace: Traced, pid: int) -> Iterator[dict[str, Any]]:
     def named(what: str, thread: int, **args: object) -> dict[str, Any]:
         return {"name": what, "ph": "M", "pid": pid, "tid": pid + thread, "args": args}
 
-    yield named("process_name", 0, name=one.name)
+    yield named("process_name", 0, name=trace.name)
     yield named("thread_name", 0, name="windows")
     yield named("thread_sort_index", 0, sort_index=0)
-    for thread, worker in enumerate(one.plan.workers, 1):
-        sides = dict.fromkeys(one.plan.endpoints[stage.endpoint].side for stage in worker.stages)
+    for thread, worker in enumerate(trace.plan.workers, 1):
+        sides = dict.fromkeys(trace.plan.endpoints[stage.endpoint].side for stage in worker.stages)
         yield named("thread_name", thread, name=f"worker {thread - 1} on CPU {worker.cpu}: {' and '.join(sides)}")
         yield named("thread_sort_index", thread, sort_index=thread)
 

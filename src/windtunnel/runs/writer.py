@@ -90,7 +90,7 @@ class RunWriter:
     def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:
         """Put the verdict into run.json, with everything else on the disk before it; the run as `load` reads it."""
         self._windows.close()
-        self._latency.close({(each.engine, each.window) for each in validity.excluded} if validity else ())
+        self._latency.close({(window.engine, window.window) for window in validity.excluded} if validity else ())
         self._record.verdict = verdict
         self._record.validity = validity
         self._record.finished = datetime.now(UTC)

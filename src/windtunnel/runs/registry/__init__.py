@@ -63,7 +63,7 @@ def metrics(noun: Noun) -> Iterator[Metric]:
 
 def metric(noun: Noun, name: str) -> Metric:
     """The one of this name."""
-    return next(each for each in metrics(noun) if each.name == name)
+    return next(candidate for candidate in metrics(noun) if candidate.name == name)
 
 
 __all__ = ["COUNTERS", "METRICS", "STAGE_COUNTERS", "Metric", "Noun", "metric", "metrics"]
