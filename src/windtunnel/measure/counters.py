@@ -144,28 +144,28 @@ class Counting:
                 self._absent(engine, worker.worker, worker.cpu, event, refused)
         return opened
 
-    def _counts(self, one: _Counted, window: Window) -> bool:
+    def _counts(self, event: _Counted, window: Window) -> bool:
         """Writes what the window added; False if the event cannot be counted any more."""
         try:
-            counted, time = one.source.take()
+            counted, time = event.source.take()
         except Refused as refused:
-            self._absent(one.engine, one.worker, one.cpu, one.event, refused)
+            self._absent(event.engine, event.worker, event.cpu, event.event, refused)
             return False
         self._write(
             Count(
-                engine=one.engine,
+                engine=event.engine,
                 window=window.index,
                 at_ns=window.end_ns,
-                worker=one.worker,
-                cpu=one.cpu,
-                event=one.event,
-                unit=one.source.unit,
+                worker=event.worker,
+                cpu=event.cpu,
+                event=event.event,
+                unit=event.source.unit,
                 counted=counted,
                 value=_scaled(counted, time),
                 enabled_ns=time and time.enabled_ns,
                 running_ns=time and time.running_ns,
-                level=one.source.level,
-                user_only=one.source.user_only,
+                level=event.source.level,
+                user_only=event.source.user_only,
             )
         )
         return True

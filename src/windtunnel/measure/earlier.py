@@ -90,8 +90,8 @@ def line(found: Earlier) -> str:
         runs += f", {found.other_builds} of {'them' if count > 1 else 'it'} by another build of the engine"
     what, value = WHAT[found.what], shown(found.what, found.value)
     if found.median is None or found.place is None:
-        seen = " and ".join(shown(found.what, each) for each in found.values)
-        return f"earlier: {runs}, {what} {seen}; this one: {value}"
+        values = " and ".join(shown(found.what, each) for each in found.values)
+        return f"earlier: {runs}, {what} {values}; this one: {value}"
     known = ""
     if found.low is not None and found.high is not None:
         known = f" [{shown(found.what, found.low)} .. {shown(found.what, found.high)}]"

@@ -143,11 +143,11 @@ def repeat(
         if outcome.exit_code == REFUSED:
             raise UserError("; ".join(outcome.verdict.reasons), remedy=f"the run is in {readings[-1].path}")
         ANNOUNCEMENT.progress(number, most, "runs")
-        found = so_far("all run")
-        ended(found)
+        repeated = so_far("all run")
+        ended(repeated)
         if outcome.interrupted:
             return so_far("interrupted")
-        if found.reached:
+        if repeated.reached:
             return so_far("reached")
     return so_far("all run")
 
@@ -172,13 +172,13 @@ def _repeated(
 
 
 def _middles(runs: Sequence[Reading]) -> list[Middle]:
-    found = []
+    middles = []
     for workload in runs[0].modes:
         metric, _ = deciding(workload, runs)
         values = [value for run in runs if (value := run.values.get((workload, metric))) is not None]
         if values:
-            found.append(_middle(workload, metric, values))
-    return found
+            middles.append(_middle(workload, metric, values))
+    return middles
 
 
 def _middle(workload: str, metric: str, values: Sequence[float]) -> Middle:

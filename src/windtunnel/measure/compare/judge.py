@@ -104,11 +104,11 @@ def _ran_on(held: ValidRuns) -> Iterator[str]:
 def _corrected(compared: Sequence[_Compared]) -> list[dict[MetricKey, float]]:
     """The p-values of each point after Holm: of those that decide a workload over the points, of all others together."""
     families: dict[str | None, list[tuple[int, MetricKey, float]]] = {}
-    for n, each in enumerate(compared):
-        deciding = {key: workload for workload, (key, _) in each.primary.items()}
-        for key, (found, _) in each.found.items():
-            if found is not None:
-                families.setdefault(deciding.get(key), []).append((n, key, found.p))
+    for n, point in enumerate(compared):
+        deciding = {key: workload for workload, (key, _) in point.primary.items()}
+        for key, (result, _) in point.found.items():
+            if result is not None:
+                families.setdefault(deciding.get(key), []).append((n, key, result.p))
     corrected: list[dict[MetricKey, float]] = [{} for _ in compared]
     for family in families.values():
         for (n, key, _), p in zip(family, statistics.holm([p for *_, p in family]), strict=True):
@@ -165,7 +165,7 @@ def _word(difference: float, better_is: str) -> model.Verdict:
 
 
 def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, float]) -> model.Measure:
-    found, unmeasured = compared.found[key]
+    result, unmeasured = compared.found[key]
     workload, metric = key
     assert compared.held is not None
     return model.Measure(
@@ -175,24 +175,24 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
         better=better(metric),
         a=[reading.values.get(key) for reading in compared.held.a],
         b=[reading.values.get(key) for reading in compared.held.b],
-        interval=interval_of(found, corrected[key]) if found else None,
+        interval=interval_of(result, corrected[key]) if result else None,
         unmeasured=unmeasured,
-        shown=found is not None and corrected[key] <= LEVEL,
+        shown=result is not None and corrected[key] <= LEVEL,
     )
 
 
-def interval_of(found: Estimate, corrected: float) -> model.Interval:
+def interval_of(result: Estimate, corrected: float) -> model.Interval:
     """The estimate as the document has it. `corrected`: its p-value, corrected for the number of tests."""
     return model.Interval(
-        method=found.method,
-        a=exp(found.level - found.difference / 2),
-        b=exp(found.level + found.difference / 2),
-        percent=100 * expm1(found.difference),
-        low=100 * expm1(found.low),
-        high=100 * expm1(found.high),
-        smallest=100 * expm1(found.smallest),
-        effect=found.effect,
-        p=found.p,
+        method=result.method,
+        a=exp(result.level - result.difference / 2),
+        b=exp(result.level + result.difference / 2),
+        percent=100 * expm1(result.difference),
+        low=100 * expm1(result.low),
+        high=100 * expm1(result.high),
+        smallest=100 * expm1(result.smallest),
+        effect=result.effect,
+        p=result.p,
         p_corrected=corrected,
     )
 
@@ -220,23 +220,23 @@ def _runs(compared: _Compared) -> list[model.Run]:
 def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
     """Each workload over the points that the same metric decides."""
     parts: dict[MetricKey, list[Estimate]] = {}
-    for each in compared:
-        for key, _ in each.primary.values():
-            if (found := each.found.get(key, (None, None))[0]) is not None:
-                parts.setdefault(key, []).append(found)
+    for point in compared:
+        for key, _ in point.primary.values():
+            if (result := point.found.get(key, (None, None))[0]) is not None:
+                parts.setdefault(key, []).append(result)
     rows = []
     for (workload, metric), of in parts.items():
         if len(of) > 1:
-            found = statistics.whole(of)
-            shown = found.p <= LEVEL
-            verdict = _word(found.difference, better(metric)) if shown else "no difference shown"
+            result = statistics.whole(of)
+            shown = result.p <= LEVEL
+            verdict = _word(result.difference, better(metric)) if shown else "no difference shown"
             rows.append(
                 model.Whole(
                     workload=workload,
                     verdict=verdict,
                     metric=metric,
                     points=len(of),
-                    interval=interval_of(found, found.p),
+                    interval=interval_of(result, result.p),
                 )
             )
     return rows
@@ -244,27 +244,27 @@ def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
 
 def _warnings(compared: _Compared) -> list[str]:
     readings = [*compared.point.a, *compared.point.b]
-    found = [f"{reading.path}: {problem}" for reading in readings for problem in reading.problems]
+    warnings = [f"{reading.path}: {problem}" for reading in readings for problem in reading.problems]
     held = compared.held
     if held is None:
-        return found
+        return warnings
     invalid = [reading for reading in readings if reading.reasons]
-    found += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in invalid]
+    warnings += [f"{reading.path}: invalid, excluded: {reading.reasons[0]}" for reading in invalid]
     if compared.doubts:
-        return found
-    found += [f"{reading.path}: excluded, it has no partner in time" for reading in held.unpaired]
+        return warnings
+    warnings += [f"{reading.path}: excluded, it has no partner in time" for reading in held.unpaired]
     if included := [reading for reading in readings if reading.included]:
-        found.append(f"{len(included)} of {len(readings)} runs are invalid and included (--include-invalid)")
-        found += [f"{reading.path}: invalid, included: {reading.included[0]}" for reading in included]
-    found += obstacles.warnings(held.a, held.b)
+        warnings.append(f"{len(included)} of {len(readings)} runs are invalid and included (--include-invalid)")
+        warnings += [f"{reading.path}: invalid, included: {reading.included[0]}" for reading in included]
+    warnings += obstacles.warnings(held.a, held.b)
     if held.method == "assumed":
-        found.append(
+        warnings.append(
             f"too few runs to measure the spread between identical runs: {held.between:.0%} is assumed (--between-runs); "
             "the windows of one run do not show it"
         )
     if not held.in_turn:
-        found.append("A and B did not alternate: a drift of the host looks like a difference")
-    return found
+        warnings.append("A and B did not alternate: a drift of the host looks like a difference")
+    return warnings
 
 
 def _nothing(a: Side, b: Side) -> model.Point:

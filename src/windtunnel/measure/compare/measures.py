@@ -54,8 +54,8 @@ class ValidRuns:
         squares = 0.0
         for side in (self.a, self.b):
             for reading in side:
-                seen = [value for window in self._windows[id(reading)] if (value := window.get(key))]
-                squares += (statistics.windows_error(seen) / len(side)) ** 2 if seen else 0.0
+                values = [value for window in self._windows[id(reading)] if (value := window.get(key))]
+                squares += (statistics.windows_error(values) / len(side)) ** 2 if values else 0.0
         return sqrt(squares)
 
 

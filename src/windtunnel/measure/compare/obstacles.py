@@ -13,41 +13,41 @@ MOST_INVALID = 0.5
 
 def invalid(point: Point) -> list[str]:
     """Why the runs of a side may not be used, in words; empty if they may."""
-    words = []
+    reasons = []
     for name, readings in (("A", point.a), ("B", point.b)):
         bad = [reading for reading in readings if reading.reasons]
         ended = [reading for reading in bad if not any(map(_cut_short, reading.reasons))]
         if len(bad) == len(readings) or len(ended) > MOST_INVALID * len(readings):
             first = f"{bad[0].path}: {bad[0].reasons[0]}"
-            words.append(f"{name}: {len(bad)} of {_runs(len(readings))} invalid, {first}")
-    return words
+            reasons.append(f"{name}: {len(bad)} of {_runs(len(readings))} invalid, {first}")
+    return reasons
 
 
 def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Why these valid runs cannot be compared; empty if they can."""
     kept = [what for what in a[0].identity if what != "wire" or not _frames_or_none(a, b)]
-    words = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in kept]
-    words += [_one_sided(a, b)]
+    reasons = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in kept]
+    reasons += [_one_sided(a, b)]
     shared = a[0].modes.keys() & b[0].modes.keys()
-    words += [
+    reasons += [
         _differs(f"load of {name}", [r.modes.get(name, "none") for r in a], [r.modes.get(name, "none") for r in b])
         for name in sorted(shared)
     ]
     if not shared:
         ours, theirs = (", ".join(side[0].modes) or "none" for side in (a, b))
-        words.append(f"no workload in common: A has {ours}, B has {theirs}")
-    return [each for each in words if each]
+        reasons.append(f"no workload in common: A has {ours}, B has {theirs}")
+    return [each for each in reasons if each]
 
 
 def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Differences that a reader should know of although the runs can be compared."""
-    words = [
+    differences = [
         _differs("accounting", map(_accounting, a), map(_accounting, b)),
         _differs("question", map(_question, a), map(_question, b)),
     ]
     if _frames_or_none(a, b):
-        words.append(_differs("wire", [r.identity["wire"] for r in a], [r.identity["wire"] for r in b]))
-    return [*(f"another {each}" for each in words if each), *_other_builds(a, b), *_relaxed(a, b)]
+        differences.append(_differs("wire", [r.identity["wire"] for r in a], [r.identity["wire"] for r in b]))
+    return [*(f"another {each}" for each in differences if each), *_other_builds(a, b), *_relaxed(a, b)]
 
 
 def _frames_or_none(a: Sequence[Reading], b: Sequence[Reading]) -> bool:
@@ -57,11 +57,11 @@ def _frames_or_none(a: Sequence[Reading], b: Sequence[Reading]) -> bool:
 
 def _relaxed(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Validity limits that the scenarios relaxed, by side: "valid" means less there."""
-    found = []
+    lines = []
     for name, side in (("A", a), ("B", b)):
         limits = dict.fromkeys(limit for reading in side for limit in reading.relaxed)
-        found += [f"{name}: valid, limits relaxed: {', '.join(limits)}"] if limits else []
-    return found
+        lines += [f"{name}: valid, limits relaxed: {', '.join(limits)}"] if limits else []
+    return lines
 
 
 def _other_builds(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:

@@ -55,9 +55,9 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
 
     The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them.
     """
-    found = list(_decisions(asked, comparison)) if asked else []
+    decisions = list(_decisions(asked, comparison)) if asked else []
     met, doubtful = (
-        list(dict.fromkeys(words for is_met, words in found if is_met is wanted)) for wanted in (True, None)
+        list(dict.fromkeys(reason for is_met, reason in decisions if is_met is wanted)) for wanted in (True, None)
     )
     return Decided(met, doubtful)
 
@@ -92,19 +92,19 @@ def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[D
 
 
 def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
-    found, threshold = measure.interval, condition.percent
-    if found is None:
+    interval, threshold = measure.interval, condition.percent
+    if interval is None:
         return None, f"{name}{condition.text}: {measure.unmeasured}"
     rises = condition.sign > 0
     if condition.what in ("slower", "faster"):
         rises = (condition.what == "faster") == (measure.better == "higher")
-    nearest, farthest = (found.low, found.high) if rises else (-found.high, -found.low)
-    what = f"{name}{condition.text}: {measure.metric} {found.percent:+.1f}% [{found.low:+.1f} .. {found.high:+.1f}]"
+    nearest, farthest = (interval.low, interval.high) if rises else (-interval.high, -interval.low)
+    what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{interval.low:+.1f} .. {interval.high:+.1f}]"
     if nearest > threshold:
         return True, what
     if farthest <= threshold or not threshold:
         return False, what
-    smallest = found.smallest if rises else fall(found.smallest)
+    smallest = interval.smallest if rises else fall(interval.smallest)
     return None, f"{what}, smallest detectable difference: {smallest:.1f}%"
 
 

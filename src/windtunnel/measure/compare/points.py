@@ -63,14 +63,14 @@ def pairs(a: Sequence[Reading], b: Sequence[Reading], least: int = LEAST_PAIRS) 
         ((reading.started, side, reading) for side, of in enumerate((a, b)) for reading in of if reading.started),
         key=lambda run: run[0],
     )
-    found, waiting = [], None
+    matched, waiting = [], None
     for _, side, reading in timed:
         if waiting is not None and waiting[0] != side:
-            found.append((reading, waiting[1]) if side == 0 else (waiting[1], reading))
+            matched.append((reading, waiting[1]) if side == 0 else (waiting[1], reading))
             waiting = None
         else:
             waiting = (side, reading)
-    return found if len(found) >= PAIRED_SHARE * min(len(a), len(b)) and len(found) >= least else []
+    return matched if len(matched) >= PAIRED_SHARE * min(len(a), len(b)) and len(matched) >= least else []
 
 
 def words(factors: Iterable[tuple[str, Any]]) -> str:

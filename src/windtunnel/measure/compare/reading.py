@@ -119,15 +119,15 @@ def windows(path: Path) -> list[dict[MetricKey, float | None]]:
 def values_of(run: Run, summary: Summary) -> Iterator[tuple[MetricKey, float | None]]:
     """Values of the workloads as the client saw them, of the server's port if there is no client, and of every stage."""
     for row in summary.workloads:
-        for name, each in WORKLOAD.items():
-            yield (row.workload, name), _finite(each.of(row))
+        for name, entry in WORKLOAD.items():
+            yield (row.workload, name), _finite(entry.of(row))
     if not summary.workloads:
         for name in _served(run):
             rate = sum(port.rx_mpps or 0 for port in summary.ports if port.endpoint == "server") * 1e6
             yield (name, "received_per_s"), _finite(rate)
     for stage in summary.stages:
-        for cost, each in COSTS.items():
-            yield ("", f"{stage.endpoint}.{stage.stage}.{cost}"), _finite(each.of(stage))
+        for cost, entry in COSTS.items():
+            yield ("", f"{stage.endpoint}.{stage.stage}.{cost}"), _finite(entry.of(stage))
 
 
 def deciding(workload: str, *sides: Sequence[Reading]) -> tuple[str, str]:
@@ -149,8 +149,8 @@ def deciding(workload: str, *sides: Sequence[Reading]) -> tuple[str, str]:
 
 def better(metric: str) -> Better:
     """The better direction that the registry names; packets that a server received are like responses."""
-    found = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
-    return (found.better if found else None) or "higher"
+    entry = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
+    return (entry.better if entry else None) or "higher"
 
 
 def _modes(run: Run) -> dict[str, str]:

@@ -92,8 +92,8 @@ def assumed(a: Sequence[float], b: Sequence[float], between: float, within: floa
     """Too few runs to tell how runs differ: `between` is the assumed standard deviation of the logarithm from run to run, or
     that of the runs at hand if theirs is greater; `within` the standard error that comes from the windows inside them."""
     sides = [np.log(np.asarray(values, float)) for values in (a, b)]
-    seen = [float(np.std(values, ddof=1)) for values in sides if len(values) > 1]
-    error = sqrt(max(between, *seen, RESOLUTION) ** 2 * sum(1 / len(values) for values in sides) + within**2)
+    deviations = [float(np.std(values, ddof=1)) for values in sides if len(values) > 1]
+    error = sqrt(max(between, *deviations, RESOLUTION) ** 2 * sum(1 / len(values) for values in sides) + within**2)
     of_a, of_b = (values.mean() for values in sides)
     return _by_t("assumed", (of_a + of_b) / 2, of_b - of_a, error, inf, None)
 

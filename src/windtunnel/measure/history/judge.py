@@ -59,8 +59,8 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
     places = [place for place, value in enumerate(values) if value]
     measured = [value for value in values if value]
     unjudged = _unjudged(values, len(measured))
-    found = [] if unjudged else _held(measured, change_points.change_points(measured), LEVEL / family)
-    edges = [0, *found, len(measured)]
+    changes = [] if unjudged else _held(measured, change_points.change_points(measured), LEVEL / family)
+    edges = [0, *changes, len(measured)]
     parts = [measured[first:end] for first, end in pairwise(edges)]
     return model.Metric(
         workload=key[0],
@@ -75,7 +75,7 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
             model.Level(first=places[first], last=places[end - 1], median=median(part))
             for (first, end), part in zip(pairwise(edges), parts, strict=True)
         ],
-        changes=[_change(runs, key[1], places[place], parts, n, family) for n, place in enumerate(found)],
+        changes=[_change(runs, key[1], places[place], parts, n, family) for n, place in enumerate(changes)],
         detectable=None if unjudged else 100 * change_points.detectable(measured),
         unjudged=unjudged,
     )
@@ -106,21 +106,21 @@ def _held(values: Sequence[float], places: list[int], level: float) -> list[int]
     return held
 
 
-def _holds(found: Estimate, level: float) -> bool:
+def _holds(estimate: Estimate, level: float) -> bool:
     """Whether `compare` would show it, and it is not below what it would call the smallest detectable difference."""
-    return found.p <= level and abs(found.difference) >= found.smallest
+    return estimate.p <= level and abs(estimate.difference) >= estimate.smallest
 
 
 def _change(
     runs: Sequence[Reading], metric: str, place: int, parts: Sequence[Sequence[float]], n: int, family: int
 ) -> model.ChangePoint:
     """The change from part `n` to the next one, whose first run is at `place`."""
-    found, since = (statistics.unpaired(parts[n], part) for part in (parts[n + 1], parts[-1]))
-    same_way = (found.difference > 0) == (since.difference > 0)
+    step, since = (statistics.unpaired(parts[n], part) for part in (parts[n + 1], parts[-1]))
+    same_way = (step.difference > 0) == (since.difference > 0)
     return model.ChangePoint(
         run=place,
-        kind="improvement" if (found.difference > 0) == (better(metric) == "higher") else "regression",
-        interval=interval_of(found, min(1.0, found.p * family)),
+        kind="improvement" if (step.difference > 0) == (better(metric) == "higher") else "regression",
+        interval=interval_of(step, min(1.0, step.p * family)),
         changed=changed(runs[place - 1], runs[place]),
         persists=same_way and _holds(since, LEVEL / family),
     )

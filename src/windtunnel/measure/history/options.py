@@ -27,7 +27,7 @@ def decide(asked: Sequence[Condition], found: Histories) -> Decided:
         for decision in _decisions(each, history, in_state)
     ]
     decisions += [(None, f"{history.title}: no valid run") for history in found.histories if not history.states]
-    met, doubtful = (list(dict.fromkeys(words for is_met, words in decisions if is_met is w)) for w in (True, None))
+    met, doubtful = (list(dict.fromkeys(reason for is_met, reason in decisions if is_met is w)) for w in (True, None))
     return Decided(met, doubtful)
 
 
@@ -46,8 +46,8 @@ def _decisions(asked: Condition, history: History, in_state: InState) -> Iterato
         for change in changes:
             yield _beyond(asked, change), f"{where}: {change_words(in_state, metric, change)}"
         if not changes and (metric.detectable or 0) > asked.percent > 0:
-            words = f"the smallest change that {metric.metric} would show is {metric.detectable:.1f}%"
-            yield None, f"{where}: {asked.text}: {words}"
+            smallest = f"the smallest change that {metric.metric} would show is {metric.detectable:.1f}%"
+            yield None, f"{where}: {asked.text}: {smallest}"
     if not metrics:
         yield (None if in_state.newest else False), f"{where}: {asked.text}: not measured"
 
@@ -59,8 +59,8 @@ def _in_direction(asked: Condition, change: ChangePoint) -> bool:
 
 
 def _beyond(asked: Condition, change: ChangePoint) -> bool | None:
-    found = change.interval
-    nearest, farthest = (found.low, found.high) if found.percent > 0 else (-found.high, -found.low)
+    interval = change.interval
+    nearest, farthest = (interval.low, interval.high) if interval.percent > 0 else (-interval.high, -interval.low)
     if nearest > asked.percent:
         return True
     return False if farthest <= asked.percent else None

@@ -32,8 +32,8 @@ def run_name(run: HistoryRun) -> str:
 
 def percents(change: ChangePoint) -> str:
     """The change in percent, as in "-5.1% [-6.0% .. -4.2%]"."""
-    found = change.interval
-    return f"{found.percent:+.1f}% [{found.low:+.1f}% .. {found.high:+.1f}%]"
+    interval = change.interval
+    return f"{interval.percent:+.1f}% [{interval.low:+.1f}% .. {interval.high:+.1f}%]"
 
 
 def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:

@@ -102,15 +102,15 @@ def back_to_back(
             f"a throughput of {throughput:g} with bursts at {limits.rate:g} packets per second",
             remedy="skip the bursts, or a device slower than the medium (RFC 9004)",
         )
-    found: list[int] = []
+    bursts: list[int] = []
     for _ in range(limits.repeats):
-        longest, irregular = _longest(send, limits, lambda burst: on_burst and on_burst(burst, tuple(found)))
+        longest, irregular = _longest(send, limits, lambda burst: on_burst and on_burst(burst, tuple(bursts)))
         if longest is None:
-            return _result(found, irregular, limits, throughput)
-        found.append(longest)
-    if max(found) == limits.steps * limits.step:
+            return _result(bursts, irregular, limits, throughput)
+        bursts.append(longest)
+    if max(bursts) == limits.steps * limits.step:
         irregular = f"a burst of {limits.longest_s:g} s, the longest allowed, was forwarded: the buffer may be larger"
-    return _result(found, irregular, limits, throughput)
+    return _result(bursts, irregular, limits, throughput)
 
 
 def _longest(
@@ -163,7 +163,7 @@ def _sent(send: SendBurst, length: int) -> BurstResult:
     return burst
 
 
-def _result(found: list[int], irregular: str | None, limits: BurstLimits, throughput: float | None) -> BackToBack:
-    implied = fmean(found) / limits.rate if found else None
+def _result(bursts: list[int], irregular: str | None, limits: BurstLimits, throughput: float | None) -> BackToBack:
+    implied = fmean(bursts) / limits.rate if bursts else None
     corrected = None if implied is None or throughput is None else implied * (1 - throughput / limits.rate)
-    return BackToBack(tuple(found), irregular, implied, corrected)
+    return BackToBack(tuple(bursts), irregular, implied, corrected)

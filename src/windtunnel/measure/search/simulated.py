@@ -108,10 +108,10 @@ class Device:
             return None
         left = max(rate - load, 1e-3 * rate)
         edges = np.rint(self.wait_ns + _DEPTHS * (1e9 / left)).astype(np.int64)
-        seen = forwarded * np.arange(1, BUCKETS + 1) // BUCKETS
-        some = np.diff(seen, prepend=0) > 0
+        ranks = forwarded * np.arange(1, BUCKETS + 1) // BUCKETS
+        some = np.diff(ranks, prepend=0) > 0
         ns = np.append(edges, 100 * edges[-1])[some]
-        return Latencies(tuple(ns.tolist()), tuple(seen[some].tolist()), intended - forwarded)
+        return Latencies(tuple(ns.tolist()), tuple(ranks[some].tolist()), intended - forwarded)
 
     def _stalled_until(self, clock_s: float) -> float:
         """Seconds of stall since the clock's zero: each period ends with one."""

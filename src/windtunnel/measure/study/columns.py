@@ -49,15 +49,15 @@ def _meaning(of: Metric) -> str:
     return f"{what.replace('**', '')}, {of.unit}"
 
 
-def _typed(found: dict[str, Metric]) -> dict[str, tuple[str, str]]:
-    return {name: (of.sql, _meaning(of)) for name, of in found.items()}
+def _typed(columns: dict[str, Metric]) -> dict[str, tuple[str, str]]:
+    return {name: (of.sql, _meaning(of)) for name, of in columns.items()}
 
 
 OF_WORKLOAD = _in_table("workload")
 COUNTS = {name: of.formula for name, of in OF_WORKLOAD.items() if of.form == "count"}
 LATENCIES = tuple(name for name, of in OF_WORKLOAD.items() if of.family == "latency")
 WORKLOAD = {
-    **{name: ("BIGINT", words) for name, words in COUNTS.items()},
+    **{name: ("BIGINT", meaning) for name, meaning in COUNTS.items()},
     **{f"{name}_per_s": ("DOUBLE", f"{words}, a second") for name, words in COUNTS.items()},
     **_typed({name: of for name, of in OF_WORKLOAD.items() if name not in COUNTS}),
 }
@@ -184,5 +184,5 @@ def metric_of(column: str) -> tuple[Metric, bool] | None:
     side, _, name = column.partition("_")
     if side in SIDES and name in SIDE_METRICS:
         return SIDE_METRICS[name], False
-    found = [of for (at, stage) in STAGES for name, of in STAGE_METRICS.items() if column == f"{at}_{stage}_{name}"]
-    return (found[0], False) if found else None
+    matching = [of for (at, stage) in STAGES for name, of in STAGE_METRICS.items() if column == f"{at}_{stage}_{name}"]
+    return (matching[0], False) if matching else None

@@ -65,15 +65,15 @@ def design(definition: Definition, sets: list[str], host: HostView | Cable) -> D
     """Every point of the study. Raises UserError with file and line for whatever is wrong with any of them, or if none
     can run on this host."""
     try:
-        found = factors(definition)
+        varied = factors(definition)
         common = changes(definition, sets)
-        check_keys(definition, found, common)
+        check_keys(definition, varied, common)
         _check_metrics(definition)
-        chosen = combinations(found, definition.constraints)
+        chosen = combinations(varied, definition.constraints)
     except Refusal as refusal:
         raise definition.source.error(refusal) from None
-    checker = _Checker(definition, found, common, host, len(str(len(chosen))))
-    made = Design(definition, sets, found, [checker.point(n, c) for n, c in enumerate(chosen, start=1)])
+    checker = _Checker(definition, varied, common, host, len(str(len(chosen))))
+    made = Design(definition, sets, varied, [checker.point(n, c) for n, c in enumerate(chosen, start=1)])
     if not made.running:
         first = made.points[0]
         raise UserError(
@@ -87,22 +87,22 @@ def code_of(definition: Definition, sets: list[str]) -> list[str]:
     """What runs as the user when the handlers of any point are opened, without opening one. Raises UserError for what is wrong with the
     study."""
     try:
-        found = factors(definition)
+        varied = factors(definition)
         common = changes(definition, sets)
-        points = combinations(found, definition.constraints)
+        points = combinations(varied, definition.constraints)
     except Refusal as refusal:
         raise definition.source.error(refusal) from None
-    scenarios = (_loaded(definition, found, common, point)[0] for point in points)
+    scenarios = (_loaded(definition, varied, common, point)[0] for point in points)
     return list(dict.fromkeys(code for scenario in scenarios for code in handlers.code_of(scenario)))
 
 
 def _loaded(
-    definition: Definition, found: list[Factor], common: list[Change], combination: Combination
+    definition: Definition, varied: list[Factor], common: list[Change], combination: Combination
 ) -> tuple[Scenario, dict[str, str | None]]:
     """A point's scenario, and where in the study each of its changes is said."""
     source = definition.source
     places = {change.text: None if change.path is None else source.place(change.path) for change in common}
-    for n, (factor, i) in enumerate(zip(found, combination, strict=True)):
+    for n, (factor, i) in enumerate(zip(varied, combination, strict=True)):
         place = source.place(("factor", n, "values", i))
         own = zip(factor.keys, factor.levels.each[i].values, strict=True)
         places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
@@ -122,9 +122,9 @@ class _Checker:
     """Loads points and sees whether they can run on the host."""
 
     def __init__(
-        self, definition: Definition, found: list[Factor], common: list[Change], host: HostView | Cable, digits: int
+        self, definition: Definition, varied: list[Factor], common: list[Change], host: HostView | Cable, digits: int
     ):
-        self._definition, self._factors, self._common = definition, found, common
+        self._definition, self._factors, self._common = definition, varied, common
         self._host, self._digits = host, digits
         self._anywhere = HostView(
             cpus=list(range(MANY_CPUS)), hugepages_free_bytes=1 << 60, hugepages_usable=True, root=True

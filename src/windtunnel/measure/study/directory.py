@@ -153,12 +153,12 @@ def _finished(directory: Path) -> Run | None:
 
 def latest(parent: Path) -> Path:
     """The study below `parent` that began last. Raises UserError if there is none."""
-    found = [(file.stat().st_mtime_ns, file.parent) for file in parent.glob(f"*/{records.NAME}")]
-    if not found:
+    studies = [(file.stat().st_mtime_ns, file.parent) for file in parent.glob(f"*/{records.NAME}")]
+    if not studies:
         raise UserError(
             f"no study below {parent.absolute()}", remedy="name one, or run one: windtunnel study studies/inflight.toml"
         )
-    return max(found)[1]
+    return max(studies)[1]
 
 
 def result_columns(record: StudyRecord) -> dict[str, str]:

@@ -40,7 +40,7 @@ class _Key:
 
 def factors(definition: Definition) -> list[Factor]:
     """Raises Refusal with its path in the study file."""
-    found: list[Factor] = []
+    checked: list[Factor] = []
     for n, factor in enumerate(definition.factor):
         where: Path = ("factor", n)
         for key, said_at in _said(factor, where):
@@ -50,13 +50,13 @@ def factors(definition: Definition) -> list[Factor]:
             raise Refusal(where, f'"{name}" is not a valid column name', 'name = "..." of letters, digits and _')
         if name.lower() in COLUMN_NAMES:
             raise Refusal(where, f'"{name}" is a column of the table already', 'another one, as in name = "my_rate"')
-        if any(name.lower() == other.name.lower() for other in found):
+        if any(name.lower() == other.name.lower() for other in checked):
             raise Refusal(where, f'two factors are called "{name}"', 'name = "..." for one of them')
         try:
-            found.append(Factor(name, tuple(factor.all_keys), levels(factor)))
+            checked.append(Factor(name, tuple(factor.all_keys), levels(factor)))
         except Refusal as refusal:
             raise Refusal((*where, *refusal.path), f"{name}: {refusal.what}", refusal.remedy) from None
-    return found
+    return checked
 
 
 def changes(definition: Definition, sets: list[str]) -> list[Change]:
@@ -72,16 +72,16 @@ def changes(definition: Definition, sets: list[str]) -> list[Change]:
 
 def check_keys(definition: Definition, found: list[Factor], common: list[Change]) -> None:
     """Raises Refusal if a key is none of a scenario's, or if two set the same key."""
-    said: list[_Key] = []
+    keys: list[_Key] = []
     for n, factor in enumerate(found):
         for key, where in _said(definition.factor[n], ("factor", n)):
-            said.append(_Key(_parsed(key, where), where, f"the factor {factor.name}", n))
+            keys.append(_Key(_parsed(key, where), where, f"the factor {factor.name}", n))
     for change in common:
         key = change.text.partition("=")[0]
-        words = f"--set {change.text}" if change.path is None else "[set]"
-        said.append(_Key(_parsed(key, change.path or ()), change.path, words, None))
-    for n, one in enumerate(said):
-        for other in said[:n]:
+        place = f"--set {change.text}" if change.path is None else "[set]"
+        keys.append(_Key(_parsed(key, change.path or ()), change.path, place, None))
+    for n, one in enumerate(keys):
+        for other in keys[:n]:
             if one.factor is None and other.factor is None:
                 continue  # of two --set the later one holds, as in `windtunnel run`
             if _overlap(one.key, other.key):

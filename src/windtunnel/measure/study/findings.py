@@ -69,11 +69,11 @@ def of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[di
 
 def samples(rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -> list[Sample]:
     """One for each point that has a valid run with the metric, in the order of the points."""
-    found: dict[int, list[float]] = {}
+    values_by_point: dict[int, list[float]] = {}
     for row in of_workload(rows, workload):
         if row[metric] is not None:
-            found.setdefault(row["point"], []).append(float(row[metric]))
-    return [Sample(point, tuple(values)) for point, values in sorted(found.items())]
+            values_by_point.setdefault(row["point"], []).append(float(row[metric]))
+    return [Sample(point, tuple(values)) for point, values in sorted(values_by_point.items())]
 
 
 def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:

@@ -45,14 +45,14 @@ def _runs_on(record: StudyRecord) -> str:
 
 def changes(*parts: tuple[str, str, str]) -> str:
     """Parts of a record, each with its name, as it was and as it is now: a unified diff of those that differ."""
-    found = []
+    differing = []
     for name, before, after in parts:
         if before != after:
             diff = unified_diff(
                 before.splitlines(), after.splitlines(), f"{name} (then)", f"{name} (now)", "", "", 1, ""
             )
-            found += [*diff] or [f"{name}: line ends have changed"]
-    return "\n".join(found)
+            differing += [*diff] or [f"{name}: line ends have changed"]
+    return "\n".join(differing)
 
 
 def _size(record: StudyRecord) -> str:

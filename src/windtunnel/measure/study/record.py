@@ -175,9 +175,9 @@ def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, A
         document = parse_json(read_regular(path, MOST_RECORD_BYTES), path)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{path.parent}: not a {noun}, it has no {path.name}", remedy=remedy) from None
-    found = document.get("version") if isinstance(document, dict) else None
-    if found != version:
-        raise UserError(f"{path}: {noun} of version {found}, this windtunnel reads version {version}")
+    then = document.get("version") if isinstance(document, dict) else None
+    if then != version:
+        raise UserError(f"{path}: {noun} of version {then}, this windtunnel reads version {version}")
     return dict(document)
 
 

@@ -39,11 +39,11 @@ def of(text: str) -> str | None:
 def is_own(directory: Path, name: str = record.NAME) -> bool:
     """Whether this user began what is in a directory, and its record, of this name, is as it was then."""
     try:
-        said = read_regular(directory / NAME, 256)
+        seal = read_regular(directory / NAME, 256)
         wanted = _digest(_key(), read_regular(directory / name, MOST_RECORD_BYTES))
     except (UserError, OSError):
         return False
-    return hmac.compare_digest(said, wanted.encode())
+    return hmac.compare_digest(seal, wanted.encode())
 
 
 def _digest(key: bytes, content: bytes) -> str:

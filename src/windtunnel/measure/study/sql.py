@@ -52,8 +52,8 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 def first_line(error: Exception) -> str:
     """DuckDB's message in one line, without its class."""
-    words = str(error).strip().split("\n", 1)[0]
-    return words.partition("Error: ")[2] or words
+    message = str(error).strip().split("\n", 1)[0]
+    return message.partition("Error: ")[2] or message
 
 
 def candidates(error: Exception) -> str | None:
@@ -75,5 +75,5 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def _sql_text(words: str) -> str:
-    return "'" + words.replace("'", "''") + "'"
+def _sql_text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

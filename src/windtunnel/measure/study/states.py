@@ -52,18 +52,18 @@ def blocked(record: StudyRecord, rows: Sequence[Row]) -> Blocked:
 
 def by_testbed(record: StudyRecord, rows: Sequence[Row]) -> dict[str | None, list[Row]]:
     """The rows that may be taken together: all of them, under None; of a spread study those of each testbed, under its name."""
-    found: dict[str | None, list[Row]] = {}
+    rows_by_testbed: dict[str | None, list[Row]] = {}
     for row in sorted(rows, key=lambda row: row["testbed"] or "") if record.spread else rows:
-        found.setdefault(row["testbed"] if record.spread else None, []).append(row)
-    return found
+        rows_by_testbed.setdefault(row["testbed"] if record.spread else None, []).append(row)
+    return rows_by_testbed
 
 
 def to_repeat(record: StudyRecord, rows: Sequence[Row], turns: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Point and repeat of the runs that missed the state: those of points first that have the fewest runs in it, then as they ran."""
-    found = [blocked(record, those) for those in by_testbed(record, rows).values()]
-    missed = {(row["point"], row["repeat"]) for each in found for row in each.missed}
+    blocks = [blocked(record, those) for those in by_testbed(record, rows).values()]
+    missed = {(row["point"], row["repeat"]) for each in blocks for row in each.missed}
     runs: dict[int, set[int]] = {}
-    for row in (row for each in found for row in each.rows):
+    for row in (row for each in blocks for row in each.rows):
         if row["valid"]:
             runs.setdefault(row["point"], set()).add(row["repeat"])
     return sorted((turn for turn in turns if turn in missed), key=lambda turn: len(runs.get(turn[0], ())))
@@ -76,10 +76,10 @@ def budget(record: StudyRecord) -> int:
 
 def _most_points(rows: Sequence[Row]) -> tuple[str | None, list[Row]]:
     """The state that most points of these rows share, and its rows."""
-    found = groups([(Where(row["host_state"], row["line_ns"]),) for row in rows])
-    if not found:
+    states = groups([(Where(row["host_state"], row["line_ns"]),) for row in rows])
+    if not states:
         return None, list(rows)
-    best = max(found, key=lambda group: (len({rows[n]["point"] for n in group.positions}), len(group.positions)))
+    best = max(states, key=lambda group: (len({rows[n]["point"] for n in group.positions}), len(group.positions)))
     return best.state, [rows[n] for n in best.positions]
 
 

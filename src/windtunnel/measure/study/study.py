@@ -120,30 +120,30 @@ def prepare(
             raise UserError(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
             )
-        said = definition.read(Path(then.study.file))
-        said = said.in_full() if then.full else said
+        study_file = definition.read(Path(then.study.file))
+        study_file = study_file.in_full() if then.full else study_file
         path, sets, command = source, then.sets, f"{source}"
     else:
-        said = definition.read(source)
-        said = said.in_full() if full else said
+        study_file = definition.read(source)
+        study_file = study_file.in_full() if full else study_file
         path = out or new_directory(f"{source.stem}-full" if full else source.stem)
         command = f"{source} --out {path}"
     began = (path / record.NAME).is_file()
     if began and not from_elsewhere and not seal.is_own(path):
         record.read(path / record.NAME)  # what is no record is said first
         raise BegunElsewhere(
-            f"{path}: not begun by you: to continue it runs\n{_runs(said, sets)}",
+            f"{path}: not begun by you: to continue it runs\n{_runs(study_file, sets)}",
             remedy=f"read these, and then windtunnel study {command} --from-elsewhere",
         )
-    return Prepared(path, design(said, sets, view), executor, began)
+    return Prepared(path, design(study_file, sets, view), executor, began)
 
 
-def _runs(said: definition.Definition, sets: list[str]) -> str:
+def _runs(study_file: definition.Definition, sets: list[str]) -> str:
     """What a study runs: its files, what is set, and code that runs as the user."""
-    scenario = said.scenario_file.absolute()
-    found = [("study", said.source.file), ("scenario", scenario), *(("--set", each) for each in sets)]
-    found += [("code", scenario.parent / code) for code in code_of(said, sets)]
-    return "\n".join(f"{what:<9} {name}" for what, name in found)
+    scenario = study_file.scenario_file.absolute()
+    parts = [("study", study_file.source.file), ("scenario", scenario), *(("--set", each) for each in sets)]
+    parts += [("code", scenario.parent / code) for code in code_of(study_file, sets)]
+    return "\n".join(f"{what:<9} {name}" for what, name in parts)
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:

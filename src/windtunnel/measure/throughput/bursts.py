@@ -39,13 +39,13 @@ def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> Bur
             f"a burst of {most:,} messages, the whole in-flight budget, lost nothing: the buffer is at least that long"
         )
         return BurstRow(rate=rate, messages=None, repeats=[], corrected_messages=None, most=most, words=words)
-    found = back_to_back(send, limits, min(carried, 0.999 * rate))
-    corrected = None if found.corrected_buffer_s is None else found.corrected_buffer_s * rate
-    words = found.irregular or f"mean of {len(found.bursts)} repeats, deviation {found.deviation:.0f}"
+    result = back_to_back(send, limits, min(carried, 0.999 * rate))
+    corrected = None if result.corrected_buffer_s is None else result.corrected_buffer_s * rate
+    words = result.irregular or f"mean of {len(result.bursts)} repeats, deviation {result.deviation:.0f}"
     return BurstRow(
         rate=rate,
-        messages=found.average,
-        repeats=list(found.bursts),
+        messages=result.average,
+        repeats=list(result.bursts),
         corrected_messages=corrected,
         most=most,
         words=words,

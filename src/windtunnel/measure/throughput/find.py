@@ -142,10 +142,10 @@ class Finder:
         result = self._search(limits)
         self.record.stopped = result.stopped
         best = max(self._options.goals, key=lambda goal: goal.loss_ratio).name
-        found = result[best].conditional_throughput
-        if self._options.latency and found:
+        rate = result[best].conditional_throughput
+        if self._options.latency and rate:
             for share in SHARES:
-                self._latency_at(share, share * found)
+                self._latency_at(share, share * rate)
         carried = result.goals[0].conditional_throughput
         if self._options.bursts and carried and len(self._scenario.workload) == 1:
             self.record.burst = longest_burst(self._runs, limits.max_load, carried, self._options.bursts)

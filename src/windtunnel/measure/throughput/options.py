@@ -85,12 +85,12 @@ def _limits(names: Mapping[str, str]) -> dict[str, tuple[float, Objective | None
     """Name -> loss and latency that it allows. Without a limit of their own, latency goals may lose what their percentile leaves: a
     message without a response is later than any limit."""
     common = share(f"--goal {LOSS}", names[LOSS]) if LOSS in names and names.keys() & PERCENTILES.keys() else None
-    found: dict[str, tuple[float, Objective | None]] = {}
+    goals: dict[str, tuple[float, Objective | None]] = {}
     for name, text in names.items():
         if name in PERCENTILES:
             part = round(PERCENTILES[name] / 100, 6)
             limit_ns = _quantity(f"--goal {name}", text, Quantity("duration", "100ns", "60s"), f"as in {name}=50us")
-            found[name] = round(1 - part, 6) if common is None else common, Objective(part, limit_ns)
+            goals[name] = round(1 - part, 6) if common is None else common, Objective(part, limit_ns)
         elif name != LOSS or common is None:
-            found[name] = share(f"--goal {name}", text), None
-    return found
+            goals[name] = share(f"--goal {name}", text), None
+    return goals

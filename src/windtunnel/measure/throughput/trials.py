@@ -76,11 +76,11 @@ class Runs:
         if not _windows(run):
             raise UserError(f"{run.path}: no client, so no responses can be counted")
         counts = balance(run)
-        found = latencies(run, counts)
+        measured = latencies(run, counts)
         excluded = self.exclusion_reason(run)
         # a backlog that is left at the end is the data plane's: after a pause, one that carries the load catches up
         if excluded is None and not counts.unsent:
-            by_latency = (delay_by_pauses(run, load, objective, found) for objective in self.objectives)
+            by_latency = (delay_by_pauses(run, load, objective, measured) for objective in self.objectives)
             excluded = loss_by_pauses(run, load, counts.lost) or next(filter(None, by_latency), None)
         if excluded is None and self.reference is None:
             self.reference = run
@@ -93,7 +93,7 @@ class Runs:
             unsent=counts.unsent if slow else 0,
             took_s=took_s,
             excluded=excluded,
-            latencies=found,
+            latencies=measured,
             details=run.path.name,
         )
 

@@ -19,7 +19,7 @@ def interrupted_check(workers: Sequence[WorkerRow], interrupted_above_ns: int) -
     }
     if not shares:
         return Check(name="accounting", state="unknown", words="no calls were timed")
-    cpu, share = max(shares.items(), key=lambda one: one[1])
+    cpu, share = max(shares.items(), key=lambda item: item[1])
     state: State = "good"
     words = "the stages' times cover nearly all timed calls"
     if share > MOST_INTERRUPTED:

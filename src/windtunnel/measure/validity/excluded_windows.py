@@ -30,7 +30,7 @@ def excluded(
     windows: Mapping[str, Sequence[Window]], lengths_ns: Mapping[str, Sequence[int]], limits: Limits
 ) -> list[ExcludedWindow]:
     """Each measured window that exceeds a limit, with every reason. `lengths_ns`: how long each should last."""
-    found = []
+    excluded = []
     for name, measured in windows.items():
         usual = _usual_ticks(measured)
         for window, length in zip(measured, lengths_ns[name], strict=True):
@@ -40,8 +40,8 @@ def excluded(
             reasons += [r for port in window.ports for r in _unlinked(port, span)]
             reasons += [r for worker in window.workers for r in _slower(worker, usual[worker.worker], limits)]
             if reasons:
-                found.append(ExcludedWindow(engine=name, window=window.index, reasons=reasons))
-    return found
+                excluded.append(ExcludedWindow(engine=name, window=window.index, reasons=reasons))
+    return excluded
 
 
 def windows_check(
@@ -115,7 +115,7 @@ def _usual_ticks(measured: Sequence[Window]) -> dict[int, float | None]:
     for window in measured:
         for worker in window.workers:
             ticks.setdefault(worker.worker, []).extend([worker.chain_ticks] if worker.chain_ticks else [])
-    return {worker: median(seen) if seen else None for worker, seen in ticks.items()}
+    return {worker: median(values) if values else None for worker, values in ticks.items()}
 
 
 def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Iterator[str]:
@@ -129,11 +129,11 @@ def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Itera
             kernel[thread.cpu] = kernel.get(thread.cpu, 0) + (thread.preempted_ns or 0)
             hypervisor[thread.cpu] = hypervisor.get(thread.cpu, 0) + thread.steal_ns
     for what, lost, programs in (("preempted", kernel, by), ("steal", hypervisor, None)):
-        said = [
+        losses = [
             f"{what} on CPU {cpu} for {ns / spans[cpu]:.0%} of the time"
             for cpu, ns in sorted(lost.items())
             if ns > 0.005 * spans[cpu]  # less rounds to nothing
         ]
-        if said and programs:
-            said[-1] += f", by {programs}"
-        yield from said
+        if losses and programs:
+            losses[-1] += f", by {programs}"
+        yield from losses

@@ -19,9 +19,9 @@ STALLED = 0.05
 
 
 def checks(
-    measured: Sequence[Window], plan: Plan, workers: Sequence[WorkerRow], found: Sequence[Slack], limits: Limits
+    measured: Sequence[Window], plan: Plan, workers: Sequence[WorkerRow], slacks: Sequence[Slack], limits: Limits
 ) -> list[Check]:
-    """One check for each workload that is sent at a rate; in a closed loop one of whether the client is the bottleneck. `found`: the
+    """One check for each workload that is sent at a rate; in a closed loop one of whether the client is the bottleneck. `slacks`: the
     slack of all workers of the run."""
     made = []
     for index, workload in enumerate(plan.workloads):
@@ -29,12 +29,12 @@ def checks(
             continue
         if workload.load.mode == "open":
             made.append(_open(measured, index, workload.name, workers, limits))
-    return made or [_closed(found)]
+    return made or [_closed(slacks)]
 
 
 def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[WorkerRow], limits: Limits) -> Check:
-    seen = [w for window in measured for w in window.workloads if w.workload == index]
-    offered = sum(w.offered for w in seen)
+    parts = [w for window in measured for w in window.workloads if w.workload == index]
+    offered = sum(w.offered for w in parts)
     waiting, late = 0, 0
     for window in measured:
         unsent = sum(max(w.offered - w.sent, 0) for w in window.workloads if w.workload == index)
@@ -71,14 +71,14 @@ def _stalled(window: Window, index: int) -> bool:
     return stalled > STALLED * calls
 
 
-def _closed(found: Sequence[Slack]) -> Check:
+def _closed(slacks: Sequence[Slack]) -> Check:
     """In a closed loop the worker with the least slack sets the pace; if it is the client's, the metrics are the client's."""
-    client, server = (slowest([each for each in found if each.sides == side]) for side in ("client", "server"))
+    client, server = (slowest([each for each in slacks if each.sides == side]) for side in ("client", "server"))
     if not client or not server:
         words = "the slack of one side is not known, or both share a worker"
         return Check(name="generator", state="unknown", words=words)
     shares = f"the client has a slack of {client[0].words}, the server of {server[0].words}"
-    tied = slowest(found)
+    tied = slowest(slacks)
     sides = {each.sides for each in tied}
     state: State = "good"
     words = f"the client is not the bottleneck: {shares}"

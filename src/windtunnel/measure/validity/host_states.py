@@ -84,11 +84,13 @@ def judge(
         usable = not any((name, of_engine[n].index) in out for name, of_engine in measured.items())
         names.append(_joined(of_window) if usable else None)
     usable_count = sum(name is not None for name in names)
-    seen = [name for name in names if name not in (None, NOT_KNOWN, MIXED)]
+    states = [name for name in names if name not in (None, NOT_KNOWN, MIXED)]
     if not any(_probed(of_engine) for of_engine in windows.values()):
         return Judged(_cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted))
-    if len(seen) < LEAST_KNOWN * usable_count or not seen:
-        words = f"known in only {len(seen)} of {usable_count} windows: it changed, or workers did not come to the probe"
+    if len(states) < LEAST_KNOWN * usable_count or not states:
+        words = (
+            f"known in only {len(states)} of {usable_count} windows: it changed, or workers did not come to the probe"
+        )
         return Judged(_cannot(words, wanted))
     return _choose(engines, measured, names, wanted)
 
@@ -108,8 +110,8 @@ def _choose(
         for state, _ in counts.most_common()
     }
     if wanted is not None and wanted not in by_state:
-        seen = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
-        words = f"the state asked for, {wanted}, never came; seen: {seen}. Repeat the run, or ask for one of these"
+        counted = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
+        words = f"the state asked for, {wanted}, never came; seen: {counted}. Repeat the run, or ask for one of these"
         return Judged(Check(name="host state", state="bad", words=words), engines=engines, by_state=by_state)
     headline = wanted or next(iter(by_state))
     first = next(iter(measured))

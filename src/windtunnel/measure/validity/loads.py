@@ -49,16 +49,16 @@ def parts(plan: Plan, windows: Sequence[Window], counted: Sequence[Window]) -> l
         at = tuple(phase for phase in phases if phase is not None)
         if len(at) == len(phases):
             chosen.setdefault(at, []).append(window)
-    found = [_part(plan, tables, at, chosen[at], kept) for at in sorted(chosen) if _offers(plan, tables, at)]
+    parts = [_part(plan, tables, at, chosen[at], kept) for at in sorted(chosen) if _offers(plan, tables, at)]
     for place, (index, table) in enumerate(tables.items()):
-        seen = {at[place] for at in chosen}
+        occurred = {at[place] for at in chosen}
         begin, end = of_run[0].start_ns - began[1], of_run[-1].end_ns - began[1]
-        found += [
+        parts += [
             _part(plan, {index: table}, (n,), [], kept)
             for n, phase in enumerate(table.phases)
-            if n not in seen and phase.rate_per_s and table.ns_of(n, begin, end)
+            if n not in occurred and phase.rate_per_s and table.ns_of(n, begin, end)
         ]
-    return found
+    return parts
 
 
 def windows_of_rounds(plan: Plan) -> int | None:

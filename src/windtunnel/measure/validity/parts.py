@@ -55,8 +55,8 @@ class Parts:
 
 def of_worker(window: Window, worker: int) -> Timed:
     """Its part of a window, without stages that were never called."""
-    (found,) = (each for each in window.workers if each.worker == worker)
-    return found, [stage for stage in window.stages if stage.worker == worker and stage.calls]
+    (part,) = (each for each in window.workers if each.worker == worker)
+    return part, [stage for stage in window.stages if stage.worker == worker and stage.calls]
 
 
 def clock_ticks(timed: Sequence[Timed]) -> float:

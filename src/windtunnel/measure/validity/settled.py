@@ -187,24 +187,24 @@ def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -
     if len(values) < steady.LEAST_WINDOWS:
         words = f"too few windows to check for steps and drift: {len(values)}, and {steady.LEAST_WINDOWS} are needed"
         return _Judged(part, "unknown", words, [])
-    seen = steady.course(values, limits.max_drift)
-    if not loads.is_known(asking.plan) and (seen.trend or len(seen.levels) > 1):
+    course = steady.course(values, limits.max_drift)
+    if not loads.is_known(asking.plan) and (course.trend or len(course.levels) > 1):
         words = f"{WHAT[what]} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
         return _Judged(part, "unknown", words, [])
-    state = _state(seen, what)
-    reason = f"{part.words}: {_reason(seen, what)}" if part.phase else _reason(seen, what)
-    before = [] if state == "bad" else windows[: seen.last.start]
+    state = _state(course, what)
+    reason = f"{part.words}: {_reason(course, what)}" if part.phase else _reason(course, what)
+    before = [] if state == "bad" else windows[: course.last.start]
     late = [ExcludedWindow(engine=asking.name, window=window.index, reasons=[reason]) for window in before]
     level = Settled(
         what=what,
         settled=state != "bad",
-        after_ns=windows[seen.last.start].start_ns - begin,
-        windows=seen.windows_of_last,
-        mean=seen.last.mean,
-        half_width=seen.half_width,
+        after_ns=windows[course.last.start].start_ns - begin,
+        windows=course.windows_of_last,
+        mean=course.last.mean,
+        half_width=course.half_width,
     )
-    value = max([abs(seen.trend)] + [_apart(one.mean, seen.last.mean) for one in seen.levels])
-    return _Judged(part, state, _words(seen, state, level, part), late, level, value)
+    value = max([abs(course.trend)] + [_apart(one.mean, course.last.mean) for one in course.levels])
+    return _Judged(part, state, _words(course, state, level, part), late, level, value)
 
 
 def _apart(level: float, last: float) -> float:
@@ -212,56 +212,58 @@ def _apart(level: float, last: float) -> float:
     return abs(level / last - 1) if last else float(level != 0)
 
 
-def _warmed_up(seen: steady.Course, what: What) -> bool:
+def _warmed_up(course: steady.Course, what: What) -> bool:
     """Whether all levels before the last one were worse: a data plane that warms up becomes faster, not slower."""
     better = -1 if what == "p50_ns" else 1
-    return all(better * (seen.last.mean - level.mean) > 0 for level in seen.levels[:-1])
+    return all(better * (course.last.mean - level.mean) > 0 for level in course.levels[:-1])
 
 
-def _state(seen: steady.Course, what: What) -> State:
-    if seen.trend:
+def _state(course: steady.Course, what: What) -> State:
+    if course.trend:
         return "bad"
-    if len(seen.levels) == 1:
+    if len(course.levels) == 1:
         return "good"
-    if _warmed_up(seen, what) and seen.windows_of_last >= seen.last.start:
+    if _warmed_up(course, what) and course.windows_of_last >= course.last.start:
         return "good"
-    return "warning" if seen.windows_of_last >= OUTWEIGHS * seen.last.start else "bad"
+    return "warning" if course.windows_of_last >= OUTWEIGHS * course.last.start else "bad"
 
 
-def _reason(seen: steady.Course, what: What) -> str:
-    if _warmed_up(seen, what):
+def _reason(course: steady.Course, what: What) -> str:
+    if _warmed_up(course, what):
         return f"warming up: {WHAT[what]} was not settled yet"
     return f"before {WHAT[what]} settled on another level"
 
 
-def _words(seen: steady.Course, state: State, level: Settled, part: loads.Part) -> str:
-    what, first, mean = WHAT[level.what], shown(level.what, seen.levels[0].mean), shown(level.what, level.mean)
+def _words(course: steady.Course, state: State, level: Settled, part: loads.Part) -> str:
+    what, first, mean = WHAT[level.what], shown(level.what, course.levels[0].mean), shown(level.what, level.mean)
     whole, of_phase = ("the phase", " of the phase") if part.phase else ("the measurement", "")
     levels = first + "".join(
-        f", from window {one.start + 1}{of_phase} on {shown(level.what, one.mean)}" for one in seen.levels[1:]
+        f", from window {one.start + 1}{of_phase} on {shown(level.what, one.mean)}" for one in course.levels[1:]
     )
     width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}" if level.half_width is not None else ""
-    if seen.trend:
-        span = whole if len(seen.levels) == 1 else f"the last {seen.windows_of_last} windows{of_phase}"
-        return f"not settled: {what} {'rose' if seen.trend > 0 else 'fell'} by {abs(seen.trend):.0%} during {span}"
+    if course.trend:
+        span = whole if len(course.levels) == 1 else f"the last {course.windows_of_last} windows{of_phase}"
+        return f"not settled: {what} {'rose' if course.trend > 0 else 'fell'} by {abs(course.trend):.0%} during {span}"
     if state == "bad":
         return f"not settled: {what} was {levels}"
-    if len(seen.levels) == 1:
+    if len(course.levels) == 1:
         return f"{what} stayed on one level: {mean}{width}"
     settled = f"{what} settled after {fmt.duration(level.after_ns)}: {mean}{width}"
     if state == "warning":
         return f"{settled}; before, without a known cause, it was {levels}"
-    return f"{settled}; the first {seen.last.start} windows{of_phase} excluded: warming up"
+    return f"{settled}; the first {course.last.start} windows{of_phase} excluded: warming up"
 
 
 def _words_of_all(judged: Sequence[_Judged], plan: Plan) -> str:
     """What was seen in each phase, the worst first, then what would help; without phases that of the whole load."""
-    said: dict[str, list[str]] = {}
+    parts_by_words: dict[str, list[str]] = {}
     for each in sorted(judged, key=lambda each: WORST_FIRST.index(each.state)):
-        said.setdefault(each.words, []).append(each.part.words)
-    if not said:
+        parts_by_words.setdefault(each.words, []).append(each.part.words)
+    if not parts_by_words:
         return "not checked: nothing was offered"
-    parts = [f"{' and '.join(_first(names))}: {words}" if names[0] else words for words, names in said.items()]
+    parts = [
+        f"{' and '.join(_first(names))}: {words}" if names[0] else words for words, names in parts_by_words.items()
+    ]
     return ". ".join(["; ".join(_first(parts)), *_remedies(judged, plan)])
 
 

@@ -71,28 +71,28 @@ class Slack:
 
 def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -> list[Slack]:
     """Slack of each worker of each engine, over these windows; without a worker whose calls were not timed in all of them."""
-    found = []
+    all_slacks = []
     for engine, of in windows.items():
         for first in of[0].workers if of else ():
             timed = [of_worker(window, first.worker) for window in of]
             clock = clock_ticks(timed)
-            parts = [each for worker, stages in timed if (each := parts_of(worker, stages, clock))]
+            parts = [part for worker, stages in timed if (part := parts_of(worker, stages, clock))]
             if len(parts) < len(timed):
                 continue
             waits = tuple(map(_waited, parts))
-            most = tuple(_waited(each) for worker, stages in timed if (each := parts_of(worker, stages, 0.0)))
+            most = tuple(_waited(part) for worker, stages in timed if (part := parts_of(worker, stages, 0.0)))
             queued = [_queued(window, stages, plans[engine]) for window, (_, stages) in zip(of, timed, strict=True)]
             shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
-            rests = tuple(each.rest / each.cycles for each in parts)
+            rests = tuple(part.rest / part.cycles for part in parts)
             sides = " + ".join(sorted({stage.endpoint for _, stages in timed for stage in stages}))
-            found.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests, most))
-    return found
+            all_slacks.append(Slack(engine, first.worker, first.cpu, sides, shares, waits, rests, most))
+    return all_slacks
 
 
-def slowest(found: Sequence[Slack]) -> list[Slack]:
+def slowest(all_slacks: Sequence[Slack]) -> list[Slack]:
     """The workers that have no more slack than another one, as far as these windows can tell; the one with the least comes first."""
-    least = [one for one in found if not any(_has_more(one, other) for other in found if other is not one)]
-    return sorted(least or found, key=lambda one: (one.share.mean if one.is_known else 0.0, fmean(one.most)))
+    least = [one for one in all_slacks if not any(_has_more(one, other) for other in all_slacks if other is not one)]
+    return sorted(least or all_slacks, key=lambda one: (one.share.mean if one.is_known else 0.0, fmean(one.most)))
 
 
 def _has_more(one: Slack, other: Slack) -> bool:

@@ -64,8 +64,8 @@ def course(values: Sequence[float], limit: float) -> Course:
     starts = [0, *_steps(series, 0, limit), len(series)]
     levels = [Level(a, float(series[a:b].mean())) for a, b in pairwise(starts)]
     last = series[levels[-1].start :]
-    found = _change(last, limit)
-    return Course(levels, found.size if found and found.at is None else 0.0, half_width(last), len(series))
+    change = _change(last, limit)
+    return Course(levels, change.size if change and change.at is None else 0.0, half_width(last), len(series))
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def estimate(values: Sequence[float] | Series, quantiles: Mapping[int, float] = 
 
 def half_width(values: Sequence[float] | Series) -> float | None:
     """Half the 95% interval of the mean, as a share of it; None with fewer than 4 values or without a positive mean."""
-    found = estimate(values)
-    return None if found.high is None or found.mean <= 0 else (found.high - found.mean) / found.mean
+    interval = estimate(values)
+    return None if interval.high is None or interval.mean <= 0 else (interval.high - interval.mean) / interval.mean
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,11 @@ class _Change:
 
 def _steps(series: Series, offset: int, limit: float) -> list[int]:
     """First windows of all levels but the first, by binary segmentation."""
-    found = _change(series, limit)
-    if found is None or found.at is None:
+    change = _change(series, limit)
+    if change is None or change.at is None:
         return []
-    before, after = series[: found.at], series[found.at :]
-    return [*_steps(before, offset, limit), offset + found.at, *_steps(after, offset + found.at, limit)]
+    before, after = series[: change.at], series[change.at :]
+    return [*_steps(before, offset, limit), offset + change.at, *_steps(after, offset + change.at, limit)]
 
 
 def _change(series: Series, limit: float) -> _Change | None:

@@ -85,24 +85,24 @@ def _excluded_of_others(
 ) -> list[ExcludedWindow]:
     """Excluded windows of each variant but the first one."""
     variants = engines[0].plan.variants
-    found: list[ExcludedWindow] = []
+    excluded: list[ExcludedWindow] = []
     for number, variant in enumerate(variants.variants if variants else ()):
         if number == 0:
             continue
-        seen = {name: of_variant(of_engine, number) for name, of_engine in windows.items()}
-        marks = _taken_by_host(engines, seen, limits)
-        host = host_states.judge(engines, seen, marks, known, headline)
+        variant_windows = {name: of_variant(of_engine, number) for name, of_engine in windows.items()}
+        marks = _taken_by_host(engines, variant_windows, limits)
+        host = host_states.judge(engines, variant_windows, marks, known, headline)
         if headline is not None and host.headline is None:
             reason = f"{variant.name}: no window in {headline}, the state that the metrics are of"
-            found += [
+            excluded += [
                 ExcludedWindow(engine=name, window=window.index, reasons=[reason])
-                for name, of_engine in seen.items()
+                for name, of_engine in variant_windows.items()
                 for window in metrics.measured(of_engine)
             ]
             continue
         marks += host.excluded
-        found += [*marks, *settled.check(engines, seen, marks, limits).excluded]
-    return found
+        excluded += [*marks, *settled.check(engines, variant_windows, marks, limits).excluded]
+    return excluded
 
 
 def _clock(engine: EngineRecord, limits: Limits) -> Check | None:
