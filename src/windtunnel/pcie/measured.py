@@ -81,17 +81,17 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
     totals, ports, elapsed = [0.0] * len(_IOSTAT), 0, 0.0
     decimal = "," if any(_ELAPSED_COMMA.match(line) for line in lines) else "."
     for place, line in enumerate(lines[head:], start=head + 1):
-        words = line.split()
+        cells = line.split()
         if line.rstrip().endswith("seconds time elapsed"):
-            elapsed += _number(file, place, words[0], decimal)
-        elif words and ":" in words[0]:
-            if len(words) != len(_IOSTAT) + 1:
+            elapsed += _number(file, place, cells[0], decimal)
+        elif cells and ":" in cells[0]:
+            if len(cells) != len(_IOSTAT) + 1:
                 raise UserError(
-                    f"{file}:{place}: {len(words) - 1} values of root port {words[0]}, not {len(_IOSTAT)}",
+                    f"{file}:{place}: {len(cells) - 1} values of root port {cells[0]}, not {len(_IOSTAT)}",
                     remedy=_REMEDY,
                 )
             totals = [
-                total + _number(file, place, word, decimal) for total, word in zip(totals, words[1:], strict=True)
+                total + _number(file, place, word, decimal) for total, word in zip(totals, cells[1:], strict=True)
             ]
             ports += 1
     if not ports:
@@ -118,7 +118,7 @@ def _number(file: Path, line: int, text: str, decimal: str) -> float:
     plain = (
         text.replace(groups, "") if re.fullmatch(_GROUPED.format(re.escape(groups), re.escape(decimal)), text) else text
     )
-    found = number(plain.replace(decimal, "."))
-    if found is None or found >= MOST:
+    count = number(plain.replace(decimal, "."))
+    if count is None or count >= MOST:
         raise UserError(f'{file}:{line}: "{text[:40]}" is not a count', remedy=_REMEDY)
-    return found
+    return count

@@ -66,7 +66,7 @@ class PortEstimate(Loaded):
 def tightest(ports: Sequence[PortEstimate]) -> PortEstimate | None:
     """The port whose link would be full first; None if none can be told."""
     known = [(ceiling, port) for port in ports if (ceiling := port.ceiling) is not None]
-    return min(known, key=lambda one: one[0])[1] if known else None
+    return min(known, key=lambda item: item[0])[1] if known else None
 
 
 def ports_of(
@@ -74,13 +74,13 @@ def ports_of(
 ) -> list[PortEstimate]:
     """The ports of every engine of a run, over the windows that its metrics use. `nic`, `settings` and `link` (by the names of their
     fields) replace what the scenario says. Empty for an imported run. Raises UserError for an unknown NIC or link."""
-    found = []
+    estimates = []
     for engine in run.record.engines:
         windows = measured(run.counted[engine.name])
         for endpoint in engine.plan.endpoints if windows else ():
             card = load_nic(nic) if nic else shipped_nic(_nic_of(run, engine, endpoint))
-            found.append(_port(endpoint, windows, card, settings, link))
-    return sorted(found, key=lambda port: port.port)
+            estimates.append(_port(endpoint, windows, card, settings, link))
+    return sorted(estimates, key=lambda port: port.port)
 
 
 def shown_ports(run: Run) -> list[PortEstimate]:
@@ -135,7 +135,7 @@ def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | 
         rx, tx = (Batches.of_mean(total[f"{way}_packets"], total[f"{way}_bursts"]) for way in ("rx", "tx"))
         rx_pps, tx_pps = (ratio(total[f"{way}_packets"], duration) for way in ("rx", "tx"))
         return [(None, Traffic(rx_pps, tx_pps, rx_size, tx_size, rx, tx))]
-    found: list[tuple[int, Traffic]] = []
+    queues: list[tuple[int, Traffic]] = []
     for index, dispatcher in enumerate(endpoint.dispatchers):
         rx, tx = (Batches.of(bursts.get((stage, index), {})) for stage in ("nic_rx", "nic_tx"))
         if rx.bursts or tx.bursts:
@@ -147,8 +147,8 @@ def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | 
                 rx,
                 tx,
             )
-            found.append((dispatcher.queue, traffic))
-    return [*sorted(found, key=lambda one: one[0])]
+            queues.append((dispatcher.queue, traffic))
+    return [*sorted(queues, key=lambda item: item[0])]
 
 
 _COUNTS = ("rx_packets", "rx_bytes", "rx_bursts", "tx_packets", "tx_bytes", "tx_bursts")

@@ -77,25 +77,25 @@ def read_counted(file: Path) -> tuple[list[Counted], Settings]:
     parsed, faults = parse(foreign.text)
     if parsed is None:
         raise foreign.error(faults)
-    found = [made for bursts, packets in parsed.bursts if (made := counted(bursts, packets))]
-    if not found:
+    directions = [made for bursts, packets in parsed.bursts if (made := counted(bursts, packets))]
+    if not directions:
         raise foreign.error([Fault(0, "no bursts in the statistics", RECORD)])
-    said = {name: {int(n) for n in re.findall(pattern, foreign.text)} - {0} for name, pattern in _THRESHOLDS}
-    return found, Settings(**{name: numbers.pop() for name, numbers in said.items() if len(numbers) == 1})
+    thresholds = {name: {int(n) for n in re.findall(pattern, foreign.text)} - {0} for name, pattern in _THRESHOLDS}
+    return directions, Settings(**{name: numbers.pop() for name, numbers in thresholds.items() if len(numbers) == 1})
 
 
 def ports_of(
-    found: Sequence[Counted], nic: Nic, settings: Settings, link: Link, size: float, pps: float | None
+    directions: Sequence[Counted], nic: Nic, settings: Settings, link: Link, size: float, pps: float | None
 ) -> list[PortEstimate]:
     """`pps`: packets that testpmd received a second, in all, divided among the queues by their counts. None: bytes a packet are known,
     rates are not."""
-    received = sum(one.packets for one in found if one.way == "RX")
+    received = sum(one.packets for one in directions if one.way == "RX")
     if not received and pps:
         raise UserError(
             "testpmd received no packet: --pps cannot be divided among its queues", remedy="the same without --pps"
         )
-    counts = {(one.port, one.queue, one.way): one for one in found}
-    places = sorted({(one.port, one.queue) for one in found}, key=lambda place: (int(place[0]), place[1] or 0))
+    counts = {(one.port, one.queue, one.way): one for one in directions}
+    places = sorted({(one.port, one.queue) for one in directions}, key=lambda place: (int(place[0]), place[1] or 0))
     ports: dict[str, list[Queue]] = {}
     for place in places:
         rx, tx = (counts.get((*place, way)) for way in ("RX", "TX"))
@@ -113,7 +113,7 @@ def ports_of(
     ]
 
 
-def _rate(one: Counted | None, pps: float | None, received: int) -> float | None:
-    if one is None:
+def _rate(direction: Counted | None, pps: float | None, received: int) -> float | None:
+    if direction is None:
         return 0.0
-    return None if pps is None else pps * one.packets / received
+    return None if pps is None else pps * direction.packets / received

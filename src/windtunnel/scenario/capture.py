@@ -78,9 +78,9 @@ class _NotOne(Exception):
 class _Unplayable(Exception):
     """It is a capture, and no frames of Ethernet that libpcap reads."""
 
-    def __init__(self, words: str, remedy: str):
-        super().__init__(words)
-        self.words, self.remedy = words, remedy
+    def __init__(self, message: str, remedy: str):
+        super().__init__(message)
+        self.words, self.remedy = message, remedy
 
 
 def _check_link(link: int) -> None:

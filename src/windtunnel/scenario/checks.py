@@ -96,9 +96,9 @@ def _emulates(scenario: Scenario) -> bool:
 
 def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
     """Raises Refusal if an option is missing without which there is no such wire. A socket's place is found if none is named."""
-    found = wires.values(scenario, table)
+    options = wires.values(scenario, table)
     for option in wires.wire_of(scenario).options:
-        if option.required and option.type != "socket" and found.get(option.name, "") is None:
+        if option.required and option.type != "socket" and options.get(option.name, "") is None:
             raise Refusal(
                 (where,),
                 f"{where}.{option.name} is missing",
@@ -141,14 +141,14 @@ def _roles(scenario: Scenario) -> None:
     if not both_sides(scenario):
         return
     for option in (option for option in wires.wire_of(scenario).options if option.role):
-        said = {side: wires.value(scenario, option.name, side) or "side" for side in SIDES}
-        roles = {side: side if role == "side" else role for side, role in said.items()}
+        given = {side: wires.value(scenario, option.name, side) or "side" for side in SIDES}
+        roles = {side: side if role == "side" else role for side, role in given.items()}
         if roles["server"] != roles["client"]:
             continue
-        side = next(side for side in reversed(SIDES) if said[side] != "side")
+        side = next(side for side in reversed(SIDES) if given[side] != "side")
         raise Refusal(
             (side, option.name),
-            f'{side}.{option.name} is "{said[side]}", and so is the other end of the wire "{scenario.wire.kind}"',
+            f'{side}.{option.name} is "{given[side]}", and so is the other end of the wire "{scenario.wire.kind}"',
             f'{option.name} = "side" at both ends, or "client" for the server and "server" for the client',
         )
 

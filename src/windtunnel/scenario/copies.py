@@ -267,13 +267,13 @@ def _value(copier: Copier, options: Mapping[str, object], name: str) -> str:
 
 def copy_devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
     """PCI addresses of the DMA engines that copiers of these sides name: EAL looks for no others."""
-    found: dict[str, None] = {}
+    addresses: dict[str, None] = {}
     for index in range(len(scenario.workload)):
         copies = next((its for side in sides if (its := copies_on(scenario, index, side))), None)
         copier = known().get(copies.engine) if copies else None
         if copies and copier and copier.thread_option:
-            found |= dict.fromkeys(pci_addresses(_value(copier, copies.options, copier.thread_option)))
-    return list(found)
+            addresses |= dict.fromkeys(pci_addresses(_value(copier, copies.options, copier.thread_option)))
+    return list(addresses)
 
 
 def pci_addresses(devices: str) -> list[str]:

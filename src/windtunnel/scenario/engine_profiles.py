@@ -232,8 +232,8 @@ def _refusal(error: Any) -> Refusal:
     if error["type"] == "extra_forbidden":
         return Refusal(path, f'unknown key "{name}"', EXAMPLE)
     if error["type"] == "value_error":
-        said = str(error["ctx"]["error"])
+        message = str(error["ctx"]["error"])
         return Refusal(
-            path, f"{name} {said}", '{ value = 16, source = "where it is written" }' if said == NEEDS else EXAMPLE
+            path, f"{name} {message}", '{ value = 16, source = "where it is written" }' if message == NEEDS else EXAMPLE
         )
     return Refusal(path, f"{name} is {shown(error['input'])}: {error['msg']}", EXAMPLE)

@@ -113,9 +113,9 @@ def code_of(scenario: Scenario) -> list[str]:
 
 
 def _code_of(workload: Workload) -> list[str]:
-    found = [name for name in (workload.handler, workload.packet_handler) if name and _is_plugin(name)]
+    plugins = [name for name in (workload.handler, workload.packet_handler) if name and _is_plugin(name)]
     compilers = (options.get("compiler") or "gcc" for options in (workload.options, workload.packet_options))
-    return found + [str(compiler) for compiler in compilers if compiler not in COMPILERS]
+    return plugins + [str(compiler) for compiler in compilers if compiler not in COMPILERS]
 
 
 def _check_code(code: list[str], path: Path) -> None:

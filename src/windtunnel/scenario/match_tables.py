@@ -122,11 +122,11 @@ def plan_pipeline(scenario: Scenario, index: int, change_cpu: int | None, keep: 
         _check_traffic(workload.table[place], (*here, place), traffic, sources[place], steered[place])
         taken |= fields
     expected = [room + EXPECTED_BYTES * place for place in range(len(keys))]
-    said = EXPECTED_BYTES * len(keys) if traffic != "none" else 0
+    expected_bytes = EXPECTED_BYTES * len(keys) if traffic != "none" else 0
     planned = plans.Pipeline(
         traffic=traffic,
         body_offset=MESSAGE_HEADER_BYTES if traffic == "requests" else 0,
-        body_bytes=body + room + said,
+        body_bytes=body + room + expected_bytes,
         inner=inner,
         ipv6=ipv6,
         change_cpu=change_cpu,

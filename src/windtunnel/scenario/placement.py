@@ -127,17 +127,17 @@ def groups(topology: Topology) -> list[Group]:
         if topology.colocated[application.workload]:
             for dispatcher in application.dispatchers:
                 owner.setdefault(dispatcher, index)
-    found = []
+    groups = []
     for index, application in enumerate(topology.applications):
         own = {dispatcher for dispatcher, app in owner.items() if app == index}
         stages = [s for s in topology.stages if s[1] in (own if _of_dispatcher(s[0]) else {index})]
         together = topology.colocated[application.workload]
-        found.append(Group(tuple(stages), "both" if together else "application"))
+        groups.append(Group(tuple(stages), "both" if together else "application"))
     for index in range(len(topology.dispatchers)):
         if index not in owner:
             stages = [s for s in topology.stages if _of_dispatcher(s[0]) and s[1] == index]
-            found.append(Group(tuple(stages), "dispatcher"))
-    return sorted(found, key=lambda group: ("both", "dispatcher", "application").index(group.role))
+            groups.append(Group(tuple(stages), "dispatcher"))
+    return sorted(groups, key=lambda group: ("both", "dispatcher", "application").index(group.role))
 
 
 def _place(topology: Topology, cpus: list[int]) -> list[Placed]:
@@ -149,14 +149,14 @@ def _place(topology: Topology, cpus: list[int]) -> list[Placed]:
     return [Placed(cpu_of[stage], topology.side, *stage) for stage in topology.stages]
 
 
-def _assign(found: list[Group], cpus: list[int]) -> list[tuple[Group, int]]:
+def _assign(groups: list[Group], cpus: list[int]) -> list[tuple[Group, int]]:
     """Groups to CPUs in turn; dispatchers and applications of a split stay apart as long as there are two CPUs."""
-    if len(found) <= len(cpus):
-        return list(zip(found, cpus, strict=False))
-    apart = {role: [group for group in found if group.role == role] for role in ("both", "dispatcher", "application")}
+    if len(groups) <= len(cpus):
+        return list(zip(groups, cpus, strict=False))
+    apart = {role: [group for group in groups if group.role == role] for role in ("both", "dispatcher", "application")}
     lone = len(apart["dispatcher"]), len(apart["application"])
     if not all(lone) or len(cpus) < 2:
-        return [(group, cpus[n % len(cpus)]) for n, group in enumerate(found)]
+        return [(group, cpus[n % len(cpus)]) for n, group in enumerate(groups)]
     first = min(max(1, round(len(cpus) * lone[0] / sum(lone))), len(cpus) - 1)
     parts = {"both": cpus, "dispatcher": cpus[:first], "application": cpus[first:]}
     return [(group, parts[role][n % len(parts[role])]) for role in parts for n, group in enumerate(apart[role])]

@@ -32,16 +32,16 @@ METRICS: dict[str, str] = {"answered": "responses", "answered_per_s": "responses
 
 def check(data: dict[str, Any]) -> None:
     """Raises RenamedKey at the first old name in a scenario or a study."""
-    found: list[tuple[Path, str]] = []
-    renamed(data, found)
-    if found:
-        (path, new), *more = found
+    old_names: list[tuple[Path, str]] = []
+    renamed(data, old_names)
+    if old_names:
+        (path, new), *more = old_names
         raise RenamedKey(path, new, others=len(more))
 
 
-def renamed(data: dict[str, Any], found: list[tuple[Path, str]] | None = None) -> dict[str, Any]:
-    """The same scenario or study with the new names. Each old name is added to `found`, with its path."""
-    new: dict[str, Any] = _renamed(data, (), is_study(data), [] if found is None else found)
+def renamed(data: dict[str, Any], old_names: list[tuple[Path, str]] | None = None) -> dict[str, Any]:
+    """The same scenario or study with the new names. Each old name is added to `old_names`, with its path."""
+    new: dict[str, Any] = _renamed(data, (), is_study(data), [] if old_names is None else old_names)
     return new
 
 
@@ -80,24 +80,26 @@ def _last_renamed(path: str, key: str) -> str:
     return key if new is None else ".".join([*key.split(".")[:-1], new])
 
 
-def _renamed(value: Any, path: Path, study: bool, found: list[tuple[Path, str]]) -> Any:
+def _renamed(value: Any, path: Path, study: bool, old_names: list[tuple[Path, str]]) -> Any:
     if len(path) > DEEPEST:
         return value
     names = tuple(part for part in path if isinstance(part, str))
     if isinstance(value, list):
-        return [_renamed(entry, (*path, n), study, found) for n, entry in enumerate(value)]
+        return [_renamed(entry, (*path, n), study, old_names) for n, entry in enumerate(value)]
     if isinstance(value, str):
         new = new_text(names, value, study)
-        return _noted(path, value, new, found)
+        return _noted(path, value, new, old_names)
     if not isinstance(value, dict):
         return value
     return {
-        _noted((*path, key), key, new_key(names, key, study), found): _renamed(inner, (*path, key), study, found)
+        _noted((*path, key), key, new_key(names, key, study), old_names): _renamed(
+            inner, (*path, key), study, old_names
+        )
         for key, inner in value.items()
     }
 
 
-def _noted(path: Path, old: str, new: str, found: list[tuple[Path, str]]) -> str:
+def _noted(path: Path, old: str, new: str, old_names: list[tuple[Path, str]]) -> str:
     if new != old:
-        found.append((path, new))
+        old_names.append((path, new))
     return new

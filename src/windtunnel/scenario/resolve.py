@@ -117,7 +117,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         host=host,
         placed=placed,
         demands=demands,
-        mode=choose(scenario, host, {mode: sum(each) for mode, each in needs.items()}),
+        mode=choose(scenario, host, {mode: sum(sizes) for mode, sizes in needs.items()}),
         token=token,
         socket=shared_socket(scenario, token),
         one_side=one_side,
@@ -254,9 +254,9 @@ def _copiers(decided: _Decided) -> list[str]:
     if not decided.copier_cpus:
         return []
     busy = {stage.cpu for stage in decided.placed} & set(decided.copier_cpus)
-    words = f"the copiers' threads run on CPU {cpu_list(decided.copier_cpus)}"
+    where = f"the copiers' threads run on CPU {cpu_list(decided.copier_cpus)}"
     return [
-        f"{words}, over-committed: workers run on CPU {cpu_list(busy)} too" if busy else f"{words}, which no worker has"
+        f"{where}, over-committed: workers run on CPU {cpu_list(busy)} too" if busy else f"{where}, which no worker has"
     ]
 
 
@@ -265,7 +265,7 @@ def _modelled(scenario: Scenario) -> list[str]:
     notes = []
     for profile in filter(None, (profile_of(scenario, index) for index in range(len(scenario.workload)))):
         notes.append(f"modelled copies: {profile.name} is {profile.engine.title}")
-        notes += [f"modelled copies: {profile.name} assumes {words}" for words in profile.assumptions()]
+        notes += [f"modelled copies: {profile.name} assumes {assumption}" for assumption in profile.assumptions()]
     return list(dict.fromkeys(notes))
 
 

@@ -229,16 +229,16 @@ def _ternary(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
     yield _Rule(_inside(_bytes(key, key_bytes, "the key"), masked, text[:80]), masked, data, number)
 
 
-def _filter(line: str, number: int, seen: dict[str, int]) -> Iterator[_Rule]:
+def _filter(line: str, number: int, line_of: dict[str, int]) -> Iterator[_Rule]:
     """One ClassBench filter as rules over source, destination, ports and protocol, 3 bytes of nothing behind them."""
     match = _FILTER.fullmatch(line)
     if match is None:
         raise ValueError(f"not a filter: {line[:60]!r}")
     proto, proto_mask = _byte(match[9]), _byte(match[10])
     same = " ".join((*match.groups(default="")[:8], f"{proto} {proto_mask}", match[11] or "")).lower()
-    if same in seen:
-        raise ValueError(f"conflicts with line {seen[same]}: the same filter")
-    seen[same] = number
+    if same in line_of:
+        raise ValueError(f"conflicts with line {line_of[same]}: the same filter")
+    line_of[same] = number
     source, source_mask = _net(match[1], match[2])
     target, target_mask = _net(match[3], match[4])
     proto &= proto_mask

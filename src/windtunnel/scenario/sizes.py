@@ -121,14 +121,14 @@ def _read(file: File, _changed: int, _size: int) -> tuple[tuple[int, ...], tuple
     if not file.is_file():
         raise UserError(f"{file}: not a file")
     for number, line in enumerate(read_text(file, MAX_FILE_BYTES, LINES).splitlines(), start=1):
-        words = line.partition("#")[0].replace(",", " ").split()
-        if not words:
+        fields = line.partition("#")[0].replace(",", " ").split()
+        if not fields:
             continue
         try:
-            size, weight = int(words[0]), float(words[1]) if len(words) > 1 else 1.0
+            size, weight = int(fields[0]), float(fields[1]) if len(fields) > 1 else 1.0
         except ValueError:
             raise UserError(f"{file}:{number}: not a size and a weight: {line.strip()[:40]!r}") from None
-        if len(words) > 2 or not MESSAGE_HEADER_BYTES <= size <= MAX_MESSAGE_BYTES or not 0 <= weight < 1e300:
+        if len(fields) > 2 or not MESSAGE_HEADER_BYTES <= size <= MAX_MESSAGE_BYTES or not 0 <= weight < 1e300:
             raise UserError(
                 f"{file}:{number}: a size is from 16 to {MAX_MESSAGE_BYTES}, a weight not below 0: {line.strip()[:40]!r}"
             )

@@ -52,11 +52,11 @@ def check_stream_workers(scenario: Scenario, topology: Topology) -> None:
         if scenario.workload[application.workload].stream is None:
             continue
         stages = [f"{s}:{application.dispatchers[0] if s.startswith('disp') else index}" for s in _TCP]
-        found = {name: worker_of[name] for name in stages if name in worker_of}
-        if len(set(found.values())) > 1:
-            names = ", ".join(found)
+        placed = {name: worker_of[name] for name in stages if name in worker_of}
+        if len(set(placed.values())) > 1:
+            names = ", ".join(placed)
             raise Refusal(
-                (topology.side, "worker", max(found.values()), "stages"),
+                (topology.side, "worker", max(placed.values()), "stages"),
                 f"{topology.side}: {names} run on several workers, and TCP belongs to one thread",
                 "these stages on one worker",
             )

@@ -28,15 +28,15 @@ def available() -> dict[str, Template]:
     """Templates by name, without those that need a script of their own or files from elsewhere: they would not work anywhere else."""
     folder = resources.files("windtunnel") / "templates"
     names = {file.name for file in folder.iterdir()}
-    found = {}
+    templates = {}
     for name in sorted(name for name in names if name.endswith(".toml")):
         stem, text = name.removesuffix(".toml"), (folder / name).read_text(encoding="utf-8")
         named = set(_texts(tomllib.loads(text)))
         if f"{stem}.sh" in names or any(word.startswith("../") for word in named):
             continue
         files = {word: (folder / word).read_bytes() for word in sorted(named & names)}
-        found[stem] = Template(stem, text.partition("\n")[0].lstrip("# "), text, files)
-    return found
+        templates[stem] = Template(stem, text.partition("\n")[0].lstrip("# "), text, files)
+    return templates
 
 
 def write(template: Template, file: Path) -> list[Path]:

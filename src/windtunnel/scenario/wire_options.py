@@ -24,10 +24,10 @@ class OptionTable(Table):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        found = handler.resolve_ref_schema(handler(schema))
-        found["properties"] |= every_option(cls.SCOPE).model_json_schema()["properties"]
-        found["additionalProperties"] = False
-        return found
+        own = handler.resolve_ref_schema(handler(schema))
+        own["properties"] |= every_option(cls.SCOPE).model_json_schema()["properties"]
+        own["additionalProperties"] = False
+        return own
 
 
 class WireName:
@@ -48,13 +48,13 @@ def options_of(wire: Wire, scope: Scope) -> type[Table]:
 
 def every_option(scope: Scope) -> type[Table]:
     """Options of all wires, each with the names of the wires in front of its help."""
-    found: dict[str, WireOption] = {}
+    options: dict[str, WireOption] = {}
     helps: dict[str, dict[str, list[str]]] = {}
     for wire in known().values():
         for option in (option for option in wire.options if option.scope == scope):
-            found.setdefault(option.name, option)
+            options.setdefault(option.name, option)
             helps.setdefault(option.name, {}).setdefault(option.help, []).append(wire.name)
-    return _table(tuple((option, _whose(helps[name].items())) for name, option in found.items()))
+    return _table(tuple((option, _whose(helps[name].items())) for name, option in options.items()))
 
 
 def others_options(scope: Scope, wire: str) -> set[str]:

@@ -20,8 +20,8 @@ _OF_TYPE = {
 def takes(option: WireOption) -> str:
     """What the option takes, with its range."""
     if option.choices:
-        words = " | ".join(option.choices)
-        return f"a list of {words}" if option.type == "words" else words
+        choices = " | ".join(option.choices)
+        return f"a list of {choices}" if option.type == "words" else choices
     kind = _OF_TYPE[option.type]
     if option.least is None or option.most is None:
         return kind
@@ -47,7 +47,7 @@ def default(option: WireOption) -> str:
 
 def needs(wire: Wire) -> str:
     """What must be so on the host, or "" for nothing."""
-    words = {
+    needed = {
         "root": "root",
         "hugepages": "hugepages",
         "interface": "an interface that is up",
@@ -57,4 +57,4 @@ def needs(wire: Wire) -> str:
         "nic": "a NIC whose driver lets DPDK in",
         "shared_socket": "a directory that both processes can write",
     }
-    return ", ".join(words[need.kind] + (f" ({need.why})" if need.why else "") for need in wire.needs)
+    return ", ".join(needed[need.kind] + (f" ({need.why})" if need.why else "") for need in wire.needs)

@@ -48,8 +48,8 @@ def dumped(scenario: Scenario, table: OptionTable) -> dict[str, Any]:
 def value(scenario: Scenario, name: str, side: Side | None = None) -> Any:
     """One option's value: of the wire, or of a side's endpoint; None if it has none, or if there is no such side."""
     for table in (scenario.wire, getattr(scenario, side) if side else None):
-        if table is not None and name in (found := values(scenario, table)):
-            return found[name]
+        if table is not None and name in (options := values(scenario, table)):
+            return options[name]
     return None
 
 
@@ -108,13 +108,13 @@ def plan_options(scenario: Scenario, endpoint: OptionTable, socket: str | None) 
     options: dict[str, str] = {}
     given = values(scenario, scenario.wire) | values(scenario, endpoint)
     for option in wire_of(scenario).options:
-        found = given[option.name]
+        option_value = given[option.name]
         if option.type == "socket":
-            found = socket
-        elif option.type == "file" and found is not None:
-            found = os.path.realpath(scenario.source.file.parent / found)
-        if found is not None:
-            options[option.name] = as_plan_has_it(found)
+            option_value = socket
+        elif option.type == "file" and option_value is not None:
+            option_value = os.path.realpath(scenario.source.file.parent / option_value)
+        if option_value is not None:
+            options[option.name] = as_plan_has_it(option_value)
     return options
 
 
