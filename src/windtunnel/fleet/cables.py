@@ -93,11 +93,11 @@ class Cables:
     def _of_cable(self, event: Event) -> Event | None:
         """What an event of a testbed is for its cable; None: nothing yet, or nothing any more."""
         name, side = self._places[event.name]
-        if (said := self._asked.get(name)) is None:
+        if (cable := self._asked.get(name)) is None:
             return None
         if isinstance(event, Joined):
-            said.abouts[side] = event.about
-            return Joined(name, _about(said.abouts)) if len(said.abouts) == len(SIDES) else None
+            cable.abouts[side] = event.about
+            return Joined(name, _about(cable.abouts)) if len(cable.abouts) == len(SIDES) else None
         if isinstance(event, Lost):
             self.dismiss(name)
             return Lost(name, f"{event.name}: {event.why}")
@@ -105,8 +105,8 @@ class Cables:
             return Replied(name, Refused(f"{side} on {event.name}: {event.reply.message}", event.reply.remedy))
         if isinstance(event.reply, Failed):
             return Replied(name, Failed(f"{event.name}: {event.reply.why}"))
-        said.replies[side] = event.reply
-        return Replied(name, _merged(said.replies)) if len(said.replies) == len(SIDES) else None
+        cable.replies[side] = event.reply
+        return Replied(name, _merged(cable.replies)) if len(cable.replies) == len(SIDES) else None
 
 
 def _about(of: dict[Side, About]) -> About:

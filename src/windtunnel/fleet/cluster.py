@@ -96,13 +96,13 @@ class RayCluster:
             self._ask()
             calls = {call: name for name, of in self._invited.items() for call in (of.about, of.run, of.call) if call}
             ready, _ = ray.wait(list(calls), num_returns=1, timeout=timeout_s) if calls else ([], [])
-            found = [self._ended(calls[call], call) for call in ready]
+            events = [self._ended(calls[call], call) for call in ready]
         except ConnectionError as error:
             raise UserError(
                 f"the connection to the Ray cluster is lost: {_first_line(error)}",
                 remedy="what is finished is kept: go on with the same command when the cluster is there",
             ) from None
-        return [event for event in (*found, *self._silent()) if event is not None]
+        return [event for event in (*events, *self._silent()) if event is not None]
 
     def _ask(self) -> None:
         for of in self._invited.values():
@@ -133,24 +133,24 @@ class RayCluster:
 
 
 def _names(wanted: list[str]) -> list[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for node in ray.nodes():  # type: ignore[no-untyped-call]
         for resource, amount in node["Resources"].items() if node["Alive"] else ():
             if resource.startswith(RESOURCE):
                 name = resource.removeprefix(RESOURCE)
-                found[name] += 1
+                counts[name] += 1
                 if amount != 1:
                     raise UserError(f"testbed {name}: its resource is {amount:g}, and not 1", remedy=HOW)
-    if twice := next((name for name, times in found.items() if times > 1), None):
+    if twice := next((name for name, times in counts.items() if times > 1), None):
         raise UserError(f"testbed {twice}: two nodes have this name", remedy="a name of its own for each node")
-    if not found:
+    if not counts:
         raise UserError("no node of the Ray cluster has a testbed", remedy=HOW)
-    if unknown := next((name for name in wanted if name not in found), None):
+    if unknown := next((name for name in wanted if name not in counts), None):
         raise UserError(
             f"testbed {unknown}: no node of the Ray cluster has it",
-            remedy=f"{HOW}; there {'is' if len(found) == 1 else 'are'} {', '.join(sorted(found))}",
+            remedy=f"{HOW}; there {'is' if len(counts) == 1 else 'are'} {', '.join(sorted(counts))}",
         )
-    return wanted or sorted(found)
+    return wanted or sorted(counts)
 
 
 def _words(error: RayError) -> str:

@@ -62,9 +62,9 @@ def check_guarded(address: str) -> None:
 
 
 def _channel(address: str) -> grpc.Channel:
-    found = ADDRESS.fullmatch(address)
-    assert found is not None
-    return grpc.insecure_channel(f"{found['host']}:{found['port']}")
+    match = ADDRESS.fullmatch(address)
+    assert match is not None
+    return grpc.insecure_channel(f"{match['host']}:{match['port']}")
 
 
 def _check_there(address: str, timeout_s: float) -> None:

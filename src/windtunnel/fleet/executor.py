@@ -228,15 +228,15 @@ def _kept(job: Job, reply: Ended) -> list[RunOutcome]:
     """The outcomes as if the job had run here. If another attempt was first, its run is there, and counts."""
     take(reply.packed, job.directories)
     return [
-        RunOutcome(load(directory), each.verdict, each.exit_code, each.interrupted)
-        for directory, each in zip(job.directories, reply.outcomes, strict=True)
+        RunOutcome(load(directory), outcome.verdict, outcome.exit_code, outcome.interrupted)
+        for directory, outcome in zip(job.directories, reply.outcomes, strict=True)
     ]
 
 
 def _stopped() -> RunOutcome:
     """The outcome of a run that never began, because the user stopped it."""
-    words = UserError(INTERRUPTED_BY_USER)
-    return RunOutcome(None, Verdict(False, [INTERRUPTED_BY_USER]), INTERRUPTED, True, words)
+    error = UserError(INTERRUPTED_BY_USER)
+    return RunOutcome(None, Verdict(False, [INTERRUPTED_BY_USER]), INTERRUPTED, True, error)
 
 
 def _words(event: Event) -> str:

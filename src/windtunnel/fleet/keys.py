@@ -25,8 +25,8 @@ FORMS = '"ray://HOST:PORT" (10001 by default), "HOST:PORT" of the head (6379) on
 
 def is_address(text: str) -> bool:
     """Whether a text is an address of a Ray cluster, rather than the name of a file."""
-    found = ADDRESS.fullmatch(text)
-    return text == "auto" or (found is not None and 0 < int(found["port"]) <= MOST_PORT)
+    match = ADDRESS.fullmatch(text)
+    return text == "auto" or (match is not None and 0 < int(match["port"]) <= MOST_PORT)
 
 
 def _address(text: str) -> str:
@@ -102,15 +102,15 @@ def read(file: Path) -> FleetFile:
     text = read_text(file, MAX_FILE_BYTES, f"--on takes a fleet file, or an address: {FORMS}")
     data: dict[str, Any] = parsed(file, text)
     try:
-        found = FleetFile.model_validate(data)
-        _check_names(found)
+        fleet = FleetFile.model_validate(data)
+        _check_names(fleet)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
         raise Source(file, text).error(refusal_of(first, FleetFile, "the fleet file")) from None
     except Refusal as refusal:
         raise Source(file, text).error(refusal) from None
-    return found
+    return fleet
 
 
 def _check_names(file: FleetFile) -> None:

@@ -34,11 +34,11 @@ class Node:
         """What this host is, and its placement as it is now; what only this host can look up is left out."""
         try:
             _full_priority()
-            found = software()
+            versions = software()
         except UserError as error:
             return Refused(error.message, error.remedy)
         view = replace(here(), xdp_program=_not_known, engines_cpus=set)
-        return About(facts.collect(), view, found)
+        return About(facts.collect(), view, versions)
 
     def execute(self, request: Request) -> Reply:
         """Into a directory that is gone when the driver has the reply."""

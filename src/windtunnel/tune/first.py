@@ -58,13 +58,13 @@ def _inflight(scenario: Scenario, by: float, why: str) -> Iterator[tuple[dict[st
 
 
 def _batches(scenario: Scenario, by: float) -> dict[str, int | bool]:
-    found: dict[str, int | bool] = {}
+    changes: dict[str, int | bool] = {}
     for side in ("client", "server"):
         keys = endpoint(scenario, side)
         for stage, size in dict(keys.batch).items() if keys else ():
             if (side, stage) != ("server", "app_tx"):
-                found[f"{side}.batch.{stage}"] = max(1, int(size * by))
-    return found
+                changes[f"{side}.batch.{stage}"] = max(1, int(size * by))
+    return changes
 
 
 def _caches(scenario: Scenario, by: int) -> dict[str, int | bool]:

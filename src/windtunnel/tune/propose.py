@@ -122,5 +122,5 @@ def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, fl
     of_changed = [Seen(tuple(each.point[n] for n in changed), each.values[:1]) for each in seen]
     study = study_of([factors[n] for n in changed], of_changed)
     evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
-    found = optuna.importance.get_param_importances(study, evaluator=evaluator)
-    return {name: float(share) for name, share in found.items()}
+    shares = optuna.importance.get_param_importances(study, evaluator=evaluator)
+    return {name: float(share) for name, share in shares.items()}

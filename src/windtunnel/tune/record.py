@@ -192,8 +192,8 @@ def read_final(directory: Path) -> FinalRecord:
 
 def trials(directory: Path) -> list[TrialRecord]:
     """The trials that have ended, in their order. Raises UserError for one that is damaged."""
-    found = sorted((directory / TRIALS).glob(f"*/{TRIAL}"))
-    return sorted((read_trial(file.parent) for file in found), key=lambda trial: trial.number)
+    files = sorted((directory / TRIALS).glob(f"*/{TRIAL}"))
+    return sorted((read_trial(file.parent) for file in files), key=lambda trial: trial.number)
 
 
 def check_same(directory: Path, then: TuningRecord, now: TuningRecord) -> None:

@@ -74,8 +74,8 @@ class Engines:
         done = Pair(scenarios, runs, order).run(
             change_after(scenarios, None), self.executor, self.interrupts, lambda running: None
         )
-        found = {side: _measured(outcome) for side, outcome in done}
-        return found[0], found[1]
+        measured = {side: _measured(outcome) for side, outcome in done}
+        return measured[0], measured[1]
 
     def alone(self, sets: Sets, directory: Path) -> Measured:
         scenario = self._scenario(sets)

@@ -35,10 +35,10 @@ class Near(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        said = {name: self._tpe.sample_independent(study, trial, name, of) for name, of in search_space.items()}
-        differing = [name for name, value in said.items() if self._near.get(name, value) != value]
+        suggested = {name: self._tpe.sample_independent(study, trial, name, of) for name, of in search_space.items()}
+        differing = [name for name, value in suggested.items() if self._near.get(name, value) != value]
         taken = self._dice.sample(differing, min(self._changed, len(differing)))
-        return said | {name: self._near[name] for name in differing if name not in taken}
+        return suggested | {name: self._near[name] for name in differing if name not in taken}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution

@@ -92,8 +92,8 @@ class Space:
 
     def file_point(self) -> tuple[Combination, bool]:
         """The point nearest to the file, and whether it is the file's."""
-        found = [_nearest(factor, self.own) for factor in self.factors]
-        return tuple(i for i, _ in found), all(exact for _, exact in found)
+        nearest = [_nearest(factor, self.own) for factor in self.factors]
+        return tuple(i for i, _ in nearest), all(exact for _, exact in nearest)
 
     def changes(self, point: Combination) -> str:
         """The `words` of the factors that differ from the file; "the file" if none does. Factors of one kind that all have the same level
@@ -104,12 +104,12 @@ class Space:
             for factor, i in zip(self.factors, point, strict=True)
             if not _is(factor.levels.each[i], factor.keys, self.own)
         ]
-        said = {}
+        shown_labels = {}
         for name in changed:
             alike = [other for other in labels if _kind(other) == _kind(name)]
             whole = len(alike) > 1 and set(alike) <= set(changed) and len({labels[other] for other in alike}) == 1
-            said[f"{_kind(name)}_*" if whole else name] = labels[name]
-        return ", ".join(f"{name} {label}" for name, label in said.items()) or "the file"
+            shown_labels[f"{_kind(name)}_*" if whole else name] = labels[name]
+        return ", ".join(f"{name} {label}" for name, label in shown_labels.items()) or "the file"
 
     def at(self, start: Combination, changes: Mapping[str, Any]) -> Combination | None:
         """`start` moved by those of these changes whose keys are factors, to the nearest level on the way to a number, else to the very value.
@@ -118,16 +118,16 @@ class Space:
         for n, factor in enumerate(self.factors):
             named = [(at, changes[key]) for at, key in enumerate(factor.keys) if key in changes]
             if named:
-                found = _towards(factor, start[n], named)
-                if found is None:
+                level = _towards(factor, start[n], named)
+                if level is None:
                     return None
-                point[n] = found
+                point[n] = level
         return tuple(point) if tuple(point) != start else None
 
     def refused(self, point: Combination) -> str | None:
         """Why it cannot run here; None: it can."""
-        found = self._look_at(point)
-        return found if isinstance(found, str) else None
+        looked_at = self._look_at(point)
+        return looked_at if isinstance(looked_at, str) else None
 
     def check_unchanged(self) -> None:
         """Raises UserError for a file that is no longer the one that is tuned."""
@@ -148,10 +148,10 @@ class Space:
     def workers(self, point: Combination) -> int:
         """CPUs that the server's workers take; of a client without a server here, the client's. Raises UserError for a point that cannot run
         here."""
-        found = self._look_at(point)
-        if isinstance(found, str):
-            raise UserError(found)
-        return found
+        looked_at = self._look_at(point)
+        if isinstance(looked_at, str):
+            raise UserError(looked_at)
+        return looked_at
 
     def neighbours(self, point: Combination) -> Iterator[Combination]:
         """Points that differ in one factor: by one level if the levels are numbers, else by any."""
@@ -205,8 +205,8 @@ def workers_of(spec: RunSpec) -> int:
 
 def from_file(scenario: Path, space: Path, sets: Sequence[str], host: HostView) -> Space:
     """Raises UserError with file and line for what is wrong with it, and for a space of which no point can run here."""
-    said = read_as(space, SpaceFile)
-    return _space(scenario, said, sets, host, said.source.text)
+    space_file = read_as(space, SpaceFile)
+    return _space(scenario, space_file, sets, host, space_file.source.text)
 
 
 def default(scenario: Path, sets: Sequence[str], host: HostView) -> Space:
@@ -214,39 +214,39 @@ def default(scenario: Path, sets: Sequence[str], host: HostView) -> Space:
     when only they are changed. Raises UserError for a scenario that cannot run."""
     spec = resolve(load(scenario, list(sets)), host)
     own = flat(spec.resolved)
-    said = []
+    tables = []
     fixed = {override.path for override in parse_overrides(list(sets))}
     for name, keys, rows in _usual(spec, own, len(host.cpus)):
         if any(override.path in fixed for override in parse_overrides([f"{key}=0" for key in keys])):
             continue  # what the command line says stays
         good = [row for row in rows if _runs(scenario, sets, keys, row, own, host)]
         if len(good) > 1:
-            said.append(Said(name=name, keys=keys, values=[list(row) for row in good]))
-    if not said:
+            tables.append(Said(name=name, keys=keys, values=[list(row) for row in good]))
+    if not tables:
         raise UserError(f"{scenario}: nothing to tune: no key can have another value here", remedy="--space FILE")
-    made = SpaceFile(factor=said)
+    made = SpaceFile(factor=tables)
     made._source = Source(scenario, "")
     return _space(scenario, made, sets, host, "")
 
 
-def _space(scenario: Path, said: SpaceFile, sets: Sequence[str], host: HostView, text: str) -> Space:
+def _space(scenario: Path, space_file: SpaceFile, sets: Sequence[str], host: HostView, text: str) -> Space:
     try:
-        found = factors(said)
-        common = changes(said, list(sets))
-        check_keys(said, found, common)
+        varied = factors(space_file)
+        common = changes(space_file, list(sets))
+        check_keys(space_file, varied, common)
         allowed = None
-        if said.constraints:
-            allowed = frozenset(constraints.combinations(found, said.constraints, constraints.MAX_PRODUCT))
+        if space_file.constraints:
+            allowed = frozenset(constraints.combinations(varied, space_file.constraints, constraints.MAX_PRODUCT))
     except Refusal as refusal:
-        raise said.source.error(refusal) from None
+        raise space_file.source.error(refusal) from None
     texts = tuple(change.text for change in common)
     plain = resolve(load(scenario, list(texts)), host)
-    space = Space(scenario, texts, tuple(found), allowed, host, plain, text)
-    _has_a_point(space, said)
+    space = Space(scenario, texts, tuple(varied), allowed, host, plain, text)
+    _has_a_point(space, space_file)
     return space
 
 
-def _has_a_point(space: Space, said: SpaceFile) -> None:
+def _has_a_point(space: Space, space_file: SpaceFile) -> None:
     """Raises UserError for a space of which no point can run here. Of a large one, points at random are looked at."""
     looked = 0
     for point in itertools.chain([space.file_point()[0]], space.drawn(random.Random(1), DRAWN)):
@@ -254,7 +254,7 @@ def _has_a_point(space: Space, said: SpaceFile) -> None:
         if space.refused(point) is None:
             return
     *_, last = space.drawn(random.Random(1), 1)
-    where = f"{said.source.file}: " if space.text else f"{space.file}: "
+    where = f"{space_file.source.file}: " if space.text else f"{space.file}: "
     of = "no point" if looked > space.size else f"none of {looked} points of {space.size:,}"
     raise UserError(
         f"{where}{of} can run here; {space.words(last)}: {space.refused(last)}",

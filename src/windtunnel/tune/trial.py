@@ -76,7 +76,7 @@ class Trial:
         missed = latency is not None and latency.met is False
         if self.goal.pairs and self.number and not self.failure and not missed:
             self._compare()
-        found = self._look
+        look = self._look
         outcome = self._outcome(latency)
         return TrialRecord(
             number=self.number,
@@ -92,12 +92,12 @@ class Trial:
             failure=self.failure,
             reasons=self.reasons,
             pairs=self.pairs,
-            difference=found.difference if found else None,
-            low=found.low if found else None,
-            high=found.high if found else None,
+            difference=look.difference if look else None,
+            low=look.low if look else None,
+            high=look.high if look else None,
             latency=latency,
             workers=self.candidate.workers,
-            gain=self.incumbent.gain + found.difference if found else 0.0 if self.number == 0 else None,
+            gain=self.incumbent.gain + look.difference if look else 0.0 if self.number == 0 else None,
         )
 
     def measure_latency(self) -> LatencyRecord | None:
@@ -165,17 +165,17 @@ class Trial:
             return "failed"
         if latency is not None and latency.met is False:
             return "misses the SLO"
-        found = self._look
+        look = self._look
         if self.goal.objective == "pareto" or self.number == 0:
             return "measured"
         if self.goal.objective == "cores":
             fewer = not self.incumbent.meets or self.candidate.workers < self.incumbent.workers
             return "better" if fewer else "meets the SLO"
-        assert found is not None
+        assert look is not None
         if not self.incumbent.meets:
             self.reasons.append("it meets the SLO, and the incumbent does not")
             return "better"
-        return "better" if found.better else "worse" if found.worse else "no difference shown"
+        return "better" if look.better else "worse" if look.worse else "no difference shown"
 
 
 def violation(latency: LatencyRecord | None, limit_ns: float | None) -> float | None:
@@ -204,8 +204,8 @@ def pair_record(incumbent: Measured, candidate: Measured) -> PairRecord:
 
 
 def _too_slow(percentile: str, ns: float | None, run: int, limit_ns: float) -> str:
-    said = "more messages were lost or unsent than it leaves" if ns is None else f"is {duration(ns)}"
-    return f"{percentile} of run {run} {said}, above {duration(limit_ns)}"
+    why = "more messages were lost or unsent than it leaves" if ns is None else f"is {duration(ns)}"
+    return f"{percentile} of run {run} {why}, above {duration(limit_ns)}"
 
 
 def heed(*measured: Measured) -> None:

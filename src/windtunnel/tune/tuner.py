@@ -241,13 +241,15 @@ def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) 
 
 def front(trials: Sequence[TrialRecord], goal: Goal) -> list[TrialRecord]:
     """Trials of a Pareto search that no other beats in one objective without losing in the other, from the highest throughput down."""
-    found = [(values, t) for t in trials if t.failure is None and (values := values_of(t, goal, 0.0, None)) is not None]
+    valued = [
+        (values, t) for t in trials if t.failure is None and (values := values_of(t, goal, 0.0, None)) is not None
+    ]
     best = [
         (values, t)
-        for values, t in found
-        if not any(other != values and all(x >= y for x, y in zip(other, values, strict=True)) for other, _ in found)
+        for values, t in valued
+        if not any(other != values and all(x >= y for x, y in zip(other, values, strict=True)) for other, _ in valued)
     ]
-    return [t for _, t in sorted(best, key=lambda each: each[0], reverse=True)]
+    return [t for _, t in sorted(best, key=lambda item: item[0], reverse=True)]
 
 
 @dataclass(frozen=True)
@@ -444,15 +446,15 @@ def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
 
 def _trials(prepared: Prepared) -> list[TrialRecord]:
     """The trials that have ended. Raises UserError for one whose settings the space does not have: who wrote it may have meant a plug-in."""
-    space, found = prepared.space, records.trials(prepared.path)
-    for trial in found:
+    space, trials = prepared.space, records.trials(prepared.path)
+    for trial in trials:
         point = trial.point and tuple(trial.point)
         if (point and not space.has(point)) or tuple(trial.sets) != (space.sets(point) if point else ()):
             raise UserError(
                 f"{prepared.path}: trial {trial.number} has settings that the space does not have at its point",
                 remedy="begin again with another --out",
             )
-    return found
+    return trials
 
 
 def _set_aside(path: Path) -> None:

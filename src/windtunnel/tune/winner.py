@@ -62,22 +62,22 @@ def _measured(place: Path, goal: Goal, best: TrialRecord, rig: Rig) -> FinalReco
     if goal.pairs and not reasons:
         pairs = _pairs(place, best.sets, rig)
     counted = [(p.incumbent, p.candidate) for p in pairs if p.excluded is None and p.incumbent and p.candidate]
-    found = paired([a for a, _ in counted], [b for _, b in counted]) if len(counted) >= PAIRS // 2 else None
+    estimate = paired([a for a, _ in counted], [b for _, b in counted]) if len(counted) >= PAIRS // 2 else None
     if goal.pairs and not reasons:
-        if found is None:
+        if estimate is None:
             reasons.append(f"{len(counted)} of {len(pairs)} pairs count: too few to tell whether it is slower")
-        elif expm1(found.low) < -NOT_SLOWER:
+        elif expm1(estimate.low) < -NOT_SLOWER:
             reasons.append(
-                f"it may be slower than the file: {words(expm1(found.difference), expm1(found.low), expm1(found.high))}"
+                f"it may be slower than the file: {words(expm1(estimate.difference), expm1(estimate.low), expm1(estimate.high))}"
             )
     if latency is not None and latency.met is False and not reasons:
         reasons.append("the SLO is not met")
     return FinalRecord(
         trial=best.number,
         pairs=pairs,
-        difference=expm1(found.difference) if found else None,
-        low=expm1(found.low) if found else None,
-        high=expm1(found.high) if found else None,
+        difference=expm1(estimate.difference) if estimate else None,
+        low=expm1(estimate.low) if estimate else None,
+        high=expm1(estimate.high) if estimate else None,
         latency=latency,
         confirmed=not reasons,
         reasons=reasons,
@@ -139,9 +139,9 @@ def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:
 def _absolute(value: Any, base: Path) -> Any:
     """The value, with every text that names a file relative to the scenario's made absolute. A bare word is no path: it names a handler."""
     if isinstance(value, dict):
-        return {key: each if key == "title" else _absolute(each, base) for key, each in value.items()}
+        return {key: child if key == "title" else _absolute(child, base) for key, child in value.items()}
     if isinstance(value, list):
-        return [_absolute(each, base) for each in value]
+        return [_absolute(child, base) for child in value]
     if not isinstance(value, str) or not ("/" in value or "." in value) or Path(value).is_absolute():
         return value
     return str((base / value).resolve()) if _is_file(base / value) else value
