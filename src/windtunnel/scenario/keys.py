@@ -6,7 +6,7 @@ in `checks`; what the host must offer, in `placement`, `demand`, `memory` and `n
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from windtunnel.engine.plan_values import (
     MAX_TABLES,
@@ -35,8 +35,7 @@ from windtunnel.engine.plan_values import (
     VlanPriority,
 )
 from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
-from windtunnel.scenario.refusal import Source
-from windtunnel.scenario.table import Table
+from windtunnel.scenario.table import FileTable, Table
 from windtunnel.scenario.table_keys import MatchTable
 from windtunnel.scenario.traffic_keys import Copies, CopySource, LoadPhase, Sizes, Stream
 from windtunnel.scenario.validity_keys import Validity
@@ -279,7 +278,7 @@ class Workload(Table):
     )
 
 
-class Scenario(Table):
+class Scenario(FileTable):
     """The scenario: endpoints, wire, cores, traffic and duration."""
 
     title: Text = Field("", max_length=200, description="name of the runs; default: the file's")
@@ -314,16 +313,3 @@ class Scenario(Table):
         None, description="the side that sends responses; required if Windtunnel runs both endpoints"
     )
     workload: list[Workload] = Field(min_length=1, max_length=16, description="one table for each kind of traffic")
-
-    _source: Source = PrivateAttr()
-    _question: str = PrivateAttr("")
-
-    @property
-    def source(self) -> Source:
-        """The file that it was read from."""
-        return self._source
-
-    @property
-    def question(self) -> str:
-        """The file's opening comment line."""
-        return self._question

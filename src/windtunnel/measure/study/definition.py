@@ -13,7 +13,7 @@ from windtunnel.scenario import renames, toml
 from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
 from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
-from windtunnel.scenario.table import Table
+from windtunnel.scenario.table import FileTable, Table
 from windtunnel.scenario.values import Text, Wanted
 from windtunnel.text_file import read_text
 
@@ -103,7 +103,7 @@ class Full(Table):
     )
 
 
-class Definition(Table):
+class Definition(FileTable):
     """A scenario x factors x repeats, and the question that it answers."""
 
     title: Text = Field("", max_length=200, description="name of the study; default: the file's")
@@ -140,8 +140,6 @@ class Definition(Table):
     factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table a factor")
     full: Full | None = Field(None, description="changes of the full size (--full)")
 
-    _source: Source = PrivateAttr()
-    _question: str = PrivateAttr("")
     _is_full: bool = PrivateAttr(False)
 
     @field_validator("scenario")
@@ -150,16 +148,6 @@ class Definition(Table):
         if not name:
             raise ValueError("names no file")
         return name
-
-    @property
-    def source(self) -> Source:
-        """The file that it was read from."""
-        return self._source
-
-    @property
-    def question(self) -> str:
-        """The file's opening comment line."""
-        return self._question
 
     @property
     def is_full(self) -> bool:
