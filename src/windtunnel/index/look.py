@@ -63,7 +63,7 @@ def look(file: Path) -> Entry:
         return _run(file) if kind == "run" else _other(file, kind)
     except UserError as error:
         return Entry(kind, file.parent.name, problem=error.message)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, ArithmeticError, RecursionError) as error:
+    except Exception as error:  # noqa: BLE001 - whatever a damaged directory brings about must not hide the others
         return Entry(kind, file.parent.name, problem=f"damaged: {type(error).__name__}")
 
 

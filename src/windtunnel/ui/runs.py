@@ -1,6 +1,7 @@
 """The page Runs: what lies below a directory, found, opened, compared, and given tags and a note."""
 
 import asyncio
+import sys
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.index import SHOWN, SORTS, Index, Row
 from windtunnel.index.untrusted import check_files
+from windtunnel.printing import print_line
 from windtunnel.ui.forms import said
 from windtunnel.ui.templates import Pages, refused
 
@@ -97,7 +99,14 @@ def _directory(index: Index, path: str) -> Path:
 
 
 async def keep_fresh(index: Index) -> None:
-    """In a thread: reading a run takes some 40 ms."""
+    """In a thread: reading a run takes some 40 ms. A refresh that fails is said once, and tried again."""
+    told = ""
     while True:
-        await asyncio.to_thread(index.refresh)
+        try:
+            await asyncio.to_thread(index.refresh)
+            told = ""
+        except Exception as error:  # noqa: BLE001 - the page would show nothing new any more, and nobody would know
+            if (problem := f"the list of runs is not up to date: {type(error).__name__}: {error}") != told:
+                told = problem
+                print_line(told, sys.stderr)
         await asyncio.sleep(REFRESH_S)

@@ -10,6 +10,7 @@ from comparing import SCENARIO, made
 from sample_runs import HOSTILE
 
 from windtunnel.errors import UserError
+from windtunnel.index import look
 from windtunnel.index.index import Index, files_below
 
 
@@ -252,6 +253,24 @@ def test_in_a_directory_of_another_user_there_is_no_file(runs, tmp_path):
     index = Index(runs, tmp_path / "cache")
     index.refresh()
     assert "good" in titles(index) and not list((tmp_path / "cache").iterdir())
+    index.close()
+
+
+@pytest.mark.parametrize("error", [IndexError, MemoryError, AssertionError])
+def test_a_run_that_nobody_foresaw_hides_no_other_run(runs, tmp_path, monkeypatch, error):
+    made(runs / "strange", title="strange")
+
+    def read(file):
+        if file.parent.name == "strange":
+            raise error
+        return run_of(file)
+
+    run_of = look._run
+    monkeypatch.setattr(look, "_run", read)
+    index = Index(runs, tmp_path / "cache")
+    index.refresh()
+    (row,) = index.find("path = strange/run.json")[1]
+    assert row.problem == f"damaged: {error.__name__}" and "good" in titles(index)
     index.close()
 
 

@@ -1,7 +1,9 @@
 """`windtunnel ui` as a process: it serves what lies in its directories, and ends at once and in silence, also under a page that is open."""
 
+import asyncio
 import re
 import shutil
+import threading
 from contextlib import ExitStack
 
 import pytest
@@ -9,6 +11,8 @@ from command_line import SCENARIO
 from comparing import made
 from live_tools import awaited
 from ui_tools import free_port, served, signed_in
+
+from windtunnel.ui import runs
 
 
 @pytest.mark.slow
@@ -52,3 +56,26 @@ def test_a_run_that_was_removed_a_moment_ago_is_said_on_every_page(tmp_path):
         ]
     assert all(response.status_code in (200, 404, 422) for response in responses), responses
     assert any(response.status_code == 404 for response in responses)
+
+
+def test_a_refresh_that_fails_is_said_once_and_tried_again(monkeypatch, capsys):
+    monkeypatch.setattr(runs, "REFRESH_S", 0)
+    refreshed = threading.Event()
+
+    class Failing:
+        tries = 0
+
+        def refresh(self):
+            self.tries += 1
+            if self.tries < 3:
+                raise IndexError("of a run")
+            refreshed.set()
+
+    async def until_refreshed():
+        fresh = asyncio.ensure_future(runs.keep_fresh(Failing()))
+        await asyncio.to_thread(refreshed.wait, 30)
+        fresh.cancel()
+
+    asyncio.run(until_refreshed())
+    assert refreshed.is_set()
+    assert capsys.readouterr().err == "the list of runs is not up to date: IndexError: of a run\n"
