@@ -1,6 +1,14 @@
 """Histograms as the engine's lines have them. `windtunnel.runs.histogram` computes with them."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from windtunnel.engine.line_model import Line
+
+MOST = (1 << 64) - 1
+Unsigned = Annotated[int, Field(ge=0, le=MOST)]
+"""What the engine's counters and times can be: shifts and arrays of a larger number take all memory there is."""
 
 
 class Histogram(Line):
@@ -10,9 +18,9 @@ class Histogram(Line):
     buckets are those of an HdrHistogram of 3 significant digits.
     """
 
-    bits: int
-    counts: list[tuple[int, int]]
-    total: int
-    sum: int
-    min: int | None
-    max: int | None
+    bits: Annotated[int, Field(ge=1, le=64)]
+    counts: list[tuple[Unsigned, Unsigned]]
+    total: Unsigned
+    sum: Unsigned
+    min: Annotated[int | None, Field(ge=0, le=MOST)]
+    max: Annotated[int | None, Field(ge=0, le=MOST)]

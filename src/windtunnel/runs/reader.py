@@ -1,16 +1,18 @@
 """Reading a run directory back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.notebook import Shown
 from windtunnel.runs.migrate import migrate_record, migrate_window, readable
-from windtunnel.runs.record import RUN_VERSION, Record
+from windtunnel.runs.record import RUN_VERSION, Record, position_beyond
 from windtunnel.runs.validity import counted, not_excluded, windows_of
 from windtunnel.text_file import MOST_RECORD_BYTES, lines_of, parse_json, read_regular
 
@@ -71,7 +73,8 @@ def load(path: Path) -> Run:
     path = Path(path)
     version, record = _record(path / "run.json")
     windows: dict[str, list[Window]] = {engine.name: [] for engine in record.engines}
-    problems = [] if record.imported else _windows(path / "windows.jsonl", windows, version)
+    plans = {engine.name: engine.plan for engine in record.engines}
+    problems = [] if record.imported else _windows(path / "windows.jsonl", windows, plans, version)
     return Run(path, record, windows, problems)
 
 
@@ -97,7 +100,7 @@ def _record(path: Path) -> tuple[int, Record]:
         raise UserError(f"{path}: not a complete record of version {version}: {error}") from error
 
 
-def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list[str]:
+def _windows(path: Path, windows: dict[str, list[Window]], plans: Mapping[str, Plan], version: int) -> list[str]:
     """Fill `windows` from lines that stand beside a record of this version; returns the problems."""
     try:
         for number, line in enumerate(lines_of(path, MOST_WINDOWS_BYTES, MOST_WINDOW_BYTES), 1):
@@ -105,11 +108,17 @@ def _windows(path: Path, windows: dict[str, list[Window]], version: int) -> list
                 return [f"{path.name}:{number}: cut off by a crash and ignored; {number - 1} whole windows before it"]
             try:
                 document = migrate_window(from_json(line), version)
-                windows[document.pop("engine")].append(Window.model_validate(document))
+                engine = document.pop("engine")
+                plan = plans[engine]
+                window = Window.model_validate(document)
+                beyond = position_beyond(plan, window)
+                windows[engine].append(window)
             except ValidationError as error:
                 raise UserError(f"{path}:{number}: {_first(error)}") from error
             except (ValueError, TypeError, AttributeError, KeyError) as error:
                 raise UserError(f"{path}:{number}: not a window of one of this run's engines") from error
+            if beyond:
+                raise UserError(f"{path}:{number}: {beyond}")
     except FileNotFoundError:
         return [f"{path.name}: missing: the run has no windows"]
     return []

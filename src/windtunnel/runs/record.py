@@ -11,7 +11,7 @@ History of the record's version:
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -19,6 +19,7 @@ from windtunnel.engine.emulated import emulated_faults, modelled_copies
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.verdict import Verdict
+from windtunnel.engine.windows import Window
 from windtunnel.host.states import Where
 from windtunnel.runs.rows import PortRow, StageRow, VariantRow
 from windtunnel.runs.validity import Validity
@@ -33,6 +34,21 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def position_beyond(plan: Plan, line: Window | Result) -> str | None:
+    """The first worker or workload of the line that the plan does not have, as in "workload 7, and the plan has 1"."""
+    lengths = {"worker": len(plan.workers), "workload": len(plan.workloads)}
+    parts = (part for field in vars(line).values() if isinstance(field, list) for part in field)
+    positions = ((name, getattr(part, name, None)) for part in parts for name in lengths)
+    return next(
+        (
+            f"{name} {at}, and the plan has {lengths[name]}"
+            for name, at in positions
+            if at is not None and not 0 <= at < lengths[name]
+        ),
+        None,
+    )
+
+
 class EngineRecord(Part):
     """One engine process of the run; null: it ended before it wrote that."""
 
@@ -44,6 +60,12 @@ class EngineRecord(Part):
     peer: Peer | None = None
     result: Result | None = None
     error: Error | None = None
+
+    @model_validator(mode="after")
+    def _result_is_of_the_plan(self) -> Self:
+        if self.result and (beyond := position_beyond(self.plan, self.result)):
+            raise ValueError(f"the result has {beyond}")
+        return self
 
     @property
     def memory(self) -> str:

@@ -4,15 +4,18 @@ import json
 import shutil
 import typing
 from types import UnionType
+from typing import Annotated
 
 import jsonschema
 import pytest
 import sample_lines as sample
+from annotated_types import Ge, Le
 from command_line import windtunnel
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from importing import imported
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from sample_runs import execute, first_windows
 
 import windtunnel as library
@@ -28,11 +31,26 @@ from windtunnel.schemas.generate import CHECKOUT
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 
 
-def values_of(kind) -> st.SearchStrategy:
-    """Anything that a field of this type may hold."""
+POSITIONS = {"worker": len(sample.plan().workers), "workload": len(sample.plan().workloads)}
+"""Fields that name something in the plan, and how many of it there are."""
+
+
+def values_of_field(name: str, field: FieldInfo) -> st.SearchStrategy:
+    if name in POSITIONS:
+        return st.integers(0, POSITIONS[name] - 1)
+    return values_of(Annotated[field.annotation, field])
+
+
+def values_of(kind, lowest: int = 0, highest: int = 2**64 - 1) -> st.SearchStrategy:
+    """Anything that a field of this type may hold. `lowest`, `highest`: of a whole number."""
+    if typing.get_origin(kind) is Annotated:
+        kind, *metadata = typing.get_args(kind)
+        bounds = [bound for one in metadata for bound in (one.metadata if isinstance(one, FieldInfo) else [one])]
+        lowest = max([lowest, *(bound.ge for bound in bounds if isinstance(bound, Ge))])
+        highest = min([highest, *(bound.le for bound in bounds if isinstance(bound, Le))])
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, UnionType):
-        return st.one_of(*map(values_of, inner))
+        return st.one_of(*(values_of(one, lowest, highest) for one in inner))
     if origin is typing.Literal:
         return st.sampled_from(inner)
     if origin is list:
@@ -42,13 +60,12 @@ def values_of(kind) -> st.SearchStrategy:
     if origin is dict:
         return st.dictionaries(*map(values_of, inner), max_size=3)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        return st.fixed_dictionaries({n: values_of(f.annotation) for n, f in kind.model_fields.items()}).map(
-            kind.model_validate
-        )
+        fields = {name: values_of_field(name, field) for name, field in kind.model_fields.items()}
+        return st.fixed_dictionaries(fields).map(kind.model_validate)
     return {
         type(None): st.none(),
         bool: st.booleans(),
-        int: st.integers(0, 2**64 - 1),
+        int: st.integers(lowest, highest),
         float: st.floats(allow_nan=False, allow_infinity=False),
         str: TEXTS,
     }[kind]

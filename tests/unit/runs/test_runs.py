@@ -203,6 +203,48 @@ def test_damage_in_the_middle_is_an_error_with_its_line(tmp_path, line, said):
         load(tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("part", "key", "value", "refusal"),
+    [
+        ("workloads", "workload", 7, "workload 7, and the plan has 1"),
+        ("workloads", "workload", -1, "workload -1, and the plan has 1"),
+        ("stages", "worker", 9, "worker 9, and the plan has"),
+    ],
+)
+def test_a_window_of_what_the_plan_does_not_have_is_refused(tmp_path, part, key, value, refusal):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "windows.jsonl"
+    windows = [json.loads(line) for line in path.read_text().splitlines()]
+    windows[1][part][0][key] = value
+    path.write_text("".join(json.dumps(window) + "\n" for window in windows))
+    with pytest.raises(UserError, match=rf"windows\.jsonl:2: {refusal}"):
+        load(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("bits", -(1 << 33)), ("bits", 1 << 33), ("counts", [[1 << 9999, 1]]), ("counts", [[1, -1]])]
+)
+def test_a_histogram_that_no_engine_writes_is_refused(tmp_path, key, value):
+    """Such a number would be the size of an array, or of a shift."""
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "windows.jsonl"
+    windows = [json.loads(line) for line in path.read_text().splitlines()]
+    windows[1]["workloads"][0]["latency"][key] = value
+    path.write_text("".join(json.dumps(window) + "\n" for window in windows))
+    with pytest.raises(UserError, match=rf"windows\.jsonl:2: .*latency\.{key}"):
+        load(tmp_path / "run")
+
+
+def test_a_result_of_what_the_plan_does_not_have_is_refused(tmp_path):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "run.json"
+    record = json.loads(path.read_text())
+    record["engines"][0]["result"]["messages"][0]["workload"] = 7
+    path.write_text(json.dumps(record))
+    with pytest.raises(UserError, match=r"run\.json: engines\.0: .*the result has workload 7, and the plan has 1"):
+        load(tmp_path / "run")
+
+
 @pytest.mark.parametrize("name", ["run.json", "windows.jsonl"])
 def test_what_is_no_file_or_has_no_end_is_refused_at_once(tmp_path, name):
     begin(tmp_path / "run")[0].finish(Verdict(True))
