@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import stat
 import struct
 from pathlib import Path
 
@@ -47,7 +48,15 @@ def may_meet(uid: int) -> bool:
 
 
 def remove_stale(path: Path) -> bool:
-    """Removes a socket that nobody listens on any more. Returns whether it was one."""
+    """Removes a socket of this user that nobody listens on any more. Returns whether it was one. A file or a link that has the name stays."""
+    try:
+        found = path.lstat()
+    except OSError:
+        return False
+    if (
+        not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid()
+    ):  # connect(2) refuses what is no socket, as it does a dead one
+        return False
     with socket.socket(socket.AF_UNIX) as probe:
         probe.setblocking(False)
         try:

@@ -158,6 +158,35 @@ def test_sockets_of_killed_processes_are_removed_and_those_of_living_ones_left(p
     assert places.announced() == [path()]
 
 
+@pytest.mark.parametrize("kind", ["file", "link to a file", "link to a dead socket", "directory", "FIFO"])
+def test_only_a_socket_is_a_stale_one(tmp_path, kind):
+    path, target = tmp_path / "name", tmp_path / "target"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(os.fspath(target)) if kind == "link to a dead socket" else target.write_text("precious")
+    match kind:
+        case "file":
+            path.write_text("precious")
+        case "directory":
+            path.mkdir()
+        case "FIFO":
+            os.mkfifo(path)
+        case _:
+            path.symlink_to(target)
+    before = path.lstat().st_ino
+    assert not places.remove_stale(path) and path.lstat().st_ino == before and target.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_stale_socket_of_another_user_stays(tmp_path):
+    path = tmp_path / "name"
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(os.fspath(path))
+    os.chown(path, 54321, -1)
+    assert not places.remove_stale(path) and path.exists()
+    os.chown(path, 0, -1)
+    assert places.remove_stale(path) and not path.exists()
+
+
 def test_a_directory_of_another_user_has_no_announcements(runtime):
     (runtime / "windtunnel").mkdir()
     (runtime / "windtunnel").chmod(0o777)
