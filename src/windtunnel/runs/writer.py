@@ -12,7 +12,7 @@ from windtunnel.engine.line_model import Line
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
-from windtunnel.runs.directories import make_directory
+from windtunnel.runs.directories import make_held
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.hlog import LatencyLog
 from windtunnel.runs.reader import Run
@@ -31,7 +31,11 @@ class RunWriter:
 
     def __init__(self, directory: Path, spec: Any, host: Any):
         self.directory = Path(directory)
-        make_directory(self.directory)
+        self._held = make_held(self.directory)
+        with self._held.named():
+            self._begin(spec, host)
+
+    def _begin(self, spec: Any, host: Any) -> None:
         self._record = Record(
             title=spec.title,
             question=spec.question,
@@ -47,18 +51,22 @@ class RunWriter:
         )
         self._engines = {engine.name: engine for engine in self._record.engines}
         self._save()
-        self._windows = LineFile(self.directory / "windows.jsonl")
+        self._windows = LineFile(self._held.place / "windows.jsonl")
         self.windows: dict[str, list[Window]] = {engine.name: [] for engine in self._record.engines}
         workloads = [w.name for w in self._record.engines[0].plan.workloads]
-        self._latency = LatencyLog(self.directory / "latency.hlog", workloads)
+        self._latency = LatencyLog(self._held.place / "latency.hlog", workloads)
 
     def log_path(self, engine_name: str) -> Path:
-        """The file for this engine's stdout and stderr."""
+        """The file for this engine's stdout and stderr, for this process."""
         one_side = len(self._engines) == 1
-        return self.directory / ("engine.log" if one_side else f"engine-{self._engines[engine_name].name}.log")
+        return self._held.place / ("engine.log" if one_side else f"engine-{self._engines[engine_name].name}.log")
 
     def line(self, engine_name: str, line: Line, raw: str) -> None:
         """Keep one line of an engine; `raw` is its text, which windows.jsonl holds as it came."""
+        with self._held.named():
+            self._keep(engine_name, line, raw)
+
+    def _keep(self, engine_name: str, line: Line, raw: str) -> None:
         engine = self._engines[engine_name]
         match line:
             case Window():
@@ -89,6 +97,10 @@ class RunWriter:
 
     def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:
         """Put the verdict into run.json, with everything else on the disk before it; the run as `load` reads it."""
+        with self._held.named():
+            return self._finish(verdict, validity)
+
+    def _finish(self, verdict: Verdict, validity: Validity | None) -> Run:
         self._windows.close()
         self._latency.close({(window.engine, window.window) for window in validity.excluded} if validity else ())
         self._record.verdict = verdict
@@ -101,7 +113,7 @@ class RunWriter:
         return run
 
     def _save(self) -> None:
-        replace(self.directory / "run.json", self._record.model_dump_json(indent=1) + "\n")
+        replace(self._held.place / "run.json", self._record.model_dump_json(indent=1) + "\n")
 
 
 def _tagged(engine_name: str, raw: str) -> str:

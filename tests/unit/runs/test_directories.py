@@ -1,13 +1,14 @@
 """A directory that is worked in is the one that was opened, whatever takes its name meanwhile."""
 
 import os
+import struct
 from pathlib import Path
 
 import pytest
 
 from windtunnel.errors import UserError
 from windtunnel.runs import directories
-from windtunnel.runs.directories import held, making
+from windtunnel.runs.directories import held, make_held, making
 
 
 @pytest.fixture
@@ -82,3 +83,35 @@ def test_what_took_its_name_before_it_was_opened_is_not_written(tmp_path, victim
     with pytest.raises(UserError, match=words), making(tmp_path / "new"):
         pytest.fail("it was entered")
     assert os.listdir(tmp_path / "new") == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
+def test_who_owns_the_directory_above_gets_no_right_in_a_new_one(tmp_path):
+    """A default access list (acl(5)) gives a user rights in all that is made below, whatever the umask."""
+    user, read_write_execute = 54321, 7
+    entries = [(0x01, 7, 0xFFFFFFFF), (0x02, read_write_execute, user), (0x04, 5, 0xFFFFFFFF), (0x10, 7, 0xFFFFFFFF)]
+    access_list = struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", *each) for each in [*entries, (0x20, 5, 0xFFFFFFFF)]
+    )
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    try:
+        os.setxattr(theirs, "system.posix_acl_default", access_list)
+    except OSError as error:
+        pytest.skip(f"no access lists here: {error.strerror}")
+    made = make_held(theirs / "in my own")
+    assert "system.posix_acl_default" in os.listxattr(made.place)
+    os.chown(theirs, user, -1)
+    made = make_held(theirs / "new")
+    assert os.listxattr(made.place) == [] and not made.place.stat().st_mode & 0o022
+    (made.place / "file").write_text("")
+    assert os.listxattr(made.place / "file") == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
+def test_a_directory_that_another_user_put_in_the_place_of_a_new_one_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        directories, "make_directory", lambda directory: (directory.mkdir(), os.chown(directory, 54321, -1))
+    )
+    with pytest.raises(UserError, match="another program has put something else there"):
+        make_held(tmp_path / "new")

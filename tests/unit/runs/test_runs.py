@@ -53,6 +53,24 @@ def test_a_run_survives_the_round_trip(tmp_path):
     assert again.record.all_notes() == ["a note", "net_ring moves mbufs: no byte is copied on the wire"]
 
 
+def test_a_run_goes_into_the_directory_that_was_made_whatever_takes_its_name(tmp_path):
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    writer, _ = begin(tmp_path / "empty")
+    writer.finish(Verdict(True))
+    spec = sample.spec()
+    writer = RunWriter(tmp_path / "run", spec, HOST)
+    (tmp_path / "run").rename(tmp_path / "moved")
+    (tmp_path / "run").symlink_to(victim)
+    for line in sample.engine_lines(spec.plans[0]):
+        writer.line("windtunnel", line, line.model_dump_json() + "\n")
+    writer.log_path("windtunnel").write_text("EAL")
+    writer.finish(Verdict(True))
+    assert not list(victim.iterdir()) and load(tmp_path / "moved").record.verdict == Verdict(True)
+    names = {path.name for path in (tmp_path / "empty").iterdir()}
+    assert {path.name for path in (tmp_path / "moved").iterdir()} == names | {"engine.log"}
+
+
 @pytest.mark.parametrize("count", [0, 7])
 def test_a_note_says_how_many_latencies_were_below_zero(tmp_path, count):
     writer, _ = begin(tmp_path / "run")
@@ -82,7 +100,8 @@ def test_two_engines_have_separate_windows_and_logs(tmp_path):
         assert run.windows[name] == [line for line in lines if isinstance(line, Window)]
     assert run.record.wire == "memif" and run.record.memory == "hugepages"
     one, _ = begin(tmp_path / "one", [sample.plan(("server",), wire="null")])
-    assert one.log_path("windtunnel") == tmp_path / "one" / "engine.log"
+    log = one.log_path("windtunnel")
+    assert log.name == "engine.log" and log.parent.samefile(tmp_path / "one")
     assert not (tmp_path / "one" / "latency.hlog").exists(), "it has no client"
 
 

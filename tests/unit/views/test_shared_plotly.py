@@ -59,3 +59,18 @@ def test_only_a_page_with_a_script_beside_it_may_load_one(runs):
     list(write_several(runs))
     assert "script-src 'unsafe-inline' 'self' file:;" in (runs[0] / "report.html").read_text()
     assert "script-src 'unsafe-inline';" in write(runs[0]).read_text()
+
+
+def test_a_report_goes_into_the_directory_that_was_read(tmp_path, monkeypatch):
+    run = made(tmp_path / "run")
+    victim = tmp_path / "victim"
+    victim.mkdir()
+
+    def render_and_swap(*given):
+        run.rename(tmp_path / "moved")
+        run.symlink_to(victim)
+        return "page"
+
+    monkeypatch.setattr("windtunnel.views.pages.page.render", render_and_swap)
+    assert write(run) == run / "report.html"
+    assert not list(victim.iterdir()) and (tmp_path / "moved" / "report.html").read_text() == "page"

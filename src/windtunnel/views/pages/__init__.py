@@ -1,5 +1,6 @@
 """Reports: one HTML file each, that needs no network. Those of several runs in a directory may share one file of plotly.js."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
     from windtunnel.measure.compare.model import Comparison
     from windtunnel.pcie.sweep import Sweep
     from windtunnel.runs.joined import Joined
+
+REPORT = "report.html"
 
 
 def write_joined(joined: "Joined", path: Path) -> Path:
@@ -49,13 +52,16 @@ def write(run_dir: Path, plotly_file: str | None = None) -> Path:
     Raises UserError where the directory is not a run's or cannot be written.
     """
     from windtunnel.runs import load
+    from windtunnel.runs.directories import held
     from windtunnel.runs.files import replace
     from windtunnel.views.pages.page import render
 
-    run = load(run_dir)
-    path = run.path / "report.html"
-    replace(path, render(run, plotly_file))
-    return path
+    with held(
+        run_dir
+    ) as place:  # the report is written into the directory that was read, whatever has its name by then
+        run = dataclasses.replace(load(place), path=run_dir)
+        replace(place / REPORT, render(run, plotly_file))
+    return run_dir / REPORT
 
 
 def write_several(run_dirs: Sequence[Path]) -> Iterator[Path]:
