@@ -21,6 +21,8 @@ from windtunnel.runs.validity import WHAT, Settled, What, shown
 
 MOST = 50
 """Run directories that are read, the newest before the run."""
+MOST_BYTES, MOST_BYTES_IN_ALL = 256 << 10, 4 << 20
+"""Of a record that is read, and of all of them: one has some 30 KiB, and each MiB takes half a second."""
 LEAST_RUNS = 3
 """Earlier runs that a run is placed among; of fewer, the values stand alone."""
 
@@ -122,10 +124,14 @@ def _before(run: Run) -> Iterator[Record]:
     began = run.record.started
     if ended is None or began is None:
         return
+    left = MOST_BYTES_IN_ALL
     for _, path in nlargest(MOST, ((at, path) for at, path in beside if at < ended)):
         try:
+            if (size := (path / "run.json").stat().st_size) > min(MOST_BYTES, left):
+                continue
+            left -= size
             record = record_of(path)
-        except UserError:
+        except (UserError, OSError):
             continue
         if record.finished is not None and record.finished <= began:
             yield record

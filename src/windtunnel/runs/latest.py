@@ -23,7 +23,7 @@ def latest(parent: Path = RUNS) -> Path:
 def written(parent: Path) -> list[tuple[int, Path]]:
     """The run directories below `parent`, in no order, each after the time at which its run.json was written, ns."""
     times = []
-    for record in parent.glob("*/run.json"):
+    for record in parent.glob("[!.]*/run.json"):  # a hidden one is in no list either
         try:
             about = record.stat()
         except OSError:  # removed meanwhile, or a link to nowhere

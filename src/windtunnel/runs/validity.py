@@ -139,7 +139,7 @@ class Validity(Part):
         levels = [self.settled] if self.settled else self.settled_phases
         if not levels or not all(level.settled for level in levels):
             return None
-        return next(check.words for check in self.checks if check.name == STEADY)
+        return next((check.words for check in self.checks if check.name == STEADY), None)
 
     @property
     def reasons(self) -> list[str]:

@@ -11,6 +11,7 @@ import sample_lines as sample
 from comparing import HOST, NOON, SCENARIO, change, in_state, made
 from rich.console import Console
 
+from windtunnel.measure import earlier as earlier_runs
 from windtunnel.measure.earlier import MOST, earlier, line
 from windtunnel.runs import load
 from windtunnel.runs.validity import STEADY, Check, Settled
@@ -48,6 +49,23 @@ def history(directory, *means, **about):
 
 def placed(directory, mean, minute=500, **about):
     return earlier(load(ran(directory / "this", mean, minute, **about)))
+
+
+def test_giants_among_the_earlier_ones_are_not_read(tmp_path, monkeypatch):
+    history(tmp_path, 20e6, 21e6, 22e6, 23e6)
+    size = (tmp_path / "r0/run.json").stat().st_size
+    change(tmp_path / "r1", title="t" * (size + 1000))
+    os.utime(tmp_path / "r1/run.json", (70, 70))
+    monkeypatch.setattr(earlier_runs, "MOST_BYTES", size + 1000)
+    assert placed(tmp_path, 23.5e6).values == [23e6, 22e6, 20e6]
+    monkeypatch.setattr(earlier_runs, "MOST_BYTES_IN_ALL", 2 * size + 1000)
+    assert earlier(load(tmp_path / "this")).values == [23e6, 22e6]
+
+
+def test_hidden_directories_have_no_earlier_runs(tmp_path):
+    history(tmp_path, 20e6, 21e6)
+    (tmp_path / "r0").rename(tmp_path / ".r0")
+    assert placed(tmp_path, 23.5e6).values == [21e6]
 
 
 def test_a_run_is_placed_among_the_earlier_ones(tmp_path):

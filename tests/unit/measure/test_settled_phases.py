@@ -34,6 +34,7 @@ def test_phases_of_different_loads_are_each_of_one_level():
     assert steady(found).state == "good"
     assert "phase 2 (300 k/s, poisson): the median latency stayed on one level: 50" in steady(found).words
     assert found.settled_words == steady(found).words
+    assert found.model_copy(update={"checks": []}).settled_words is None
     assert Validity.model_validate_json(found.model_dump_json()) == found
 
 
