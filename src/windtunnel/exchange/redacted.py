@@ -44,7 +44,7 @@ class Redaction:
     def __init__(self, names: dict[str, str], homes: Iterable[str]):
         self._numbers = {kind: count(1) for kind in ("mac", "pci", "six", "four")}
         self._given: dict[tuple[str, Any], str] = {}
-        self._names = {name.lower(): stand_in for name, stand_in in names.items()}
+        self._names = {name.casefold(): stand_in for name, stand_in in names.items()}
         self._name = _alternatives(names, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])", re.IGNORECASE)
         below = r"(?:/[^\s\"'<>|:;,)\]]*)?"
         home = rf"(?:(?:{{}})(?![\w-])|{_HOMES})"
@@ -58,7 +58,7 @@ class Redaction:
         else:
             words = self._path.sub(lambda found: self._in_home(found[0]), words)
         words = _ADDRESS.sub(self._address, words)
-        return self._name.sub(lambda found: self._names[found[0].lower()], words)
+        return self._name.sub(lambda found: self._names.get(found[0].casefold(), "host"), words)
 
     def document(self, value: Any) -> Any:
         """The same of JSON, keys included."""

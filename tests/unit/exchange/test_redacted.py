@@ -110,12 +110,14 @@ def test_a_record_without_secrets_stays_as_it_is(tmp_path, monkeypatch):
         ("in /root/plans/x.toml, /rootfs", "in /home/user/x.toml, /rootfs"),
         ("in /home/anna /home/anna/ /home/anna/a/b.toml:3", "in /home/user /home/user /home/user/b.toml:3"),
         ("Box1, box1.local; inbox1", "host-1, host-1.local; inbox1"),
+        ("kiss, \u212ai\u017fs", "host-2, host-2"),
+        ("ki\u0130", "host"),
         ("127.0.0.1 ::1 0.0.0.0 ff:ff:ff:ff:ff:ff 224.0.0.1", None),
         ("07:08:32 2026-11-27T07-08-32Z wt::add 22.11.7 1.2.3.4.5 999.1.1.1 00:61.0", None),
     ],
 )
 def test_what_stands_for_a_secret(words, then):
-    assert Redaction({"box1": "host-1"}, []).text(words) == (then or words)
+    assert Redaction({"box1": "host-1", "kiss": "host-2", "kii": "host-3"}, []).text(words) == (then or words)
 
 
 def test_a_host_with_the_name_of_a_key_is_refused(tmp_path):
