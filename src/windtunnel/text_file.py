@@ -17,12 +17,12 @@ BOM = "\ufeff"
 """What some editors and spreadsheets put in front of UTF-8."""
 
 
-def read_text(file: Path, most_bytes: int, remedy: str) -> str:
+def read_text(file: Path, most_bytes: int, remedy: str, follow: bool = True) -> str:
     """The text of a regular file. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8.
-    A byte order mark is no part of the text."""
+    A byte order mark is no part of the text. `follow`: a link to it."""
     check_name(file)
     try:
-        with os.fdopen(open_regular(file), "rb") as stream:
+        with os.fdopen(open_regular(file, follow), "rb") as stream:
             raw = stream.read(most_bytes + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)

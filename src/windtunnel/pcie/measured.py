@@ -4,6 +4,7 @@ Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe 
 bytes of all devices of each socket in a sample, counted in cache lines; it does not count the bytes that the CPU writes to registers.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,9 +44,9 @@ def is_measured(lines: Sequence[str]) -> bool:
     return _iostat_head(lines) is not None or any(set(_PCM) <= set(pcm_pcie.cells_of(line)) for line in lines)
 
 
-def read_measured(file: Path) -> Measured:
-    """Raises UserError, with file and line, for any other text."""
-    lines = read_text(file, MAX_FILE_BYTES, _REMEDY).split("\n")
+def read_measured(file: Path, follow: bool = True) -> Measured:
+    """Raises UserError, with file and line, for any other text. `follow`: a link to it."""
+    lines = read_text(file, MAX_FILE_BYTES, _REMEDY, follow).split("\n")
     if (head := _iostat_head(lines)) is not None:
         return _iostat(file, lines, head)
     if is_measured(lines):
@@ -63,9 +64,9 @@ def _iostat_head(lines: Sequence[str]) -> int | None:
 
 
 def measured_with_run(run: Path) -> Measured | None:
-    """Reads `FILE` in a run directory. None: nothing was measured."""
+    """Reads `FILE` in a run directory. None: nothing was measured. Raises UserError as `read_measured`, and for a link."""
     file = run / FILE
-    return read_measured(file) if file.is_file() else None
+    return read_measured(file, follow=False) if os.path.lexists(file) else None
 
 
 def counters_there(root: Path = Path("/")) -> bool:

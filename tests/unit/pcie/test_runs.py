@@ -221,6 +221,15 @@ def test_what_was_measured_stands_beside(tmp_path, lines, expected):
         assert "outbound write not measured" in text(run)
 
 
+def test_what_was_measured_is_not_read_through_a_link(tmp_path):
+    """Who sent the run may not read what it leads to."""
+    run = execute(tmp_path / "run")
+    (tmp_path / "private").write_text(IOSTAT)
+    (run.path / FILE).symlink_to(tmp_path / "private")
+    with pytest.raises(UserError, match=rf"{FILE}.*a link"):
+        document(run)
+
+
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
