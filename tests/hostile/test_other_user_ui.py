@@ -17,6 +17,7 @@ import pytest
 from other_users import python, user
 
 from windtunnel.exchange import http_server
+from windtunnel.exchange.address import Address
 from windtunnel.ui.guard import Allowed, Guard
 from windtunnel.ui.sign_in import SignIn
 
@@ -77,8 +78,7 @@ def door(host: str) -> Iterator[tuple[tuple[str, int], list[str]]]:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.create_server((host, 0), family=family, backlog=64) as listening:
+    with http_server.tcp_socket(Address(host, 0)) as listening:
         port = listening.getsockname()[1]
         allowed = Allowed("loopback", f"[{host}]" if ":" in host else host, port)
         server = http_server.server(Guard(page, allowed, SignedIn()))

@@ -1,7 +1,7 @@
 """The HTTP server under the API, and its limits: whoever is slow, silent or greedy is cut off and costs nobody anything.
 
 uvicorn with h11 has a bound for a request's head; what it has not is here: how long a head, a body or the reading of an answer may
-take, how much a body may hold, and how many may be connected.
+take, and how much a body may hold. How many may be connected is the business of `connections`.
 """
 
 import asyncio
@@ -12,19 +12,18 @@ import select
 import socket
 import ssl
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.address import Address
+from windtunnel.exchange.connections import BACKLOG, ListeningSocket, Place, place_of
 from windtunnel.live import places
 from windtunnel.text_file import beginning
 
-MOST_CONNECTIONS = 64
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 """Bytes."""
 HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
@@ -33,14 +32,12 @@ LEAST_TOKEN = 32
 _TOKEN = re.compile(r"[!-~]+")
 PEER = "windtunnel.peer"
 """In the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
+PLACE = "windtunnel.place"
+"""Likewise: the `Place` of its connection."""
 Refusal = tuple[int, str]
 """Status and words."""
 Access = Callable[[Any], Refusal | None]
 """Asked with the scope of a request; None: it is granted."""
-
-
-IsForeign = Callable[[Any, Any], bool]
-"""Asked with both ends of a connection whether it is somebody's who will get nothing."""
 
 
 class Peer:
@@ -61,25 +58,8 @@ class Peer:
         os.close(self._descriptor)
 
 
-class TlsSocket(socket.socket):
-    """Listens for TLS. A connection reaches `Guarded` after its handshake: until then it is counted here, and one too many ends the
-    one that takes the longest."""
-
-    handshakes: ClassVar[dict[int, socket.socket]] = {}
-    """By their descriptors, oldest first."""
-
-    def accept(self) -> tuple[socket.socket, Any]:
-        connected, address = super().accept()
-        handshakes = {number: each for number, each in self.handshakes.items() if each.fileno() == number}
-        if len(handshakes) >= MOST_CONNECTIONS:
-            with contextlib.suppress(OSError):
-                handshakes.pop(next(iter(handshakes))).shutdown(socket.SHUT_RDWR)  # whose end closes it
-        TlsSocket.handshakes = handshakes | {connected.fileno(): connected}
-        return connected, address
-
-
 class Guarded(H11Protocol):
-    """uvicorn's protocol with a watch on slow heads and slow readers. One on each connection."""
+    """uvicorn's protocol with a watch on slow heads and slow readers. One on each connection, which a ListeningSocket has accepted."""
 
     _peer: Peer | None = None
     _head: asyncio.TimerHandle | None = None
@@ -87,28 +67,17 @@ class Guarded(H11Protocol):
     _since = 0.0
     """By the loop's clock: when a head was first waited for."""
 
-    def __init__(self, *arguments: Any, is_foreign: IsForeign = lambda client, server: False, **named: Any):
-        super().__init__(*arguments, **named)
-        self._is_foreign = is_foreign
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
         connected = transport.get_extra_info("socket")
-        TlsSocket.handshakes.pop(connected.fileno(), None)
+        self._expect_head()
+        place = place_of(connected.fileno())
+        place.occupy(lambda: self._since if self._waits() else None, self.transport.abort)
+        self.app_state = {**self.app_state, PLACE: place}
         if connected.family == socket.AF_UNIX:
             with contextlib.suppress(ProcessLookupError):
                 self._peer = Peer(connected)
-                self.app_state = {**self.app_state, PEER: self._peer}
-        self._expect_head()
-        if len(self.connections) > MOST_CONNECTIONS:
-            self._make_room()
-
-    def _make_room(self) -> None:
-        """Ends the connection that has been waited for the longest: who holds many without a request must not keep others out. Somebody
-        who will get nothing takes nobody's place."""
-        waiting = [each for each in self.connections if isinstance(each, Guarded) and each._waits()]
-        oldest = min(waiting, key=lambda each: each._since, default=self)
-        (self if self._is_foreign(self.client, self.server) else oldest).transport.abort()
+                self.app_state[PEER] = self._peer
 
     def _waits(self) -> bool:
         """For a request, the first one or the next, or for the rest of its body."""
@@ -169,7 +138,21 @@ class Limits:
                     send, 413, f"a body has at most {MOST_BODY} bytes, and {BODY_S:g} s", [(b"connection", b"close")]
                 )
             else:
+                if (place := _place_of(scope)) is not None:
+                    place.has_been_granted = True
                 await self._app(scope, _again(body, receive), send)
+
+
+def prove(scope: Any) -> None:
+    """Whoever sent the request has shown that they may ask: strangers do not take their places."""
+    if (place := _place_of(scope)) is not None:
+        place.prove()
+
+
+def _place_of(scope: Any) -> Place | None:
+    """None: the application has no server."""
+    found: Place | None = scope.get("state", {}).get(PLACE)
+    return found
 
 
 def _fits(length: bytes) -> bool:
@@ -222,14 +205,12 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(
-    app: Any, tls: tuple[Path, Path] | None = None, is_foreign: IsForeign = lambda client, server: False
-) -> Server:
-    """For `serve(sockets=[...])`. The application has `Limits`. `tls`: files of the certificate and of its key."""
+def server(app: Any, tls: tuple[Path, Path] | None = None) -> Server:
+    """For `serve(sockets=[...])`, each a ListeningSocket. The application has `Limits`. `tls`: files of the certificate and of its key."""
     config = uvicorn.Config(
         app,
-        http=partial(Guarded, is_foreign=is_foreign),  # type: ignore[arg-type]
-        backlog=MOST_CONNECTIONS,
+        http=Guarded,
+        backlog=BACKLOG,
         ws="none",
         lifespan="off",
         log_config=None,
@@ -246,9 +227,9 @@ def server(
     return Server(config)
 
 
-def unix_socket(path: Path, mode: int = 0o600) -> socket.socket:
+def unix_socket(path: Path, mode: int = 0o600) -> ListeningSocket:
     """For its owner only, unless `mode` says else; replaces one that nobody listens on any more. Raises UserError."""
-    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         places.remove_stale(path)
         before = os.umask(0o777 & ~mode)
@@ -256,17 +237,17 @@ def unix_socket(path: Path, mode: int = 0o600) -> socket.socket:
             listening.bind(str(path))
         finally:
             os.umask(before)
-        listening.listen(MOST_CONNECTIONS)
+        listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         words = (
             "another process listens there" if path.is_socket() else f"cannot listen there: {error.strerror or error}"
         )
         raise UserError(f"{path}: {words}", remedy="set another `socket`") from None
-    return listening
+    return ListeningSocket(listening)
 
 
-def tcp_socket(at: Address, tls: bool = False) -> socket.socket:
+def tcp_socket(at: Address) -> ListeningSocket:
     """At the address :: also for IPv4. Raises UserError."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:
@@ -274,8 +255,7 @@ def tcp_socket(at: Address, tls: bool = False) -> socket.socket:
     except OSError as error:
         words = f"{at}: cannot listen there: {os.strerror(error.errno or 0)}"
         raise UserError(words, remedy="set a free port of this host") from None
-    listening.setblocking(False)
-    return TlsSocket(fileno=listening.detach()) if tls else listening
+    return ListeningSocket(listening)
 
 
 def shown(listening: socket.socket) -> str:

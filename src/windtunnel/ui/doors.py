@@ -75,7 +75,7 @@ def listening(door: Door) -> Iterator[list[socket.socket]]:
                 address.unlink(missing_ok=True)
         return
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(http_server.tcp_socket(address, tls=bool(door.beyond)))
+        first = stack.enter_context(http_server.tcp_socket(address))
         if door.beyond:
             yield [first]
             return

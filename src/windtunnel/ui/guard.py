@@ -15,9 +15,8 @@ from hmac import compare_digest
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
-from windtunnel.exchange.http_server import Limits
-from windtunnel.ui import whose
-from windtunnel.ui.sign_in import SignIn
+from windtunnel.exchange import http_server, whose
+from windtunnel.ui.sign_in import OPEN, SignIn
 
 HEADERS = (
     (
@@ -56,10 +55,6 @@ class Allowed:
         port = _PORT.fullmatch(rest)
         return name.lower() == self.name and port is not None and self.port in (None, int(port[1] or HTTP))
 
-    def is_foreign(self, client: Any, server: Any) -> bool:
-        """Whether a connection is another user's of this host."""
-        return self.door == "loopback" and not whose.may_look(whose.users(client, server))
-
     def origin(self, value: str, host: str) -> bool:
         return value.lower() == f"{'https' if self.door == 'tls' else 'http'}://{host.lower()}"
 
@@ -74,7 +69,7 @@ class Guard:
 
     def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn):
         self._app, self._allowed, self._sign_in = app, allowed, sign_in
-        self._limited = Limits(self._read)
+        self._limited = http_server.Limits(self._read)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """No body is waited for before it is known whose the request is."""
@@ -85,10 +80,12 @@ class Guard:
             await _refuse(send, why, for_good=self._allowed.door == "loopback" and not whose.may_look(users))
             return
         scope[OWN] = self._allowed.door == "unix" or users == [os.geteuid()]
+        if self._sign_in.knows(scope):
+            http_server.prove(scope)
         await self._limited(scope, receive, _with_headers(send))
 
     async def _read(self, scope: Any, receive: Any, send: Any) -> None:
-        if not self._sign_in.knows(scope):
+        if not self._sign_in.knows(scope) and scope["path"] not in OPEN:
             await self._sign_in(scope, receive, send)
             return
         if scope["method"] == "POST":

@@ -67,7 +67,7 @@ async def serve_until(
         )
         app = make(Shown(watch, pages, index, below, started))
         tls = (beyond.certificate, beyond.key) if beyond else None
-        server = http_server.server(Guard(app, allowed, sign_in), tls, allowed.is_foreign)
+        server = http_server.server(Guard(app, allowed, sign_in), tls)
         fresh = loop.create_task(keep_fresh(index))
         serving = loop.create_task(server.serve(sockets=listening))
         say(doors.shown(door, listening))

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, quote
 COOKIE, SECURE = "windtunnel", "__Host-windtunnel"
 """Name of the cookie, and over TLS: a browser takes one of such a name over TLS alone, and for this host alone."""
 OPEN = ("/assets/page.css", "/assets/ui.css")
+"""What the page itself needs."""
 FIELD = "access"
 """Of the form, and of the query of an address."""
 MOST_BYTES, MOST_FIELDS = 4096, 16
@@ -28,9 +29,7 @@ class SignIn:
         self._cookie = secrets.token_urlsafe(32)
 
     def knows(self, scope: Any) -> bool:
-        """Whether the request has the cookie and needs no other address, or is for what the page itself needs."""
-        if scope["path"] in OPEN:
-            return True
+        """Whether the request has the cookie and needs no other address."""
         try:
             jar = SimpleCookie("; ".join(v.decode("latin-1") for n, v in scope["headers"] if n == b"cookie"))
         except CookieError:

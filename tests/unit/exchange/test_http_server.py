@@ -7,16 +7,18 @@ import ssl
 import subprocess
 import sys
 from contextlib import asynccontextmanager
+from itertools import chain, repeat
 
 import pytest
 import tls_files
 
 from windtunnel.errors import UserError
-from windtunnel.exchange import http_server
+from windtunnel.exchange import connections, http_server, whose
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.http_server import PEER, Limits
 
 pytestmark = pytest.mark.slow
+OTHER = 61_873
 HERE = Address("127.0.0.1", 0)
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 ENDLESS = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{"
@@ -58,7 +60,7 @@ async def has_ended(connection) -> bool:
 
 
 def test_a_body_that_does_not_end_keeps_nobody_out(monkeypatch):
-    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
 
     async def run():
         async with serving(http_server.server(Limits(page)), http_server.tcp_socket(HERE)) as at:
@@ -76,15 +78,15 @@ def test_a_body_that_does_not_end_keeps_nobody_out(monkeypatch):
 
 
 def test_a_foreign_connection_takes_nobodys_place(monkeypatch):
-    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
-    ours = set()
+    """Whose it is the kernel says, here: another user's from the fourth one on."""
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
+    users = chain([os.geteuid()] * 3, repeat(OTHER))
+    monkeypatch.setattr(whose, "user", lambda client, server: next(users))
 
     async def run():
-        server = http_server.server(Limits(page), is_foreign=lambda client, server: client[1] not in ours)
-        async with serving(server, http_server.tcp_socket(HERE)) as at:
+        async with serving(http_server.server(Limits(page)), http_server.tcp_socket(HERE)) as at:
             held = [await asyncio.open_connection(*at) for _ in range(3)]
             assert [await status_of(each) for each in held] == [200] * 3
-            ours.update(writer.get_extra_info("sockname")[1] for _, writer in held)
             foreign = [await asyncio.open_connection(*at) for _ in range(10)]
             ended = [await has_ended(each) for each in foreign]
             again = [await status_of(each) for each in held]
@@ -98,14 +100,15 @@ def test_a_foreign_connection_takes_nobodys_place(monkeypatch):
 
 @tls_files.needs_openssl
 def test_who_connects_and_does_not_greet_holds_a_few_descriptors_and_keeps_nobody_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     _, certificate, key = tls_files.make(tmp_path)
-    listening = http_server.tcp_socket(Address("127.0.0.2", 0), tls=True)
+    listening = http_server.tcp_socket(Address("127.0.0.2", 0))
 
     async def run():
         async with serving(http_server.server(Limits(page), (certificate, key)), listening) as at:
             trusted = ssl.create_default_context(cafile=certificate)
             early = await asyncio.open_connection(*at, ssl=trusted)
+            first = await status_of(early)
             before = len(os.listdir("/proc/self/fd"))
             silent = [await asyncio.open_connection(*at) for _ in range(30)]
             late = await asyncio.open_connection(*at, ssl=trusted)
@@ -114,10 +117,10 @@ def test_who_connects_and_does_not_greet_holds_a_few_descriptors_and_keeps_nobod
             more = len(os.listdir("/proc/self/fd")) - before - len(silent)
             for _, writer in (early, late, *silent):
                 writer.close()
-            return statuses, ended, more
+            return [first, *statuses], ended, more
 
     statuses, ended, more = asyncio.run(run())
-    assert statuses == [200] * 3
+    assert statuses == [200] * 4
     assert all(ended[:27]) and more <= 8
 
 

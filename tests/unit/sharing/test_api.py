@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import socket
 import tempfile
 from contextlib import asynccontextmanager
 from functools import cache
@@ -18,7 +17,9 @@ from pool_tools import Pools, Turns
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError
+from windtunnel.exchange import connections
 from windtunnel.exchange import http_server as http
+from windtunnel.exchange.address import Address
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon import access, api, core
 from windtunnel.sharing.daemon import events as events_module
@@ -414,7 +415,7 @@ def test_whatever_is_asked_the_pools_hold(body):
 @asynccontextmanager
 async def served(pools, allowed=lambda scope: None):
     """The real server on a loopback port."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
+    with http.tcp_socket(Address("127.0.0.1", 0)) as listening:
         server = http.server(http.Limits(api.make(make_core(pools)), allowed))
         task = asyncio.create_task(server.serve(sockets=[listening]))
         while not server.started:
@@ -495,7 +496,7 @@ def test_who_is_slow_is_cut_off(monkeypatch, limit, sent, status):
 @pytest.mark.parametrize("sent", [b"", b"GET /v1/ten", HEAD + b"\r\n"], ids=["silent", "half a head", "idle"])
 def test_one_connection_too_many_ends_the_one_that_waited_longest(monkeypatch, sent):
     """Who holds all of them without a request must not keep the owner out."""
-    monkeypatch.setattr(http, "MOST_CONNECTIONS", 3)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
 
     async def run():
         async with served(Pools((0, 1, 2), **KV)) as port:
@@ -530,7 +531,7 @@ async def _ended(reader) -> bool:
 
 @pytest.mark.slow
 def test_where_all_connections_are_served_one_more_is_closed(monkeypatch):
-    monkeypatch.setattr(http, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
 
     async def run():
         async with served(Pools((0, 1, 2), **KV)) as port:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from windtunnel.ui import sign_in, whose
+from windtunnel.exchange import whose
+from windtunnel.ui import sign_in
 from windtunnel.ui.guard import OWN, Allowed, Guard
 from windtunnel.ui.sign_in import SignIn
 

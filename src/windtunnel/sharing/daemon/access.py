@@ -10,7 +10,7 @@ from hmac import compare_digest
 from pathlib import Path
 from typing import Any
 
-from windtunnel.exchange import http_server
+from windtunnel.exchange import connections, http_server
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.keys import Serve
@@ -36,6 +36,7 @@ class Tokens:
         found = [number for number, (known, _) in enumerate(self._rights) if compare_digest(token.strip(), known)]
         if kind.lower() != b"bearer" or not found:
             return NOT_KNOWN
+        http_server.prove(scope)
         scope.setdefault("state", {})[HOLDER] = found[0]
         return None if self._rights[found[0]][1](scope["method"], scope["path"]) else NOT_ALLOWED
 
@@ -71,6 +72,16 @@ class OwnReports:
             return NOT_ITS_OWN
         its_own = threads.process_started(peer.pid) == tenant.processes[peer.pid] and peer.lives()
         return None if its_own else NOT_ITS_OWN
+
+
+def reporter(sharing: Sharing, client: connections.Client) -> connections.Holder:
+    """Whose a connection to the report socket is: a tenant has places that those of other tenants, of its own user too, do not take."""
+    holder = connections.holder_of(client)
+    if holder.rank == connections.Rank.OWN:
+        return holder
+    names = (tenant.name for tenant in sharing.tenants.values() if client.pid in tenant.processes)
+    name = next(names, None)
+    return connections.Holder(("tenant", name), connections.Rank.KNOWN) if name is not None else holder
 
 
 def _everything(method: str, path: str) -> bool:

@@ -119,7 +119,7 @@ class Daemon:
             self._tls = self._base / keys.api.tls_certificate, self._base / keys.api.tls_key
             http.check_tls(*self._tls)
         if keys.api.tcp:
-            sockets["tcp"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.tcp), tls=bool(self._tls)))
+            sockets["tcp"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.tcp)))
         if keys.api.report_socket:
             sockets["reports"] = _unix_socket(stack, self._base / keys.api.report_socket, 0o666)
         if keys.pvcc and keys.pvcc.listen and "/" not in keys.pvcc.listen:
@@ -149,6 +149,7 @@ class Daemon:
         if "tcp" in self._sockets:
             servers["tcp"] = http.server(http.Limits(app, self._tokens), self._tls)
         if "reports" in self._sockets:
+            self._sockets["reports"].places.holder_of = partial(access.reporter, self.sharing)
             servers["reports"] = http.server(http.Limits(app, access.OwnReports(self.sharing)))
         tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
         tasks += [loop.create_task(self._keep_up()), loop.create_task(self._look_for_strays())]
