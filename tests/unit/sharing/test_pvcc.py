@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pool_tools import Pools
 
+from windtunnel.exchange import connections, http_server
+from windtunnel.exchange.address import Address
 from windtunnel.sharing.daemon import pvcc
 from windtunnel.sharing.daemon.pvcc import Lines, Pvcc, Set, Wrong, parse, response
 
@@ -179,7 +181,8 @@ def serve(client, allow=("127.0.0.0/8",), foreign=nothing):
 
     async def run():
         pools = Pools(range(6), **FIG_11)
-        server = await asyncio.get_running_loop().create_server(lambda: Pvcc(pools, allow, foreign), "127.0.0.1", 0)
+        listening = http_server.tcp_socket(Address("127.0.0.1", 0))
+        server = await asyncio.get_running_loop().create_server(lambda: Pvcc(pools, allow, foreign), sock=listening)
         async with asyncio.timeout(60):
             found = await client(Served(server.sockets[0].getsockname()[1], pools))
         server.close()
@@ -224,7 +227,7 @@ def test_ten_thousand_in_a_row():
 @pytest.mark.parametrize(
     ("sent", "said"),
     [
-        (b"SET 1 1" + b" " * 300, "NG a line longer than 256 bytes\n"),
+        (b"SET 1 1" + b" " * 300, "NG a line longer than 256 bytes, or in more than 64 pieces\n"),
         (b"\xff\xfe\n", "NG not ASCII\n"),
         (b"SET 1 100\nEND\nSET 1 200\n", "OK\nOK\n"),
         (b"SET 1 100", "OK\n"),
@@ -301,7 +304,8 @@ def test_over_a_unix_socket_allow_is_not_asked(tmp_path):
     async def talk():
         pools = Pools(range(6), **FIG_11)
         loop = asyncio.get_running_loop()
-        server = await loop.create_unix_server(lambda: Pvcc(pools, ["192.0.2.0/24"], nothing), tmp_path / "pvcc.sock")
+        listening = http_server.unix_socket(tmp_path / "pvcc.sock")
+        server = await loop.create_unix_server(lambda: Pvcc(pools, ["192.0.2.0/24"], nothing), sock=listening)
         said = []
         for name in (None, "client.sock"):
             with socket.socket(socket.AF_UNIX) as client:
@@ -324,20 +328,41 @@ def test_who_is_not_allowed_is_told_so():
 
 
 @pytest.mark.slow
-def test_one_connection_too_many_is_told_so(monkeypatch):
-    monkeypatch.setattr(pvcc, "MOST_CONNECTIONS", 2)
+def test_one_connection_too_many_ends_the_one_that_was_silent_for_the_longest(monkeypatch):
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", 2)
 
     async def client(served):
         held = [await served.connect() for _ in range(2)]
-        for reader, writer in held:
+        for reader, writer in reversed(held):
             writer.write(b"SET 1 1\n")
             await reader.readline()
-        responses = await served.talk()
+        responses = [await served.talk(b"SET 1 2\n"), await held[1][0].read()]
+        held[0][1].write(b"SET 1 3\n")
+        responses.append(await held[0][0].readline())
         for _, writer in held:
             writer.close()
         return responses
 
-    assert serve(client) == "NG at most 2 connections\n"
+    assert serve(client) == ["OK\n", b"", b"OK\n"]
+
+
+@pytest.mark.slow
+def test_a_message_in_many_pieces_is_wrong(monkeypatch):
+    monkeypatch.setattr(pvcc, "CUT_S", 60.0)
+    monkeypatch.setattr(pvcc, "MOST_PIECES", 3)
+
+    async def client(served):
+        _, writer = connected = await served.connect()
+        writer.write(b"SET 1 77\n")
+        assert await connected[0].readline() == b"OK\n"
+        for piece in (b"S", b"E", b"T", b" "):
+            writer.write(piece)
+            await asyncio.sleep(0.02)  # the kernel makes one of pieces that nobody has read
+        said = await connected[0].read()
+        writer.close()
+        return said
+
+    assert serve(client).startswith(b"NG a line longer")
 
 
 @pytest.mark.slow
@@ -350,9 +375,9 @@ def test_who_does_not_read_is_cut_off(monkeypatch):
             while True:
                 writer.write(b"NOTHING\n" * 10_000)
                 await writer.drain()
-        return Pvcc.connections
+        return await served.talk(b"SET 1 1\n")
 
-    assert serve(client) == 0
+    assert serve(client) == "OK\n"
 
 
 @pytest.mark.slow

@@ -20,10 +20,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.connections import place_of
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 
-MOST_LINE = 256
-MOST_CONNECTIONS = 64
+MOST_LINE, MOST_PIECES = 256, 64
+"""Bytes of a message, and pieces in which it arrives."""
 MOST_AT_ONCE = 256
 """Lines that are carried out together, before other work of the daemon."""
 QUIET_S, CUT_S, IDLE_S, SLOW_S = 0.001, 0.2, 60.0, 5.0
@@ -61,10 +62,11 @@ def parse(line: str) -> Set | str:
 
 
 class Lines:
-    """Bytes into messages. Holds MOST_LINE bytes of an unfinished one; raises Wrong for a longer one, and Foreign."""
+    """Bytes into messages. Holds MOST_LINE bytes of an unfinished one; raises Wrong for a longer one, or one in too many pieces, and Foreign."""
 
     def __init__(self) -> None:
         self._rest = b""
+        self._pieces = 0
         self.lined = False
         """There has been a line end."""
 
@@ -72,14 +74,15 @@ class Lines:
         *lines, self._rest = everything = _ENDS.split(self._rest + data)
         if any(_FOREIGN.match(line) for line in everything):
             raise Foreign("HTTP, or TLS")
-        if any(len(line) > MOST_LINE for line in everything):
-            raise Wrong(f"a line longer than {MOST_LINE} bytes")
+        self._pieces = 0 if lines else self._pieces + 1
+        if self._pieces > MOST_PIECES or any(len(line) > MOST_LINE for line in everything):
+            raise Wrong(f"a line longer than {MOST_LINE} bytes, or in more than {MOST_PIECES} pieces")
         self.lined = self.lined or bool(lines)
         return [line for line in lines if line.strip()]
 
     def flush(self) -> list[bytes]:
         """What is left without a line end, if anything is."""
-        rest, self._rest = self._rest, b""
+        rest, self._rest, self._pieces = self._rest, b"", 0
         return [rest] if rest.strip() else []
 
     @property
@@ -124,9 +127,8 @@ def _settled(sharing: Sharing, responses: list[str], granted: list[int]) -> list
 
 
 class Pvcc(asyncio.Protocol):
-    """One connection. `allowed` are the networks of TCP's clients; `foreign` is called where it sends another protocol."""
-
-    connections = 0
+    """One connection, which a ListeningSocket has accepted. `allowed` are the networks of TCP's clients; `foreign` is called where it sends
+    another protocol."""
 
     def __init__(self, sharing: Sharing, allowed: Sequence[str], foreign: Callable[[], None]):
         self._sharing, self._foreign = sharing, foreign
@@ -138,20 +140,20 @@ class Pvcc(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._idle: asyncio.TimerHandle | None = None
         self._slow: asyncio.TimerHandle | None = None
-        self._counted = self._ended = False
+        self._ended = False
         self._by = "pvcc"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport: asyncio.Transport = transport  # type: ignore[assignment]
+        place_of(transport.get_extra_info("socket").fileno()).occupy(self._waits_since, self._transport.abort)
         peer = transport.get_extra_info("peername")
         if isinstance(peer, tuple) and not self._allows(peer[0]):  # a Unix socket's is a path, or nothing
             self._refuse("not from this address")
-        elif Pvcc.connections >= MOST_CONNECTIONS:
-            self._refuse(f"at most {MOST_CONNECTIONS} connections")
         else:
-            Pvcc.connections += 1
-            self._counted = True
             self._idle = self._loop.call_later(IDLE_S, self._listen)
+
+    def _waits_since(self) -> float | None:
+        return None if self._waiting else self._heard
 
     def _allows(self, host: str) -> bool:
         self._by = f"pvcc {host}"
@@ -186,8 +188,6 @@ class Pvcc(asyncio.Protocol):
         for timer in (self._timer, self._idle, self._slow):
             if timer:
                 timer.cancel()
-        if self._counted:
-            Pvcc.connections -= 1
 
     def pause_writing(self) -> None:
         """The client sends and does not read."""
