@@ -1,7 +1,9 @@
 """Serves a collector's metrics over HTTP from a thread, for as long as the run runs."""
 
+import io
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable
 from socketserver import ThreadingMixIn
 from typing import Any, Self
@@ -13,9 +15,12 @@ from prometheus_client.registry import Collector
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.address import Address
+from windtunnel.exchange.connections import ListeningSocket, place_of
 
 MOST_READERS = 16
-"""At once."""
+"""At once: the run needs its CPUs and file descriptors."""
+MOST_HEAD, MOST_PIECES, HEAD_S = 8 << 10, 32, 5.0
+"""Of a request: bytes, pieces in which it arrives, and time."""
 
 
 class Server:
@@ -51,19 +56,9 @@ class _Server(ThreadingMixIn, WSGIServer):
     daemon_threads = True
     block_on_close = False
 
-    def __init__(self, *arguments: Any):
-        self._places = threading.BoundedSemaphore(MOST_READERS)
-        super().__init__(*arguments)
-
-    def verify_request(self, *_: object) -> bool:
-        """Excess readers are refused: the run needs its CPUs and file descriptors."""
-        return self._places.acquire(blocking=False)
-
-    def process_request_thread(self, *arguments: Any) -> None:
-        try:
-            super().process_request_thread(*arguments)
-        finally:
-            self._places.release()
+    def server_activate(self) -> None:
+        super().server_activate()
+        self.socket = ListeningSocket(self.socket, MOST_READERS)
 
     def handle_error(self, *_: object) -> None:
         """Errors of readers are not printed: the terminal belongs to the run."""
@@ -83,10 +78,32 @@ class _Server6(_Server):
 
 
 class _Quiet(WSGIRequestHandler):
-    timeout = 5.0
+    timeout = HEAD_S
+
+    def setup(self) -> None:
+        """Takes the head as a whole: what would read it line by line has no bound for all of them."""
+        super().setup()
+        place = place_of(self.connection.fileno())
+        self.rfile = io.BytesIO(head_of(self.connection))
+        place.occupy(lambda: None, lambda: None)
 
     def log_message(self, *_: object) -> None:
         """The terminal belongs to the run."""
+
+
+def head_of(connected: socket.socket) -> bytes:
+    """Of a request; empty if it is too long, comes in too many pieces, or too late."""
+    head, until = b"", time.monotonic() + HEAD_S
+    for _ in range(MOST_PIECES):
+        connected.settimeout(max(0.001, until - time.monotonic()))
+        piece = connected.recv(MOST_HEAD)
+        head += piece
+        if not piece or len(head) > MOST_HEAD:
+            return b""
+        if b"\r\n\r\n" in head:
+            connected.settimeout(HEAD_S)  # for the response, which has to be read
+            return head
+    return b""
 
 
 def _preferring_openmetrics(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:

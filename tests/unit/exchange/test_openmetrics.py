@@ -1,6 +1,7 @@
 """OpenMetrics: what is served parses, adds up to the windows, and is there while a run runs."""
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -8,6 +9,8 @@ import threading
 import time
 import urllib.request
 from contextlib import ExitStack
+from itertools import chain, repeat
+from types import SimpleNamespace
 
 import forked
 import pytest
@@ -19,8 +22,9 @@ from sample_streams import stream_plan
 
 from windtunnel.engine.windows import CopyWindow, Window
 from windtunnel.errors import UserError
+from windtunnel.exchange import whose
 from windtunnel.exchange.address import parse
-from windtunnel.exchange.metrics_server import MOST_READERS, Server
+from windtunnel.exchange.metrics_server import MOST_PIECES, MOST_READERS, Server, head_of
 from windtunnel.exchange.openmetrics import Windows
 
 
@@ -185,6 +189,28 @@ def test_many_silent_readers_take_neither_threads_nor_the_terminal(port, monkeyp
         assert get_when_free(port)[1].endswith("# EOF\n")
         assert not any(each.recv(1 << 16) for each in silent), "each was silent for too long, and is told nothing"
     assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("pieces", "most"), [([b"x"] * 9000, MOST_PIECES), ([b"GET / HTTP/1.1\r\n", b"X: y\r\n" * 1500, b"\r\n"], 2)]
+)
+def test_a_reader_that_sends_little_by_little_or_much_is_not_heard_to_the_end(pieces, most):
+    left = list(pieces)
+    connected = SimpleNamespace(recv=lambda size: left.pop(0), settimeout=lambda seconds: None)
+    assert head_of(connected) == b"" and len(pieces) - len(left) == most
+
+
+@pytest.mark.slow
+def test_the_owner_reads_while_others_hold_all_that_they_may(port, monkeypatch):
+    users = chain([61_873] * 40, repeat(os.geteuid()))
+    monkeypatch.setattr(whose, "user", lambda client, server: next(users))
+    monkeypatch.setattr("windtunnel.exchange.metrics_server._Quiet.timeout", 60.0)
+    with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
+        before = threading.active_count()
+        for _ in range(40):
+            readers.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
+        assert get(port)[1].endswith("# EOF\n")
+        assert threading.active_count() <= before + MOST_READERS
 
 
 def test_the_wait_for_the_other_side_is_a_phase():
