@@ -1,7 +1,7 @@
 """The HTTP server under the API, and its limits: whoever is slow, silent or greedy is cut off and costs nobody anything.
 
-uvicorn with h11 has a bound for a request's head; what it has not is here: how long a head, a body or the reading of an answer may
-take, and how much a body may hold. How many may be connected is the business of `connections`.
+uvicorn with h11 has a bound for a head that does not end; what it has not is here: how long a head, a body or the reading of an answer may
+take, how much each may hold, and in how many pieces they may come. How many may be connected is the business of `connections`.
 """
 
 import asyncio
@@ -12,9 +12,11 @@ import select
 import socket
 import ssl
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -26,6 +28,10 @@ from windtunnel.text_file import beginning
 
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 """Bytes."""
+MOST_LINES, MOST_PIECES = 64, 32
+"""Of a head: lines, and pieces in which it arrives."""
+PIECE = 1 << 10
+"""Bytes for which a piece of a body counts at least: each piece costs about as much as that many."""
 HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 """For a request's head, its body, an answer that nobody reads, and between two requests."""
 LEAST_TOKEN = 32
@@ -34,10 +40,14 @@ PEER = "windtunnel.peer"
 """In the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
 PLACE = "windtunnel.place"
 """Likewise: the `Place` of its connection."""
+_BLANK = re.compile(rb"\n\r?\n")
+_CLOSE = (b"connection", b"close")
 Refusal = tuple[int, str]
 """Status and words."""
 Access = Callable[[Any], Refusal | None]
 """Asked with the scope of a request; None: it is granted."""
+MostBody = Callable[[Any], int]
+"""Asked with the scope of a request: bytes of its body."""
 
 
 class Peer:
@@ -58,6 +68,45 @@ class Peer:
         os.close(self._descriptor)
 
 
+class Parser(h11.Connection):
+    """h11's, for requests, which looks at a head before that is taken apart."""
+
+    def __init__(self, most_head: int):
+        super().__init__(h11.SERVER, most_head)
+        self._most_head = most_head
+        self._pieces = 0
+        self.refusal: Refusal = 400, "not HTTP"
+        """Of the request that it raised an error for."""
+        self.is_ahead = False
+        """Something came after a request and before its response."""
+
+    def next_event(self) -> Any:
+        """Raises h11.RemoteProtocolError."""
+        if self.their_state is h11.IDLE:
+            self._check_head()
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._pieces = 0
+            if any(name == b"transfer-encoding" for name, _ in event.headers):
+                self._refuse(411, "the length of a body is said before it: Content-Length")
+        self.is_ahead = self.is_ahead or event is h11.PAUSED
+        return event
+
+    def _check_head(self) -> None:
+        arrived, _ = self.trailing_data
+        end = _BLANK.search(arrived)
+        head = arrived[: end.start()] if end else arrived
+        self._pieces += bool(arrived)
+        if len(head) > self._most_head or head.count(b"\n") > MOST_LINES or self._pieces > MOST_PIECES:
+            self._refuse(
+                431, f"a head has at most {self._most_head} bytes, {MOST_LINES} lines and {MOST_PIECES} pieces"
+            )
+
+    def _refuse(self, status: int, why: str) -> None:
+        self.refusal = status, why
+        raise h11.RemoteProtocolError(why, error_status_hint=status)
+
+
 class Guarded(H11Protocol):
     """uvicorn's protocol with a watch on slow heads and slow readers. One on each connection, which a ListeningSocket has accepted."""
 
@@ -66,6 +115,10 @@ class Guarded(H11Protocol):
     _slow: asyncio.TimerHandle | None = None
     _since = 0.0
     """By the loop's clock: when a head was first waited for."""
+
+    def __init__(self, *arguments: Any, most_head: int = MOST_HEAD, **named: Any):
+        super().__init__(*arguments, **named)
+        self.conn: Parser = Parser(most_head)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
@@ -89,6 +142,24 @@ class Guarded(H11Protocol):
             self._cancel_head()
         elif self._head is None:
             self._expect_head()
+
+    def handle_events(self) -> None:
+        """Who asks again before the response has it, and then the end: it is not known for how long that would go on."""
+        super().handle_events()
+        if self.conn.is_ahead and self.cycle is not None:
+            self.cycle.keep_alive = False
+
+    def send_400_response(self, msg: str) -> None:
+        """The refusal of what is no request, or of one that is too long."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.transport.abort()  # in the middle of another response
+            return
+        status, why = self.conn.refusal
+        body = _words(why)
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), _CLOSE]
+        for event in (h11.Response(status_code=status, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._cancel_head()
@@ -118,29 +189,27 @@ class Guarded(H11Protocol):
 
 
 class Limits:
-    """An ASGI application in front of another: who may ask what, and then the body, in one piece."""
+    """An ASGI application in front of another: who may ask what, and then the body, in one piece. A refusal ends the connection."""
 
-    def __init__(self, app: Any, access: Access = lambda scope: None):
-        self._app, self._access = app, access
+    def __init__(self, app: Any, access: Access = lambda scope: None, most_body: MostBody = lambda scope: MOST_BODY):
+        self._app, self._access, self._most_body = app, access, most_body
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
         if (refusal := self._access(scope)) is not None:
-            status, why = refusal
-            await _refuse(send, status, why, [(b"www-authenticate", b"Bearer")] if status == 401 else [])
-        elif any(name == b"content-length" and not _fits(value) for name, value in scope["headers"]):
-            await _refuse(send, 413, f"a body has at most {MOST_BODY} bytes", [(b"connection", b"close")])
-        else:
-            body = await _body(receive)
-            if body is None:
-                await _refuse(
-                    send, 413, f"a body has at most {MOST_BODY} bytes, and {BODY_S:g} s", [(b"connection", b"close")]
-                )
-            else:
-                if (place := _place_of(scope)) is not None:
-                    place.has_been_granted = True
-                await self._app(scope, _again(body, receive), send)
+            await _refuse(send, *refusal)
+            return
+        most = self._most_body(scope)
+        body = None
+        if all(_fits(value, most) for name, value in scope["headers"] if name == b"content-length"):
+            body = await _body(receive, most)
+        if body is None:
+            await _refuse(send, 413, f"a body has at most {most} bytes, and {BODY_S:g} s")
+            return
+        if (place := _place_of(scope)) is not None:
+            place.has_been_granted = True
+        await self._app(scope, _again(body, receive), send)
 
 
 def prove(scope: Any) -> None:
@@ -155,21 +224,24 @@ def _place_of(scope: Any) -> Place | None:
     return found
 
 
-def _fits(length: bytes) -> bool:
-    return length.isdigit() and len(length) <= 10 and int(length) <= MOST_BODY
+def _fits(length: bytes, most: int) -> bool:
+    return length.isdigit() and len(length) <= 10 and int(length) <= most
 
 
-async def _body(receive: Any) -> bytes | None:
-    """The whole body; None where it is too long or takes too long."""
+async def _body(receive: Any, most: int) -> bytes | None:
+    """The whole body; None where it is too long, comes in too many pieces, or takes too long."""
     parts: list[bytes] = []
+    left = most + PIECE  # the last piece may be a small one
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(BODY_S):
             while True:
                 message = await receive()
                 if message["type"] != "http.request":
                     return None
-                parts.append(message.get("body", b""))
-                if sum(map(len, parts)) > MOST_BODY:
+                part = message.get("body", b"")
+                parts.append(part)
+                left -= max(PIECE, len(part))
+                if left < 0:
                     return None
                 if not message.get("more_body"):
                     return b"".join(parts)
@@ -190,11 +262,16 @@ def _again(body: bytes, receive: Any) -> Any:
     return again
 
 
-async def _refuse(send: Any, status: int, why: str, headers: list[tuple[bytes, bytes]]) -> None:
-    body = f'{{"error": "{why}", "remedy": null}}'.encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *headers]
+async def _refuse(send: Any, status: int, why: str) -> None:
+    body = _words(why)
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), _CLOSE]
+    headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def _words(why: str) -> bytes:
+    return f'{{"error": "{why}", "remedy": null}}'.encode()
 
 
 class Server(uvicorn.Server):
@@ -205,11 +282,11 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: Any, tls: tuple[Path, Path] | None = None) -> Server:
+def server(app: Any, tls: tuple[Path, Path] | None = None, most_head: int = MOST_HEAD) -> Server:
     """For `serve(sockets=[...])`, each a ListeningSocket. The application has `Limits`. `tls`: files of the certificate and of its key."""
     config = uvicorn.Config(
         app,
-        http=Guarded,
+        http=partial(Guarded, most_head=most_head),  # type: ignore[arg-type]
         backlog=BACKLOG,
         ws="none",
         lifespan="off",
@@ -220,7 +297,7 @@ def server(app: Any, tls: tuple[Path, Path] | None = None) -> Server:
         proxy_headers=False,
         timeout_keep_alive=KEEP_S,
         timeout_graceful_shutdown=1,
-        h11_max_incomplete_event_size=MOST_HEAD,
+        h11_max_incomplete_event_size=most_head,
         ssl_certfile=tls[0] if tls else None,
         ssl_keyfile=tls[1] if tls else None,
     )

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from urllib.parse import parse_qs
 
 from windtunnel.exchange import http_server, whose
-from windtunnel.ui.sign_in import OPEN, SignIn
+from windtunnel.ui.sign_in import MOST_BYTES, OPEN, SignIn
 
 HEADERS = (
     (
@@ -34,6 +34,8 @@ _PORT = re.compile(r"(?::(\d{1,5}))?")
 HTTP = 80
 OWN = "windtunnel.own"
 """Of the connection's scope: whether it is this user's on this host, who may start what this user may start."""
+SIGNED_IN = "windtunnel.signed_in"
+"""Likewise: whether the request has the cookie."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ class Guard:
 
     def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn):
         self._app, self._allowed, self._sign_in = app, allowed, sign_in
-        self._limited = http_server.Limits(self._read)
+        self._limited = http_server.Limits(self._read, most_body=self._most_body)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """No body is waited for before it is known whose the request is."""
@@ -77,15 +79,25 @@ class Guard:
             return
         users = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
         if (why := self._refusal(scope, users)) is not None:
-            await _refuse(send, why, for_good=self._allowed.door == "loopback" and not whose.may_look(users))
+            await _refuse(send, why, for_good=not self._is_known(scope, users))
             return
         scope[OWN] = self._allowed.door == "unix" or users == [os.geteuid()]
-        if self._sign_in.knows(scope):
+        scope[SIGNED_IN] = self._sign_in.knows(scope)
+        if scope[SIGNED_IN]:
             http_server.prove(scope)
-        await self._limited(scope, receive, _with_headers(send))
+        await self._limited(scope, receive, _with_headers(send, for_good=not scope[SIGNED_IN]))
+
+    def _is_known(self, scope: Any, users: list[int]) -> bool:
+        """Whoever is not may ask once on a connection."""
+        if self._allowed.door == "loopback":
+            return whose.may_look(users)
+        return self._allowed.door == "unix" or self._sign_in.knows(scope)
+
+    def _most_body(self, scope: Any) -> int:
+        return http_server.MOST_BODY if scope[SIGNED_IN] else MOST_BYTES
 
     async def _read(self, scope: Any, receive: Any, send: Any) -> None:
-        if not self._sign_in.knows(scope) and scope["path"] not in OPEN:
+        if not scope[SIGNED_IN] and scope["path"] not in OPEN:
             await self._sign_in(scope, receive, send)
             return
         if scope["method"] == "POST":
@@ -127,10 +139,12 @@ def _given(message: Any, receive: Any) -> Any:
     return again
 
 
-def _with_headers(send: Any) -> Any:
+def _with_headers(send: Any, for_good: bool) -> Any:
+    """`for_good`: the connection ends with the response."""
+
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
-            own = list(message.get("headers", []))
+            own = [*message.get("headers", []), *([(b"connection", b"close")] if for_good else [])]
             known = {name for name, _ in own}  # a report has a policy of its own
             message["headers"] = [*own, *(header for header in HEADERS if header[0] not in known)]
         await send(message)
@@ -142,6 +156,5 @@ async def _refuse(send: Any, why: str, for_good: bool = False) -> None:
     """The connection stays, unless `for_good`: at its end, with a body on the way, the kernel would throw away what is said here."""
     body = f"refused: {why}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
-    headers += [(b"connection", b"close")] if for_good else []
-    await _with_headers(send)({"type": "http.response.start", "status": 403, "headers": headers})
+    await _with_headers(send, for_good)({"type": "http.response.start", "status": 403, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import socket
 import ssl
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from contextlib import asynccontextmanager
 from itertools import chain, repeat
 
+import h11
 import pytest
 import tls_files
 
@@ -122,6 +124,118 @@ def test_who_connects_and_does_not_greet_holds_a_few_descriptors_and_keeps_nobod
     statuses, ended, more = asyncio.run(run())
     assert statuses == [200] * 4
     assert all(ended[:27]) and more <= 8
+
+
+async def said_to(*pieces: bytes, access=lambda scope: None, most_body=lambda scope: 4096) -> bytes:
+    """All that a server says until it ends the connection, which is what this waits for. It reads each piece for itself."""
+    read = asyncio.Semaphore(0)
+
+    class Counted(http_server.Guarded):
+        def data_received(self, data):
+            super().data_received(data)
+            read.release()
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(http_server, "Guarded", Counted)
+        return await _said_to(read, pieces, access, most_body)
+
+
+async def _said_to(read, pieces, access, most_body) -> bytes:
+    async with serving(http_server.server(Limits(page, access, most_body)), http_server.tcp_socket(HERE)) as at:
+        reader, writer = await asyncio.open_connection(*at)
+        said = asyncio.create_task(reader.read())
+        for piece in pieces:
+            if said.done():
+                break
+            writer.write(piece)
+            await asyncio.wait([said, asyncio.ensure_future(read.acquire())], return_when=asyncio.FIRST_COMPLETED)
+        try:
+            return await said
+        except ConnectionResetError:
+            return b""
+        finally:
+            writer.close()
+
+
+def statuses_in(said: bytes) -> list[int]:
+    return [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", said)]
+
+
+POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "status"),
+    [
+        ([bytes([byte]) for byte in GET[:-4] + b"\r\nX: " + b"x" * 100], 431),
+        ([b"GET / HTTP/1.1\r\nHost: x\r\n" + b"A:\r\n" * 64 + b"\r\n"], 431),
+        ([b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * http_server.MOST_HEAD + b"\r\n\r\n"], 431),
+        ([POST + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 10_000], 411),
+        ([POST + b"Content-Length: 4000\r\n\r\n", *[b"x"] * 4000], 413),
+        ([POST + b"Content-Length: 4097\r\n\r\n"], 413),
+        ([b"nothing\r\n\r\n"], 400),
+    ],
+    ids=["pieces of a head", "lines", "long head at once", "chunks", "pieces of a body", "long body", "no HTTP"],
+)
+def test_who_sends_little_by_little_or_much_at_once_is_refused_once(pieces, status):
+    said = asyncio.run(said_to(*pieces))
+    assert statuses_in(said) == [status] and b"connection: close" in said.lower() and b'"error"' in said
+
+
+def test_a_body_in_a_few_pieces_is_taken():
+    pieces = (
+        GET[:5],
+        GET[5:-2],
+        b"Connection: close\r\nContent-Length: 4096\r\n\r\n",
+        b"x" * 96,
+        b"x" * 2000,
+        b"x" * 2000,
+    )
+    assert statuses_in(asyncio.run(said_to(*pieces))) == [200]
+
+
+def test_no_head_is_taken_apart_that_has_too_many_lines(monkeypatch):
+    """That would cost a thousand times as much as to count them."""
+    monkeypatch.setattr(h11.Connection, "next_event", lambda parser: pytest.fail("it was"))
+    parser = http_server.Parser(http_server.MOST_HEAD)
+    parser.receive_data(b"GET / HTTP/1.1\r\n" + b"A:\r\n" * 65)
+    with pytest.raises(h11.RemoteProtocolError):
+        parser.next_event()
+
+
+def test_who_asks_again_before_the_response_gets_that_one_and_the_end():
+    assert statuses_in(asyncio.run(said_to(GET * 1000))) == [200]
+
+
+@pytest.mark.parametrize("refusal", [(401, "a token is needed"), (403, "this token may not do that")])
+def test_a_refusal_ends_the_connection(refusal):
+    said = asyncio.run(said_to(GET, GET, access=lambda scope: refusal))
+    assert statuses_in(said) == [refusal[0]]
+
+
+def test_a_response_is_not_mixed_with_the_refusal_of_what_follows(capfd):
+    """The second piece is no part of a request, and comes while the response to the first one is made."""
+    asked = asyncio.Event()
+
+    async def slowly(scope, receive, send):
+        asked.set()
+        assert (await receive())["type"] == "http.request"
+        assert (await receive())["type"] == "http.disconnect"
+
+    async def run():
+        async with serving(http_server.server(slowly), http_server.tcp_socket(HERE)) as at:
+            reader, writer = await asyncio.open_connection(*at)
+            writer.write(GET[:-2] + b"Connection: close\r\n\r\n")
+            await asked.wait()
+            writer.write(b"more")
+            try:
+                return await reader.read()
+            except ConnectionResetError:
+                return b""
+            finally:
+                writer.close()
+
+    assert asyncio.run(run()) == b"" and capfd.readouterr().err == ""
 
 
 CONNECTS = """

@@ -47,15 +47,23 @@ def connection():
 
 def asked(allowed, connection, method="GET", body=b"", sign_in=None, **headers) -> tuple[int, list[bool]]:
     """The status of a request, 200 if it came through; and whether it was then taken for this user's own."""
+    status, own, _ = response(allowed, connection, method, body, sign_in, **headers)
+    return status, own
+
+
+def response(
+    allowed, connection, method="GET", body=b"", sign_in=None, path="/", **headers
+) -> tuple[int, list[bool], bool]:
+    """The same, and whether the connection ends with it."""
     headers = {"host": HOST} | {name: value for name, value in headers.items() if value is not None}
     scope = {
         "type": "http",
         "method": method,
-        "path": "/",
+        "path": path,
         "query_string": b"",
         "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
     }
-    statuses, own = [], []
+    statuses, own, ends = [], [], []
 
     async def inside(scope, receive, send):
         own.append(scope[OWN])
@@ -71,9 +79,10 @@ def asked(allowed, connection, method="GET", body=b"", sign_in=None, **headers) 
         if message["type"] == "http.response.start":
             statuses.append(message["status"])
             assert b"content-security-policy" in dict(message["headers"])
+            ends.append((b"connection", b"close") in message["headers"])
 
     asyncio.run(Guard(inside, allowed, sign_in or SignedIn())(scope | connection, receive, send))
-    return statuses[0], own
+    return statuses[0], own, ends[0]
 
 
 @pytest.mark.parametrize(
@@ -263,3 +272,22 @@ def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, c
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(whose, "users", lambda client, server: found)
     assert asked(Allowed(door, NAME, 8642 if door == "loopback" else None), connection)[1] == own
+
+
+@pytest.mark.parametrize("door", ["loopback", "unix", "tls"])
+@pytest.mark.parametrize("path", ["/", *sign_in.OPEN])
+def test_whoever_has_not_signed_in_asks_once_on_a_connection(connection, door, path):
+    allowed, asks = (
+        Allowed(door, NAME, 8642 if door == "loopback" else None),
+        SignIn(ACCESS, lambda problem: problem, tls=False),
+    )
+    assert response(allowed, connection, sign_in=asks, path=path)[2]
+    assert not response(allowed, connection, sign_in=asks, path=path, cookie=f"{asks._name}={asks._cookie}")[2]
+
+
+@pytest.mark.parametrize(("signed_in", "status"), [(False, 413), (True, 200)])
+def test_whoever_has_not_signed_in_sends_no_more_than_the_form(allowed, connection, signed_in, status):
+    asks = SignIn(ACCESS, lambda problem: problem, tls=False)
+    body = b"x" * 8192 + b"&token=" + allowed.token.encode()
+    cookie = f"{asks._name}={asks._cookie}" if signed_in else None
+    assert asked(allowed, connection, "POST", body, asks, origin=OURS, cookie=cookie)[0] == status

@@ -20,6 +20,9 @@ Right = Callable[[str, str], bool]
 _REPORT = re.compile(r"/v1/tenants/([^/]+)/report")
 HOLDER = "windtunnel.holder"
 """In the state of a request with a token: which one. Several holders may share what there is a bounded number of."""
+BATCH = "/v1/batch"
+MOST_HEAD, MOST_BODY = 8 << 10, 4 << 10
+"""Bytes of a request: of its head, and of its body unless that is a batch."""
 NOT_KNOWN, NOT_ALLOWED = (401, "a token is needed"), (403, "this token may not do that")
 NOT_ITS_OWN = (403, "here a process reports of its own tenant, and asks for nothing else")
 
@@ -82,6 +85,11 @@ def reporter(sharing: Sharing, client: connections.Client) -> connections.Holder
     names = (tenant.name for tenant in sharing.tenants.values() if client.pid in tenant.processes)
     name = next(names, None)
     return connections.Holder(("tenant", name), connections.Rank.KNOWN) if name is not None else holder
+
+
+def most_body(scope: Any) -> int:
+    """Bytes: many changes come in a batch alone."""
+    return http_server.MOST_BODY if scope["path"] == BATCH else MOST_BODY
 
 
 def _everything(method: str, path: str) -> bool:

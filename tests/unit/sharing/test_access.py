@@ -1,0 +1,186 @@
+"""Who may ask what of the HTTP API: tokens and their roles, and whose process reports."""
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import httpx
+import pytest
+from api_tools import KV, bearer, make_core, one_daemon
+from pool_tools import Pools
+from pydantic import ValidationError
+
+from windtunnel.errors import UserError
+from windtunnel.exchange import http_server as http
+from windtunnel.exchange.connections import Client, Holder, Rank
+from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import access, api
+from windtunnel.sharing.daemon.keys import Serve
+
+
+@pytest.fixture
+def guarded(monkeypatch):
+    """One with tokens: of an administrator, of a reader, and of a tenant that reports."""
+    with tempfile.TemporaryDirectory() as directory:
+        for name, letter in (("admin", "a"), ("read", "r"), ("kv1", "k")):
+            file = Path(directory) / name
+            file.write_text(letter * 40)
+            file.chmod(0o600)
+        tenants = [{"name": name, "pid": 1, "report_token_file": name} for name in ("kv1",)]
+        keys = Serve.model_validate({"api": {"token_file": "admin", "read_token_file": "read"}, "tenant": tenants})
+        monkeypatch.setattr(one_daemon(), "access", access.tokens_of(keys, Path(directory)))
+        yield one_daemon()
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [(None, 401), ("Bearer", 401), ("Bearer wrong", 401), ("Basic " + "a" * 40, 401), ("Bearer " + "a" * 39, 401)]
+    + [("Bearer " + "a" * 40, 200)],
+)
+@pytest.mark.parametrize("path", ["/v1/tenants", "/metrics", "/docs", "/openapi.json"])
+def test_without_a_token_there_is_nothing(guarded, path, sent, status):
+    headers = {"Authorization": sent} if sent else {}
+    assert guarded.ask("GET", path, headers=headers).status_code == status
+
+
+OTHER = 61_873
+SEEN = {"p99_ns": 1000}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "allowed"),
+    [
+        ("GET", "/v1/tenants", None, "ar"),
+        ("GET", "/metrics", None, "ar"),
+        ("GET", "/docs", None, "ar"),
+        ("PATCH", "/v1/tenants/kv1", {"weight": 64}, "a"),
+        ("POST", "/v1/batch", {"changes": []}, "a"),
+        ("POST", "/v1/exit", None, "a"),
+        ("DELETE", "/v1/tenants/none", None, "a"),
+        ("POST", "/v1/tenants/kv1/report", SEEN, "ak"),
+        ("POST", "/v1/tenants/kv2/report", SEEN, "a"),
+        ("POST", "/v1/tenants/1/report", SEEN, "a"),
+        ("POST", "/v1/tenants/kv1/report/", SEEN, "a"),
+        ("GET", "/v1/tenants/kv1/report", None, "ar"),
+    ],
+)
+def test_a_token_is_good_for_its_role_alone(guarded, method, path, body, allowed):
+    for letter in "ark":
+        response = guarded.ask(method, path, body, headers=bearer(letter))
+        assert (response.status_code != 403) == (letter in allowed), (letter, response.text)
+
+
+def test_one_token_has_one_role(tmp_path):
+    for name in ("admin", "read"):
+        (tmp_path / name).write_text("t" * 40)
+        (tmp_path / name).chmod(0o600)
+    keys = Serve.model_validate({"api": {"token_file": "admin", "read_token_file": "read"}})
+    with pytest.raises(UserError, match="read: the token of another file"):
+        access.tokens_of(keys, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"tcp": "0.0.0.0:80", "token_file": "t"}, "needs tls_certificate and tls_key"),
+        ({"tcp": "[::]:80", "token_file": "t"}, "needs tls_certificate and tls_key"),
+        ({"tcp": "192.0.2.1:80", "token_file": "t", "tls_key": "k"}, "go together"),
+        ({"metrics": "0.0.0.0:80"}, "is reached by other hosts"),
+        ({"tcp": "127.0.0.1:80"}, "tcp needs token_file"),
+    ],
+)
+def test_what_other_hosts_reach_has_a_token_and_tls(keys, words):
+    with pytest.raises(ValidationError, match=words):
+        Serve.model_validate({"api": keys})
+    for host in ("127.0.0.1", "[::1]"):
+        assert Serve.model_validate({"api": {"tcp": f"{host}:80", "token_file": "t", "metrics": f"{host}:81"}})
+
+
+@pytest.mark.slow
+def test_on_the_report_socket_a_process_reports_of_its_own_tenant(tmp_path):
+    """The kernel says whose connection it is; the socket is everybody's."""
+    pools = Pools((0, 1, 2), **KV)
+    pools.tenants["kv1"].processes = {os.getpid(): threads.started(os.getpid())}
+    pools.tenants["kv2"].processes = {os.getpid(): 1}  # of an earlier process of this number
+    path = tmp_path / "reports.sock"
+
+    async def run():
+        with http.unix_socket(path, 0o666) as listening:
+            server = http.server(http.Limits(api.make(make_core(pools)), access.OwnReports(pools)))
+            task = asyncio.create_task(server.serve(sockets=[listening]))
+            transport = httpx.AsyncHTTPTransport(uds=str(path))
+            async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+                asked = [
+                    ("POST", "kv1/report"),
+                    ("POST", "kv2/report"),
+                    ("POST", "none/report"),
+                    ("GET", "kv1"),
+                    ("GET", "kv1/report"),
+                ]
+                responses = [await client.request(m, f"/v1/tenants/{p}", json=SEEN) for m, p in asked]
+            server.should_exit = True
+            await task
+            return [response.status_code for response in responses]
+
+    assert asyncio.run(run()) == [200, 403, 403, 403, 403]
+    assert path.stat().st_mode & 0o777 == 0o666
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_report_of_a_process_that_has_ended_is_of_nobody(lives):
+    """Its number may be that of a member by now."""
+    pools = Pools((0, 1, 2), **KV)
+    pools.tenants["kv1"].processes = {os.getpid(): threads.started(os.getpid())}
+    state = {http.PEER: SimpleNamespace(pid=os.getpid(), lives=lambda: lives)}
+    refusal = access.OwnReports(pools)({"method": "POST", "path": "/v1/tenants/kv1/report", "state": state})
+    assert refusal == (None if lives else access.NOT_ITS_OWN)
+
+
+def test_a_token_that_others_may_read_is_refused(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("t" * 40)
+    token.chmod(0o644)
+    with pytest.raises(UserError, match="other users may read"):
+        http.token_of(token)
+    token.chmod(0o600)
+    assert http.token_of(token) == "t" * 40
+    for text in ("short", "t" * 40 + " t", "ü" * 40, "t" * 40 + "\0"):
+        token.write_text(text)
+        with pytest.raises(UserError, match="not a token of 32 or more letters"):
+            http.token_of(token)
+
+
+def test_a_token_is_read_from_a_regular_file(tmp_path):
+    """Without a wait: nobody writes into the FIFO."""
+    token = tmp_path / "token"
+    with pytest.raises(UserError, match=f"{token}: the token cannot be read: No such file") as refused:
+        http.token_of(token)
+    assert "openssl" in refused.value.remedy
+    os.mkfifo(token, 0o600)
+    with pytest.raises(UserError, match=f"{token}: the token cannot be read: not a regular file"):
+        http.token_of(token)
+    with pytest.raises(UserError, match=f"{tmp_path}: the token cannot be read: is a directory"):
+        http.token_of(tmp_path)
+
+
+@pytest.mark.parametrize(("sent", "proven"), [(bearer("a"), 1), (bearer("x"), 0), ({}, 0)])
+def test_whoever_shows_a_token_is_known_and_nobody_else(tmp_path, sent, proven):
+    """Strangers do not take their places from then on."""
+    proofs = []
+    (tmp_path / "admin").write_text("a" * 40)
+    (tmp_path / "admin").chmod(0o600)
+    tokens = access.tokens_of(Serve.model_validate({"api": {"token_file": "admin"}}), tmp_path)
+    headers = [(name.lower().encode(), value.encode()) for name, value in sent.items()]
+    place = SimpleNamespace(prove=lambda: proofs.append(1))
+    tokens({"method": "GET", "path": "/v1/pools", "headers": headers, "state": {http.PLACE: place}})
+    assert len(proofs) == proven
+
+
+def test_a_tenant_has_places_on_the_report_socket_that_its_user_has_not():
+    pools = Pools((0, 1, 2), **KV)
+    pools.tenants["kv1"].processes = {4711: 1}
+    assert access.reporter(pools, Client(OTHER, 4711)) == Holder(("tenant", "kv1"), Rank.KNOWN)
+    assert access.reporter(pools, Client(OTHER, 4712)) == Holder(OTHER, Rank.OTHER)
+    assert access.reporter(pools, Client(0, 4711)) == Holder(0, Rank.OWN)
