@@ -3,26 +3,31 @@
 Two user ids that nobody has: A shares, or restores; B attacks.
 """
 
+import http.client
 import json
 import os
 import shutil
 import socket
+import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import tls_files
 from crosses import cross
 from daemon_tools import daemon, refused, tenant_toml, write
 from other_users import python, user
 from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine, cpu_cgroup
+from ui_tools import free_port
 
 from windtunnel.sharing import journal, threads
 
 A, B = 61_871, 61_872
 TOKEN = "0123456789abcdef0123456789abcdef"
+GET_METRICS = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become two other users"),
@@ -248,8 +253,7 @@ for path in sys.argv[1:]:
 
 def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys, alone):
     """B reaches the directory of the socket, and the port of the API."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     (everybodys / "token").write_text(TOKEN)
     (everybodys / "token").chmod(0o600)
     head = f"cpus = {CPUS[-1:]}\nbe_cpus = 0"
@@ -278,6 +282,109 @@ def test_with_the_daemons_port_and_no_token_nothing_is_changed(everybodys, alone
                 (one,) = client.get("/v1/tenants")
                 assert (one["name"], one["weight"], one["parked"]) == ("a", 40, False)
             assert threads.read(victim.pid) == before
+
+
+FILLS = """
+import json, socket, sys
+held = []
+for where in json.loads(sys.argv[1]):
+    for _ in range(100):
+        held.append(socket.socket(socket.AF_UNIX if isinstance(where, str) else socket.AF_INET))
+        held[-1].connect(where if isinstance(where, str) else tuple(where))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+REPORTS = """
+import socket, sys
+body = b'{"queue": 9}'
+head = "POST /v1/tenants/a/report HTTP/1.1", "Host: x", "Content-Type: application/json", f"Content-Length: {len(body)}"
+print("ready", flush=True)
+made = {}
+for line in sys.stdin:
+    name, path = line.split()
+    if name not in made:
+        made[name] = socket.socket(socket.AF_UNIX)
+        made[name].connect(path)
+    made[name].sendall("\\r\\n".join([*head, "", ""]).encode() + body)
+    print((made[name].recv(65536) or b"- none").split()[1].decode(), flush=True)
+"""
+
+
+@contextmanager
+def program_of(uid: int, code: str, *words: object) -> Iterator[subprocess.Popen]:
+    """A Python program, once it has said that it is ready."""
+    command = [*ENDS_WITH_US, python(A, B), "-c", code, *map(str, words)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def asked(connection: socket.socket, message: bytes) -> str:
+    """The status of a response, or the words of PvCC's; nothing if the connection has ended."""
+    try:
+        connection.sendall(message)
+        if not message.startswith(b"GET"):
+            return connection.recv(65536).decode().strip()
+        with http.client.HTTPResponse(connection) as response:
+            response.begin()
+            response.read()
+            return str(response.status)
+    except (ConnectionError, http.client.BadStatusLine):
+        return ""
+
+
+@pytest.mark.parametrize("tls", [False, pytest.param(True, marks=tls_files.needs_openssl)])
+def test_whoever_fills_the_daemons_doors_keeps_out_neither_its_owner_nor_a_tenant(everybodys, alone, tls):
+    """Neither on connections that they have, one in its handshake among them, nor on new ones."""
+    _, certificate, key = tls_files.make(everybodys) if tls else (None, None, None)
+    (everybodys / "token").write_text(TOKEN)
+    (everybodys / "token").chmod(0o600)
+    (everybodys / "reach").mkdir(mode=0o755)
+    tcp, metrics, pvcc = (("127.0.0.2", free_port()) for _ in range(3))
+    keys = [f'{name} = "{host}:{port}"' for name, (host, port) in (("tcp", tcp), ("metrics", metrics))]
+    keys += ['token_file = "token"', 'report_socket = "reach/report.sock"', 'socket = "reach/share.sock"']
+    keys += [f'tls_certificate = "{certificate}"', f'tls_key = "{key}"'] if tls else []
+    api = "\n".join(["[api]", *keys, "[pvcc]", f'listen = "{pvcc[0]}:{pvcc[1]}"'])
+    reports = str(everybodys / "reach/report.sock")
+    get = f"GET /v1/tenants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+    trusted = ssl.create_default_context(cafile=certificate) if tls else None
+
+    def greeted(connection: socket.socket) -> socket.socket:
+        return trusted.wrap_socket(connection, server_hostname=tcp[0]) if tls else connection
+
+    with ExitStack() as stack:
+        tenant = stack.enter_context(program_of(A, REPORTS))
+
+        def reported(name: str) -> str:
+            tenant.stdin.write(f"{name} {reports}\n")
+            tenant.stdin.flush()
+            return tenant.stdout.readline().strip()
+
+        def connected(where: tuple[str, int]) -> socket.socket:
+            return stack.enter_context(socket.create_connection(where, timeout=60))
+
+        file = write(
+            everybodys, f"{api}\n{tenant_toml('a', tenant.pid, weight=40)}", f"cpus = {CPUS[-1:]}\nbe_cpus = 0"
+        )
+        stack.enter_context(daemon(file, socket=everybodys / "reach" / "share.sock"))
+        early, ungreeted = greeted(connected(tcp)), connected(tcp)
+        seen, set_ = connected(metrics), connected(pvcc)
+        ask_all = (
+            lambda: asked(early, get),
+            lambda: asked(seen, GET_METRICS),
+            lambda: asked(set_, b"SET 1 40\n"),
+            lambda: reported("early"),
+        )
+        expected = ["200", "200", "OK", "200"]
+        assert [ask() for ask in ask_all] == expected
+        stack.enter_context(program_of(B, FILLS, json.dumps([tcp, metrics, pvcc, reports])))
+        assert [ask() for ask in ask_all] == expected
+        assert asked(greeted(ungreeted), get) == expected[0]
+        late = [asked(greeted(connected(tcp)), get), asked(connected(metrics), GET_METRICS)]
+        assert [*late, asked(connected(pvcc), b"SET 1 40\n"), reported("late")] == expected
 
 
 def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):

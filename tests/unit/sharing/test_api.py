@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pool_tools import Pools, Turns
 
-from windtunnel.sharing.daemon import core
+from windtunnel.sharing.daemon import api, core
 from windtunnel.sharing.daemon.api_page import kind
 from windtunnel.sharing.daemon.autoscale import Memory
 from windtunnel.sharing.daemon.keys import Autoscale
@@ -197,6 +197,17 @@ def test_the_api_is_described_also_by_a_page_that_needs_no_network():
     for name, body in described["components"]["schemas"].items():
         assert f'<h3 id="{name}">' in page.text
         assert all(f"<td>{field}</td>" in page.text for field in body.get("properties", {}))
+
+
+def test_the_description_is_made_once_however_often_it_is_asked_for(monkeypatch):
+    made = []
+    describe, page = api.FastAPI.openapi, api.page
+    monkeypatch.setattr(api.FastAPI, "openapi", lambda app: made.append("description") or describe(app))
+    monkeypatch.setattr(api, "page", lambda description: made.append("page") or page(description))
+    daemon = Api(Pools((0, 1, 2), **KV))
+    for path in ("/openapi.json", "/docs") * 3:
+        assert daemon.ask("GET", path).status_code == 200
+    assert made == ["description", "page"]
 
 
 @pytest.mark.parametrize(

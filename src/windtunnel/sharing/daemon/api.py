@@ -6,6 +6,7 @@ Every handler is a coroutine without a wait between what it asks and what is car
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
+from functools import cache
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request, Response
@@ -18,7 +19,7 @@ from starlette.exceptions import HTTPException
 from windtunnel.errors import UserError
 from windtunnel.scenario.quantities import write
 from windtunnel.sharing.daemon import build_bodies
-from windtunnel.sharing.daemon.access import HOLDER
+from windtunnel.sharing.daemon.access import BATCH, HOLDER
 from windtunnel.sharing.daemon.allocation import Change, Unknown
 from windtunnel.sharing.daemon.api_page import page
 from windtunnel.sharing.daemon.autoscale import weight_for
@@ -36,6 +37,7 @@ from windtunnel.sharing.daemon.bodies import (
 from windtunnel.sharing.daemon.core import Core
 from windtunnel.sharing.daemon.events import Event, Events
 from windtunnel.sharing.daemon.keys import Autoscale, BadValue, TenantKeys
+from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.version import __version__
 
 BEAT_S = 15.0
@@ -66,6 +68,7 @@ def make(core: Core) -> FastAPI:
         version=__version__,
         description="Many poll-mode tenants on few cores.",
         responses=REFUSED,
+        openapi_url=None,
         docs_url=None,  # FastAPI's own load their scripts from a network
         redoc_url=None,
     )
@@ -80,20 +83,36 @@ def make(core: Core) -> FastAPI:
     return app
 
 
-def _describing(app: FastAPI) -> None:
-    without_security = app.openapi
+def make_metrics(metrics: Metrics) -> Any:
+    """An application with the metrics alone, at every path, for whoever is on this host: they are made once an interval."""
 
-    def described() -> dict[str, Any]:
-        found = without_security()
+    async def latest(scope: Any, receive: Any, send: Any) -> None:
+        await PlainTextResponse(metrics.latest(), media_type=CONTENT_TYPE_LATEST)(scope, receive, send)
+
+    return latest
+
+
+def _describing(app: FastAPI) -> None:
+    """Both are made once, when they are asked for first."""
+
+    @cache
+    def described() -> bytes:
+        found = app.openapi()
         found["components"]["securitySchemes"] = SECURITY
         found["security"] = [{name: []} for name in SECURITY] + [{}]  # or none
-        return found
+        return json.dumps(found).encode()
 
-    app.openapi = described  # type: ignore[method-assign]
+    @cache
+    def shown() -> str:
+        return page(json.loads(described()))
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return Response(described(), media_type="application/json")
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(page(app.openapi()))
+        return HTMLResponse(shown())
 
 
 def _reading(app: FastAPI, core: Core) -> None:
@@ -139,7 +158,7 @@ def _changing(app: FastAPI, core: Core) -> None:
         """Change a tenant. The change is carried out before the response."""
         return change([(name, fields)], dry_run)
 
-    @app.post("/v1/batch")
+    @app.post(BATCH)
     async def change_many(batch: Batch) -> Planned:
         """Change many tenants, all or none."""
         return change([(entry.tenant, entry) for entry in batch.changes], batch.dry_run)

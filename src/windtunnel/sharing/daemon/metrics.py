@@ -35,7 +35,7 @@ COUNTS = {
 
 
 class Metrics(Collector):
-    """Collected by the daemon's thread, or by that of a metrics server: its data is replaced, never changed."""
+    """Collected by the daemon's thread."""
 
     def __init__(self, sharing: Sharing):
         self._sharing = sharing
@@ -46,14 +46,20 @@ class Metrics(Collector):
         self._readings: Mapping[int, SliceReading] = {}
         self._found: Mapping[int, Sequence[str]] = {}
         self._families: list[Metric] = []
+        self._latest: bytes | None = None
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def text(self) -> bytes:
         """The exposition, as of now."""
         self.refresh()
-        text: bytes = generate_latest(self._registry)  # type: ignore[no-untyped-call]  # it has no types
-        return text
+        return self.latest()
+
+    def latest(self) -> bytes:
+        """The exposition as of the last interval. It is made once, however often it is asked for."""
+        if self._latest is None:
+            self._latest = generate_latest(self._registry)  # type: ignore[no-untyped-call]  # it has no types
+        return self._latest
 
     def collect(self) -> Iterator[Metric]:
         yield from self._families
@@ -64,6 +70,7 @@ class Metrics(Collector):
             for name in counts.keys() - self._sharing.tenants.keys():
                 del counts[name]
         self._families = [*self._pools(), *self._tenants(), *self._slices(), *self._counters()]
+        self._latest = None
 
     def read(self, readings: Mapping[int, SliceReading], found: Mapping[int, Sequence[str]]) -> None:
         """An interval of the slicers, and the codes of its findings, by CPU."""

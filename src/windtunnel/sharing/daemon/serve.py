@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from windtunnel.errors import UserError, in_words
-from windtunnel.exchange import address, metrics_server
+from windtunnel.exchange import address
 from windtunnel.exchange import http_server as http
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.sharing import changed_threads, threads
@@ -106,8 +106,6 @@ class Daemon:
         self.sharing = Sharing(machine, carrier, Events(), self._base)
         self.core = Core(keys, self.sharing, carrier, chosen, around.words)
         self._begin(kept)
-        if keys.api.metrics:
-            stack.enter_context(metrics_server.Server(address.parse(keys.api.metrics), self.core.metrics))
 
     def _listen(self, stack: ExitStack) -> dict[str, Any]:
         """All sockets, opened while there are rights to."""
@@ -120,6 +118,8 @@ class Daemon:
             http.check_tls(*self._tls)
         if keys.api.tcp:
             sockets["tcp"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.tcp)))
+        if keys.api.metrics:
+            sockets["metrics"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.metrics)))
         if keys.api.report_socket:
             sockets["reports"] = _unix_socket(stack, self._base / keys.api.report_socket, 0o666)
         if keys.pvcc and keys.pvcc.listen and "/" not in keys.pvcc.listen:
@@ -145,12 +145,7 @@ class Daemon:
             loop.add_signal_handler(number, end.set)
         self._watch_processes(loop)
         self.sharing.later = lambda seconds: loop.call_later(seconds, self.sharing.settle_late)
-        servers = {"unix": http.server(http.Limits(app := api.make(self.core)))}
-        if "tcp" in self._sockets:
-            servers["tcp"] = http.server(http.Limits(app, self._tokens), self._tls)
-        if "reports" in self._sockets:
-            self._sockets["reports"].places.holder_of = partial(access.reporter, self.sharing)
-            servers["reports"] = http.server(http.Limits(app, access.OwnReports(self.sharing)))
+        servers = self._servers()
         tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
         tasks += [loop.create_task(self._keep_up()), loop.create_task(self._look_for_strays())]
         tasks += [loop.create_task(self._save())]
@@ -177,6 +172,23 @@ class Daemon:
             errors.append(error)
         if errors:
             raise errors[0]
+
+    def _servers(self) -> dict[str, http.Server]:
+        def server(
+            app: Any, may: http.Access = lambda scope: None, tls: tuple[Path, Path] | None = None
+        ) -> http.Server:
+            return http.server(http.Limits(app, may, access.most_body), tls, access.MOST_HEAD)
+
+        app = api.make(self.core)
+        servers = {"unix": server(app)}
+        if "tcp" in self._sockets:
+            servers["tcp"] = server(app, self._tokens, self._tls)
+        if "reports" in self._sockets:
+            self._sockets["reports"].places.holder_of = partial(access.reporter, self.sharing)
+            servers["reports"] = server(app, access.OwnReports(self.sharing))
+        if "metrics" in self._sockets:
+            servers["metrics"] = server(api.make_metrics(self.core.metrics))
+        return servers
 
     def _watch_processes(self, loop: asyncio.AbstractEventLoop) -> None:
         def watch(tenant: Tenant) -> None:
