@@ -24,6 +24,8 @@ AT_ONCE = 16
 """Connections that are taken or refused before other work of the process."""
 BACKLOG = 512
 """Connections that the kernel keeps until then. Whoever finds it full has to try again, the owner too."""
+PATIENCE_S = 1.0
+"""Whoever makes room for their equals has had this time: somebody who connects again and again would else keep us busy with it."""
 MOST_KNOWN = 64
 """Names that are kept as known, those that showed a token last."""
 LOOPBACK = "loopback"
@@ -158,20 +160,24 @@ class Places:
 
     def _make_room(self, holder: Holder) -> bool:
         """Ends the connection of the lowest rank, of who has the most, that has been waited for the longest, first without a request. Of the
-        same rank only who has more than the new one's holder makes room."""
+        same rank only who has more than the new one's holder makes room, and unless it is the owner's not at once."""
         counts = Counter(place.holder.name for place in self._held)
         has_all = not self._may_have_more(holder)
+        equals_until = time.monotonic() - (0 if holder.rank == Rank.OWN else PATIENCE_S)
 
-        def makes_room(place: Place) -> bool:
+        def makes_room(place: Place, since: float) -> bool:
             name, rank = place.holder.name, place.holder.rank
-            if has_all or name == holder.name:
-                return name == holder.name
-            return rank < holder.rank or (rank == holder.rank and counts[name] > counts[holder.name])
+            if rank < holder.rank and not has_all:
+                return True
+            is_equal = name == holder.name or (
+                not has_all and rank == holder.rank and counts[name] > counts[holder.name]
+            )
+            return is_equal and since <= equals_until
 
         waiting = [
             (place.holder.rank, -counts[place.holder.name], place.has_been_granted, since, number)
             for number, place in enumerate(self._held)
-            if makes_room(place) and (since := place.waits_since()) is not None
+            if (since := place.waits_since()) is not None and makes_room(place, since)
         ]
         if not waiting:
             return False

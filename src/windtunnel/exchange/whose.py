@@ -7,6 +7,7 @@ import ipaddress
 import os
 import socket
 import struct
+import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,33 @@ def user(client: Any, server: Any) -> int | None:
         found = _asked(client, server) if _kernel_responds() else []
         return found[0] if found else None
     return None
+
+
+class _Kernel:
+    """One socket for all questions of a process: each has its response before it returns. To make one takes longer than to ask."""
+
+    def __init__(self) -> None:
+        self._begin()
+        os.register_at_fork(after_in_child=self._begin)  # two would read each other's responses
+
+    def _begin(self) -> None:
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    def response(self, question: bytes) -> bytes:
+        """Raises OSError."""
+        with self._lock:
+            asked = self._socket or socket.socket(
+                socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, _NETLINK_SOCK_DIAG
+            )
+            self._socket = None  # where it fails, a response may come to the next question
+            asked.send(question)
+            found = asked.recv(4096)
+            self._socket = asked
+        return found
+
+
+_KERNEL = _Kernel()
 
 
 def users(client: Any, server: Any) -> list[int]:
@@ -67,9 +95,7 @@ def _asked(client: Any, server: Any) -> list[int]:
     ends = _ENDS.pack(client[1], server[1], _packed(client[0]), _packed(server[0]))
     body = _REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ends + _ANY_INTERFACE_AND_COOKIE
     header = _HEADER.pack(_HEADER.size + len(body), _SOCK_DIAG_BY_FAMILY, _NLM_F_REQUEST, 0, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_SOCK_DIAG) as kernel:
-        kernel.send(header + body)
-        response = kernel.recv(4096)
+    response = _KERNEL.response(header + body)
     if _HEADER.unpack_from(response)[1] == _NLMSG_ERROR:
         (code,) = struct.unpack_from("=i", response, _HEADER.size)
         if code == -errno.ENOENT:
@@ -80,7 +106,8 @@ def _asked(client: Any, server: Any) -> list[int]:
 
 
 def _packed(address: str) -> bytes:
-    return ipaddress.ip_address(address.partition("%")[0]).packed.ljust(16, b"\0")
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.inet_pton(family, address.partition("%")[0]).ljust(16, b"\0")
 
 
 def listed(client: Any, server: Any, tables: Iterable[Path] = TABLES) -> list[int]:

@@ -2,6 +2,7 @@
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 
@@ -81,6 +82,16 @@ def test_a_stranger_displaces_who_has_more_and_nobody_else(shared):
     assert shared.take("new", since=3.0) is not None and shared.names_of_ended().count("new") == 0
     assert shared.take("new", since=3.0) is not None  # as many as others have: its own makes room
     assert shared.names_of_ended().count("new") == 1
+
+
+@pytest.mark.parametrize(
+    ("rank", "has_room"), [(Rank.OTHER, False), (Rank.KNOWN, False), (Rank.OWN, True)], ids=["other", "known", "own"]
+)
+def test_whoever_connects_again_and_again_makes_no_room_by_what_has_just_come(shared, rank, has_room):
+    """Each would cost the handshake of the one before. The owner's are answered however many there are."""
+    while shared.take("a", rank, since=time.monotonic()) and not shared.ended:
+        pass
+    assert bool(shared.take("a", rank, since=time.monotonic())) == has_room == bool(shared.ended)
 
 
 def test_whoever_has_shown_a_token_is_known_from_then_on(shared, monkeypatch):

@@ -211,6 +211,16 @@ def test_no_body_is_waited_for_of_who_is_refused(allowed, connection, fault):
     assert asked(allowed, connection, "POST", None, **headers)[0] == 403
 
 
+def test_a_process_asks_the_kernel_by_a_socket_of_its_own(connection):
+    """One that a parent and a child share would give the one the responses to the other."""
+    assert whose.user(connection["client"], connection["server"]) == os.geteuid()
+    before = whose._KERNEL._socket
+    child = os.fork()
+    if child == 0:
+        os._exit(whose._KERNEL._socket is not None)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and whose._KERNEL._socket is before is not None
+
+
 def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
     assert whose.listed(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
     assert whose.users(None, ("127.0.0.1", 8642)) == []
