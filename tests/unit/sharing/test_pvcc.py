@@ -347,6 +347,20 @@ def test_one_connection_too_many_ends_the_one_that_was_silent_for_the_longest(mo
 
 
 @pytest.mark.slow
+def test_much_at_once_is_read_little_by_little(monkeypatch):
+    read = []
+    feed = Lines.feed
+    monkeypatch.setattr(Lines, "feed", lambda lines, data: read.append(len(data)) or feed(lines, data))
+
+    async def client(served):
+        said = await served.talk(b"SET 1 77\n" * 50_000)
+        return said.count("OK\n"), served.pools.weights()["seastar1"]
+
+    assert serve(client) == (50_000, 77)
+    assert sum(read) == 450_000 and max(read) <= pvcc.MOST_READ
+
+
+@pytest.mark.slow
 def test_a_message_in_many_pieces_is_wrong(monkeypatch):
     monkeypatch.setattr(pvcc, "CUT_S", 60.0)
     monkeypatch.setattr(pvcc, "MOST_PIECES", 3)

@@ -25,8 +25,8 @@ from windtunnel.sharing.daemon.allocation import Change, Sharing
 
 MOST_LINE, MOST_PIECES = 256, 64
 """Bytes of a message, and pieces in which it arrives."""
-MOST_AT_ONCE = 256
-"""Lines that are carried out together, before other work of the daemon."""
+MOST_READ, MOST_AT_ONCE = 4 << 10, 256
+"""Bytes that are read, and lines that are carried out together, before other work of the daemon."""
 QUIET_S, CUT_S, IDLE_S, SLOW_S = 0.001, 0.2, 60.0, 5.0
 """Times after which: a message without a line end is complete, of a client that has sent none before, and of another; an idle connection
 is closed; a client that reads no responses is disconnected."""
@@ -126,7 +126,7 @@ def _settled(sharing: Sharing, responses: list[str], granted: list[int]) -> list
     return responses
 
 
-class Pvcc(asyncio.Protocol):
+class Pvcc(asyncio.BufferedProtocol):
     """One connection, which a ListeningSocket has accepted. `allowed` are the networks of TCP's clients; `foreign` is called where it sends
     another protocol."""
 
@@ -134,6 +134,7 @@ class Pvcc(asyncio.Protocol):
         self._sharing, self._foreign = sharing, foreign
         self._allowed = [ipaddress.ip_network(network) for network in allowed]
         self._loop = asyncio.get_running_loop()
+        self._buffer = bytearray(MOST_READ)
         self._lines = Lines()
         self._waiting: list[bytes] = []
         self._heard = self._loop.time()
@@ -161,11 +162,15 @@ class Pvcc(asyncio.Protocol):
         address = getattr(address, "ipv4_mapped", None) or address
         return any(address in network for network in self._allowed)
 
-    def data_received(self, data: bytes) -> None:
+    def get_buffer(self, sizehint: int) -> bytearray:
+        """What asyncio would read at once is lines for a tenth of a second."""
+        return self._buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
         if self._ended:
             return
         try:
-            self._waiting += self._lines.feed(data)
+            self._waiting += self._lines.feed(bytes(self._buffer[:nbytes]))
         except Foreign:
             self._ended = True
             self._foreign()
