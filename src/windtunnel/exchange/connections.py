@@ -1,7 +1,7 @@
 """Who may hold how many connections of one listening socket. The kernel is asked whose a connection is before it takes a place.
 
 The owner of the process and root find room whatever others do. Whoever is known, because they have shown a token or are expected, finds
-room whatever strangers do. Each of the others has a bound: a user of this host, an address of another one. Where there is no room, who has
+room whatever others do. Each of these has a bound: a user of this host, an address of another one. Where there is no room, who has
 been waited for the longest makes some, of who has the most connections.
 """
 

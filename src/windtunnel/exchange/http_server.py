@@ -213,7 +213,7 @@ class Limits:
 
 
 def prove(scope: Any) -> None:
-    """Whoever sent the request has shown that they may ask: strangers do not take their places."""
+    """Whoever sent the request has shown that they may ask: others do not take their places."""
     if (place := _place_of(scope)) is not None:
         place.prove()
 

@@ -53,8 +53,8 @@ def test_whoever_is_served_makes_no_room(shared):
 
 
 def test_others_leave_places_for_who_is_known_and_both_for_the_owner(shared):
-    strangers = [shared.take(number, since=None) for number in range(16)]
-    assert [place is not None for place in strangers] == [True] * 12 + [False] * 4
+    others = [shared.take(number, since=None) for number in range(16)]
+    assert [place is not None for place in others] == [True] * 12 + [False] * 4
     known = [shared.take(name, Rank.KNOWN, since=None) for name in "xyz"]
     assert [place is not None for place in known] == [True, True, False]
     own = [shared.take("me", Rank.OWN, since=None) for _ in range(3)]
@@ -74,7 +74,7 @@ def test_the_lower_rank_makes_room_and_of_it_who_has_the_most(shared):
     assert shared.take("me", Rank.OWN) is not None and shared.ended == [first]
 
 
-def test_a_stranger_displaces_who_has_more_and_nobody_else(shared):
+def test_a_new_one_displaces_who_has_more_and_nobody_else(shared):
     for name in "abcdef":
         for since in (1.0, 2.0):
             shared.take(name, since=since)
@@ -102,7 +102,7 @@ def test_whoever_has_shown_a_token_is_known_from_then_on(shared, monkeypatch):
     assert [shared.take(name, Rank.OWN).holder.rank for name in "abc"] == [Rank.OWN] * 3
 
 
-def test_a_connection_that_has_ended_has_no_place(shared):
+def test_a_connection_that_has_ended_leaves_its_place(shared):
     with ExitStack() as stack:
         brief = Shared(stack, 16)
         brief.places = shared.places

@@ -167,7 +167,7 @@ def test_a_token_is_read_from_a_regular_file(tmp_path):
 
 @pytest.mark.parametrize(("sent", "proven"), [(bearer("a"), 1), (bearer("x"), 0), ({}, 0)])
 def test_whoever_shows_a_token_is_known_and_nobody_else(tmp_path, sent, proven):
-    """Strangers do not take their places from then on."""
+    """Others do not take their places from then on."""
     proofs = []
     (tmp_path / "admin").write_text("a" * 40)
     (tmp_path / "admin").chmod(0o600)
