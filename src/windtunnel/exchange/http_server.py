@@ -11,6 +11,7 @@ import re
 import select
 import socket
 import ssl
+from asyncio.sslproto import SSLProtocol
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,8 @@ MOST_LINES, MOST_PIECES = 64, 32
 """Of a head: lines, and pieces in which it arrives."""
 PIECE = 1 << 10
 """Bytes for which a piece of a body counts at least: each piece costs about as much as that many."""
+MOST_TLS_READ = 8 << 10
+"""Bytes of TLS that are read before other work: asyncio's 256 KiB may be 11,000 records of one byte, which take a tenth of a second."""
 HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 """For a request's head, its body, an answer that nobody reads, and between two requests."""
 LEAST_TOKEN = 32
@@ -284,6 +287,7 @@ class Server(uvicorn.Server):
 
 def server(app: Any, tls: tuple[Path, Path] | None = None, most_head: int = MOST_HEAD) -> Server:
     """For `serve(sockets=[...])`, each a ListeningSocket. The application has `Limits`. `tls`: files of the certificate and of its key."""
+    SSLProtocol.max_size = MOST_TLS_READ
     config = uvicorn.Config(
         app,
         http=partial(Guarded, most_head=most_head),  # type: ignore[arg-type]

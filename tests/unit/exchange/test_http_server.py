@@ -238,6 +238,44 @@ def test_a_response_is_not_mixed_with_the_refusal_of_what_follows(capfd):
     assert asyncio.run(run()) == b"" and capfd.readouterr().err == ""
 
 
+@tls_files.needs_openssl
+def test_tls_records_of_one_byte_are_read_little_by_little(tmp_path, monkeypatch):
+    """Of a client that nobody knows: the handshake is all that it takes."""
+    _, certificate, key = tls_files.make(tmp_path)
+    read = []
+
+    class Counted(http_server.Guarded):
+        def data_received(self, data):
+            read.append(len(data))
+            super().data_received(data)
+
+    monkeypatch.setattr(http_server, "Guarded", Counted)
+    monkeypatch.setattr(http_server, "MOST_PIECES", 1000)
+
+    async def run():
+        listening = http_server.tcp_socket(Address("127.0.0.2", 0))
+        async with serving(http_server.server(Limits(page), (certificate, key)), listening) as at:
+            reader, writer = await asyncio.open_connection(*at)
+            received, to_send = ssl.MemoryBIO(), ssl.MemoryBIO()
+            client = ssl.create_default_context(cafile=certificate).wrap_bio(received, to_send, server_hostname=at[0])
+            while True:
+                try:
+                    client.do_handshake()
+                    break
+                except ssl.SSLWantReadError:
+                    writer.write(to_send.read())
+                    received.write(await reader.read(65536))
+            for _ in range(4000):
+                client.write(b"x")
+            writer.write(to_send.read())
+            while sum(read) < 4000:
+                await asyncio.sleep(0)
+            writer.close()
+
+    asyncio.run(run())
+    assert max(read) <= http_server.MOST_TLS_READ // 22  # a header of five bytes, and 16 of the cipher
+
+
 CONNECTS = """
 import socket, sys
 sys.stdin.readline()
