@@ -84,8 +84,8 @@ def earlier(run: Run) -> Earlier | None:
 
 
 def line(found: Earlier) -> str:
-    """The line of `run` and `show`: "earlier: 12 runs here on one L3, the response rate 24.8 M/s in their median [24.2 M/s .. 25.1 M/s]; this one, 25.0 M/s,
-    is the 4th fastest of 13"."""
+    """The line of `run` and `show`: "earlier: 12 runs here on one L3, the response rate 24.8 M/s in their median [24.2 M/s .. 25.1 M/s];
+    this one, 25.0 M/s, is the 4th fastest of 13"."""
     count = len(found.values)
     runs = f"{count} run{'s' * (count > 1)} here{f' on {words(found.state)}' if found.state else ''}"
     if found.other_builds:

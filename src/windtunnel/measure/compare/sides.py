@@ -36,8 +36,8 @@ def are_scenarios(a: Path, b: Path) -> bool:
 def sides(
     a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None, include_invalid: bool = False
 ) -> tuple[Side, Side]:
-    """Reads the runs of both, with `include_invalid` also rejected metrics; `seen(done, of)` is called after each. Raises UserError if there are none, if the same run
-    is on both sides, and for other files."""
+    """Reads the runs of both, with `include_invalid` also rejected metrics; `seen(done, of)` is called after each. Raises UserError
+    if there are none, if the same run is on both sides, and for other files."""
     found = [_runs(path) for path in (a, b)]
     shared = {path.resolve() for path in found[0]} & {path.resolve() for path in found[1]}
     if shared:

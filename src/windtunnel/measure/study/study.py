@@ -147,8 +147,8 @@ def _runs(study_file: definition.Definition, sets: list[str]) -> str:
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
-    """Runs what is missing of the study. `include_invalid`: its table has rejected metrics too. Raises UserError if the directory is another's, if the study is not the one
-    that began there, or if something cannot be kept."""
+    """Runs what is missing of the study. `include_invalid`: its table has rejected metrics too. Raises UserError if the
+    directory is another's, if the study is not the one that began there, or if something cannot be kept."""
     find_engine()
     path = prepared.path
     with directory.opened(path):
