@@ -30,7 +30,7 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
     Raises UserError that names file and line, or the --set, the error and the remedy.
     """
     file = located(File(path))
-    return scenario_of(file, _read(file), sets)
+    return scenario_of(file, read_scenario(file), sets)
 
 
 def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenario:
@@ -63,7 +63,8 @@ def located(file: File) -> File:
     return File(str(shipped)) if shipped.is_file() else file
 
 
-def _read(file: File) -> str:
+def read_scenario(file: File) -> str:
+    """The text of a scenario's file. Raises UserError."""
     if (file / "run.json").is_file():
         raise UserError(f"{file}: a run directory, not a scenario", remedy=f"windtunnel show {file}")
     return read_text(file, MAX_FILE_BYTES, "name a scenario file, as in scenarios/echo.toml")

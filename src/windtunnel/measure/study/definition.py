@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path as File
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -10,7 +11,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, field_vali
 
 from windtunnel.errors import UserError
 from windtunnel.scenario import renames, toml
-from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
+from windtunnel.scenario.load import MAX_FILE_BYTES, located, question_of, read_scenario
 from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import FileTable, Table
@@ -156,7 +157,12 @@ class Definition(FileTable):
 
     @property
     def scenario_file(self) -> File:
-        return self.source.file.parent / self.scenario
+        return located(self.source.file.parent / self.scenario)
+
+    @cached_property
+    def scenario_text(self) -> str:
+        """The scenario at the first look: what is compared with the record, and shown, is what runs."""
+        return read_scenario(self.scenario_file)
 
     def in_full(self) -> "Definition":
         """The study in its full size. Raises UserError if the file has no [full]."""

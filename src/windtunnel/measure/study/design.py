@@ -10,7 +10,8 @@ from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
 from windtunnel.measure.study.values import Level
-from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, handlers, load, resolve
+from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, handlers, resolve
+from windtunnel.scenario.load import scenario_of
 from windtunnel.scenario.overrides import as_sets
 from windtunnel.scenario.refusal import Refusal
 
@@ -107,7 +108,7 @@ def _loaded(
         own = zip(factor.keys, factor.levels.each[i].values, strict=True)
         places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
     try:
-        return load(definition.scenario_file, list(places)), places
+        return scenario_of(definition.scenario_file, definition.scenario_text, list(places)), places
     except UserError as error:
         raise _said_in_the_study(error, places) from None
 

@@ -24,6 +24,11 @@ def differences(then: StudyRecord, now: StudyRecord) -> str:
     )
 
 
+def changed_texts(then: StudyRecord, study: str, scenario: str) -> str:
+    """What has changed of the files that the study was made from; empty if nothing has."""
+    return changes((then.study.file, then.study.text, study), (then.scenario.file, then.scenario.text, scenario))
+
+
 def _hosts(then: StudyRecord, now: StudyRecord) -> list[tuple[str, str, str]]:
     """Testbeds may join and leave: a fleet has those that are alike, or that are blocks of the study."""
     if not then.testbeds and not now.testbeds:

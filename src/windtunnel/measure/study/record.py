@@ -118,7 +118,7 @@ def record_of(design: Design, executor: Executor) -> StudyRecord:
         question=definition.question,
         started=datetime.now(UTC),
         study=text_file(definition.source.file, definition.source.text),
-        scenario=text_file(definition.scenario_file, design.points[0].scenario.source.text),
+        scenario=text_file(definition.scenario_file, definition.scenario_text),
         sets=design.sets,
         full=definition.is_full,
         repeats=definition.repeats,
@@ -165,16 +165,32 @@ def versions() -> dict[str, str]:
 
 def read(path: Path) -> StudyRecord:
     """Raises UserError if it is none, or one of another version."""
-    document = document_of(path, "study", STUDY_VERSION, WHICH)
-    return validated(path, StudyRecord, _renamed(document))
+    return read_with_bytes(path)[0]
+
+
+def read_with_bytes(path: Path) -> tuple[StudyRecord, bytes]:
+    """The record, and what it was read from. Raises UserError as `read`."""
+    content = content_of(path, "study", WHICH)
+    document = document_in(content, path, "study", STUDY_VERSION)
+    return validated(path, StudyRecord, _renamed(document)), content
 
 
 def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
     """A record as JSON has it. Raises UserError if it is none, or one of another version; `remedy`: for an error if there is no such file."""
+    return document_in(content_of(path, noun, remedy), path, noun, version)
+
+
+def content_of(path: Path, noun: str, remedy: str) -> bytes:
+    """The bytes of a record. Raises UserError; `remedy`: for an error if there is no such file."""
     try:
-        document = parse_json(read_regular(path, MOST_RECORD_BYTES), path)
+        return read_regular(path, MOST_RECORD_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         raise UserError(f"{path.parent}: not a {noun}, it has no {path.name}", remedy=remedy) from None
+
+
+def document_in(content: bytes, path: Path, noun: str, version: int) -> dict[str, Any]:
+    """The same of bytes that were read from a path."""
+    document = parse_json(content, path)
     then = document.get("version") if isinstance(document, dict) else None
     if then != version:
         raise UserError(f"{path}: {noun} of version {then}, this windtunnel reads version {version}")

@@ -39,8 +39,17 @@ def of(text: str) -> str | None:
 def is_own(directory: Path, name: str = record.NAME) -> bool:
     """Whether this user began what is in a directory, and its record, of this name, is as it was then."""
     try:
+        return is_of(directory, read_regular(directory / name, MOST_RECORD_BYTES))
+    except (UserError, OSError):
+        return False
+
+
+def is_of(directory: Path, content: bytes) -> bool:
+    """Whether the seal in a directory is of these bytes of its record: whoever believes them asks of what was read, not of what is there by
+    then."""
+    try:
         seal = read_regular(directory / NAME, 256)
-        wanted = _digest(_key(), read_regular(directory / name, MOST_RECORD_BYTES))
+        wanted = _digest(_key(), content)
     except (UserError, OSError):
         return False
     return hmac.compare_digest(seal, wanted.encode())

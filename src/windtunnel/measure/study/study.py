@@ -111,8 +111,9 @@ def prepare(
     handler. Raises UserError for whatever is wrong with the study."""
     executor = executor or ThisHost(here())
     view = executor.view
+    kept: tuple[StudyRecord, bytes] | None = None
     if source.is_dir():
-        then = record.read(source / record.NAME)
+        kept = then, _ = record.read_with_bytes(source / record.NAME)
         if sets or full or (out and os.path.realpath(out) != os.path.realpath(source)):
             given = "--set" if sets else "--full" if full else "--out"
             raise UserError(f"{given} has no effect on a study that continues", remedy=f"windtunnel study {source}")
@@ -128,14 +129,23 @@ def prepare(
         study_file = study_file.in_full() if full else study_file
         path = out or new_directory(f"{source.stem}-full" if full else source.stem)
         command = f"{source} --out {path}"
-    began = (path / record.NAME).is_file()
-    if began and not from_elsewhere and not seal.is_own(path):
-        record.read(path / record.NAME)  # what is no record is said first
+    if kept is None and (path / record.NAME).is_file():
+        kept = record.read_with_bytes(path / record.NAME)
+    if kept and not from_elsewhere and not seal.is_of(path, kept[1]):
         raise BegunElsewhere(
             f"{path}: not begun by you: to continue it runs\n{_runs(study_file, sets)}",
             remedy=f"read these, and then windtunnel study {command} --from-elsewhere",
         )
-    return Prepared(path, design(study_file, sets, view), executor, began)
+    if kept and (changed := identity.changed_texts(kept[0], study_file.source.text, study_file.scenario_text)):
+        raise _has_changed(path, changed)  # before a handler is opened that was another one then
+    return Prepared(path, design(study_file, sets, view), executor, kept is not None)
+
+
+def _has_changed(path: Path, changes: str) -> UserError:
+    return UserError(
+        f"{path}: cannot continue: the study has changed since it began\n{changes}",
+        remedy="undo the changes, or start again with another --out",
+    )
 
 
 def _runs(study_file: definition.Definition, sets: list[str]) -> str:
@@ -169,10 +179,7 @@ def _record(prepared: Prepared) -> StudyRecord:
         return now
     then = record.read(path / record.NAME)
     if changed := identity.differences(then, now):
-        raise UserError(
-            f"{path}: cannot continue: the study has changed since it began\n{changed}",
-            remedy="undo the changes, or start again with another --out",
-        )
+        raise _has_changed(path, changed)
     if not seal.is_own(path):
         then = then.model_copy(update={"study": now.study, "scenario": now.scenario})
         directory.keep(path, then)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 
 import pytest
@@ -129,6 +130,41 @@ def test_a_record_that_was_changed_is_not_the_one_that_was_begun_here(tmp_path):
     document["sets"] = ["client.inflight=7"]
     file.write_text(json.dumps(document))
     assert not seal.is_own(study.path)
+
+
+def test_a_record_that_is_replaced_after_it_was_read_is_not_the_one_that_was_sealed(
+    tmp_path, sent, opened, monkeypatch
+):
+    """Its author has a record of ours, with our seal, and waits until theirs has said what runs."""
+    ours = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "ours").path
+    shutil.copy(ours / ".seal", sent / ".seal")
+    read = records.read_with_bytes
+
+    def read_and_replace(file):
+        record = read(file)
+        shutil.copy(ours / "study.json", sent / "study.json")
+        return record
+
+    monkeypatch.setattr(records, "read_with_bytes", read_and_replace)
+    with pytest.raises(BegunElsewhere):
+        prepare(sent, [], executor=ThisHost(machine()))
+    assert seal.is_own(sent) and not opened
+
+
+@pytest.mark.parametrize("changed", ["far.toml", "echo.toml"])
+@pytest.mark.parametrize("by", ["its directory", "a file of its text"])
+def test_what_has_changed_since_it_began_is_not_opened(tmp_path, opened, changed, by):
+    (tmp_path / "sent.so").write_text("")
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    file = tmp_path / changed
+    if changed == "far.toml":
+        file.write_text(file.read_text() + PLUG_IN)
+    else:
+        file.write_text(re.sub("handler = .*", 'handler = "./sent.so"', file.read_text()))
+    source, out = (study.path, None) if by == "its directory" else (tmp_path / "far.toml", study.path)
+    with pytest.raises(UserError, match=r"the study has changed since it began[^§]*sent\.so"):
+        prepare(source, [], out, executor=ThisHost(machine()))
+    assert not opened
 
 
 @pytest.mark.parametrize("link", ["runs", "aborted", "results.parquet"])
