@@ -8,6 +8,8 @@ from windtunnel.errors import UserError
 
 MAX_POINTS = 200
 """Most points in one line. tomllib needs seconds for a dotted key of thousands of parts."""
+MAX_ALL_POINTS = 4000
+"""Most points in a text: below a header of 200 parts each such key costs a millisecond."""
 _REMEDY = "write it as TOML 1.0 has it: https://toml.io"
 
 
@@ -29,6 +31,8 @@ def parse(text: str) -> dict[str, Any]:
     for number, line in enumerate(lines, start=1):
         if line.count(".") > MAX_POINTS:
             raise Fault(number, f"more than {MAX_POINTS} points in one line", "shorter keys and texts")
+    if text.count(".") > MAX_ALL_POINTS:
+        raise Fault(len(lines), f"more than {MAX_ALL_POINTS} points", "shorter keys and texts")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -265,9 +265,10 @@ NEITHER = "neither a configuration nor a log of Axio"
         (TOML.replace("iterations = 30", "iterations = " + "9" * 3000), "of at most 18 digits"),
         (TOML.replace("iterations = 30", "iterations = " + "9" * 5000), "text:60: exceeds the limit (4300 digits)"),
         (TOML + "a" + ".a" * 100_000 + " = 1\n", "more than 200 points in one line"),
+        (TOML + "".join(f"{n}{'.a' * 199} = 1\n" for n in range(40)), "more than 4000 points"),
         (COLONS + "x\n" * 60, "60 faults, the first 50 of them"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_other_texts_and_huge_values_are_refused_at_once(tmp_path, text, words):
     assert words in refusal(tmp_path, "axio", text)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -46,14 +47,23 @@ def files_of(below: Below) -> list[Listed]:
     for name in below.listed(SUFFIX):
         try:
             text = below.read(name, MAX_FILE_BYTES).decode()
-            data = toml.parse(text)
         except (UserError, UnicodeDecodeError):
             continue
-        except toml.Fault:  # half-written: it can be mended here
-            data = {"workload": []} if "[[workload]]" in text else {}
-        if "workload" in data and "factor" not in data:
+        if _is_scenario(text):
             found.append(Listed(name, question_of(text)))
     return found
+
+
+@lru_cache(512)
+def _is_scenario(text: str) -> bool:
+    """Parsed once: a file that somebody sent may take a tenth of a second, and there may be hundreds."""
+    try:
+        data = toml.parse(text)
+    except UserError:
+        return False
+    except toml.Fault:  # half-written: it can be mended here
+        data = {"workload": []} if "[[workload]]" in text else {}
+    return "workload" in data and "factor" not in data
 
 
 def shipped() -> list[Listed]:

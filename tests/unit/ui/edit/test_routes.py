@@ -11,6 +11,7 @@ from fake_runs import FAKE
 from windtunnel.engine import find
 from windtunnel.index.index import Index
 from windtunnel.ui.app import Shown, make
+from windtunnel.ui.edit import origin
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.guard import OWN, Allowed
@@ -188,3 +189,16 @@ def test_what_a_scenario_says_is_escaped(ask, tmp_path):
         assert "<script>" not in page
         assert "</textarea><script" not in page
         assert "<b>.toml" not in page
+
+
+def test_a_file_of_the_list_is_parsed_once(tmp_path, monkeypatch):
+    parsed = []
+    parse = origin.toml.parse
+    monkeypatch.setattr(origin.toml, "parse", lambda text: (parsed.append(text), parse(text))[1])
+    (tmp_path / "a.toml").write_text(f"# {tmp_path}\n[[workload]]\n")
+    (tmp_path / "b.toml").write_text(f"# {tmp_path}\n[[factor]]\n")
+    for _ in range(2):
+        assert [listed.name for listed in origin.files_of(Below(tmp_path))] == ["a.toml"]
+    (tmp_path / "b.toml").write_text(f"# {tmp_path}\n[[workload]]\nhalf = \n")
+    assert [listed.name for listed in origin.files_of(Below(tmp_path))] == ["a.toml", "b.toml"]
+    assert len(parsed) == 3
