@@ -1,4 +1,6 @@
 // net_memif: shared memory between two processes, met at a control socket.
+#include <grp.h>
+#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -69,6 +71,22 @@ class private_files {
     const mode_t before;
 };
 
+// Whether nobody else is in that group but root: many a system makes each user one.
+bool is_alone_in(gid_t group, uid_t user) {
+    const struct group *const entry = ::getgrgid(group);
+    if (entry == nullptr) return false;  // it may have any members
+    const auto is_other = [&](const passwd *member) {
+        return member != nullptr && member->pw_uid != user && member->pw_uid != 0;
+    };
+    for (char **name = entry->gr_mem; *name != nullptr; name++)
+        if (is_other(::getpwnam(*name))) return false;
+    bool alone = true;
+    ::setpwent();
+    while (const passwd *const one = ::getpwent()) alone = alone && !(one->pw_gid == group && is_other(one));
+    ::endpwent();
+    return alone;
+}
+
 // Why another user may serve this socket, or lead us to one of theirs; empty where only root could. What is
 // there of the path, and of each link on its way, is to be this user's or root's (Python: way_is_own).
 std::string why_not_own(const std::filesystem::path &path, int links = 40) {
@@ -84,8 +102,9 @@ std::string why_not_own(const std::filesystem::path &path, int links = 40) {
         }
         if (found.st_uid != root.st_uid && found.st_uid != geteuid())
             return way.string() + " is of user " + std::to_string(found.st_uid);
-        const bool sticky = (found.st_mode & S_ISVTX) != 0;
-        if (S_ISDIR(found.st_mode) && (found.st_mode & S_IWOTH) != 0 && !sticky)
+        const bool writes = (found.st_mode & S_IWOTH) != 0 ||
+                            ((found.st_mode & S_IWGRP) != 0 && !is_alone_in(found.st_gid, found.st_uid));
+        if (S_ISDIR(found.st_mode) && writes && (found.st_mode & S_ISVTX) == 0)
             return "other users may write " + way.string();
         if (!S_ISLNK(found.st_mode)) continue;
         if (links == 0) return way.string() + ": " + std::strerror(ELOOP);
