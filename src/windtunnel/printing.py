@@ -69,6 +69,12 @@ def print_line(line: str, to: TextIO | None = None) -> None:
     print(harmless(line), file=to, flush=True)
 
 
+def print_values(*values: object) -> None:
+    """Each on a line of its own, to stdout: what a file, a directory's name or a peer may have put line feeds into."""
+    for value in values:
+        print(one_line(str(value)))
+
+
 def print_file(text: str) -> None:
     """The text of a file, exact where it goes to a file or another program: that is what it is for."""
     print(text, end="", file=sys.stdout if sys.stdout is None or sys.stdout.isatty() else exact(sys.stdout))

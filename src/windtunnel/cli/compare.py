@@ -9,6 +9,7 @@ import typer
 from windtunnel.cli import completion
 from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, Report, State, with_state
+from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -198,7 +199,7 @@ def _print(comparison: "Comparison", files: dict[str, Path], decided: "Decided",
 
         print(json_of(comparison))
     elif quiet:
-        print("\n".join(verdict_lines(comparison)))
+        print_values(*verdict_lines(comparison))
     else:
         console = results()
         console.print(comparison_view(comparison))

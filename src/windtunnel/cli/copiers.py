@@ -51,7 +51,8 @@ def copiers(
     console = results()
     console.print(_table(found))
     console.print(_profiles())
-    console.print('\nin a scenario:  [workload.copies] engine = "dma"', soft_wrap=True)
+    console.print()
+    console.print('in a scenario:  [workload.copies] engine = "dma"', soft_wrap=True)
 
 
 def _profiles() -> "Table":

@@ -119,6 +119,7 @@ def judge_leftovers() -> Finding:
 
 def show(findings: list[Finding]) -> None:
     """The findings as a table, then the remedies: a command that wraps in a cell cannot be copied."""
+    from rich.console import Group
     from rich.table import Table
     from rich.text import Text
 
@@ -131,14 +132,16 @@ def show(findings: list[Finding]) -> None:
     table.add_column("finding and effect", overflow="fold")
     for finding in findings:
         verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
-        table.add_row(finding.subject, verdict, Text.assemble(finding.value, "\n", (finding.meaning, "dim")))
+        table.add_row(finding.subject, verdict, Group(finding.value, Text(finding.meaning, "dim")))
     console.print(table)
     counts = Counter[str](finding.verdict for finding in findings)
-    console.print("\n" + ", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS))
+    console.print()
+    console.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS))
 
     remedies = [finding for finding in findings if finding.remedy]
     if remedies:
         console.print("To improve it, run:")
     for finding in remedies:
-        console.print(Text(f"\n{finding.subject}", style="bold"))
-        console.print(Text(f"  {finding.remedy}"), soft_wrap=True)
+        console.print()
+        console.print(finding.subject, style="bold")
+        console.print(f"  {finding.remedy}", soft_wrap=True)

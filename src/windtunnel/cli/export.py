@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import IncludeInvalid
+from windtunnel.printing import print_values
 
 
 def export(
@@ -47,4 +48,4 @@ def export(
     if loaded.rejected:
         loaded.require_usable(include_invalid)
         show_warning(f"1 invalid run included: {loaded.record.verdict.reasons[0]}")
-    print(write(loaded, directory, form, redaction_of(loaded.record) if redact else None))
+    print_values(write(loaded, directory, form, redaction_of(loaded.record) if redact else None))

@@ -57,8 +57,11 @@ def handlers(
     console = results()
     console.print(_table(found))
     if any(handler.name == "match_action" for handler in found):
-        console.print(f"\n{_tables()}")
-    console.print(f"\nin a scenario:  {_example(found, plugin)}", soft_wrap=True)
+        console.print()
+        for line in _tables():
+            console.print(line)
+    console.print()
+    console.print(f"in a scenario:  {_example(found, plugin)}", soft_wrap=True)
 
 
 def _unknown(name: str, found: "list[Handler]") -> "list[Handler]":
@@ -73,14 +76,18 @@ def _unknown(name: str, found: "list[Handler]") -> "list[Handler]":
     )
 
 
-def _tables() -> str:
+def _tables() -> list[str]:
     """The kinds, methods and keys of match_action's tables."""
     from windtunnel.scenario.match_tables import METHODS
     from windtunnel.scenario.table_keys import BODY_KEYS, FIELDS
 
     kinds = "; ".join(f"{kind} by {', '.join(methods)}" for kind, methods in METHODS.items())
     keys = f"{', '.join(BODY_KEYS)}, or a list of {', '.join(FIELDS)}"
-    return f"tables of match_action ([[workload.table]], docs/reference/tables.md)\n  kind and method: {kinds}\n  key: {keys}"
+    return [
+        "tables of match_action ([[workload.table]], docs/reference/tables.md)",
+        f"  kind and method: {kinds}",
+        f"  key: {keys}",
+    ]
 
 
 def _table(found: "list[Handler]") -> "Table":

@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import Format, Json, Sets, State, with_state
+from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.options import Decided
@@ -119,7 +120,7 @@ def _print(found: "Histories", decided: "Decided", metrics: list[str], json: boo
 
         print(json_of(found))
     elif quiet:
-        print("\n".join(verdict_lines(found, metrics)))
+        print_values(*verdict_lines(found, metrics))
     else:
         results().print(histories_view(found, metrics))
     for words in decided.met:

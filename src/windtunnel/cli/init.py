@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
     from windtunnel.scenario.templates import Template
@@ -49,11 +50,11 @@ def init(
         raise UserError(f"no template {name}", remedy=remedy)
     written = templates.write(known[name], file or Path(f"{name}.toml"))
     for path in written:
-        print(f"written: {path}")
-    print(f"next:    windtunnel check {written[0]}")
+        print_values(f"written: {path}")
+    print_values(f"next:    windtunnel check {written[0]}")
 
 
 def _list(known: "dict[str, Template]") -> None:
     width = max(map(len, known))
     for template in known.values():
-        print(f"{template.name:<{width}}  {template.question}")
+        print_values(f"{template.name:<{width}}  {template.question}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.printing import print_file
+from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
     from windtunnel.scenario.migration import Edit
@@ -64,16 +64,16 @@ def _rewrite(file: Path) -> None:
 
     old, new, edits = _new_text(file)
     for edit in edits:
-        print(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
+        print_values(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
     if not edits:
-        print(f"{file}: no old names")
+        print_values(f"{file}: no old names")
         return
     target = file.resolve()
     backup = _keep(target, old)
     with replacing(target) as temporary:
         temporary.write_bytes(new.encode())
         copymode(target, temporary)
-    print(f"{file}: rewritten, old text in {backup}")
+    print_values(f"{file}: rewritten, old text in {backup}")
 
 
 def _new_text(file: Path) -> "tuple[str, str, list[Edit]]":

@@ -7,7 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import Format, IncludeInvalid, Json
-from windtunnel.printing import print_file
+from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
     from windtunnel.pcie import Link, Nic, Settings
@@ -273,7 +273,7 @@ def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path
     from windtunnel.pcie.sweep import swept
     from windtunnel.views.pages import write_sweep
 
-    print(write_sweep(swept(card, settings, link, options.size(size)), out or Path("pcie-sweep.html")))
+    print_values(write_sweep(swept(card, settings, link, options.size(size)), out or Path("pcie-sweep.html")))
 
 
 def _show(ports: "list[PortEstimate]", counters: "Measured | None", json: bool) -> None:

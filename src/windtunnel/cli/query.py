@@ -7,7 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import Format
-from windtunnel.printing import print_file
+from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
     from windtunnel.measure.study.query import Response
@@ -63,7 +63,7 @@ def query(
         from windtunnel.measure.study.sql import write_parquet
 
         write_parquet(parquet, list(zip(found.columns, found.types, strict=True)), found.rows)
-        print(parquet)
+        print_values(parquet)
     else:
         _print(found)
 

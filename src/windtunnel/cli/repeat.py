@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from windtunnel.printing import print_values
+
 RepeatOption = Annotated[
     int | None,
     typer.Option(
@@ -69,7 +71,7 @@ def repeated(
     if json:
         print(found.model_dump_json(indent=1))
     elif quiet:
-        print(f"{outcome(found)}\n{directory}")
+        print_values(outcome(found), directory)
     else:
         console = results()
         console.print(repeated_view(found))

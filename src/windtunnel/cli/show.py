@@ -7,6 +7,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.options import Format, IncludeInvalid, Json
+from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
     from windtunnel.runs import Run
@@ -62,8 +63,7 @@ def show(
     if html:
         from windtunnel.views.pages import write_several
 
-        for path in write_several([run.path for run in loaded]):
-            print(path)
+        print_values(*write_several([run.path for run in loaded]))
     elif as_:
         from windtunnel.exchange.axio.log import tables_of_run
         from windtunnel.exchange.axio.table import text_of
@@ -92,7 +92,7 @@ def _write_joined(loaded: "list[Run]", file: Path) -> None:
         raise UserError(
             "--report takes the two sides of one run", remedy="two run directories of `run --side`, or --html"
         )
-    print(write_joined(joined, file))
+    print_values(write_joined(joined, file))
 
 
 def _print_json(loaded: "list[Run]") -> None:

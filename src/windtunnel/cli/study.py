@@ -11,6 +11,7 @@ from windtunnel.cli import completion
 from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, State, with_state
+from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
@@ -97,7 +98,7 @@ def study(
         shown.print_json(finished, shown.write_report(finished))
     elif quiet:
         shown.write_report(finished)
-        print(finished.path)
+        print_values(finished.path)
     else:
         shown.print_tables(finished, shown.write_report(finished))
     if finished.interrupted:

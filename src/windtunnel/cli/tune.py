@@ -11,6 +11,7 @@ from windtunnel.cli import completion
 from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
 from windtunnel.cli.options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
+from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -132,7 +133,7 @@ def tune(
     if json:
         shown.print_json(tuned, page)
     elif quiet:
-        print(tuned.path)
+        print_values(tuned.path)
     else:
         shown.print_tables(tuned, page, others)
     if tuned.stopped == "interrupted":

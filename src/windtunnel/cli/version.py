@@ -3,6 +3,7 @@
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import version
 from windtunnel.errors import UserError
+from windtunnel.printing import print_values
 from windtunnel.version import __version__
 
 
@@ -11,6 +12,6 @@ def show_version() -> None:
     print(f"windtunnel {__version__}")
     try:
         engine = find_engine()
-        print(f"{version(engine)} at {engine}")
+        print_values(f"{version(engine)} at {engine}")
     except UserError as error:
-        print(f"engine: {error.message}" + (f" ({error.remedy})" if error.remedy else ""))
+        print_values(f"engine: {error.message}" + (f" ({error.remedy})" if error.remedy else ""))

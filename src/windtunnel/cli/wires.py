@@ -36,7 +36,8 @@ def wires(
 
     console = results()
     console.print(_table(found))
-    console.print(f"\nin a scenario:  {_example(found)}", soft_wrap=True)
+    console.print()
+    console.print(f"in a scenario:  {_example(found)}", soft_wrap=True)
 
 
 def _table(found: "list[Wire]") -> "Table":

@@ -19,7 +19,7 @@ import numpy as np
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
-from windtunnel.printing import print_line
+from windtunnel.printing import print_values
 from windtunnel.runs.files import replacing
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord
@@ -174,7 +174,7 @@ def _text(event: dict[str, Any]) -> str:
 
 def main() -> None:
     run = load(Path(sys.argv[1]))
-    print_line(str(convert(run) or f"{run.path}: no raw trace to convert"))
+    print_values(convert(run) or f"{run.path}: no raw trace to convert")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from windtunnel.errors import UserError
 from windtunnel.measure.earlier import earlier
+from windtunnel.printing import print_values
 from windtunnel.runs import Run, Verdict
 from windtunnel.views.document import document
 from windtunnel.views.terminal.console import progress, results
@@ -39,7 +40,7 @@ def print_tables(run: Run, page: Path | None, trace: Path | None) -> None:
 def print_short(run: Run) -> None:
     """The verdict with its reasons, or the limits that were relaxed, on one line; the run directory on the next."""
     because = "; ".join(run.record.verdict.reasons or run.record.relaxed)
-    print(f"{run.record.verdict_words}{f': {because}' if because else ''}\n{run.path}")
+    print_values(f"{run.record.verdict_words}{f': {because}' if because else ''}", run.path)
 
 
 def print_json(run: Run) -> None:

@@ -48,9 +48,10 @@ def print_plan(prepared: Prepared, json: bool) -> None:
     running = len(design.running)
     console.print(
         f"{running} of {len(design.points)} points run here, {definition.repeats} times each: {forecast.runs} runs, "
-        f"about {in_words(forecast.left_s)}\n",
+        f"about {in_words(forecast.left_s)}",
         soft_wrap=True,
     )
+    console.print()
     shown = design.points[:MOST_ROWS]
     columns = [Column("point", [str(point.number) for point in shown])]
     for n, factor in enumerate(design.factors):
@@ -119,10 +120,13 @@ def print_tables(study: Study, page: Path | None) -> None:
         console.print(Text(record.question))
     for testbed, part in study.parts.items():
         for workload in workloads(part.rows):
-            console.print(f"\ntestbed {testbed}" if testbed else "")
+            console.print()
+            if testbed:
+                console.print(f"testbed {testbed}")
             console.print(_points(part, workload))
     for sentence in all_sentences(study):
-        console.print(Text(f"\n{sentence}"), end="\n")
+        console.print()
+        console.print(sentence)
     console.print()
     if unrunnable := [point for point in record.points if point.cannot_run is not None]:
         console.print(

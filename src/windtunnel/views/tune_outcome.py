@@ -64,9 +64,10 @@ def print_plan(prepared: Prepared, json: bool) -> None:
     console = results()
     console.print(Text(f"{prepared.scenario.title}: {prepared.goal.words}", style="bold"))
     console.print(
-        f"{space.size:,} points of {len(space.factors)} factors; those that cannot run here are left out\n",
+        f"{space.size:,} points of {len(space.factors)} factors; those that cannot run here are left out",
         soft_wrap=True,
     )
+    console.print()
     columns = [
         Column("factor", [factor.name for factor in space.factors], words=True),
         Column("file", [f.levels.each[i].label if exact else DASH for f, i in zip(space.factors, start, strict=True)]),
@@ -75,7 +76,8 @@ def print_plan(prepared: Prepared, json: bool) -> None:
         ),
     ]
     console.print(Fitting(columns))
-    console.print("\nfirst moves, before them what a diagnosis of the best so far would change")
+    console.print()
+    console.print("first moves, before them what a diagnosis of the best so far would change")
     for move, point in moves:
         console.print(Text(f"  {space.changes(point)}: {move.why}"), soft_wrap=True)
 
@@ -108,7 +110,8 @@ def print_tables(tuned: Tuned, page: Path | None, others: Sequence[Path]) -> Non
     if tuned.trials:
         console.print(_trials(tuned))
     for sentence in sentences(tuned):
-        console.print(Text(f"\n{sentence}"), end="\n", soft_wrap=True)
+        console.print()
+        console.print(sentence, soft_wrap=True)
     console.print()
     files = [("tuning", tuned.path), ("best", tuned.best_file), *(("", path) for path in others), ("report", page)]
     for name, path in files:
@@ -130,7 +133,9 @@ def say_failing(tuned: Tuned, file: Path) -> None:
     busy = all(trial.failure in ("invalid", "hung") for trial in last)
     words = f"{'the host is too busy: ' if busy else ''}five trials in a row failed, the last one: {why}"
     remedy = "windtunnel host doctor, then the same command again" if busy else f"windtunnel run {file}"
-    progress().print(f"{words}\ntry: {remedy}", soft_wrap=True)
+    console = progress()
+    console.print(words, soft_wrap=True)
+    console.print(f"try: {remedy}", soft_wrap=True)
 
 
 def _trials(tuned: Tuned) -> Fitting:

@@ -49,7 +49,7 @@ def test_no_column_is_dropped_and_no_cell_is_wrapped():
     [
         ("a|b", "a\\|b"),
         ("a\\|b", "a\\\\\\|b"),
-        ("one\ntwo", "one<br>two"),
+        ("one\ntwo", "one\\\\ntwo"),
         ("<img src=x>", "&lt;img src=x>"),
         ("[red]x", "[red]x"),
     ],

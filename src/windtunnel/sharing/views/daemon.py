@@ -60,7 +60,7 @@ def event_line(event: dict[str, Any]) -> str:
     return f"{at}  {event['event']:<10}  {facts}"
 
 
-def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
+def findings_text(found: "Sequence[tuple[str, Finding]]") -> RenderableType:
     """Each finding once, with the evidence of the first tenants or cores that have it, and each remedy once."""
     lines = []
     for code in dict.fromkeys(finding.code for _, finding in found):
@@ -78,7 +78,7 @@ def findings_text(found: "Sequence[tuple[str, Finding]]") -> Text:
             more = f" and {len(whose) - MOST_NAMED} more" if len(whose) > MOST_NAMED else ""
             named = f" for {', '.join(whose[:MOST_NAMED])}{more}" if len(remedies) > 1 else ""
             lines.append(Text(f"  remedy{named}: {remedy}"))
-    return Text("\n").join(lines)
+    return Group(*lines)
 
 
 def probe_table(found: "Probe") -> RenderableType:

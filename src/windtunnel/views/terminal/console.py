@@ -11,9 +11,6 @@ from rich.console import Console
 
 from windtunnel.views.terminal.harmless import HarmlessConsole
 
-UNLIMITED = 10_000
-"""Width off a terminal: tables take the width that they need, and drop no column."""
-
 _AS_MARKDOWN = ContextVar("as_markdown", default=False)
 
 
@@ -28,13 +25,12 @@ def results_as_markdown() -> Iterator[None]:
 
 
 def results() -> Console:
-    """For the results of a command. On a terminal it is as wide as the terminal."""
+    """For the results of a command."""
     if _AS_MARKDOWN.get():
         from windtunnel.views.terminal.markdown import MarkdownConsole
 
         return MarkdownConsole()
-    console = HarmlessConsole()
-    return console if console.is_terminal else HarmlessConsole(width=UNLIMITED)
+    return HarmlessConsole()
 
 
 class _Progress(HarmlessConsole):

@@ -12,11 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from windtunnel.printing import harmless
-from windtunnel.views.terminal.harmless import HarmlessConsole
+from windtunnel.views.terminal.harmless import UNLIMITED, HarmlessConsole
 from windtunnel.views.terminal.rejected import WORD, Rejected
 
-UNLIMITED = 10_000
-"""Width in which nothing is wrapped."""
 _SPELLED_OUT = [
     (re.compile(pattern), shown)
     for pattern, shown in (

@@ -1,4 +1,4 @@
-"""A UserError or a warning on stderr. Nothing in it is markup."""
+"""A UserError or a warning on stderr. Nothing in it is markup, and each line but its first has a mark: none can be taken for another message."""
 
 from rich.text import Text
 
@@ -18,4 +18,8 @@ def show_warning(words: str) -> None:
 
 
 def _say(label: str, style: str, words: str) -> None:
-    HarmlessConsole(stderr=True, soft_wrap=True).print(Text.assemble((label, style), words))
+    console = HarmlessConsole(stderr=True, soft_wrap=True)
+    first, *more = words.split("\n")
+    console.print(Text.assemble((label, style), first))
+    for line in more:
+        console.print(Text.assemble(("| ", "dim"), line))

@@ -13,7 +13,6 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports
-from windtunnel.printing import one_line
 from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import SIDES, Crossing, Joined, crossings, on_two_hosts
 from windtunnel.runs.labels import words as label_words
@@ -123,14 +122,14 @@ def crossing_table(rows: Sequence[Crossing]) -> RenderableType:
 
 def header(record: Record) -> RenderableType:
     """Title and question, how it ran, emulated faults, and notes."""
-    lines = [Text(one_line(record.title), style="bold")]
-    lines += [Text(one_line(record.question), style="italic")] if record.question else []
+    lines = [Text(record.title, style="bold")]
+    lines += [Text(record.question, style="italic")] if record.question else []
     how = f"wire {record.wire} · memory {record.memory} · accounting {record.accounting}"
     if record.imported:
         how = f"imported from {record.imported.tool}: {record.imported.file}"
     lines.append(Text(how, style="dim"))
     lines += [Text(mark, style="bold magenta") for mark in record.emulated]
-    lines += [Text(one_line(f"labels {label_words(record.labels)}"), style="dim")] if record.labels else []
+    lines += [Text(f"labels {label_words(record.labels)}", style="dim")] if record.labels else []
     lines += [Text(f"note: {note}", style="dim") for note in record.all_notes()]
     return Group(*lines, Text())
 
@@ -390,7 +389,7 @@ def verdict_line(run: Run) -> Text:
 
 def reasons_view(verdict: Verdict, what_follows: str) -> RenderableType:
     """Why a run is invalid, and what that means for its metrics, in words."""
-    reasons = Text("\n".join(f"• {one_line(reason)}" for reason in verdict.reasons))
+    reasons = Group(*(Text(f"• {reason}") for reason in verdict.reasons))
     return Panel(reasons, title=Text(f"invalid: {what_follows}"), title_align="left", border_style="red", expand=False)
 
 

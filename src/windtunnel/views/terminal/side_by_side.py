@@ -9,12 +9,12 @@ from rich.text import Text
 
 from windtunnel import format as fmt
 from windtunnel.host.states import groups
-from windtunnel.printing import one_line
 from windtunnel.runs.reader import Run
 from windtunnel.runs.registry import Noun, metrics
 from windtunnel.runs.summary import Summary, summarise, warnings_of
 from windtunnel.views.metric_cells import written
 from windtunnel.views.terminal.columns import plain_table
+from windtunnel.views.terminal.harmless import on_one_line
 from windtunnel.views.terminal.rejected import WORD
 
 
@@ -28,19 +28,16 @@ def side_by_side_view(runs: Sequence[Run]) -> RenderableType:
     for run in runs:
         table.add_column(Text(run.path.name), justify="right", overflow="fold")
     for name, of_record in (
-        ("title", lambda r: one_line(r.title)),
+        ("title", lambda r: r.title),
         ("verdict", lambda r: r.verdict_words),
         ("memory", lambda r: fmt.words(r.memory)),
         ("wire", lambda r: fmt.words(r.wire)),
         ("accounting", lambda r: fmt.words(r.accounting)),
         ("host state", lambda r: fmt.words(r.where.state)),
-        (
-            "labels",
-            lambda r: fmt.words("\n".join(one_line(f"{key}={value}") for key, value in r.labels.items()) or None),
-        ),
-        ("emulated", lambda r: "\n".join(m.removeprefix("emulated on ") for m in r.emulated) or fmt.DASH),
+        ("labels", lambda r: [f"{key}={value}" for key, value in r.labels.items()] or fmt.DASH),
+        ("emulated", lambda r: [mark.removeprefix("emulated on ") for mark in r.emulated] or fmt.DASH),
     ):
-        table.add_row(name, "", *(Text(of_record(run.record)) for run in runs))
+        table.add_row(name, "", *(_lines(of_record(run.record)) for run in runs))
     rejected = [run.rejected for run in runs]
     _add(table, summaries, rejected, "workload", lambda summary: {(r.workload,): r for r in summary.workloads})
     _add(table, summaries, rejected, "stage", lambda summary: {(r.endpoint, r.stage): r for r in summary.stages})
@@ -64,6 +61,10 @@ def _add(
             table.add_row(Text("" if position else " ".join(key)), metric.side_by_side, *cells)
 
 
+def _lines(values: str | Sequence[str]) -> RenderableType:
+    return Group(*map(on_one_line, [values] if isinstance(values, str) else values))
+
+
 def _rejected(value: str) -> Text:
     return Text(value if value == fmt.DASH else f"{value} {WORD}", style="dim")
 
@@ -79,7 +80,7 @@ def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[
     for run, summary in zip(runs, summaries, strict=True):
         warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
         what = "metrics rejected" if run.rejected else "no window was measured"
-        warnings += [one_line(f"{run.path.name}: invalid, {what}: {reason}") for reason in run.record.verdict.reasons]
+        warnings += [f"{run.path.name}: invalid, {what}: {reason}" for reason in run.record.verdict.reasons]
         warnings += [f"{run.path.name}: limit relaxed: {limit}" for limit in run.record.relaxed]
         warnings += [f"{run.path.name}: {problem}" for problem in run.problems]
     return [Text(f"warning: {warning}", style="bold yellow") for warning in warnings]

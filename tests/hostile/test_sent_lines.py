@@ -1,0 +1,167 @@
+"""A line of a command's output is Windtunnel's own: no text of a record, a scenario, a study or a tuning that somebody sent begins one, as
+`::error::` would, which the log of a CI takes for an annotation. Every text of a record says it that may say something else."""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from command_line import SCENARIO, in_process
+from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
+from study_tools import invoke, on_paper, written
+from tuning_tools import MadeUp, tuned
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study.record import read as read_study
+from windtunnel.model.record import read as read_model
+from windtunnel.runs import load
+from windtunnel.tune.record import read as read_tuning
+
+RECORDS = Path(__file__).resolve().parents[1] / "support" / "records" / "0.1.0"
+SAMPLES = sorted(path.name for path in RECORDS.iterdir())
+FORGED = "::error::forged"
+LINES = f"\n{FORGED}\r{FORGED}\u2028{FORGED}\u0085{FORGED}\u000b{FORGED}"
+BEGINS = re.compile(rf"[\s\u2502]*{FORGED}")
+
+
+def forge(file: Path, read: Callable[[Path], object]) -> int:
+    """Puts the lines behind each text of a JSON document with which it is still read, and says how many these are."""
+    document = json.loads(file.read_text())
+    count = 0
+    for holder, key in list(texts(document)):
+        before = holder[key]
+        holder[key] = before + LINES
+        file.write_text(json.dumps(document))
+        try:
+            read(file)
+        except UserError:
+            holder[key] = before
+        else:
+            count += 1
+    file.write_text(json.dumps(document))
+    return count
+
+
+def texts(document) -> Iterator[tuple[dict | list, str | int]]:
+    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
+        if isinstance(value, str):
+            yield document, key
+        elif isinstance(value, dict | list):
+            yield from texts(value)
+
+
+def said(*words: object, cwd: Path) -> str:
+    """What the command said: no line is the files' own."""
+    done = in_process(*words, cwd=cwd)
+    shown = done.stdout + done.stderr
+    assert shown and "Traceback" not in shown
+    assert not [line for line in shown.splitlines() if BEGINS.match(line)], shown
+    return shown
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_no_text_of_a_run_begins_a_line(sample, tmp_path):
+    for name in ("a", "b"):
+        shutil.copytree(RECORDS / sample, tmp_path / name)
+        assert forge(tmp_path / name / "run.json", lambda file: load(file.parent).require_usable(True)) > 10
+    for words in ("show a", "show a b", "show a --format markdown"):
+        assert FORGED in said(*words.split(), cwd=tmp_path)
+    for words in (
+        "compare a b --force",
+        "compare a b --force -q",
+        "diagnose a --include-invalid",
+        "history .",
+        "history . -q",
+        "export a tables --include-invalid",
+        "import run tables back",
+        "model what-if a --set server.batch.app_rx=64 --include-invalid",
+        "pcie estimate a",
+        "show a --html",
+        "show a --as axio --include-invalid",
+    ):
+        said(*words.split(), cwd=tmp_path)
+
+
+def test_no_name_of_a_directory_begins_a_line(tmp_path):
+    for name, sample in (("a", "echo"), ("b", "echo"), ("c", "invalid")):
+        shutil.copytree(RECORDS / sample, tmp_path / (name + LINES))
+    for words in (
+        "show a b",
+        "show a --html",
+        "compare a b --force",
+        "diagnose c",
+        "history a b",
+        "export a t",
+    ):
+        shown = said(*(word + LINES if len(word) == 1 else word for word in words.split()), cwd=tmp_path)
+        assert "forged" in shown or "history" in words
+
+
+@pytest.fixture
+def scenario(tmp_path) -> Path:
+    """Where there are a scenario and a study with such a title and question, and scenarios that are refused for such names."""
+    title = json.dumps(f"echo\n{FORGED}")
+    text = SCENARIO.format(duration="60ms").replace('"L-App echo"', f"{title}\nquestion = {title}")
+    (tmp_path / "a.toml").write_text(text)
+    (tmp_path / "bad.toml").write_text(text.replace("l_app", f"l_app\\n{FORGED}"))
+    keys = f'"a\\n{FORGED}" = 1\n"b\\n{FORGED}" = 1'
+    (tmp_path / "worse.toml").write_text(text.replace("[client]", f"[client]\n{keys}"))
+    factor = '[[factor]]\nkey = "client.inflight"\nvalues = [32]\n'
+    (tmp_path / "study.toml").write_text(
+        f'scenario = "a.toml"\nrepeats = 1\ntitle = {title}\nquestion = {title}\n{factor}'
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "check a.toml bad.toml worse.toml",
+        "run a.toml --out out",
+        "run a.toml --out out -q",
+        "run a.toml --out out --repeat 2",
+        "run bad.toml",
+        "study study.toml --plan",
+        "study study.toml --out out",
+        "tune a.toml --plan",
+        "search a.toml --out out --trial 60ms --trial-sum 60ms --bursts 0 --no-latency --within 1s",
+        "migrate a.toml worse.toml",
+    ],
+)
+def test_no_text_of_a_scenario_begins_a_line(scenario, words):
+    said(*words.split(), cwd=scenario)
+
+
+def test_no_text_of_a_study_begins_a_line(tmp_path):
+    file = written(tmp_path)
+    with on_paper():
+        invoke("study", file, "--out", tmp_path / "out", "-q")
+    assert forge(tmp_path / "out" / "study.json", read_study) > 10
+    for words in ("study out", "study out --plan", "study far.toml --out out", "model fit out", "model validate out"):
+        said(*words.split(), cwd=tmp_path)
+    said("study", "query", "from results", "--study", "out", cwd=tmp_path)
+
+
+def test_no_text_of_a_model_begins_a_line(tmp_path):
+    a_study(tmp_path / "study", lambda point: 20 + point[ENTRIES] / 1e3, {ENTRIES: SIZES})
+    forge(tmp_path / "study" / "study.json", check_models)
+    (tmp_path / "ladder.json").write_text(a_ladder().model_dump_json())
+    said("model", "fit", "study", "--ladder", "ladder.json", "--out", "model.json", cwd=tmp_path)
+    assert forge(tmp_path / "model.json", read_model) > 10
+    for words in ("validate study --ladder ladder.json", "predict model.json --entries 2M --allow-other-host"):
+        assert FORGED in said("model", *words.split(), cwd=tmp_path)
+
+
+def check_models(file: Path) -> None:
+    """Raises UserError for a study that no model can be fitted to."""
+    study = read_study(file)
+    if study.factors[0].name != "entries" or study.factors[0].keys != [ENTRIES] or study.host != HERE:
+        raise UserError("another factor, or another host than the ladder's")
+
+
+def test_no_text_of_a_tuning_begins_a_line(tmp_path):
+    tuned(tmp_path, MadeUp(), budget=3)
+    assert forge(tmp_path / "out" / "tuning.json", lambda file: read_tuning(file.parent)) > 3
+    said("tune", "echo.toml", "--out", "out", "--space", "space.toml", cwd=tmp_path)

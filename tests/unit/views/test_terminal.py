@@ -1,0 +1,73 @@
+"""What a value of a record can do to the layout: nothing. Off a terminal a value is one line, however long; on one a table keeps its columns."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from windtunnel.errors import UserError
+from windtunnel.views.terminal.columns import Column, Fitting, plain_table
+from windtunnel.views.terminal.console import progress, results
+from windtunnel.views.terminal.harmless import HarmlessConsole, on_one_line
+from windtunnel.views.terminal.messages import show_error
+
+LONG = "word " * 900 + "::error::forged"
+
+
+def lines_of(view, console: Console) -> list[str]:
+    console.file = io.StringIO()
+    console.print(view)
+    return console.file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("console", [results, progress])
+@pytest.mark.parametrize("value", [LONG, Text(LONG, "bold"), Text(LONG.replace(" ", "\n"))])
+def test_a_value_is_one_line_off_a_terminal(console, value):
+    [line] = lines_of(value, console())
+    assert line.endswith("::error::forged")
+
+
+def test_what_is_wider_than_every_value_is_cut_and_not_wrapped():
+    [line] = lines_of(LONG * 4, results())
+    assert len(line) == 10_000 and line.endswith("…")
+
+
+def test_a_cell_is_one_line_off_a_terminal():
+    table = plain_table()
+    for head in ("a", "b"):
+        table.add_column(head)
+    table.add_row(LONG, Text("x\n" * 40, "red"))
+    assert len(lines_of(table, results())) == 3
+
+
+def test_an_error_is_one_line_off_a_terminal(capfd):
+    show_error(UserError(LONG, remedy=LONG))
+    assert [line.partition(": ")[0] for line in capfd.readouterr().err.splitlines()] == ["error", "remedy"]
+
+
+def test_each_further_line_of_an_error_has_a_mark(capfd):
+    show_error(UserError("two faults:\nfirst\n::error::forged"))
+    assert capfd.readouterr().err == "error: two faults:\n| first\n| ::error::forged\n"
+
+
+def test_styles_stay_where_they_were():
+    text = Text.assemble(("a\nb", "red"), "\x1b", ("c", "bold"))
+    shown = on_one_line(text)
+    assert shown.plain == r"a\nb\u001bc"
+    assert [(shown.plain[span.start : span.end], span.style) for span in shown.spans] == [
+        (r"a\nb", "red"),
+        ("c", "bold"),
+    ]
+    assert on_one_line(shown) is shown
+
+
+@pytest.mark.parametrize("name", ["n" * 5000, "\n" * 2000, "\x1b[2J" * 500, "漢" * 3000])
+def test_a_long_name_takes_no_number_its_place_on_a_terminal(name):
+    columns = [Column("name", [name, "b"], words=True)]
+    columns += [Column(head, ["123.4", "5.6"], spare=n) for n, head in enumerate(("rate", "p50", "p99"))]
+    console = HarmlessConsole(force_terminal=True, width=80, color_system=None)
+    head, rule, *rows = lines_of(Fitting(columns), console)
+    assert head.split() == ["name", "rate", "p50", "p99"]
+    assert [line.split()[-3:] for line in (rows[0], rows[-1])] == [["123.4"] * 3, ["5.6"] * 3]
+    assert all(len(line) <= 80 for line in (head, rule, *rows))
