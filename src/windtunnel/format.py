@@ -1,8 +1,11 @@
 """Numbers as people read them. What was not measured is a dash, never a zero."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 DASH = "–"
+_MOST = 10**21
+"""Above every number that is counted or measured: what is larger, as a damaged record may have it, has three digits and a power of ten."""
 
 _SECONDS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _RATES = ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"))
@@ -15,21 +18,21 @@ def words(text: str | None) -> str:
 
 def number(value: float | None, digits: int = 1) -> str:
     """With thousands set apart: 12,345.6"""
-    return DASH if value is None else f"{value:,.{digits}f}"
+    return DASH if value is None else _fixed(value, digits)
 
 
 def count(value: int | None) -> str:
-    return DASH if value is None else f"{value:,}"
+    return DASH if value is None else f"{value:,}" if abs(value) < _MOST else f"{Decimal(value):.3g}"
 
 
 def percent(share: float | None, digits: int = 1) -> str:
     """Of a share between 0 and 1: 12.3%"""
-    return DASH if share is None else f"{share * 100:.{digits}f}%"
+    return DASH if share is None else f"{_fixed(share * 100, digits, '')}%"
 
 
 def duration(ns: float | None) -> str:
     """Three digits and the unit that suits: 845 ns, 12.3 µs, 1.24 ms, 2.10 s."""
-    return DASH if ns is None else _scaled(ns, _SECONDS) or f"{ns:.0f} ns"
+    return DASH if ns is None else _scaled(ns, _SECONDS) or f"{_fixed(ns, 0, '')} ns"
 
 
 def rate(per_second: float | None) -> str:
@@ -48,4 +51,8 @@ def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str | None:
 
 
 def _three(value: float) -> str:
-    return f"{value:.2f}" if value < 9.995 else f"{value:.1f}" if value < 99.95 else f"{value:,.0f}"
+    return _fixed(value, 2, "") if value < 9.995 else f"{value:.1f}" if value < 99.95 else _fixed(value, 0)
+
+
+def _fixed(value: float, digits: int, thousands: str = ",") -> str:
+    return f"{value:{thousands}.{digits}f}" if abs(value) < _MOST else f"{value:.3g}"

@@ -1,16 +1,22 @@
 """What a value of a record can do to the layout: nothing. Off a terminal a value is one line, however long; on one a table keeps its columns."""
 
 import io
+from dataclasses import MISSING, fields
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
+from windtunnel import format as fmt
 from windtunnel.errors import UserError
+from windtunnel.runs.rows import StageRow
 from windtunnel.views.terminal.columns import Column, Fitting, plain_table
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.harmless import HarmlessConsole, on_one_line
 from windtunnel.views.terminal.messages import show_error
+from windtunnel.views.terminal.run import stage_table
 
 LONG = "word " * 900 + "::error::forged"
 
@@ -71,3 +77,22 @@ def test_a_long_name_takes_no_number_its_place_on_a_terminal(name):
     assert head.split() == ["name", "rate", "p50", "p99"]
     assert [line.split()[-3:] for line in (rows[0], rows[-1])] == [["123.4"] * 3, ["5.6"] * 3]
     assert all(len(line) <= 80 for line in (head, rule, *rows))
+
+
+SHARES = st.none() | st.floats() | st.sampled_from([1e308, -1.0, float("nan"), float("inf"), 0.0, 1.0])
+
+
+@given(busy=SHARES, stall=SHARES)
+def test_a_bar_is_as_wide_as_ever(busy, stall):
+    unknown = {field.name: None for field in fields(StageRow) if field.default is MISSING}
+    row = StageRow(**unknown | {"endpoint": "client", "stage": "app_tx", "busy_share": busy, "stall_share": stall})
+    [_, _, line] = lines_of(stage_table([row]), HarmlessConsole(width=400, color_system=None))
+    assert sum(map(line.count, "━─")) == (0 if busy is None else 8)
+
+
+@given(st.floats() | st.integers() | st.sampled_from([10**4000, -(10**25), 1e308]))
+def test_no_number_is_wider_than_a_column(value):
+    if isinstance(value, int):
+        assert len(fmt.count(value)) <= 28
+    else:
+        assert max(len(form(value)) for form in (fmt.number, fmt.percent, fmt.duration, fmt.rate)) <= 36

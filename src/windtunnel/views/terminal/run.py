@@ -1,6 +1,7 @@
 """A run in the terminal: the tables that `run` ends with and `show` prints."""
 
 from collections.abc import Callable, Sequence
+from math import isnan
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -411,10 +412,15 @@ def _bar(row: StageRow) -> Text:
     """Work and stall as parts of the workers' time."""
     if row.busy_share is None:
         return Text()
-    stall = round((row.stall_share or 0) * _BAR_CELLS)
-    work = max(round(row.busy_share * _BAR_CELLS) - stall, 0)
+    stall = _cells(row.stall_share)
+    work = max(_cells(row.busy_share) - stall, 0)
     rest = max(_BAR_CELLS - work - stall, 0)
     return Text.assemble(("━" * work, "cyan"), ("━" * stall, "yellow"), ("─" * rest, "bright_black"))
+
+
+def _cells(share: float | None) -> int:
+    """Of a bar, whatever number a record has."""
+    return 0 if share is None or isnan(share) else round(min(max(share, 0.0), 1.0) * _BAR_CELLS)
 
 
 def _loss(count: int | None) -> Text:
