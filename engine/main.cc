@@ -83,7 +83,7 @@ static void remove_runtime_files() {
 }
 
 static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
-    const guard watched(a.control_descriptor);
+    start_guard(a.control_descriptor);
     lines.phase("starting EAL");
     const running_eal eal(p.eal.args);
     const tsc_clock clock = clock_start(measure_tsc_hz());
@@ -112,6 +112,7 @@ static void run_plan(const plan &p, line_writer &lines, const arguments &a) {
 
 static int print_handlers_of(const std::string &plugin) {
     if (plugin.empty()) return print_handlers(stdout, all_handlers()), 0;
+    start_guard(-1);
     const handler_table table = load_plugin(plugin);
     const wt_handler *one = table.get();
     return print_handlers(stdout, {&one, 1}), 0;

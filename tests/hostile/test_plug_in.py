@@ -31,6 +31,27 @@ if (fork() == 0) { setsid(); if (fork()) _exit(0); for (;;) pause(); }
 fprintf(out, "%d\\n", getpid());
 fclose(out);
 """
+ESCAPES = """
+char number[16] = {{0}};
+int told[2];
+pipe(told);
+if (fork() == 0) {{
+    setsid();
+    if (fork()) _exit(0);
+    snprintf(number, sizeof number, "%d\\n", getpid());
+    clearenv();
+    write(told[1], number, sizeof number);
+    close(told[0]);
+    close(told[1]);
+    execl("/bin/sleep", "kworker", "600", (char *)NULL);
+    _exit(1);
+}}
+read(told[0], number, sizeof number);
+FILE *out = fopen("{children}", "a");
+fputs(number, out);
+fclose(out);
+"""
+"""In a session of its own, without its parent, its environment and its program."""
 RESPONDS = 'fclose(fopen(getenv("RESPONDS"), "w"));'
 
 
@@ -89,3 +110,44 @@ def test_what_a_plug_in_has_started_ends_with_it(tmp_path, told):
     started = [int(line) for line in told.read_text().split()]
     assert len(started) >= 3, "asked here, asked before the run, and in the run"
     assert all(gone(child) for child in started)
+
+
+def escaping(tmp_path: Path, children: Path, **hooks: str) -> Path:
+    return handler(tmp_path / "libescapes.so", loaded=ESCAPES.format(children=children), **hooks)
+
+
+def all_ended(children: Path, least: int) -> bool:
+    started = [int(line) for line in children.read_text().split()]
+    assert len(started) >= least
+    return all(map(has_ended, started))
+
+
+def test_what_leaves_session_parent_and_environment_ends_with_the_engine(tmp_path, told):
+    [known] = handlers(find_engine(), escaping(tmp_path, told))
+    assert known.name == "hostile" and all_ended(told, 1)
+    code, said = ended(start(arguments(tmp_path, "workload.0.handler=./libescapes.so", more=("--json",))))
+    assert json.loads(said[said.index("{") :])["verdict"]["valid"] or code == 1, said
+    assert all_ended(told, 3), "asked here, asked before the run, and in the run"
+
+
+def test_it_ends_with_an_engine_that_dies_and_the_death_has_its_name(tmp_path, told):
+    escaping(tmp_path, told, responds="raise(SIGSEGV);")
+    code, said = ended(start(arguments(tmp_path, "workload.0.handler=./libescapes.so")))
+    assert code == 1 and "SIGSEGV" in said and all_ended(told, 2)
+
+
+@pytest.mark.parametrize("end", ["kill -9", "Ctrl-C twice"])
+def test_it_ends_with_the_command(tmp_path, monkeypatch, told, end):
+    monkeypatch.setenv("RESPONDS", str(responds := tmp_path / "responds"))
+    escaping(tmp_path, told, responds=RESPONDS + "for (;;);")
+    command = start(arguments(tmp_path, "workload.0.handler=./libescapes.so", "duration=1s"))
+    awaited(responds.exists)
+    if end == "kill -9":
+        command.kill()
+        command.communicate()
+    else:
+        for _ in range(2):
+            command.send_signal(signal.SIGINT)
+            time.sleep(0.2)
+        ended(command)
+    awaited(lambda: all_ended(told, 2))

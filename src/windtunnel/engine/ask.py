@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
+from windtunnel.engine import descendants
 from windtunnel.engine.readable import readable
 
 
@@ -36,12 +37,13 @@ def ask(command: Sequence[str], timeout_s: float, environment: Mapping[str, str]
 
 @contextlib.contextmanager
 def _whole_group(process: "subprocess.Popen[bytes]") -> Iterator[int]:
-    """A descriptor that is readable once the process has ended; the group ends with the block."""
+    """A descriptor that is readable once the process has ended; the group, and whatever is below it, ends with the block."""
     pid_fd = os.pidfd_open(process.pid)
     try:
         yield pid_fd
     finally:
         # before its status is taken: until then the group's number is its own
+        descendants.kill(process.pid)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()

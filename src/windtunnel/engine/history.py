@@ -36,6 +36,8 @@ class History:
     """The supervisor saw another engine of the run end badly while this one still ran."""
     peer_done: bool = False
     """It was asked to stop because the client had finished."""
+    pid: int | None = None
+    """Of the engine itself, below its guard; None before it has said so."""
     exit_code: int | None = None
     """Exit code of the process; -N if signal N ended it."""
     ended_at: float | None = None
@@ -47,6 +49,7 @@ class History:
             case Phase():
                 self.phase = line.name
             case Hello():
+                self.pid = line.pid
                 if line.plan_hash != self.plan.hash:
                     self.protocol_error = f"hello names the plan {line.plan_hash[:12]}, not {self.plan.hash[:12]}"
             case Ready():

@@ -31,7 +31,7 @@ CPU that both share, Linux 6.18 with autogroups kept that call in a loop (shrink
 
 
 class EngineProcess:
-    """A running engine. `history` holds what is known of it. `handlers_only`: it opens the plan's handlers, runs nothing and ends.
+    """A running engine. Its process is that of its guard, if it has one, which ends as the engine did. `history` holds what is known of it. `handlers_only`: it opens the plan's handlers, runs nothing and ends.
 
     Raises UserError when the engine cannot be started.
     """
@@ -145,15 +145,15 @@ class EngineProcess:
         if self.history.killed_because is None:
             self.history.killed_because = why
             with contextlib.suppress(OSError), self._log.open("a") as log_file:
-                log_file.write(f"windtunnel: killed: {why}\n{describe_threads(self.pid)}")
+                log_file.write(f"windtunnel: killed: {why}\n{describe_threads(self.history.pid or self.pid)}")
             self.kill_group()
 
     def kill_group(self) -> None:
-        """Ends the engine and whatever it has started, in sessions of their own too. Only before `end`: then the group's number may be
-        another's."""
+        """Ends the engine and whatever it has started, in sessions of their own too, and then the guard, below which they are. Only before
+        `end`: then the group's number may be another's."""
+        descendants.kill(self.pid, self._mark)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
-        descendants.kill(self._mark)
 
     def end(self) -> None:
         """Takes the exit status of a process that has ended, after its last line, and closes the descriptors."""

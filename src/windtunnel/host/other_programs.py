@@ -61,10 +61,11 @@ def parse(text: str) -> tuple[Key, Process]:
 
 def ran(before: Look, after: Look, cpus: Collection[int], own: int, engine: str) -> dict[str, float]:
     """Name -> seconds of CPU time between two looks, the most first: of programs that were seen on one of these CPUs. Children of the
-    process `own` that are called `engine` are not among them."""
+    process `own` that are called `engine` are not among them, and those whose guard stands between."""
     grown = {key: process.ticks - (before[key].ticks if key in before else 0) for key, process in after.items()}
     alive = {pid: (pid, started) for pid, started in after}
     parents = {pid: process.parent for (pid, _), process in before.items()}
+    parents_now = {pid: process.parent for (pid, _), process in after.items()}
     for (pid, started), process in before.items():
         if (pid, started) not in after:  # what it had before is in the time of the one that waited for it
             waited = parents.get(pid, 0)
@@ -75,7 +76,8 @@ def ran(before: Look, after: Look, cpus: Collection[int], own: int, engine: str)
     seconds: Counter[str] = Counter()
     for key, process in after.items():
         seen_on = {process.cpu, before[key].cpu if key in before else process.cpu}
-        measures = process.parent == own and process.name == engine[:NAME_LENGTH]
+        above = (process.parent, parents_now.get(process.parent))
+        measures = own in above and process.name == engine[:NAME_LENGTH]
         if not measures and grown[key] > 0 and seen_on & set(cpus):
             seconds[SELF if key[0] == own else process.name] += grown[key]
     ticks_a_second = os.sysconf("SC_CLK_TCK")

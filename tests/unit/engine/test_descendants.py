@@ -5,6 +5,8 @@ import subprocess
 import sys
 import time
 
+import pytest
+
 from windtunnel.engine import descendants
 
 LEAVES = """
@@ -26,13 +28,45 @@ def start(mark: str) -> int:
 
 def test_all_with_the_mark_are_ended_and_no_others():
     ours, others = [start("ours") for _ in range(2)], start("others")
-    descendants.kill("ours")
+    descendants.kill(None, "ours")
     end = time.monotonic() + 60
     while any(lives(pid) for pid in ours):
         assert time.monotonic() < end
         time.sleep(0.01)
     assert lives(others)
-    descendants.kill("others")
+    descendants.kill(None, "others")
+
+
+BELOW = """
+import os, subprocess, sys
+print(os.getpid(), subprocess.Popen(["sleep", "600"], env={}, start_new_session=True).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_all_below_are_ended_and_not_the_ancestor():
+    nested = ["sh", "-c", '"$@"; read -r end', "sh", sys.executable, "-c", BELOW]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(nested, **pipes) as process, subprocess.Popen(["sleep", "600"]) as beside:
+        below = [int(pid) for pid in process.stdout.readline().split()]
+        descendants.kill(process.pid)
+        end = time.monotonic() + 60
+        while any(map(lives, below)):
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        assert lives(process.pid) and lives(beside.pid)
+        process.communicate()
+        beside.kill()
+
+
+def test_an_ancestor_of_others_is_refused(monkeypatch):
+    def killed(pid_fd: int, number: int) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(descendants.signal, "pidfd_send_signal", killed)
+    for ancestor in (0, 1, os.getppid(), os.getpid()):
+        with pytest.raises(ValueError, match="children that are not ours"):
+            descendants.kill(ancestor)
 
 
 def lives(pid: int) -> bool:
@@ -47,6 +81,6 @@ def test_no_descriptor_is_kept_while_processes_come_and_go():
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(30):
         subprocess.Popen(["true"]).wait()
-        with subprocess.Popen(["sleep", "0"]):
-            descendants.kill("nobody's")
+        with subprocess.Popen(["sleep", "0"]) as sleeping:
+            descendants.kill(sleeping.pid, "nobody's")
     assert len(os.listdir("/proc/self/fd")) <= before

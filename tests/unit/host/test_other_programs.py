@@ -75,6 +75,12 @@ def test_the_engines_are_left_out_and_this_process_has_its_own_name():
     assert ran({}, after, {1}, OWN, ENGINE) == {SELF: 1.0}
 
 
+def test_an_engine_below_its_guard_is_left_out_and_one_below_another_guard_is_not():
+    guards = {(2, 5): process("wt-guard", parent=OWN), (3, 5): process("wt-guard", parent=9)}
+    engines = {(n, 5): process("windtunnel-engi", parent=n - 2, ticks=TICKS * n) for n in (4, 5)}
+    assert ran({}, guards | engines, {1}, OWN, ENGINE) == {"windtunnel-engi": 5.0}
+
+
 def test_a_child_that_ended_counts_with_what_it_used_since_the_first_look():
     before = {
         (10, 5): process("make", ticks=0),
