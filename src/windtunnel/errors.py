@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import Self
 
 from windtunnel.printing import print_line
@@ -58,6 +59,13 @@ def in_words() -> Iterator[None]:
         print_line("".join(traceback.format_exception(error)), to=sys.stderr)
         remedy = "report this fault of windtunnel, with the traceback on stderr"
         raise Unforeseen(f"{type(error).__name__}: {error}", remedy) from error
+
+
+def as_argument(what: object) -> str:
+    """As a shell takes it for one argument, and a program for no option: who pastes a remedy runs what it says, whoever gave the file its
+    name."""
+    text = str(what)
+    return quote(f"./{text}" if text.startswith("-") else text)
 
 
 def check_name(path: Path) -> None:

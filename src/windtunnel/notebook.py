@@ -3,10 +3,11 @@
 Results lie below the views. `windtunnel.views.notebook` is imported when it is asked for.
 """
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 
 if TYPE_CHECKING:
     import pandas
@@ -34,9 +35,8 @@ class Shown:
         try:
             from pandas import DataFrame
         except ImportError:
-            raise UserError(
-                'to_pandas needs the Python package "pandas"', remedy='pip install "windtunnel[pandas]"'
-            ) from None
+            remedy = f"{as_argument(sys.executable)} -m pip install pandas"
+            raise UserError('to_pandas needs the Python package "pandas"', remedy=remedy) from None
         return DataFrame(tables[name])
 
 

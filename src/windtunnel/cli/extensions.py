@@ -69,8 +69,8 @@ def refuse(what: str, point: EntryPoint, error: ModuleNotFoundError) -> NoReturn
     """Names the missing package, and the command that installs it. `what` needs it."""
     if (error.name or "").partition(".")[0] == "windtunnel":  # a fault of ours
         raise error
+    from windtunnel.engine.find import to_install
+
     package = point.dist.name if point.dist else "windtunnel"
-    extras = f"[{','.join(point.extras)}]" if point.extras else ""
-    raise UserError(
-        f'{what} needs the Python package "{error.name}"', remedy=f'pip install "{package}{extras}"'
-    ) from None
+    remedy = to_install(*point.extras, package=package)
+    raise UserError(f'{what} needs the Python package "{error.name}"', remedy=remedy) from None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
+from windtunnel.errors import as_argument
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def init(
     written = templates.write(known[name], file or Path(f"{name}.toml"))
     for path in written:
         print_values(f"written: {path}")
-    print_values(f"next:    windtunnel check {written[0]}")
+    print_values(f"next:    windtunnel check {as_argument(written[0])}")
 
 
 def _list(known: "dict[str, Template]") -> None:

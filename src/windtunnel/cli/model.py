@@ -75,7 +75,7 @@ def fit(
     windtunnel model fit runs/2026-11-22T10-00-00Z-tables-exact --out exact.json --report exact.html
     windtunnel model fit STUDY --of server_derived_mpps --form "two pieces"
     """
-    from windtunnel.errors import UserError
+    from windtunnel.errors import UserError, as_argument
     from windtunnel.model.fit import fit as fit_cost
     from windtunnel.model.latency import fit_latency
     from windtunnel.model.validate import is_latency
@@ -84,7 +84,9 @@ def fit(
     check_new(out, report)
     if is_latency(study):
         if given := [name for name, value in (("--of", of), ("--form", form), ("--bound", bound)) if value]:
-            raise UserError(f"{given[0]} has no effect on a study over loads", remedy=f"windtunnel model fit {study}")
+            raise UserError(
+                f"{given[0]} has no effect on a study over loads", remedy=f"windtunnel model fit {as_argument(study)}"
+            )
         model = fit_latency(study, include_invalid=include_invalid)
     else:
         model = fit_cost(study, of, _ladder(ladder, [study]), _options(form, bound), include_invalid)

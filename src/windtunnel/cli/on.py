@@ -35,7 +35,9 @@ def executor(on: str | None, most: int | None = None) -> Iterator["Executor | No
         return
     point = next(iter(entry_points(group=GROUP, name=NAME)), None)
     if point is None:
-        raise UserError("--on: this installation has no fleets", remedy='pip install "windtunnel[fleet]"')
+        from windtunnel.engine.find import to_install
+
+        raise UserError("--on: this installation has no fleets", remedy=to_install("fleet"))
     from windtunnel.views.terminal.console import progress
 
     def say(words: str) -> None:

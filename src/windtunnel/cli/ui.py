@@ -46,6 +46,7 @@ def ui(
     windtunnel ui results --listen :9000
     windtunnel ui --scenarios scenarios
     """
+    from windtunnel.engine.find import to_install
     from windtunnel.errors import UserError
     from windtunnel.exchange.address import parse
     from windtunnel.printing import print_line
@@ -56,9 +57,7 @@ def ui(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "windtunnel":  # a fault of ours
             raise
-        raise UserError(
-            f'windtunnel ui needs the Python package "{error.name}"', remedy='pip install "windtunnel[ui]"'
-        ) from None
+        raise UserError(f'windtunnel ui needs the Python package "{error.name}"', remedy=to_install("ui")) from None
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory}: not a directory", remedy="name the directory that holds your runs")
     if not scenarios.is_dir():

@@ -4,11 +4,12 @@ import contextlib
 import os
 import re
 import shutil
+import sys
 from functools import cache
 from pathlib import Path
 
 from windtunnel.engine.ask import ask
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.version import __version__
 
 NAME = "windtunnel-engine"
@@ -62,6 +63,14 @@ def _of_this_version(engine: Path) -> Path:
             remedy=f"install the same version of both, or set {VARIABLE} to an engine of {__version__}",
         )
     return engine
+
+
+def to_install(*extras: str, package: str = "windtunnel") -> str:
+    """The command that installs what these extras of a package need, into this Python and from where it was installed: a checkout is known
+    to no registry."""
+    ours = package == "windtunnel" and is_checkout()
+    what = f"{CHECKOUT if ours else package}[{','.join(extras)}]" if extras else package
+    return f"{as_argument(sys.executable)} -m pip install {'--editable ' if ours else ''}{as_argument(what)}"
 
 
 def is_checkout() -> bool:

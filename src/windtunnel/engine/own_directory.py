@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 
 MODE = 0o700
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -128,7 +128,9 @@ def _check(path: Path, status: os.stat_result) -> None:
     if status.st_uid != os.geteuid():
         raise UserError(f"{path}: of user {status.st_uid}, and this is user {os.geteuid()}", remedy=_remedy(path))
     if status.st_mode & _OTHERS_WRITE:
-        raise UserError(f"{path}: other users may write it", remedy=f"chmod go-w {path}, if all in it is yours")
+        raise UserError(
+            f"{path}: other users may write it", remedy=f"chmod go-w {as_argument(path)}, if all in it is yours"
+        )
 
 
 def _remedy(path: Path) -> str:

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
+from windtunnel.errors import as_argument
 from windtunnel.host.dpdk import PCI, USER_SPACE_DRIVERS
 from windtunnel.host.read import Part, text
 
@@ -64,10 +65,10 @@ class CopyEngine(Part):
     def remedy(self) -> str:
         """A command that takes away a hinder."""
         if self.driver != KERNEL_DRIVER:
-            return f"sudo dpdk-devbind.py -b vfio-pci {self.address}"
+            return f"sudo dpdk-devbind.py -b vfio-pci {as_argument(self.address)}"
         closed = [queue.name for queue in self.queues if queue.enabled and queue.user and queue.label.startswith(OURS)]
         if closed:
-            return f"sudo chown $USER /{DEVICES}/{closed[0]}"
+            return f"sudo chown $USER {as_argument(f'/{DEVICES}/{closed[0]}')}"
         return f"sudo accel-config config-wq ... --type=user --name={OURS}one   # then enable-device and enable-wq"
 
 

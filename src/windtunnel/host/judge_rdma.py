@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from windtunnel.engine.query import RdmaOffer
+from windtunnel.errors import as_argument
 from windtunnel.host.facts import Facts
 from windtunnel.host.findings import Finding, size
 from windtunnel.host.judge_system import MORE_LOCKABLE, ROOM
@@ -74,7 +75,7 @@ def no_device(found: Rdma) -> Finding:
         value="none",
         verdict="good",
         meaning="software providers (tcp, udp, shm) need none. The remedy makes a software RoCE device",
-        remedy=f"sudo modprobe rdma_rxe && sudo rdma link add rxe0 type rxe netdev {interface}",
+        remedy=f"sudo modprobe rdma_rxe && sudo rdma link add rxe0 type rxe netdev {as_argument(interface)}",
     )
 
 
@@ -94,7 +95,7 @@ def device_finding(device: RdmaDevice) -> Finding:
     least = min((port.mtu for port in device.ports if port.mtu), default=MTUS[0])
     if least < MTUS[0]:
         meaning = f"ready; a datagram (ud) carries at most {least} bytes"
-        remedy = f"sudo ip link set dev {interface} mtu 4200   # where the network carries it"
+        remedy = f"sudo ip link set dev {as_argument(interface)} mtu 4200   # where the network carries it"
         return Finding(subject=subject, value=value, verdict="good", meaning=meaning, remedy=remedy)
     return Finding(subject=subject, value=value, verdict="good", meaning="ready")
 
@@ -110,8 +111,8 @@ def _remedy(device: RdmaDevice, interface: str) -> str:
     if any(port.link_layer == "InfiniBand" for port in device.ports):
         return "sudo systemctl start opensm   # on one host of the network: a port is active once a subnet manager has seen it"
     if any(port.state == "ACTIVE" for port in device.ports):
-        return f"sudo ip address add 192.0.2.1/24 dev {interface}   # an address of your network: it becomes a GID"
-    return f"sudo ip link set dev {interface} up"
+        return f"sudo ip address add 192.0.2.1/24 dev {as_argument(interface)}   # an address of your network: it becomes a GID"
+    return f"sudo ip link set dev {as_argument(interface)} up"
 
 
 def locked(facts: Facts) -> Finding:

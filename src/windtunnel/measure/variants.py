@@ -16,7 +16,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.plan import Delay, Variant, Variants
 from windtunnel.engine.plan_values import STAGES, Batched, Inflight, Side, Stage
 from windtunnel.engine.supervisor import Listener
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.scenario import Scenario, here, resolve
 
@@ -44,7 +44,7 @@ def variant(name: str, sets: Mapping[str, Any] | None = None, delays: Sequence[D
         else:
             raise UserError(
                 f"{key}: cannot change within a run, only batch.* and {INFLIGHT} can",
-                remedy=f"windtunnel compare A B runs two scenarios in turn, as with --set-b {key}={value}",
+                remedy=f"windtunnel compare A B runs two scenarios in turn, as with --set-b {as_argument(f'{key}={value}')}",
             )
     return Variant(name=name, delays=list(delays), batch=batch, inflight=inflight)
 

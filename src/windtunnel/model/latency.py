@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
 from windtunnel.model.observe import RATE, axis_of, number_of, usable
@@ -55,7 +55,9 @@ def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
         settings = {other.keys[0]: kept.point(row["point"]).cells[other.name] for other in others}
         groups.setdefault((*settings.items(), ("workload", row["workload"])), []).append(row)
     if not groups:
-        raise UserError(f"{path}: no valid run with latencies", remedy=f"windtunnel study {path} runs what is missing")
+        raise UserError(
+            f"{path}: no valid run with latencies", remedy=f"windtunnel study {as_argument(path)} runs what is missing"
+        )
     return ModelRecord(
         kind="latency",
         title=kept.title,

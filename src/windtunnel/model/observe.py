@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import query, record
 from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
@@ -154,7 +154,7 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     if not groups:
         raise UserError(
             f"{path}: nothing to fit: {'; '.join(said) or 'no run has finished'}",
-            remedy=f"windtunnel study {path} executes the missing runs; --of selects another cost",
+            remedy=f"windtunnel study {as_argument(path)} executes the missing runs; --of selects another cost",
         )
     neighbour = neighbour_of([_costed(run) for runs in groups.values() for run in runs])
     series = tuple(

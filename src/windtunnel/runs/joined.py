@@ -11,7 +11,7 @@ from pathlib import Path
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
-from windtunnel.errors import UserError, cannot_write
+from windtunnel.errors import UserError, as_argument, cannot_write
 from windtunnel.runs.directories import making
 from windtunnel.runs.files import copy
 from windtunnel.runs.reader import MOST_WINDOWS_BYTES, Run, load
@@ -155,7 +155,7 @@ def _check(server: Run, client: Run) -> None:
         if _engine(run).peer is None:
             raise UserError(
                 f"{run.path}: no handshake with another host, so {other.path} cannot be joined with it",
-                remedy=f"windtunnel show {run.path}",
+                remedy=f"windtunnel show {as_argument(run.path)}",
             )
     if session(server) != session(client):
         raise UserError(

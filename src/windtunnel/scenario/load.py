@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario import renames, toml
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Scenario
@@ -37,7 +37,7 @@ def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenari
     """The scenario that a text means in the place of `file`, which need not be written yet. Raises UserError as `load` does."""
     data = parsed(file, text)
     if "factor" in data and "workload" not in data:
-        raise UserError(f"{file}: a study, not a scenario", remedy=f"windtunnel study {file}")
+        raise UserError(f"{file}: a study, not a scenario", remedy=f"windtunnel study {as_argument(file)}")
     overrides = parse_overrides(sets or [])
     source = Source(file, text, overrides)
     try:
@@ -66,7 +66,7 @@ def located(file: File) -> File:
 def read_scenario(file: File) -> str:
     """The text of a scenario's file. Raises UserError."""
     if (file / "run.json").is_file():
-        raise UserError(f"{file}: a run directory, not a scenario", remedy=f"windtunnel show {file}")
+        raise UserError(f"{file}: a run directory, not a scenario", remedy=f"windtunnel show {as_argument(file)}")
     return read_text(file, MAX_FILE_BYTES, "name a scenario file, as in scenarios/echo.toml")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from windtunnel.engine.leftovers import socket_directory
 from windtunnel.engine.plan_values import MOST_MTU, Side
 from windtunnel.engine.query import WireNeed
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario.capture import Capture, look_into
 from windtunnel.scenario.frames import tag_bytes
 from windtunnel.scenario.host import HostView
@@ -36,7 +36,7 @@ def _root(scenario: Scenario, host: HostView, sides: list[Side], need: WireNeed)
         raise Refusal(
             ("wire", "kind"),
             f'the wire "{scenario.wire.kind}" {need.why}, which needs root',
-            f"sudo {sys.argv[0]} run {scenario.source.file}",
+            f"sudo {as_argument(sys.argv[0])} run {as_argument(scenario.source.file)}",
         )
 
 
@@ -46,7 +46,7 @@ def _interface(scenario: Scenario, host: HostView, sides: list[Side], need: Wire
         if name in there:
             continue
         script = scenario.source.file.with_suffix(".sh")
-        made = f"`{script} up` makes it; or " if script.is_file() else ""
+        made = f"`{as_argument(script)} up` makes it; or " if script.is_file() else ""
         one_side = "--side, if the other side is another host's; or " if len(sides) > 1 else ""
         raise Refusal(path, f'no interface "{name}"', f"{made}{one_side}one of {', '.join(there)}")
 
@@ -58,7 +58,7 @@ def _no_interface(scenario: Scenario, host: HostView, sides: list[Side], need: W
             raise Refusal(
                 path,
                 f'an interface "{name}" exists: the wire "{scenario.wire.kind}" creates it',
-                f"another name; or `ip link delete {name}`, if it is not in use",
+                f"another name; or `ip link delete {as_argument(name)}`, if it is not in use",
             )
 
 
@@ -69,7 +69,7 @@ def _no_xdp(scenario: Scenario, host: HostView, sides: list[Side], need: WireNee
             raise Refusal(
                 path,
                 f'interface "{name}" already has the XDP program {program}, which the run would remove',
-                f"another interface; or `ip link set dev {name} xdp off`, if it is not in use",
+                f"another interface; or `ip link set dev {as_argument(name)} xdp off`, if it is not in use",
             )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.query import WireOption
+from windtunnel.errors import as_argument
 from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import Placed, cpu_list
@@ -78,7 +79,7 @@ def _owner(nic: "Nic") -> str:
 
 
 def _binding(nic: "Nic") -> str:
-    command = f"dpdk-devbind.py --bind=vfio-pci {nic.address}"
+    command = f"dpdk-devbind.py --bind=vfio-pci {as_argument(nic.address)}"
     if not nic.iommu:
         command = f"modprobe vfio enable_unsafe_noiommu_mode=1 && {command} (it has no IOMMU)"
     if nic.addressed:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario.positions import Path as Path  # noqa: PLC0414 - its users import it from here
 from windtunnel.scenario.positions import line_of
 
@@ -41,7 +41,7 @@ class RenamedKey(Refusal):
     def remedy_at(self, place: str, file: File) -> str:
         if place.startswith("--set"):
             return f"--set {dotted((*self.path[:-1], self.new))}=VALUE"
-        return f"windtunnel migrate {file}"
+        return f"windtunnel migrate {as_argument(file)}"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.host import facts
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import new_directory
@@ -422,7 +422,9 @@ class _Conductor:
             self.of_file_failed.append(trial)
             if trial.failure == "refused":  # as it will be each time
                 file = self.prepared.scenario.source.file
-                raise UserError(f"{file}: refused as it is: {'; '.join(trial.reasons)}", f"windtunnel run {file}")
+                raise UserError(
+                    f"{file}: refused as it is: {'; '.join(trial.reasons)}", f"windtunnel run {as_argument(file)}"
+                )
         else:
             replace(directory / TRIAL, trial.model_dump_json(indent=1) + "\n")
             history.trials.append(trial)

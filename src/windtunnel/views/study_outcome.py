@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.format import DASH, percent
 from windtunnel.measure.study.design import Design
 from windtunnel.measure.study.findings import Sample, samples, workloads
@@ -155,7 +155,8 @@ def say_how_to_go_on(study: Study) -> None:
     """On stderr, so that stdout stays machine-readable."""
     left = study.due - study.finished
     progress().print(
-        f"stopped: {left} of {study.due} runs are left; continue with: windtunnel study {study.path}", soft_wrap=True
+        f"stopped: {left} of {study.due} runs are left; continue with: windtunnel study {as_argument(study.path)}",
+        soft_wrap=True,
     )
 
 

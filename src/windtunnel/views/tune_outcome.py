@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.format import DASH
 from windtunnel.tune.first import common_sense
 from windtunnel.tune.tuner import FAILED_TRIALS, Prepared, Tuned
@@ -122,7 +122,8 @@ def print_tables(tuned: Tuned, page: Path | None, others: Sequence[Path]) -> Non
 def say_how_to_go_on(tuned: Tuned, file: Path) -> None:
     """On stderr, so that stdout stays machine-readable."""
     progress().print(
-        f"stopped after {tuned.counted} trials; continue with the same command and --out {tuned.path}", soft_wrap=True
+        f"stopped after {tuned.counted} trials; continue with the same command and --out {as_argument(tuned.path)}",
+        soft_wrap=True,
     )
 
 
@@ -132,7 +133,7 @@ def say_failing(tuned: Tuned, file: Path) -> None:
     why = "; ".join(last[-1].reasons)
     busy = all(trial.failure in ("invalid", "hung") for trial in last)
     words = f"{'the host is too busy: ' if busy else ''}five trials in a row failed, the last one: {why}"
-    remedy = "windtunnel host doctor, then the same command again" if busy else f"windtunnel run {file}"
+    remedy = "windtunnel host doctor, then the same command again" if busy else f"windtunnel run {as_argument(file)}"
     console = progress()
     console.print(words, soft_wrap=True)
     console.print(f"try: {remedy}", soft_wrap=True)

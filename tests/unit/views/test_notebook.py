@@ -86,7 +86,7 @@ def test_without_pandas_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(UserError, match='needs the Python package "pandas"') as caught:
         load(made(tmp_path / "one")).to_pandas()
-    assert caught.value.remedy == 'pip install "windtunnel[pandas]"'
+    assert caught.value.remedy == f"{sys.executable} -m pip install pandas"
 
 
 def test_dir_lists_what_there_is():

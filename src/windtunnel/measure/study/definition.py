@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario import renames, toml
 from windtunnel.scenario.load import MAX_FILE_BYTES, located, question_of, read_scenario
 from windtunnel.scenario.reference import keys_of
@@ -246,7 +246,7 @@ def read_as(path: File, kind: type[D]) -> D:
     except toml.Fault as fault:
         raise fault.error(path) from None
     if "workload" in data and "factor" not in data:
-        raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {path}")
+        raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {as_argument(path)}")
     try:
         renames.check(data)
         definition = kind.model_validate(data)

@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import record as records
 from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.sql import BOUNDS, candidates, first_line, lock
@@ -63,11 +63,11 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
     try:
         descriptor = open_regular(file, follow=False)
     except FileNotFoundError:
-        remedy = f"windtunnel study {study} finishes the study and writes it"
+        remedy = f"windtunnel study {as_argument(study)} finishes the study and writes it"
         raise UserError(f"{study}: no {RESULTS} yet: the study is not finished", remedy=remedy) from None
     except OSError as error:
         raise UserError(
-            f"{file}: cannot be read: {error.strerror}", remedy=f"windtunnel study {study} writes it again"
+            f"{file}: cannot be read: {error.strerror}", remedy=f"windtunnel study {as_argument(study)} writes it again"
         ) from None
     source = f"read_parquet('/proc/self/fd/{descriptor}')"  # no character of a name is a pattern
     try:
@@ -81,7 +81,8 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
         connection.execute(f"CREATE TABLE {name} AS SELECT ? AS study, * FROM {source}", [study.resolve().name])
     except duckdb.Error as error:
         raise UserError(
-            f"{file}: cannot be read: {first_line(error)}", remedy=f"windtunnel study {study} writes it again"
+            f"{file}: cannot be read: {first_line(error)}",
+            remedy=f"windtunnel study {as_argument(study)} writes it again",
         ) from None
     finally:
         os.close(descriptor)

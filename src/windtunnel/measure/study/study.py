@@ -8,7 +8,7 @@ from typing import Any
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.measure.study import definition, directory, identity, record, seal
@@ -116,19 +116,21 @@ def prepare(
         kept = then, _ = record.read_with_bytes(source / record.NAME)
         if sets or full or (out and os.path.realpath(out) != os.path.realpath(source)):
             given = "--set" if sets else "--full" if full else "--out"
-            raise UserError(f"{given} has no effect on a study that continues", remedy=f"windtunnel study {source}")
+            raise UserError(
+                f"{given} has no effect on a study that continues", remedy=f"windtunnel study {as_argument(source)}"
+            )
         if not Path(then.study.file).is_file():
             raise UserError(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
             )
         study_file = definition.read(Path(then.study.file))
         study_file = study_file.in_full() if then.full else study_file
-        path, sets, command = source, then.sets, f"{source}"
+        path, sets, command = source, then.sets, as_argument(source)
     else:
         study_file = definition.read(source)
         study_file = study_file.in_full() if full else study_file
         path = out or new_directory(f"{source.stem}-full" if full else source.stem)
-        command = f"{source} --out {path}"
+        command = f"{as_argument(source)} --out {as_argument(path)}"
     if kept is None and (path / record.NAME).is_file():
         kept = record.read_with_bytes(path / record.NAME)
     if kept and not from_elsewhere and not seal.is_of(path, kept[1]):

@@ -1,0 +1,105 @@
+"""A remedy that is a command can be pasted: whatever a file is called, the shell takes its name for one argument, and the command that installs
+something works where Windtunnel was installed from."""
+
+import ast
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from command_line import SCENARIO, in_process
+from comparing import made
+
+from windtunnel.engine import find
+from windtunnel.errors import as_argument
+
+SOURCE = Path(__file__).parents[2] / "src" / "windtunnel"
+ELSEWHERE = ("sharing", "exchange/http_server.py")
+"""What runs as a daemon; its remedies name files of root's."""
+COMMAND = re.compile(
+    r"\b(?:windtunnel (?:run|study|show|check|model [a-z-]+|compare|migrate|tune|history|export|diagnose|search|init|import [a-z]+)|sudo|rm|chmod"
+    r"|chown|mkdir|kill|ip (?:link|address)|modprobe|dpdk-devbind\.py|pip install|--out|--set-b) [^`,;]*$"
+)
+"""What stands before an argument of a command."""
+QUOTING = ("as_argument", "quote")
+NAMES = (
+    "a; touch pwned",
+    "two words",
+    "$(touch pwned)",
+    "`touch pwned`",
+    "it's",
+    "-rf",
+    "a\nb",
+    "~",
+    "*",
+    "|touch pwned",
+)
+
+
+def unquoted(file: Path) -> Iterator[str]:
+    """Placeholders of the file's f-strings that are arguments of a command, and are not quoted."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        before = ""
+        for part in node.values if isinstance(node, ast.JoinedStr) else ():
+            if isinstance(part, ast.Constant):
+                before += part.value
+                continue
+            shown = part.value
+            quoted = isinstance(shown, ast.Call) and isinstance(shown.func, ast.Name) and shown.func.id in QUOTING
+            if COMMAND.search(before) and not quoted:
+                yield f"{file.relative_to(SOURCE)}:{part.lineno}: {{{ast.unparse(shown)}}}"
+            before += "X"
+
+
+ALLOWED = {
+    "'--editable ' if ours else ''",
+    "OURS",
+    "command",  # of a study, whose parts are quoted
+}
+"""Placeholders that are no names."""
+
+
+def test_every_name_in_a_command_is_quoted():
+    files = [file for file in SOURCE.rglob("*.py") if not str(file.relative_to(SOURCE)).startswith(ELSEWHERE)]
+    found = [each for file in files for each in unquoted(file)]
+    assert not [each for each in found if each.partition("{")[2][:-1] not in ALLOWED]
+    assert len(found) >= len(ALLOWED), "each is still there"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_shell_takes_it_for_one_argument(name):
+    [word] = shlex.split(as_argument(name))
+    assert word == (f"./{name}" if name.startswith("-") else name)
+
+
+def remedies(done: subprocess.CompletedProcess) -> list[str]:
+    return [line.removeprefix("remedy: ") for line in done.stderr.splitlines() if line.startswith("remedy: ")]
+
+
+FACTOR = 'scenario = "a.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [32]\n'
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "\n" not in name and not name.startswith("-")])
+def test_commands_for_files_with_such_names(tmp_path, name):
+    (tmp_path / f"{name}.toml").write_text(SCENARIO.format(duration="60ms"))
+    (tmp_path / f"{name}.study").write_text(FACTOR)
+    (tmp_path / f"{name}.old").write_text('[server]\nanswer = "new"\n[[workload]]\nhandler = "l_app"\n')
+    made(tmp_path / name)
+    for words, remedy in (
+        (("run", f"{name}.study"), ["windtunnel", "study", f"{name}.study"]),
+        (("run", name), ["windtunnel", "show", name]),
+        (("run", f"{name}.old"), ["windtunnel", "migrate", f"{name}.old"]),
+        (("study", f"{name}.toml"), ["windtunnel", "run", f"{name}.toml"]),
+    ):
+        assert [shlex.split(each) for each in remedies(in_process(*words, cwd=tmp_path))] == [remedy]
+
+
+def test_what_is_missing_is_installed_from_the_checkout(monkeypatch, tmp_path):
+    python = sys.executable
+    assert shlex.split(find.to_install("ui")) == [python, "-m", "pip", "install", "--editable", f"{find.CHECKOUT}[ui]"]
+    assert shlex.split(find.to_install(package="other"))[-2:] == ["install", "other"]
+    monkeypatch.setattr(find, "CHECKOUT", tmp_path)
+    assert shlex.split(find.to_install("a", "b")) == [python, "-m", "pip", "install", "windtunnel[a,b]"]
