@@ -173,6 +173,25 @@ def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: 
     assert tree.log == ["venv", *packages(tree.checkout, "run"), "meson setup", "ninja engine/windtunnel-engine"]
 
 
+@pytest.mark.parametrize("command", ["windtunnel quickstart", "test", "test quick", "test lint", "test lock"])
+def test_no_tool_is_called_where_the_caller_is(tree: Tree, command: str) -> None:
+    """`python -m venv` takes a venv.py that lies there, pip a pip/, pytest a pytest.ini, meson its native files."""
+    for tool in ("python3", "meson", "ninja", "pkg-config", "clang"):
+        text = (tree.top / "bin" / tool).read_text()
+        (tree.top / "bin" / tool).write_text(
+            text.replace("#!/usr/bin/env bash\n", '#!/usr/bin/env bash\npwd >>"$PLACES"\n')
+        )
+    places, elsewhere = tree.top / "places", tree.top / "elsewhere"
+    places.touch()
+    places.chmod(0o666)
+    elsewhere.mkdir()
+    tree.environment["PLACES"] = str(places)
+    name, *words = command.split()
+    tree.run(str(tree.checkout / name), *words, cwd=elsewhere)
+    called = places.read_text().splitlines()
+    assert len(called) > 1 and set(called) == {str(tree.checkout.resolve())}
+
+
 @pytest.mark.parametrize(
     "command", [["quickstart", "--quiet", "-h"], ["quickstart", "--quiet", "--help"], ["-h"], ["--help"]]
 )
