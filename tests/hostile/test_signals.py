@@ -7,6 +7,7 @@ import signal
 import time
 
 import pytest
+from children import children
 from fake_runs import gone
 from hostile_run import arguments, ended, record, start
 
@@ -69,7 +70,7 @@ def test_a_signal_while_one_side_waits_for_the_link(tmp_path):
     pids = {}
     for line in spec.stderr:
         if "starting EAL" in line and not pids:
-            pids = {name: pid for pid, name in children(spec.pid)}
+            pids = {name: pid for pid, name in engines(spec.pid)}
             os.kill(pids["client"], signal.SIGSTOP)
         if "waiting for the link" in line:
             break
@@ -82,10 +83,10 @@ def test_a_signal_while_one_side_waits_for_the_link(tmp_path):
     assert all(gone(pid) for pid in pids.values())
 
 
-def children(parent: int) -> list[tuple[int, str]]:
-    """Engines of a supervisor, the server's first: they are started in the order of the plans."""
-    with open(f"/proc/{parent}/task/{parent}/children") as file:
-        return list(zip(sorted(map(int, file.read().split())), ("server", "client"), strict=False))
+def engines(supervisor: int) -> list[tuple[int, str]]:
+    """Of a supervisor, below their guards, the server's first: they are started in the order of the plans."""
+    each = [engine for guard in sorted(children(supervisor)) for engine in children(guard)]
+    return list(zip(each, ("server", "client"), strict=False))
 
 
 @pytest.mark.parametrize("attempts", [3, pytest.param(100, marks=LONG)])
@@ -108,7 +109,7 @@ def test_signals_at_any_moment_leave_no_process_or_file(tmp_path, attempts):
 
 def test_an_engine_that_is_stopped_is_killed(tmp_path):
     spec = run_in("measurement", tmp_path)
-    [(pid, _)] = children(spec.pid)
+    [(pid, _)] = engines(spec.pid)
     os.kill(pid, signal.SIGSTOP)
     code, _ = ended(spec)
     assert code == 1 and gone(pid)

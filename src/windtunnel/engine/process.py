@@ -151,6 +151,8 @@ class EngineProcess:
     def kill_group(self) -> None:
         """Ends the engine and whatever it has started, in sessions of their own too, and then the guard, below which they are. Only before
         `end`: then the group's number may be another's."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGSTOP)  # it does not end before them, which would be then without an ancestor
         descendants.kill(self.pid, self._mark)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
