@@ -1,6 +1,7 @@
 """A plug-in of somebody else: it starts processes, ignores every signal and does not return. Nothing of it outlives its command."""
 
 import json
+import os
 import signal
 import time
 from contextlib import suppress
@@ -14,6 +15,7 @@ from plugin_tools import handler
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
+from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 
 LONG = pytest.mark.long("hostile")
@@ -151,3 +153,41 @@ def test_it_ends_with_the_command(tmp_path, monkeypatch, told, end):
             time.sleep(0.2)
         ended(command)
     awaited(lambda: all_ended(told, 2))
+
+
+@pytest.mark.parametrize("where", ["file", "directory", "link"])
+def test_a_plug_in_that_another_user_could_replace_is_not_opened(tmp_path, where):
+    """Whoever may write it, or a directory on the way to it or to a link, decides what runs: /tmp, where each keeps its own, is none."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "own").mkdir()
+    opened = tmp_path / "opened"
+    library = handler(tmp_path / "own" / "libmarks.so", loaded=f'fclose(fopen("{opened}", "w"));')
+    named = tmp_path / "open" / "libmarks.so" if where != "file" else library
+    if where == "link":
+        named.symlink_to(library)
+    elif where == "directory":
+        library.rename(named)
+    (library if where == "file" else named.parent).chmod(0o777)
+    with pytest.raises(UserError, match="is not opened: every user may write"):
+        handlers(find_engine(), named)
+    if where != "link":  # which a scenario's path does not have any more when the engine gets it
+        code, said = ended(start(arguments(tmp_path, f"workload.0.handler={named}")))
+        assert code == 2 and "every user may write" in said
+    assert not opened.exists()
+    (library if where == "file" else named.parent).chmod(0o1777 if where != "file" else 0o700)
+    assert handlers(find_engine(), named) and opened.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
+@pytest.mark.parametrize("owned", ["file", "way"])
+def test_a_plug_in_in_a_directory_of_a_third_user_is_not_opened(tmp_path, owned):
+    """Root opens one of the user whose checkout it is in."""
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    library = handler(tmp_path / "a" / "b" / "libplain.so")
+    for place in (library.parent, library):
+        os.chown(place, 1234, -1)
+    if owned == "file":
+        assert handlers(find_engine(), library)
+    os.chown(library.parent.parent, 4321, -1)
+    with pytest.raises(UserError, match=r"is not opened: .*/a belongs to user 4321"):
+        handlers(find_engine(), library)

@@ -7,6 +7,7 @@
 #include "core/refusal.h"
 #include "handlers/loading/options.h"
 #include "handlers/loading/registry.h"
+#include "host/way.h"
 
 namespace wt {
 
@@ -62,6 +63,9 @@ handler_table load_plugin(const std::string &path) {
     if (!std::filesystem::exists(file, unknown))
         throw refusal("handler " + path + ": no such file",
                       "the path is relative to the scenario's directory");
+    if (const auto other = other_writer(file))
+        throw refusal("handler " + path + " is not opened: " + *other,
+                      "keep it where its owner and root alone decide what it is");
     const std::shared_ptr<void> object(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
         if (handle) dlclose(handle);
     });
