@@ -41,7 +41,7 @@ def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
     if found is None:
         raise UserError(f"{path}: no factor changes a rate", remedy="a study with a factor whose key is client.rate")
     factor, axis = found
-    rows = query.query("from results order by point, repeat", [path]).dicts()
+    rows = query.all_rows(path, kept)
     used, said = usable(rows, include_invalid)
     timed = [row for row in used if all(row[name] for name in JUDGED)]
     if len(timed) < len(used):

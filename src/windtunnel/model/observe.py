@@ -126,7 +126,7 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     """
     kept = record.read(path / record.NAME)
     factor, axis = table_axis(path, kept)
-    rows = query.query("from results order by point, repeat", [path]).dicts()
+    rows = query.all_rows(path, kept)
     used, said = usable(rows, include_invalid)
     of_state = of_one_state(path, used)
     valid, shared = _with_parts(of_state.rows, path)

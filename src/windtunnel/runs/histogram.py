@@ -10,6 +10,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from windtunnel.engine.histogram import Histogram
+from windtunnel.errors import UserError
 
 HDR_BITS = 11
 HDR_DIGITS = 3
@@ -48,7 +49,7 @@ def percentile(histogram: Histogram | None, percent: float) -> int | None:
     above the largest sample.
 
     Null if there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
-    another name.
+    another name. Raises UserError for a histogram whose buckets have fewer samples than it says.
     """
     if histogram is None or histogram.total == 0 or histogram.total * (100 - percent) < 100 - 1e-6:
         return None
@@ -59,7 +60,7 @@ def percentile(histogram: Histogram | None, percent: float) -> int | None:
         if passed >= wanted:
             top = highest_of_bucket(lowest, histogram.bits)
             return top if histogram.max is None else min(top, histogram.max)
-    raise ValueError(f"a histogram of {histogram.total} samples has only {passed} in its buckets")
+    raise UserError(f"a histogram of {histogram.total} samples has only {passed} in its buckets")
 
 
 def to_hdr(histogram: Histogram) -> HdrHistogram:

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
+from windtunnel.measure.study.directory import RESULTS
 from windtunnel.model.observe import usable
 from windtunnel.model.record import ModelRecord, read
 
@@ -259,3 +261,20 @@ def test_rejected_metrics_are_fitted_only_on_request_and_counted():
     rows = [{"valid": valid, "measured_s": lasted} for valid, lasted in ((True, 1.0), (False, 1.0), (False, None))]
     assert usable(rows, include_invalid=False) == (rows[:1], ["left out: 2 runs invalid"])
     assert usable(rows, include_invalid=True) == (rows[:2], ["included: 1 run invalid", "left out: 1 run invalid"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ("* EXCLUDE entries", "no column entries"),
+        ("* EXCLUDE repeat", 'Referenced column "repeat" not found'),
+        ("* REPLACE ('x' AS server_disp_rx_work_ns)", "another type of server_disp_rx_work_ns"),
+        ("* REPLACE (point + 99 AS point)", "other points"),
+    ],
+)
+def test_a_table_of_another_study_is_refused(tmp_path, ladder, changed, words):
+    study = a_study(tmp_path / "study", lambda point: 20.0, {ENTRIES: SIZES[:3]}, repeats=1)
+    table = study / RESULTS
+    duckdb.execute(f"COPY (SELECT {changed} FROM read_parquet('{table}')) TO '{tmp_path}/new' (FORMAT parquet)")
+    (tmp_path / "new").rename(table)
+    assert words in refused("model", "fit", study, "--ladder", ladder).message

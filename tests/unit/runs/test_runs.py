@@ -16,9 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.runs import RunWriter, Verdict, files, load
+from windtunnel.runs.histogram import percentile
 from windtunnel.runs.record import DID_NOT_FINISH
 from windtunnel.runs.validity import ExcludedWindow, Validity
 
@@ -419,3 +421,9 @@ def test_the_sample_closes_its_ledgers():
                 assert workload.sent == workload.responses + workload.lost
                 assert workload.latency.total == workload.responses == sum(n for _, n in workload.latency.counts)
     assert np.all([ledger.missing == 0 for ledger in (*line.mbufs, *line.packets, *line.messages)])
+
+
+def test_a_histogram_that_says_more_samples_than_it_has_is_refused_in_words():
+    histogram = Histogram(bits=11, counts=[(14, 99), (37, 55)], total=301, sum=3421, min=14, max=37)
+    with pytest.raises(UserError, match="a histogram of 301 samples has only 154 in its buckets"):
+        percentile(histogram, 99)

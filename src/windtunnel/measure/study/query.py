@@ -10,6 +10,7 @@ import duckdb
 
 from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import record as records
+from windtunnel.measure.study.columns import COLUMNS, RUN
 from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.sql import BOUNDS, candidates, first_line, lock
 from windtunnel.text_file import open_regular
@@ -56,6 +57,22 @@ def query(sql: str, studies: Sequence[Path]) -> Response:
             raise UserError(f"the query: {first_line(error)}", remedy=candidates(error) or EXAMPLE) from None
 
 
+def all_rows(study: Path, kept: records.StudyRecord) -> list[dict[str, Any]]:
+    """The table of a study, by point and repeat. Raises UserError as `query`, and for a table that is not of this record."""
+    found = query("from results order by point, repeat", [study])
+    types = dict(zip(found.columns, found.types, strict=True))
+    missing = [name for name in (*RUN, *(factor.name for factor in kept.factors)) if name not in types]
+    other = [name for name, kind in types.items() if name in COLUMNS and kind != COLUMNS[name][0]]
+    rows = found.dicts()
+    if missing or other or not {row["point"] for row in rows} <= set(range(1, len(kept.points) + 1)):
+        what = f"no column {missing[0]}" if missing else f"another type of {other[0]}" if other else "other points"
+        raise UserError(
+            f"{study / RESULTS}: {what}: it is not the table of {study / records.NAME}",
+            remedy=f"windtunnel study {as_argument(study)} writes it again",
+        )
+    return rows
+
+
 def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None:
     """The study's results as a table of this name."""
     records.read(study / records.NAME)
@@ -76,7 +93,7 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
         if rows > MOST_ROWS or (length or 0) > MOST_BYTES:
             raise UserError(
                 f"{file}: more than {MOST_ROWS:,} rows or {MOST_BYTES >> 20} MiB of values",
-                remedy=f"windtunnel study {study} writes it again",
+                remedy=f"windtunnel study {as_argument(study)} writes it again",
             )
         connection.execute(f"CREATE TABLE {name} AS SELECT ? AS study, * FROM {source}", [study.resolve().name])
     except duckdb.Error as error:
