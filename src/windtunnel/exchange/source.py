@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.printing import one_line
 from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 16 << 20
@@ -41,7 +42,7 @@ class Foreign:
             return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)
         listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered[:MAX_LISTED]]
         number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
-        return UserError("\n".join([f"{self.file}: {number}, each with what expected:", *listed]))
+        return UserError("\n".join(map(one_line, [f"{self.file}: {number}, each with what expected:", *listed])))
 
     def _place(self, fault: Fault) -> str:
         return f"{self.file}:{fault.line}" if fault.line else str(self.file)

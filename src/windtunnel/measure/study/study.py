@@ -19,6 +19,7 @@ from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.seal import BegunElsewhere
 from windtunnel.measure.study.states import Blocked, blocked, by_testbed
 from windtunnel.notebook import Shown
+from windtunnel.printing import one_line
 from windtunnel.scenario import here
 
 
@@ -155,7 +156,7 @@ def _runs(study_file: definition.Definition, sets: list[str]) -> str:
     scenario = study_file.scenario_file.absolute()
     parts = [("study", study_file.source.file), ("scenario", scenario), *(("--set", each) for each in sets)]
     parts += [("code", scenario.parent / code) for code in code_of(study_file, sets)]
-    return "\n".join(f"{what:<9} {name}" for what, name in parts)
+    return "\n".join(one_line(f"{what:<9} {name}") for what, name in parts)
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
