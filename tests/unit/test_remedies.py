@@ -15,13 +15,14 @@ from comparing import made
 
 from windtunnel.engine import find
 from windtunnel.errors import as_argument
+from windtunnel.host import judge_rdma
 
 SOURCE = Path(__file__).parents[2] / "src" / "windtunnel"
 ELSEWHERE = ("sharing", "exchange/http_server.py")
 """What runs as a daemon; its remedies name files of root's."""
 COMMAND = re.compile(
     r"\b(?:windtunnel (?:run|study|show|check|model [a-z-]+|compare|migrate|tune|history|export|diagnose|search|init|import [a-z]+)|sudo|rm|chmod"
-    r"|chown|mkdir|kill|ip (?:link|address)|modprobe|dpdk-devbind\.py|pip install|--out|--set-b) [^`,;]*$"
+    r"|chown|mkdir|kill|ip (?:link|address)|modprobe|dpdk-devbind\.py|pip install|--out|--set-b) [^`,;&]*$"
 )
 """What stands before an argument of a command."""
 QUOTING = ("as_argument", "quote")
@@ -103,3 +104,11 @@ def test_what_is_missing_is_installed_from_the_checkout(monkeypatch, tmp_path):
     assert shlex.split(find.to_install(package="other"))[-2:] == ["install", "other"]
     monkeypatch.setattr(find, "CHECKOUT", tmp_path)
     assert shlex.split(find.to_install("a", "b")) == [python, "-m", "pip", "install", "windtunnel[a,b]"]
+
+
+def test_the_engine_is_built_in_this_checkout_wherever_one_is(monkeypatch, tmp_path):
+    command, word = shlex.split(find.quickstart())
+    assert Path(command) == find.CHECKOUT / "windtunnel" and word == "quickstart" and Path(command).is_file()
+    assert not re.search(r"\brm\b", judge_rdma.BUILD), "what is called build/ where the reader is"
+    monkeypatch.setattr(find, "CHECKOUT", tmp_path)
+    assert find.quickstart() == "./windtunnel quickstart"

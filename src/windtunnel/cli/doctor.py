@@ -54,7 +54,7 @@ def doctor(
 
 def judge_engine() -> Finding:
     """Finds the engine and asks it for its version."""
-    from windtunnel.engine.find import find_engine
+    from windtunnel.engine.find import find_engine, quickstart
     from windtunnel.engine.query import version
     from windtunnel.errors import UserError
     from windtunnel.host.findings import Finding
@@ -63,7 +63,7 @@ def judge_engine() -> Finding:
         engine = find_engine()
         value = f"{version(engine)} ({engine})"
     except UserError as error:
-        remedy = (error.remedy or "./windtunnel quickstart").removeprefix("run ")
+        remedy = (error.remedy or quickstart()).removeprefix("run ")
         return Finding(
             subject="engine", value=error.message, verdict="bad", meaning="no scenario can run", remedy=remedy
         )

@@ -41,7 +41,7 @@ def find_engine() -> Path:
     if installed:
         return _of_this_version(Path(installed).absolute())
     if is_checkout():
-        raise UserError(f"the engine is not built: no {built}", remedy="run ./windtunnel quickstart")
+        raise UserError(f"the engine is not built: no {built}", remedy=f"run {quickstart()}")
     raise UserError(
         f"no {NAME} found on PATH",
         remedy=f"apt install ./windtunnel-engine_{__version__}_*.deb, or build it in a source checkout (./windtunnel quickstart) and set "
@@ -63,6 +63,11 @@ def _of_this_version(engine: Path) -> Path:
             remedy=f"install the same version of both, or set {VARIABLE} to an engine of {__version__}",
         )
     return engine
+
+
+def quickstart() -> str:
+    """The command that builds the engine, of this checkout if there is one, from any directory."""
+    return f"{as_argument(CHECKOUT / 'windtunnel')} quickstart" if is_checkout() else "./windtunnel quickstart"
 
 
 def to_install(*extras: str, package: str = "windtunnel") -> str:

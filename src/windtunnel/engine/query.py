@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.ask import ask
-from windtunnel.engine.find import NAME
+from windtunnel.engine.find import NAME, quickstart
 from windtunnel.engine.ledgers import CopierKind
 from windtunnel.engine.own_directory import for_eal
 from windtunnel.engine.plan_values import Trait
@@ -19,7 +19,7 @@ from windtunnel.errors import UserError
 TIMEOUT_S = 20
 COMPILE_TIMEOUT_S = 300
 COSTS_TIMEOUT_S = 120
-REBUILD = "run ./windtunnel quickstart"
+REBUILD = f"run {quickstart()}"
 REFUSED = 2
 """The engine's exit code for what it refuses in words; any other is not its own."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from windtunnel.engine.find import quickstart
 from windtunnel.engine.query import RdmaOffer
 from windtunnel.errors import as_argument
 from windtunnel.host.facts import Facts
@@ -9,7 +10,7 @@ from windtunnel.host.findings import Finding, size
 from windtunnel.host.judge_system import MORE_LOCKABLE, ROOM
 from windtunnel.host.rdma import MTUS, Rdma, RdmaDevice, RdmaPort
 
-BUILD = "sudo apt install libfabric-dev && rm -r build && ./windtunnel quickstart   # builds the engine again"
+BUILD = f"sudo apt install libfabric-dev && {quickstart()}   # builds the engine again"
 OURS = ("tcp", "udp", "shm", "efa")
 """Providers that the wire takes."""
 NO_LIMIT = 1 << 62

@@ -78,7 +78,7 @@ def test_a_checkout_that_is_not_built_says_quickstart_and_a_package_where_to_get
     (tmp_path / "checkout" / "meson.build").touch()
     with pytest.raises(UserError, match="not built") as refused:
         find.find_engine()
-    assert refused.value.remedy == "run ./windtunnel quickstart"
+    assert refused.value.remedy == f"run {find.CHECKOUT}/windtunnel quickstart"
 
 
 def test_the_checkout_is_the_one_that_contains_the_package():

@@ -9,6 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from windtunnel.cli import doctor as doctor_module
+from windtunnel.engine.find import quickstart
 from windtunnel.errors import UserError
 from windtunnel.host import counters, cpus, memory, perf_events
 from windtunnel.host.dpdk import read_dpdk, read_nics
@@ -308,11 +309,11 @@ def test_an_engine_that_does_not_respond_or_is_not_built_is_bad(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: bool
 ) -> None:
     def none() -> Path:
-        raise UserError("the engine is not built", remedy="run ./windtunnel quickstart")
+        raise UserError("the engine is not built", remedy=f"run {quickstart()}")
 
     fake_engine(tmp_path, monkeypatch, "echo librte_eal.so is gone >&2; exit 3")
     if not built:
         monkeypatch.setattr("windtunnel.engine.find.find_engine", none)
     found = doctor_module.judge_engine()
-    assert (found.verdict, found.remedy) == ("bad", "./windtunnel quickstart")
+    assert (found.verdict, found.remedy) == ("bad", quickstart())
     assert not built or "librte_eal.so is gone" in found.value
