@@ -15,6 +15,7 @@ import pytest
 from command_line import SCENARIO
 from fake_runs import RunSpec
 from hypothesis import HealthCheck, settings
+from scenario_tools import compile_quickly, skip_without_pipelines
 from xdist.scheduler import LoadScopeScheduling
 
 pytest.register_assert_rewrite("real_runs")
@@ -138,6 +139,13 @@ def rdma_addresses() -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / "windtunnel-tests-rdma.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+@pytest.fixture
+def pipelines(tmp_path_factory, monkeypatch) -> None:
+    """P4 pipelines, each compiled once for all tests of a process."""
+    skip_without_pipelines()
+    compile_quickly(monkeypatch, tmp_path_factory.getbasetemp() / "cache")
 
 
 @pytest.fixture

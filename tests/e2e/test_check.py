@@ -6,7 +6,7 @@ import random
 import pytest
 from plugin_tools import handler
 from real_runs import execute, scenario
-from scenario_tools import SHIPPED, skip_without_pipelines, written
+from scenario_tools import SHIPPED, written
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
@@ -85,8 +85,7 @@ def test_more_masks_than_tss_takes(tmp_path):
         ("selector hops\ngroup 0 member 1\n", 'mine.tables:1: the spec has no selector "hops"'),
     ],
 )
-def test_entries_of_a_pipeline(tmp_path, entries, words):
-    skip_without_pipelines("swx")
+def test_entries_of_a_pipeline(tmp_path, pipelines, entries, words):
     (tmp_path / "mine.tables").write_text(entries)
     options = {"spec": str(SHIPPED / "swx-router.spec"), "tables": "mine.tables"}
     assert words in refused(tmp_path, scenario({"packet_handler": "swx", "options": options}, **NULL))

@@ -2,7 +2,7 @@
 
 import pytest
 from real_runs import SHORT_OF_TWO, assert_sound
-from scenario_tools import SHIPPED, skip_without_pipelines
+from scenario_tools import SHIPPED
 from short_runs import run_short
 
 from windtunnel.runs import load
@@ -15,9 +15,9 @@ guest/guest_runs."""
 
 @pytest.mark.parametrize("name", sorted({file.stem for file in SHIPPED.glob("*.toml")} - ELSEWHERE))
 def test_shipped_scenario_ends_in_a_valid_run(tmp_path, name, request):
-    skip_without_pipelines(name)
-    if name.startswith("rdma"):
-        request.getfixturevalue("rdma_addresses")
+    for wanted, fixture in (("rdma", "rdma_addresses"), ("swx", "pipelines")):
+        if name.startswith(wanted):
+            request.getfixturevalue(fixture)
     of_two = load_scenario(SHIPPED / f"{name}.toml").wire.kind == "memif"
     longer = [f"duration={SHORT_OF_TWO['duration']}", f"warmup={SHORT_OF_TWO['warmup']}"] if of_two else []
     shown = run_short(SHIPPED / f"{name}.toml", tmp_path / "run", *longer)

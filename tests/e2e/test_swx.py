@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from real_runs import messages, run_well
-from scenario_tools import LENIENT, SHIPPED, finished, skip_without_pipelines
+from scenario_tools import LENIENT, NOT_OPTIMIZED, SHIPPED, finished
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
@@ -15,11 +15,7 @@ from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 
 SHORT = ("duration=200ms", "warmup=50ms", "window=100ms", *LENIENT)
-
-
-@pytest.fixture(autouse=True)
-def pipelines():
-    skip_without_pipelines("swx")
+pytestmark = pytest.mark.usefixtures("pipelines")
 
 
 @pytest.fixture
@@ -118,7 +114,9 @@ def test_a_killed_compilation_leaves_the_cache_usable(cache):
     assert compiles(1)[0].communicate()[0].strip().endswith(".so")
 
 
-def test_steps_and_tables_are_in_the_run(tmp_path):
+def test_steps_and_tables_are_in_the_run_of_an_optimized_pipeline(tmp_path, cache, monkeypatch):
+    monkeypatch.setenv("PATH", os.environ["PATH"].removeprefix(f"{NOT_OPTIMIZED}{os.pathsep}"))
+    assert shutil.which("gcc") != str(NOT_OPTIMIZED / "gcc")
     run = run_well(tmp_path, SHIPPED / "swx-router.toml", *SHORT)
     responses = messages(run).responses
     windows = [window for of_engine in run.windows.values() for window in of_engine]

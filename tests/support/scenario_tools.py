@@ -1,6 +1,7 @@
 """Scenarios for tests: TOML from Python values, hosts made up, files in a directory of the test's own."""
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,9 @@ from windtunnel.engine.query import compile_spec
 from windtunnel.errors import UserError
 from windtunnel.scenario import HostView, OneSide, RunSpec, Scenario, load, resolve
 
-SHIPPED = Path(__file__).parents[2] / "scenarios"
+CHECKOUT = Path(__file__).parents[2]
+SHIPPED = CHECKOUT / "scenarios"
+NOT_OPTIMIZED = CHECKOUT / "engine" / "tests" / "not_optimized"
 LENIENT = (
     "validity.max_preempted=1",
     "validity.max_slowdown=1",
@@ -26,16 +29,19 @@ about."""
 ECHO = {"workload": [{"handler": "l_app"}]}
 
 
-def skip_without_pipelines(name: str) -> None:
+def skip_without_pipelines() -> None:
     """Skips what needs a P4 pipeline where the engine was built without DPDK's headers for one."""
-    if not name.startswith("swx"):
-        return
-    try:
-        compile_spec(find_engine(), str(SHIPPED / "swx-l2fwd.spec"), "gcc")
-    except UserError as error:
-        if "built without DPDK's headers" in error.message:
-            pytest.skip(error.message)
-        raise
+    binary = find_engine()
+    with pytest.raises(UserError) as refused:
+        compile_spec(binary, "/nonexistent", "gcc")
+    if "built without DPDK's headers" in refused.value.message:
+        pytest.skip(refused.value.message)
+
+
+def compile_quickly(patch: pytest.MonkeyPatch, cache: Path) -> None:
+    """Has P4 pipelines compiled without optimisation, into a cache that no user has."""
+    patch.setenv("PATH", f"{NOT_OPTIMIZED}{os.pathsep}{os.environ['PATH']}")
+    patch.setenv("XDG_CACHE_HOME", str(cache))
 
 
 def toml(value: Any) -> str:
