@@ -14,16 +14,19 @@ from pathlib import Path
 import pytest
 from command_line import SCENARIO
 from fake_runs import RunSpec
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from scenario_tools import compile_quickly, skip_without_pipelines
 from xdist.scheduler import LoadScopeScheduling
 
 pytest.register_assert_rewrite("real_runs")
 
-# The same examples every time, so that a change alone decides whether a property holds; `./test long properties` draws new ones. On a
+# The same examples every time, so that a change alone decides whether a property holds; `./test long properties` draws new ones. An
+# example that fails is shown as it was drawn: to find a smaller one takes minutes, and is left to `--hypothesis-profile=smaller`. On a
 # machine that has other things to do, slow is no fault.
 TOLERANT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("same", derandomize=True, max_examples=40, **TOLERANT)
+SAME = {"derandomize": True, "max_examples": 40} | TOLERANT
+settings.register_profile("same", phases=[Phase.explicit, Phase.generate], **SAME)
+settings.register_profile("smaller", **SAME)
 settings.register_profile("new", max_examples=300, **TOLERANT)
 settings.load_profile("same")
 
