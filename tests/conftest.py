@@ -9,6 +9,7 @@ import gc
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -39,18 +40,13 @@ gc.disable()
 
 UNIT = Path(__file__).parent / "unit"
 ONE_AFTER_ANOTHER = {
-    "tests/e2e/test_rdma.py": "rdma",
-    "tests/e2e/test_rdma_compare.py": "rdma",
-    "tests/hostile/test_other_user_share.py": "sharing",
-    "tests/unit/sharing/test_changed_threads.py": "sharing",
-    "tests/unit/sharing/test_daemon.py": "sharing",
-    "tests/unit/sharing/test_inherited_changes.py": "sharing",
-    "tests/unit/sharing/test_journal.py": "sharing",
-    "tests/unit/sharing/test_left_out.py": "sharing",
-    "tests/unit/sharing/test_probe.py": "sharing",
-    "tests/unit/studies/test_reproduce.py": "sharing",
+    "rdma_addresses": "rdma",
+    "alone_on_this_machine": "sharing",
+    "daemon_tools": "sharing",
+    "journal_tools": "sharing",
 }
-"""Files whose tests wait for one lock: one process has them all, so that no other waits in vain."""
+"""Fixtures and modules of tests that want the machine's only port, or its CPUs: one process has all files that name one, so that no
+other waits for it in vain."""
 BUDGET_S = {"quick": 1.0, "middle": 20.0}
 """What one test of the tier may take. A slower one is listed at the end, and is not failed for it: a host may be busy."""
 
@@ -60,12 +56,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--alone", action="store_true", help="the tests that bear no other beside them, and no others")
 
 
+@cache
+def scope_of(file: Path) -> str:
+    """What tests of the file want for themselves; else the file itself."""
+    text = file.read_text()
+    return next((wanted for name, wanted in ONE_AFTER_ANOTHER.items() if name in text), str(file))
+
+
 class FileScheduling(LoadScopeScheduling):
-    """Tests of one file are of one process, and those of files that wait for the same lock."""
+    """Tests of one file are of one process, and those of files that want the same for themselves."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::", 1)[0]
-        return ONE_AFTER_ANOTHER.get(file, file)
+        return scope_of(self.config.rootpath / nodeid.split("::", 1)[0])
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> FileScheduling:

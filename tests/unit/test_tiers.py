@@ -1,4 +1,4 @@
-"""What a slice of the long tier is made of."""
+"""What a slice of the long tier is made of, and the files that one process has."""
 
 import re
 from pathlib import Path
@@ -28,3 +28,15 @@ def test_a_slice_is_looked_for_in_every_file_that_has_marks_of_it_and_in_those_t
         for name in slices_of(file).union(*(givers.get(module, set()) for module in imported)):
             config = SimpleNamespace(option=SimpleNamespace(long=name, alone=False))
             assert selection.pytest_ignore_collect(file, config) is None, f"{file}: {name}"
+
+
+def test_files_that_want_the_same_for_themselves_are_of_one_process(selection):
+    of_rdma, of_sharing = (
+        {selection.scope_of(TESTS / name) for name in names}
+        for names in (
+            ("e2e/test_rdma.py", "e2e/test_rdma_compare.py"),
+            ("unit/sharing/test_daemon.py", "unit/sharing/test_left_out.py", "hostile/test_other_user_share.py"),
+        )
+    )
+    assert len(of_rdma) == len(of_sharing) == 1 and of_rdma != of_sharing
+    assert selection.scope_of(Path(__file__)) == str(Path(__file__))
