@@ -219,6 +219,20 @@ make_scratch() {
     scratch=$(mktemp -d -p "$place" wt-XXXXXX)
 }
 
+# run_tests NAME ARGUMENT...: all that pytest selects by the arguments, in directories of NAME within `scratch`: side by side what bears
+# that, and then the others. Runs of the engine wait for half of their time, so that there are two processes for each CPU.
+run_tests() {
+    local failed=0
+    "$venv/bin/python" -m pytest --basetemp "$scratch/$1" -n "$(workers 2)" --no-loadscope-reorder "${@:2}" || failed=$?
+    "$venv/bin/python" -m pytest --basetemp "$scratch/$1-alone" --alone "${@:2}" || failed=$?
+    return "$failed"
+}
+
+# run_quick_tests PYTHON ARGUMENT...: unit tests that pytest selects by the arguments, side by side; those of this tier start no process
+run_quick_tests() {
+    "$1" -m pytest --basetemp "$scratch/quick" tests/unit -n "$(workers)" --no-loadscope-reorder "${@:2}"
+}
+
 # remove_scratch FAILED: it stays where tests failed, that is, where FAILED is not 0
 remove_scratch() {
     [[ -n $scratch ]] || return 0

@@ -401,7 +401,7 @@ def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
     assert done.returncode == 0, done.stderr
     called = tree.log
     assert called[-2] == "meson test --no-suite fuzz --no-suite slow"
-    assert " tests/unit -m not slow -n " in called[-1] and called[-1].endswith(" -x")
+    assert " tests/unit -n " in called[-1] and called[-1].endswith(" -m not slow -x")
     for linter in ("ruff", "mypy", "imports", "clang-format", "docs"):
         assert f"{linter}: ok" in done.stderr
     assert "clang-tidy" not in done.stderr
@@ -417,8 +417,10 @@ def test_long_runs_the_named_slices_and_counts_them(tree: Tree) -> None:
     tree.environment["PYTEST"] = "1"
     done = tree.run("./test", "long", "crosses", "fuzz")
     assert done.returncode == 1
-    exhaustive, crosses, fuzz = tree.log[-3:]
-    assert exhaustive == "meson test --suite long" and crosses.endswith(" --long crosses")
+    exhaustive, side_by_side, alone, fuzz = tree.log[-4:]
+    assert exhaustive == "meson test --suite long"
+    assert " -n " in side_by_side and side_by_side.endswith(" --long crosses")
+    assert " -n " not in alone and alone.endswith(" --alone --long crosses")
     assert fuzz == "meson test --suite fuzz --timeout-multiplier 0"
     assert "failed: crosses" in done.stderr and done.stdout.splitlines()[-1] == "slices: 1 passed, 1 failed"
 
