@@ -378,6 +378,14 @@ def test_the_test_command_passes_its_arguments_and_ends_with_pytest(tree: Tree) 
     assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
 
 
+def test_what_tests_import_is_compiled_once_and_not_by_each_of_their_processes(tree: Tree) -> None:
+    tree.run("./test")
+    assert tree.log.count("pytest --collect-only -q") == 1
+    (tree.checkout / "tests" / "__pycache__").mkdir()
+    tree.run("./test")
+    assert "pytest --collect-only -q" not in tree.log
+
+
 def test_pythons_keep_their_bytecode_whatever_the_environment_says(tree: Tree) -> None:
     """The packages come without, and what keeps none compiles all that it imports, at each start."""
     tree.environment["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -452,7 +460,7 @@ def test_a_failed_build_is_shown_and_ends_the_suite(tree: Tree) -> None:
     done = tree.run("./test")
     assert done.returncode == 1
     assert "app_tx.cc:7: error\nthe build failed" in done.stderr
-    assert not any(call.startswith("pytest") for call in tree.log)
+    assert not any(call.startswith("pytest --basetemp") for call in tree.log)
 
 
 def test_help_of_the_test_command_sets_nothing_up(tree: Tree) -> None:
