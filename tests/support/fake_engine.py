@@ -279,6 +279,15 @@ def run(fake: Fake) -> int:
         case "crash_running":
             fake.window(0, "measure")
             crash()
+        case "killed_in_a_line":
+            fake.window(0, "measure")
+            while not os.path.exists(os.environ["FAKE_MARK"]):
+                time.sleep(0.001)
+            for index in range(1, 10):
+                fake.window(index, "measure")
+            os.write(fake.out, b'{"type": "window", "ind')
+            os.write(1, b"its last words")
+            os.kill(os.getpid(), signal.SIGKILL)
         case "crash_when_stopped":
             while fake.told(60) != "stop":
                 pass

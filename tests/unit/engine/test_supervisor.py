@@ -1,6 +1,7 @@
 """The supervisor against an engine that misbehaves in every way that the verdict knows."""
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
@@ -159,6 +160,28 @@ def test_a_run_whose_time_stands_still_at_times_may_take_longer():
 def test_an_exit_code_without_an_error_line_is_a_death(spec):
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "exit 2")))
     assert verdict.reasons == ["engine died: exit code 2 while starting"]
+
+
+def test_a_killed_engine_loses_no_line_that_it_has_written_whole(spec, monkeypatch, tmp_path):
+    """All but the first come, and it dies, while the first is handled; then its end is seen before them."""
+    behave(monkeypatch, "killed_in_a_line")
+    monkeypatch.setenv("FAKE_MARK", str(tmp_path / "go-on"))
+    select = selectors.DefaultSelector.select
+    monkeypatch.setattr(selectors.DefaultSelector, "select", lambda *of: select(*of)[::-1])
+    pids = []
+
+    def wait_for_its_end(name, line, raw):
+        if line.type == "hello":
+            pids.append(line.pid)
+        elif line.type == "window":
+            (tmp_path / "go-on").touch()
+            assert gone(pids[0])
+
+    spec.listeners.append(wait_for_its_end)
+    verdict = judge(spec.run(make_plan()))
+    assert verdict.reasons == ["engine died: SIGKILL while running, after window 9"]
+    assert [kind for _, kind in spec.heard].count("window") == 10
+    assert spec.log("windtunnel").read_text() == "its last words"
 
 
 def test_run_without_a_measured_window(spec):
