@@ -1,0 +1,121 @@
+"""./test in a copied tree, with fakes in place of every tool that installs, builds or tests."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from setup_tree import Tree, copied_tree
+
+tree = pytest.fixture(copied_tree)
+
+
+def test_the_test_command_passes_its_arguments_and_ends_with_pytest(tree: Tree) -> None:
+    done = tree.run(str(tree.checkout / "test"), "-k", "two words", cwd=Path("/"))
+    assert done.returncode == 0, done.stderr
+    called = tree.log
+    assert "ninja all" in called
+    assert called[-3] == "meson test"
+    assert called[-2].startswith("pytest --basetemp ") and " -n " in called[-2] and called[-2].endswith(" -k two words")
+    assert called[-1].startswith("pytest --basetemp ") and called[-1].endswith(" --alone -k two words")
+    assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
+
+
+def test_what_tests_import_is_compiled_once_and_not_by_each_of_their_processes(tree: Tree) -> None:
+    tree.run("./test")
+    assert tree.log.count("pytest --collect-only -q") == 1
+    (tree.checkout / "tests" / "__pycache__").mkdir()
+    tree.run("./test")
+    assert "pytest --collect-only -q" not in tree.log
+
+
+def test_pythons_keep_their_bytecode_whatever_the_environment_says(tree: Tree) -> None:
+    """The packages come without, and what keeps none compiles all that it imports, at each start."""
+    tree.environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    tree.run("./test")
+    assert not any("without bytecode" in line for line in tree.log)
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_files_of_tests_stay_where_one_failed(tree: Tree, status: int) -> None:
+    tree.environment["PYTEST"] = str(status)
+    done = tree.run("./test", "quick")
+    assert done.returncode == status
+    left = [line.split(": ", 1)[1] for line in done.stderr.splitlines() if line.startswith("files of failed tests: ")]
+    assert [Path(directory).is_dir() for directory in left] == [True] * status
+    for directory in left:
+        shutil.rmtree(directory)
+
+
+def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
+    done = tree.run("./test", "quick", "-x")
+    assert done.returncode == 0, done.stderr
+    called = tree.log
+    assert called[-2] == "meson test --no-suite fuzz --no-suite slow"
+    assert " tests/unit -n " in called[-1] and called[-1].endswith(" -m not slow -x")
+    for linter in ("ruff", "mypy", "imports", "clang-format", "docs"):
+        assert f"{linter}: ok" in done.stderr
+    assert "clang-tidy" not in done.stderr
+
+
+def test_fuzz_takes_seconds_and_nothing_else_runs(tree: Tree) -> None:
+    done = tree.run("./test", "fuzz", "7")
+    assert done.returncode == 0, done.stderr
+    assert "ruff:" not in done.stderr and tree.log[-1] == "meson test --suite fuzz --timeout-multiplier 0"
+
+
+def test_long_runs_the_named_slices_and_counts_them(tree: Tree) -> None:
+    tree.environment["PYTEST"] = "1"
+    done = tree.run("./test", "long", "crosses", "fuzz")
+    assert done.returncode == 1
+    exhaustive, side_by_side, alone, fuzz = tree.log[-4:]
+    assert exhaustive == "meson test --suite long"
+    assert " -n " in side_by_side and side_by_side.endswith(" --long crosses")
+    assert " -n " not in alone and alone.endswith(" --alone --long crosses")
+    assert fuzz == "meson test --suite fuzz --timeout-multiplier 0"
+    assert "failed: crosses" in done.stderr and done.stdout.splitlines()[-1] == "slices: 1 passed, 1 failed"
+
+
+def test_a_slice_that_does_not_exist_is_refused_before_any_runs(tree: Tree) -> None:
+    done = tree.run("./test", "long", "crosses", "corners")
+    assert done.returncode == 2 and "there is no slice corners" in done.stderr
+    assert not any(call.startswith("pytest") for call in tree.log)
+
+
+def test_lint_runs_the_named_linters_and_shows_their_findings(tree: Tree) -> None:
+    tree.environment["CONTENT"] = "no"
+    done = tree.run("./test", "lint", "mypy")
+    assert done.returncode == 1
+    assert "mypy: line 7 is wrong\nmypy: not content" in done.stderr and "ruff" not in done.stderr
+    assert not any(call.startswith("pytest") for call in tree.log)
+
+
+def test_a_linter_finding_fails_the_suite_after_the_tests(tree: Tree) -> None:
+    tree.environment["CONTENT"] = "no"
+    done = tree.run("./test")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1] == "1 passed in 0.01s"
+    assert "linters are not content" in done.stderr
+
+
+def test_a_failed_build_is_shown_and_ends_the_suite(tree: Tree) -> None:
+    tree.replace("ninja", "echo 'app_tx.cc:7: error'; exit 1")
+    done = tree.run("./test")
+    assert done.returncode == 1
+    assert "app_tx.cc:7: error\nthe build failed" in done.stderr
+    assert not any(call.startswith("pytest --basetemp") for call in tree.log)
+
+
+def test_help_of_the_test_command_sets_nothing_up(tree: Tree) -> None:
+    done = tree.run("./test", "--help")
+    assert done.returncode == 0 and "./test quick" in done.stdout
+    assert tree.log == []
+
+
+@pytest.mark.parametrize(("unit_tests", "python_tests", "status"), [("1", "0", 1), ("0", "5", 5), ("3", "1", 3)])
+def test_the_test_command_fails_when_either_part_fails(
+    tree: Tree, unit_tests: str, python_tests: str, status: int
+) -> None:
+    tree.environment |= {"UNIT_TESTS": unit_tests, "PYTEST": python_tests}
+    done = tree.run("./test")
+    assert done.returncode == status
+    assert tree.log[-1].startswith("pytest")
