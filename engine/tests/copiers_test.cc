@@ -13,7 +13,7 @@
 namespace wt::test::copiers_test {
 namespace {
 
-const needs_eal eal(128, "0@0,1@0");
+const needs_eal eal(128, 2);
 
 TEST(copiers, a_trip_is_of_small_copies_one_after_the_other) {
     by_hand hand{.may_end = UINT32_MAX};

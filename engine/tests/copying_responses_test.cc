@@ -8,7 +8,7 @@
 namespace wt::test::copying_responses_test {
 namespace {
 
-const needs_eal eal(128, "0@0,1@0");
+const needs_eal eal(128, 2);
 
 TEST(naming, a_response_leaves_when_its_copy_has_ended) {
     copying_rig r(naming_plan());

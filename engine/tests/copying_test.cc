@@ -8,7 +8,7 @@
 namespace wt::test::copying_test {
 namespace {
 
-const needs_eal eal(128, "0@0,1@0");
+const needs_eal eal(128, 2);
 
 TEST(copying, a_packet_leaves_when_its_copy_has_ended) {
     copying_rig r(copying_plan());

@@ -2,6 +2,7 @@
 // program of all suites is linked once; Meson starts a process for each suite.
 #include <gtest/gtest.h>
 #include <rte_eal.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -41,12 +42,24 @@ int leave_others_out(const std::string &suite) {
     return own;
 }
 
+// As EAL's --lcores has them: each on all CPUs that this process may use.
+std::string floating(int lcores) {
+    cpu_set_t allowed;
+    sched_getaffinity(0, sizeof allowed, &allowed);
+    std::string cpus, all;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, &allowed)) cpus += (cpus.empty() ? "" : ",") + std::to_string(cpu);
+    for (int lcore = 0; lcore < lcores; lcore++)
+        all += (all.empty() ? "" : ",") + std::to_string(lcore) + "@(" + cpus + ")";
+    return all;
+}
+
 int run_all_on_eal(const char *program, const needs_eal &wish) {
-    const std::string memory = std::to_string(wish.megabytes),
+    const std::string memory = std::to_string(wish.megabytes), lcores = floating(wish.lcores),
                       prefix = "--file-prefix=wt-test-" + std::to_string(getpid());
     const char *eal[] = {
-        program,     "--no-huge",      "--no-pci",          "-m",          memory.c_str(), "--lcores",
-        wish.lcores, "--no-telemetry", "--log-level=error", prefix.c_str()};
+        program,        "--no-huge",      "--no-pci",          "-m",          memory.c_str(), "--lcores",
+        lcores.c_str(), "--no-telemetry", "--log-level=error", prefix.c_str()};
     if (rte_eal_init(std::size(eal), const_cast<char **>(eal)) < 0) return 1;
     const int failed = RUN_ALL_TESTS();
     const std::string left = rte_eal_get_runtime_dir();  // EAL empties it and lets it stand
@@ -57,7 +70,7 @@ int run_all_on_eal(const char *program, const needs_eal &wish) {
 
 }  // namespace
 
-needs_eal::needs_eal(int megabytes, const char *lcores, int (*prepare)(), std::source_location here)
+needs_eal::needs_eal(int megabytes, int lcores, int (*prepare)(), std::source_location here)
     : megabytes(megabytes), lcores(lcores), prepare(prepare), file(here.file_name()) {
     wishes().push_back(this);
 }

@@ -6,7 +6,7 @@
 namespace wt::test::streams_edges_test {
 namespace {
 
-const needs_eal eal(128, "0@0,1@0");
+const needs_eal eal(128, 2);
 
 json given_up_plan() { return stream_plan(json::object(), {{"timeout_ns", 1}}); }
 

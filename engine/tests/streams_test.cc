@@ -6,7 +6,7 @@
 namespace wt::test::streams_test {
 namespace {
 
-const needs_eal eal(128, "0@0,1@0");
+const needs_eal eal(128, 2);
 
 TEST(streams, every_byte_arrives_and_every_write_ends) {
     stream_rig r;

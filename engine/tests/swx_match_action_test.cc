@@ -13,7 +13,7 @@
 namespace wt::test::swx_match_action_test {
 namespace {
 
-const test::needs_eal eal(1024, "0@0", headers_are_there);  // rte_fib alone takes 0.1 GiB
+const test::needs_eal eal(1024, 1, headers_are_there);  // rte_fib alone takes 0.1 GiB
 
 using words = std::array<uint32_t, 3>;  // source, destination, both ports
 

@@ -5,7 +5,7 @@
 namespace wt::test::swx_objects_test {
 namespace {
 
-const wt::test::needs_eal eal(32, "0@0", headers_are_there);
+const wt::test::needs_eal eal(32, 1, headers_are_there);
 
 const std::string declarations =
     "struct ethernet_t {\n\tbit<48> d\n\tbit<48> s\n\tbit<16> t\n}\nheader e instanceof ethernet_t\n"
