@@ -11,6 +11,7 @@ from windtunnel.copies.profiles import profile_text
 from windtunnel.engine.ledgers import CopyLedger, VerifiedLedger
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
+from windtunnel.runs import Run
 from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise
 
@@ -66,9 +67,14 @@ def assert_copied(run) -> CopyLedger:
     return ledger
 
 
-def test_the_way_to_the_thread_of_a_copier_is_probed(tmp_path):
-    run = run_well(tmp_path, copying({"engine": "dma"}))
-    ledger = assert_copied(run)
+@pytest.fixture(scope="module")
+def by_dma(tmp_path_factory) -> Run:
+    """Requests that a DMA engine has copied."""
+    return run_well(tmp_path_factory.mktemp("by-dma"), copying({"engine": "dma"}))
+
+
+def test_the_way_to_the_thread_of_a_copier_is_probed(by_dma):
+    run, ledger = by_dma, assert_copied(by_dma)
     assert ledger.measuring > 0 and ledger.driver.submitted == ledger.submitted
     windows = run.windows[run.record.engines[0].name]
     probes = [window.probe for window in windows if window.probe and window.probe.complete]
@@ -127,9 +133,8 @@ def test_lies_that_are_planted_on_a_modelled_engine_are_found(tmp_path):
     assert verified(run).wrong_packets == 10
 
 
-def test_a_dma_engine_has_a_cpu_and_its_driver_counts_the_same(tmp_path):
-    run = run_well(tmp_path, copying({"engine": "dma"}))
-    ledger = assert_copied(run)
+def test_a_dma_engine_has_a_cpu_and_its_driver_counts_the_same(by_dma):
+    run, ledger = by_dma, assert_copied(by_dma)
     assert ledger.driver.submitted == ledger.driver.completed == ledger.submitted and ledger.driver.errors == 0
     assert ledger.device == "dma_skeleton0" and ledger.cpu_ns > 0
     workers = {worker.cpu for worker in run.record.engines[0].plan.workers}
@@ -225,8 +230,8 @@ def test_the_measured_size_is_in_the_record(tmp_path):
 
 
 @SIDES
-def test_what_copies_by_the_cpu_cost_is_in_the_record(tmp_path, of):
-    run = run_well(tmp_path, of({"engine": "dma"}))
+def test_what_copies_by_the_cpu_cost_is_in_the_record(tmp_path, by_dma, of):
+    run = by_dma if of is copying else run_well(tmp_path, of({"engine": "dma"}))
     told = assert_copied(run).cpu_copies
     sizes = [each.bytes for each in told.costs]
     assert sizes[:4] == [64, 128, 256, 512] and sizes == sorted(set(sizes))
