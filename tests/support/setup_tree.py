@@ -61,6 +61,7 @@ ROOMS = """
 """Where linters look for files."""
 
 
+KEPT = "files of failed tests: "
 Done = subprocess.CompletedProcess
 
 
@@ -70,6 +71,8 @@ class Tree:
 
     top: Path
     environment: dict[str, str] = field(default_factory=dict)
+    left: list[Path] = field(default_factory=list)
+    """Files of failed tests, which ./test keeps."""
 
     @property
     def checkout(self) -> Path:
@@ -100,7 +103,10 @@ class Tree:
         paths = {"PATH": self.top / "bin", "LOG": self.top / "log", "ABSENT": self.top / "absent"}
         variables = {name: str(path) for name, path in paths.items()} | {"SUDO": "no", "NETWORK": "yes"}
         how = {"cwd": cwd or self.checkout, "env": variables | self.environment, "stdin": stdin} | user
-        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, **how)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, **how)
+        lines = done.stderr.splitlines()
+        self.left += [Path(line.removeprefix(KEPT)) for line in lines if line.startswith(KEPT)]
+        return done
 
     def quickstart(self, *words: str, code: int = 0, **how) -> Done:
         """`./windtunnel quickstart`, which ends with this code."""
@@ -134,3 +140,5 @@ def copied_tree() -> Iterator[Tree]:
         for tool, body in FAKES.items():
             made.replace(tool, body)
         yield made
+        for directory in made.left:
+            shutil.rmtree(directory)
