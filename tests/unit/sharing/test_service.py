@@ -23,6 +23,11 @@ def test_it_may_do_what_the_daemon_keeps():
     assert set(rights.KEPT) < set(unit()["CapabilityBoundingSet"].split())
 
 
+def test_it_may_ask_whose_a_connection_is():
+    """Else all of this host would share one bound, the owner too."""
+    assert "AF_NETLINK" in unit()["RestrictAddressFamilies"].split()
+
+
 def test_it_runs_what_the_how_to_installs():
     program, *words = unit()["ExecStart"].split()
     said = (CHECKOUT / "docs" / "how-to" / "share-cores.md").read_text()
