@@ -25,7 +25,7 @@ REPORT, BATCH = (POST % path + b"%d\r\n\r\n" for path in (b"/v1/tenants/kv1/repo
             + [b"10000\r\n" + b"x" * 65536 + b"\r\n"] * 20,
             b"411",
         ),
-        ([REPORT % 4097], b"413"),
+        ([REPORT % 4097 + b'{"queue": 9' + b" " * 4085 + b"}"], b"413"),
         ([REPORT % 4096 + b'{"queue": 9' + b" " * 4084 + b"}"], b"200"),
         ([BATCH % 4097 + b'{"changes": [{"tenant": "kv1", "weight": 64}]' + b" " * 4051 + b"}"], b"200"),
         ([HEAD + b"X: " + b"y" * 8192 + b"\r\n\r\n"], b"431"),
