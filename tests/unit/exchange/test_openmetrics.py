@@ -16,6 +16,7 @@ import forked
 import pytest
 import sample_lines
 from command_line import environment, windtunnel
+from live_tools import awaited
 from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from sample_streams import stream_plan
@@ -180,14 +181,14 @@ def test_a_silent_reader_does_not_block_others(port):
 
 @pytest.mark.slow
 def test_many_silent_readers_take_neither_threads_nor_the_terminal(port, monkeypatch, capfd):
-    monkeypatch.setattr("windtunnel.exchange.metrics_server._Quiet.timeout", 0.5)
+    monkeypatch.setattr("windtunnel.exchange.metrics_server.HEAD_S", 60.0)
     with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
         before, silent = threading.active_count(), []
         for _ in range(MOST_READERS + 4):  # no more than the kernel keeps for who accepts them
             silent.append(readers.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60)))
-            assert threading.active_count() <= before + MOST_READERS
+            awaited(lambda: threading.active_count() <= before + MOST_READERS)  # who made room ends in a moment
         assert get_when_free(port)[1].endswith("# EOF\n")
-        assert not any(each.recv(1 << 16) for each in silent), "each was silent for too long, and is told nothing"
+        assert not any(each.recv(1 << 16) for each in silent[:4]), "each made room, and is told nothing"
     assert capfd.readouterr().err == ""
 
 
@@ -204,7 +205,7 @@ def test_a_reader_that_sends_little_by_little_or_much_is_not_heard_to_the_end(pi
 def test_the_owner_reads_while_others_hold_all_that_they_may(port, monkeypatch):
     users = chain([61_873] * 40, repeat(os.geteuid()))
     monkeypatch.setattr(whose, "user", lambda client, server: next(users))
-    monkeypatch.setattr("windtunnel.exchange.metrics_server._Quiet.timeout", 60.0)
+    monkeypatch.setattr("windtunnel.exchange.metrics_server.HEAD_S", 60.0)
     with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
         before = threading.active_count()
         for _ in range(40):
