@@ -32,15 +32,28 @@ class Entry:
     ours: dict[str, list[Value]] = field(default_factory=dict)
     users: tuple[int, ...] = ()
 
+    @property
+    def user(self) -> int | None:
+        """The real one, which no set-user-ID program changes; None in a journal of an earlier version."""
+        return self.users[0] if self.users else None
+
+    def hands_on(self, name: str, value: Value) -> bool:
+        """Whether it may have given this value, which is ours, to what it forked, and had another one before."""
+        ours = (pair for field, values in self.ours.items() for pair in _inheritable(field, values))
+        return self.before.get(name, value) != value and (name, value) in ours
+
 
 class Entries(MutableMapping[int, Entry]):
     """Each by its thread, in the order in which they were remembered."""
 
     def __init__(self, entries: Iterable[Entry] = ()):
         self._entries: dict[int, Entry] = {}
-        self.left: dict[tuple[int, ...], Entry] = {}
-        """By its users, one thread of the last process of theirs that is remembered no more, the one that was longest: what that process has
-        started may still be in a cgroup of ours."""
+        self.left: dict[int | None, Entry] = {}
+        """By its real user, one thread of the last process of theirs that is remembered no more, the one that was longest: what that process
+        has started may still be in a cgroup of ours."""
+        self.gone: dict[int, Entry] = {}
+        """By its process, of which other threads are remembered, the thread that was remembered first of those that are not any more: what
+        it had forked is told by nobody else, since the others were changed later."""
         self._of: dict[int, dict[int, Entry]] = {}
         self._handing_on: dict[tuple[int, str, Value], dict[int, Entry]] = {}
         for entry in entries:
@@ -84,8 +97,8 @@ class Entries(MutableMapping[int, Entry]):
 
     def __delitem__(self, tid: int) -> None:
         entry = self._entries.pop(tid)
-        self._leave(entry)
         _drop(self._of, entry.pid, tid)
+        self._leave(entry)
         for name, values in entry.ours.items():
             for inherited, value in _inheritable(name, values):
                 _drop(self._handing_on, (entry.pid, inherited, value), tid)
@@ -97,8 +110,13 @@ class Entries(MutableMapping[int, Entry]):
         return len(self._entries)
 
     def _leave(self, entry: Entry) -> None:
-        last = self.left.pop(entry.users, entry)
-        self.left[entry.users] = last if last.pid == entry.pid and last.since < entry.since else entry
+        first = self.gone.pop(entry.pid, entry)
+        first = first if first.since <= entry.since else entry
+        if entry.pid in self._of:
+            self.gone[entry.pid] = first
+            return
+        self.left.pop(first.user, None)
+        self.left[first.user] = first
         if len(self.left) > MOST_LEFT:
             del self.left[next(iter(self.left))]
 

@@ -1,6 +1,6 @@
 """Which remembered threads may have forked one that is not, and what it had then, if it had not inherited our changes.
 
-A thread is told by its process. A process has the parent that it chose among those that ask for orphans (a subreaper), or that its parent
+A thread is told by its process, and a user by the real number, which a set-user-ID program keeps. A process has the parent that it chose among those that ask for orphans (a subreaper), or that its parent
 chose (CLONE_PARENT), and its cgroup has other tenants in it: so whoever is of another user than a remembered thread has not inherited from it,
 and whose origin is a guess gets no right that the kernel grants: no real-time policy, no nice value below 0.
 """
@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.entries import Entries, Entry
@@ -37,13 +38,21 @@ class Family:
 
     def began_with(self, born: int) -> bool:
         """Whether one of them was changed before a thread began, which thus may have inherited that."""
-        return self._first(self.entries.of(self.pid).values(), born) is not None
+        return any(self._first(entries, born) for entries in (self._gone, self.entries.of(self.pid).values()))
 
     def before(self, now: Fields, born: int) -> Fields:
         """What a thread had, if it had not inherited our change."""
-        found = {name: self._first(self.entries.handing_on(self.pid, name, value), born) for name, value in now.items()}
-        had = {name: entry.before[name] for name, entry in found.items() if entry}
+        had = {}
+        for name, value in now.items():
+            gone = [entry for entry in self._gone if entry.hands_on(name, value)]
+            handing_on = self.entries.handing_on(self.pid, name, value)
+            if entry := self._first(handing_on, born) or self._first(gone, born):
+                had[name] = entry.before[name]
         return granted(had) if self.guessed else had
+
+    @property
+    def _gone(self) -> list[Entry]:
+        return [self.entries.gone[self.pid]] if self.pid in self.entries.gone else []
 
     def _first(self, entries: Iterable[Entry], born: int) -> Entry | None:
         """They are in the order of `since`."""
@@ -62,7 +71,7 @@ class Families:
         self.remembered = remembered
         self._processes: dict[int, Family | None] = {}
         self._above: dict[int, int] = {}
-        self._orphans: dict[tuple[frozenset[tuple[str, Value]], int, tuple[int, ...]], Family | None] = {}
+        self._orphans: dict[tuple[frozenset[tuple[str, Value]], int, int, int | None], Family | None] = {}
 
     def of_process(self, pid: int) -> Family | None:
         """None for a process without remembered threads, also if an earlier one of its number had some."""
@@ -92,8 +101,8 @@ class Families:
             return replace(family, execed=True)
         if not (family and family.began_with(found.started)):
             return None
-        users = next(iter(family.entries.of(pid).values())).users
-        return replace(family, guessed=pid != found.pid and users != found.users)
+        owner = next(iter(family.entries.of(pid).values())).user
+        return replace(family, guessed=pid != found.pid and owner != found.user)
 
     def _others_have_ended(self, pid: int) -> bool:
         """Of the remembered threads of a process all but the first one; there are some. An exec ends them."""
@@ -102,21 +111,27 @@ class Families:
 
     def _of_orphan(self, now: Fields, found: Stat) -> Family | None:
         """What may have forked a thread whose parents we do not know: those in a cgroup of ours where it is, from before it began, that are
-        remembered or were the last of their user. Of those only the ones of its user, and of these the ones whose other cgroups, which we do not
-        change, are the same, if there are any: a service and its containers have their own."""
+        remembered, or were the first of their process or the last of their user. If one of its own process is among them, that is no guess. Else
+        only the ones of its user, and of these the ones whose other cgroups, which we do not change, are the same, if there are any: a
+        service and its containers have their own."""
         groups = frozenset((name, value) for name, value in now.items() if name.startswith(CGROUP))
         count = bisect_right(self._oldest_first, found.started + 1, key=lambda entry: entry.since)
-        key = groups, count, found.users
+        key = groups, count, found.pid, found.user
         if key not in self._orphans:
             near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
-            own = [entry for entry in near if entry.users == found.users]
-            same = [entry for entry in own or near if groups.issuperset(_other_groups(entry))]
-            self._orphans[key] = _least_of(same or own or near, bool(own))
+            began = threads.process_started(found.pid) or 0
+            if its := [entry for entry in near if entry.pid == found.pid and entry.since >= began]:
+                self._orphans[key] = Family(Entries(its), found.pid, began, frozenset((found.pid,)))
+            else:
+                own = [entry for entry in near if entry.user == found.user]
+                same = [entry for entry in own or near if groups.issuperset(_other_groups(entry))]
+                self._orphans[key] = _least_of(same or own or near, bool(own))
         return self._orphans[key]
 
     @cached_property
     def _oldest_first(self) -> list[Entry]:
-        return sorted([*self.remembered.values(), *self.remembered.left.values()], key=lambda entry: entry.since)
+        all_ = (self.remembered.values(), self.remembered.gone.values(), self.remembered.left.values())
+        return sorted(chain.from_iterable(all_), key=lambda entry: entry.since)
 
 
 def granted(had: Fields) -> Fields:

@@ -163,10 +163,18 @@ def lines_of(contents: Contents) -> list[dict[str, Any]]:
     lines += [{"is": "helper", "pid": one.pid, "started": one.started} for one in contents.helpers if one.lives]
     lines += [{"is": "setting", "path": path, "before": before} for path, before in contents.settings.items()]
     for entry in contents.entries.left.values():
-        lines += [*_all_of(entry), {"is": "back", "tid": entry.tid}]
+        lines += _left(entry)
+    gone = dict(contents.entries.gone)
     for entry in contents.entries.values():
-        lines += _all_of(entry)
+        first = gone.pop(entry.pid, None)  # behind another one of its process, before its number is somebody's again
+        before = first is not None and first.tid == entry.tid
+        lines += [*(_left(first) if first and before else []), *_all_of(entry)]
+        lines += _left(first) if first and not before else []
     return lines
+
+
+def _left(entry: Entry) -> list[dict[str, Any]]:
+    return [*_all_of(entry), {"is": "back", "tid": entry.tid}]
 
 
 def _all_of(entry: Entry) -> list[dict[str, Any]]:

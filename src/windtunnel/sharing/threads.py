@@ -53,6 +53,11 @@ class Stat:
     kernel: bool
     users: tuple[int, ...] = ()
 
+    @property
+    def user(self) -> int | None:
+        """The real one, which no set-user-ID program changes."""
+        return self.users[0] if self.users else None
+
 
 def stat(tid: int) -> Stat | None:
     """Of a thread; None where it does not exist, or is a zombie."""
