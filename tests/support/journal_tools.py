@@ -1,6 +1,7 @@
 """Journals whose holder has ended, and a call that is refused."""
 
 import os
+from itertools import islice
 
 from windtunnel.sharing import journal, threads
 from windtunnel.sharing.entries import Entries
@@ -30,3 +31,13 @@ def refuses(number: int):
         raise OSError(number, os.strerror(number))
 
     return call
+
+
+class Steps:
+    """A budget of so many at once, however long they take."""
+
+    def __init__(self, most):
+        self.most = most
+
+    def some(self, many, most):
+        return islice(many, min(self.most, most))

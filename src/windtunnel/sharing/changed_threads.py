@@ -11,10 +11,11 @@ import contextlib
 import errno
 import fcntl
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +26,10 @@ from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import claims, inherited_changes, journal, own_process, sched, threads
 from windtunnel.sharing.entries import Entries, Entry
 from windtunnel.sharing.inherited_changes import Released
-from windtunnel.sharing.threads import CannotChange, Fields, Process, Value
+from windtunnel.sharing.rounds import Budgets
+from windtunnel.sharing.threads import CannotChange, Ended, Fields, Process, Value
 
 SUFFIX = ".journal"
-MOST_FORKED = 128
-"""Threads that are looked at, at once, when one that forked them is put back: nobody is served meanwhile."""
 REST_S = 1.0
 """Between two starts of a guardian."""
 
@@ -39,13 +39,25 @@ def directory() -> Path:
     return own_directory.of_runtime()
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Leaving:
-    """A thread that has been put back. `forked` restores those that it forked, step by step; `said`: of all that was refused."""
+    """Threads that have been put back, each the last one of its process. `forked` restores those that they forked, step by step, and yields None
+    at its end; `said`: of all that was refused. `pids`: their processes."""
 
-    entry: Entry
-    forked: Iterator[str]
-    said: list[str]
+    entries: dict[int, Entry] = field(default_factory=dict)
+    said: list[str] = field(default_factory=list)
+    pids: set[int] = field(default_factory=set)
+    forked: Iterator[str | None] = field(default_factory=lambda: iter(()))
+
+    def add(self, entry: Entry, said: list[str]) -> None:
+        self.entries[entry.tid] = entry
+        self.pids.add(entry.pid)
+        self.said += said
+
+    def drop(self, tid: int) -> None:
+        """It is shared again."""
+        if (entry := self.entries.pop(tid, None)) is not None:
+            self.pids.discard(entry.pid)
 
 
 class Journal:
@@ -59,7 +71,10 @@ class Journal:
     def __init__(self, path: Path):
         self.path = path
         self._lock = threading.RLock()
-        self._leaving: dict[int, _Leaving] = {}
+        self.budget = Budgets().forked
+        """For each look at threads that one forked which is put back; by default there is no bound."""
+        self._leaving, self._next = _Leaving(), _Leaving()
+        """Those whose forked threads are looked at now, all at once, and those that left since."""
         own_directory.make(path.parent)
         with _locked(path):
             self._contents = journal.read(path)
@@ -110,7 +125,7 @@ class Journal:
             try:
                 threads.write(tid, fields)
             except ProcessLookupError:
-                raise UserError(f"thread {tid} has ended") from None
+                raise Ended(tid) from None
             except OSError as error:
                 words = f"thread {tid} cannot be given {_words(fields)}: {error.strerror}"
                 raise CannotChange(tid, words, _remedy(tid, fields, error)) from None
@@ -151,9 +166,8 @@ class Journal:
             self._tell_the_first(entry)
             said = inherited_changes.put_back_own([entry], self._contents.entries)
             if len(self._contents.entries.of(entry.pid)) == 1:
-                forked = inherited_changes.put_back_forked([entry], self._contents.entries)
-                self._leaving[tid] = _Leaving(entry, forked, list(said))
-                said += self._go_on(tid)
+                self._next.add(entry, said)
+                said = said + self._go_on()
             else:
                 self._finish(entry, said)
             return said
@@ -162,17 +176,27 @@ class Journal:
         """Restores some more of those that threads forked which have been put back. Returns what stays changed, and why, and whether there are
         more."""
         with self._lock:
-            said = self._go_on(next(iter(self._leaving))) if self._leaving else []
-            return said, bool(self._leaving)
+            said = self._go_on()
+            return said, bool(self._leaving.entries or self._next.entries)
 
-    def _go_on(self, tid: int) -> list[str]:
-        leaving = self._leaving[tid]
-        steps = list(islice(leaving.forked, MOST_FORKED))
-        said = [words for words in steps if words]
-        leaving.said.extend(said)
-        if len(steps) < MOST_FORKED:
-            del self._leaving[tid]
-            self._finish(leaving.entry, leaving.said)
+    def _go_on(self) -> list[str]:
+        said: list[str] = []
+        if not self._leaving.entries:
+            self._leaving, self._next = self._next, _Leaving()
+            entries, remembered = list(self._leaving.entries.values()), self._contents.entries
+            forked = inherited_changes.put_back_forked(entries, remembered, self._leaving.pids)
+            self._leaving.forked = chain(forked, [None])
+        if not self._leaving.entries:
+            return said
+        leaving = self._leaving
+        for words in self.budget.some(leaving.forked, sys.maxsize):
+            if words is None:
+                self._leaving = _Leaving()
+                for entry in leaving.entries.values():
+                    self._finish(entry, leaving.said)
+            elif words:
+                said.append(words)
+                leaving.said.append(words)
         return said
 
     def _tell_the_first(self, entry: Entry) -> None:
@@ -195,7 +219,7 @@ class Journal:
     def put_back_all(self) -> list[str]:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""
         with self._lock:
-            self._leaving.clear()
+            self._leaving, self._next = _Leaving(), _Leaving()
             said = self.put_settings_back()
             entries = list(self._contents.entries.values())
             said += inherited_changes.put_back(entries, self._contents.entries)
@@ -216,7 +240,8 @@ class Journal:
 
     def _entry(self, tid: int) -> Entry:
         entry = self._contents.entries.get(tid)
-        self._leaving.pop(tid, None)
+        for leaving in (self._leaving, self._next):
+            leaving.drop(tid)
         try:
             if entry is not None and entry.started == threads.started(tid):
                 threads.check_policy(tid)
@@ -227,7 +252,7 @@ class Journal:
             found = threads.check(tid)
             now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
         except ProcessLookupError:
-            raise UserError(f"thread {tid} has ended") from None
+            raise Ended(tid) from None
         journal.check_paths(tid, now | back)
         lines = [
             journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back, users=found.users))

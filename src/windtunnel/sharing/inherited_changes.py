@@ -8,7 +8,8 @@ import os
 import signal
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
@@ -61,7 +62,8 @@ def _owner(pid: int) -> int:
 
 def put_back(entries: list[Entry], remembered: Entries) -> list[str]:
     """Restores these threads, and those that they forked. Returns what stays changed, and why."""
-    return [*put_back_own(entries, remembered), *filter(None, put_back_forked(entries, remembered))]
+    leaving = frozenset(entry.pid for entry in entries)
+    return [*put_back_own(entries, remembered), *filter(None, put_back_forked(entries, remembered, leaving))]
 
 
 def put_back_own(entries: Iterable[Entry], remembered: Entries) -> list[str]:
@@ -75,11 +77,11 @@ def put_back_own(entries: Iterable[Entry], remembered: Entries) -> list[str]:
     return said
 
 
-def put_back_forked(entries: list[Entry], remembered: Entries) -> Iterator[str]:
+def put_back_forked(entries: list[Entry], remembered: Entries, leaving: AbstractSet[int]) -> Iterator[str]:
     """Restores the threads that these forked, which may be thousands: looks at one at each step, and yields words about what was refused, or
-    nothing. Those in `remembered` inherited nothing: each has an entry of its own."""
+    nothing. Those in `remembered` inherited nothing: each has an entry of its own. `leaving`: the processes of these; one that is taken out of
+    it meanwhile is shared again."""
     done = {(tid, entry.started) for tid, entry in remembered.items()}
-    leaving = frozenset(entry.pid for entry in entries)
     for _ in range(PASSES):
         families, before = Families(remembered), len(done)
         for tid in chain(_descending(entries), _in_groups_of(entries, remembered)):
@@ -95,20 +97,22 @@ def put_back_forked(entries: list[Entry], remembered: Entries) -> Iterator[str]:
             break
 
 
-@dataclass(frozen=True)
+@dataclass
 class Released:
-    """Threads that were let go, each with what it was given, and words about what was refused."""
+    """Threads that were let go, each with what it was given, words about what was refused, and at how many it was looked."""
 
-    given: dict[int, Fields]
-    refused: list[str]
+    given: dict[int, Fields] = field(default_factory=dict)
+    refused: list[str] = field(default_factory=list)
+    looks: int = 0
 
 
 def release(tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str], own: bool = False) -> Released:
     """Lets those go that are in a cgroup of ours without being remembered, because a remembered thread's process forked them. Each gets what
     it would have if it had inherited nothing, and these cgroups where that is not known any more. Left are those that have ended, and
     unless `own` threads of a process that is remembered."""
-    done, families = Released({}, []), Families(remembered)
+    done, families = Released(), Families(remembered)
     for tid in tids:
+        done.looks += 1
         with _alone(f"thread {tid}", done.refused):
             entry, found = remembered.get(tid), None
             if entry is None or threads.started(tid) != entry.started:

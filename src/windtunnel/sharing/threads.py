@@ -42,6 +42,14 @@ class CannotChange(UserError):
         self.tid = tid
 
 
+class Ended(UserError):
+    """A thread has ended; another one may have its number by now."""
+
+    def __init__(self, tid: int, message: str = "", remedy: str | None = None):
+        super().__init__(message or f"thread {tid} has ended", remedy)
+        self.tid = tid
+
+
 @dataclass(frozen=True)
 class Stat:
     """Of /proc/TID/task/TID/stat: process, parent, start in clock ticks since boot. `kernel`: a thread of the kernel's. `users`: the real, the
@@ -219,12 +227,15 @@ def _told_children(pid: int) -> list[int]:
     return found
 
 
-def with_children(pids: Iterable[int], children_of: Callable[[int], list[int]]) -> Iterator[int]:
-    """Processes, with all that they started and that these started. `children_of`: from `children`."""
+def with_children(pids: Iterable[int], children_of: Callable[[int], Iterable[int]]) -> Iterator[int]:
+    """Processes, with all that they started and that these started, each once. `children_of`: from `children`."""
     found = deque(pids)
+    seen: set[int] = set()
     while found:
-        yield (pid := found.popleft())
-        found += children_of(pid)
+        if (pid := found.popleft()) not in seen:
+            seen.add(pid)
+            yield pid
+            found += children_of(pid)
 
 
 def cgroups_of(tid: int) -> dict[str, str]:
@@ -344,10 +355,10 @@ def _group(hierarchy: str, path: str) -> Path:
 
 
 def check(tid: int) -> Stat:
-    """Raises UserError for a thread that does not exist, CannotChange for one that cannot share (SCHED_DEADLINE)."""
+    """Raises Ended for a thread that does not exist, CannotChange for one that cannot share (SCHED_DEADLINE)."""
     found = stat(tid) if tid > 0 else None
     if found is None:
-        raise UserError(f"{tid}: no such thread", remedy="use a number from /proc/PID/task")
+        raise Ended(tid, f"{tid}: no such thread", remedy="use a number from /proc/PID/task")
     check_policy(tid)
     return found
 

@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from typing import ClassVar
 
 import pytest
+from journal_tools import Steps
 from pool_tools import Turns
 from sharing_tools import (
     CPUS,
@@ -19,12 +20,13 @@ from sharing_tools import (
 )
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, threads
+from windtunnel.sharing import threads
 from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.pools import apply, cgroups
+from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Shield
+from windtunnel.sharing.rounds import Budgets
 
 pytestmark = [pytest.mark.slow, needs_rights, needs_two_cpus]
 
@@ -111,6 +113,21 @@ def test_who_was_with_a_slicer_that_ended_is_taken_again(carried):
     assert places(one, two) == [[CPUS[-1]], [CPUS[-1]]]
 
 
+def test_who_has_ended_and_whose_number_another_has_is_left_out_and_the_slicer_stays(carried, monkeypatch):
+    """It lives, by its number: a slicer that tells of it is not broken. Tenants that fork use all numbers up within seconds."""
+    carrier, one, two = carried
+    slicer, change = carrier.slicers[CPUS[-1]], Journal.change
+
+    def changed(journal, tid, *how, **fields):
+        if tid == 1:
+            raise threads.Ended(tid)
+        change(journal, tid, *how, **fields)
+
+    monkeypatch.setattr(Journal, "change", changed)
+    assert carrier.carry(Arrangement({CPUS[-1]: {one: 128, 1: 10, two: 64}}), {}) == {1}
+    assert carrier.slicers[CPUS[-1]] is slicer and {one, two} == {member.tid for member in slicer.members}
+
+
 class Looks(Turns):
     """Sees where members are when it gets them, and may refuse them then."""
 
@@ -165,13 +182,13 @@ def test_a_tenant_that_was_real_time_is_ordinary_before_it_comes_into_a_shield_w
 
 
 @contextmanager
-def shielded(journal, kind=Turns):
+def shielded(journal, kind=Turns, budgets=None):
     """A carrier, its real shield, and the threads that it has let go, with what each was given."""
     found = cgroups.find()
     if isinstance(found, cgroups.Nowhere) or not os.access(found.mount, os.W_OK):
         pytest.skip("no cgroup with the controller cpu can be made here")
     shield = Shield(found)
-    carrier, released = Carrier(journal, kind, 100_000, shield), {}
+    carrier, released = Carrier(journal, kind, 100_000, shield, budgets=budgets), {}
     carrier.on_released = released.update
     try:
         with closing(carrier):
@@ -287,11 +304,10 @@ def test_who_cannot_be_let_go_keeps_no_other_in_the_shield(tmp_path, monkeypatch
 
 def test_of_thousands_that_a_tenant_has_started_some_are_looked_at_and_the_others_the_next_time(tmp_path, monkeypatch):
     """Whoever is not let go keeps none of the others."""
-    monkeypatch.setattr(apply, "MOST_LOOKS", 2)
     with (
         starting_tenant() as (one, start),
         closing(Journal(tmp_path / "a.journal")) as journal,
-        shielded(journal) as (carrier, _, released),
+        shielded(journal, budgets=Budgets(released=Steps(2))) as (carrier, _, released),
     ):
         carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
         started = sorted(start("child") for _ in range(5))
@@ -304,10 +320,10 @@ def test_of_thousands_that_a_tenant_has_started_some_are_looked_at_and_the_other
         assert not carrier.release() and set(released) == set(started)
 
 
-def test_what_a_tenant_of_be_has_forked_is_restored_bit_by_bit_after_it_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(changed_threads, "MOST_FORKED", 2)
+def test_what_a_tenant_of_be_has_forked_is_restored_bit_by_bit_after_it_left(tmp_path):
     with starting_tenant() as (one, start), closing(Journal(tmp_path / "a.journal")) as journal:
-        before, carrier = threads.read(one.pid), Carrier(journal, Turns, 100_000)
+        before = threads.read(one.pid)
+        carrier = Carrier(journal, Turns, 100_000, budgets=Budgets(forked=Steps(2)))
         carrier.carry(Arrangement(be={one.pid: frozenset(CPUS[-1:])}), {})
         forked = [start("child") for _ in range(5)]
         carrier.carry(Arrangement(), {})

@@ -1,6 +1,7 @@
 """The upkeep of the daemon, without a machine."""
 
 import pytest
+from journal_tools import Steps
 from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
@@ -10,6 +11,7 @@ from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.native import ThreadRefused
 from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.rounds import Budgets
 from windtunnel.sharing.threads import CannotChange
 
 
@@ -74,25 +76,54 @@ def test_who_may_stray_is_left(monkeypatch):
     assert looked(monkeypatch, [(0,)] * 4, strays="leave")[:2] == ([], ["strayed"])
 
 
-@pytest.mark.parametrize(("most", "takes_ns"), [(2, 0), (4, core.STRAYS_NS // 2)])
-def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn(monkeypatch, most, takes_ns):
-    """Nobody is served meanwhile."""
-    now = [0]
-    monkeypatch.setattr(core, "MOST_STRAYS", most)
-    monkeypatch.setattr(core.time, "monotonic_ns", lambda: now[0])
+def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn(monkeypatch):
+    """Nobody is served meanwhile. A tenant of thousands does not keep another one's from its turn."""
+    monkeypatch.setattr(core, "MOST", 4)
     monkeypatch.setattr(core, "_affinity", lambda tid: (0,))
-    pools = Pools((0, 1, 2))
-    holds = Holds(Arrangement({2: dict.fromkeys(range(100, 105), 1)}))
-    confine = holds.confine
-    holds.confine = lambda tid, cpus: confine(tid, cpus) or now.__setitem__(0, now[0] + takes_ns + (takes_ns > 0))
-    upkeep = Core(Serve(), pools, holds, Chosen("turns", Turns), "none")
+    monkeypatch.setattr(Tenant, "has", lambda self, tid: True)
+    pools = Pools((0, 1, 2), a={"threads": 5}, b={})
+    holds = Holds(Arrangement({2: dict.fromkeys([*range(100, 105), 200], 1)}))
+    upkeep = Core(Serve(), pools, holds, Chosen("turns", Turns), "none", Budgets(strays=Steps(2)))
     passes = []
     for _ in range(4):
         upkeep.put_strays_right()
         passes.append([tid for _, tid, _ in holds.did])
         assert {how for how, *_ in holds.did} == {"confine"}, "they would stray again before it is their turn"
         holds.did.clear()
-    assert passes == [[100, 101], [102, 103], [104, 100], [101, 102]]
+    assert passes == [[100, 200], [101, 200], [102, 200], [103, 200]]
+
+
+def test_of_tenants_some_are_looked_at_at_once_and_each_in_its_turn(monkeypatch):
+    """What is not looked at is not nobody's: nothing of it is let go."""
+    pools, carrier, looked, let_go = Pools((0, 1, 2), a={}, b={}, c={}), Idle(), [], []
+    pools.look = lambda tenant: looked.append(tenant.name)
+    carrier.release = let_go.append
+    budgets = Budgets(looks=Steps(2))
+    upkeep = Core(Serve(), pools, carrier, Chosen("turns", Turns), "none", budgets)
+    assert [upkeep.upkeep() for _ in range(2)] == [True, True]
+    budgets.looks.most = 3
+    assert not upkeep.upkeep()
+    assert looked == ["a", "b", "c", "a", "b", "c", "a"] and let_go == [False, False, True]
+
+
+def test_as_many_new_threads_are_taken_in_as_fit_into_a_round(monkeypatch):
+    """By what the last ones took: to move one may take the kernel a tenth of a second."""
+    pools, now, taken_in = Pools((0, 1, 2), a={}, b={}), [0.0], []
+    budgets = Budgets(taken_in_s=1.0)
+
+    def look(tenant):
+        taken_in.append(pools.room)
+        pools.room = 0
+
+    def settle():
+        now[0] += 0.1 * taken_in[-2]
+
+    pools.look, pools.settle = look, settle
+    upkeep = Core(Serve(), pools, Idle(), Chosen("turns", Turns), "none", budgets)
+    monkeypatch.setattr(core.time, "monotonic", lambda: now[0])
+    for _ in range(3):
+        upkeep.upkeep()
+    assert taken_in == [core.MOST_NEW, 0, 10, 0, 20, 0]
 
 
 class Idle(Holds):
@@ -194,7 +225,7 @@ def test_five_hundred_tenants_are_carried_out_once_and_looked_at_once(monkeypatc
     pools.look = lambda tenant: looked.append(tenant.name)
     carried = len(pools.carrier.carried)
     upkeep.upkeep()
-    assert looked == [each.name for each in keys] and len(pools.carrier.carried) == carried
+    assert sorted(looked) == sorted(each.name for each in keys) and len(pools.carrier.carried) == carried
     with pytest.raises(UserError, match='tenant t7: there is a tenant "t7"'):
         upkeep.take_in_all([(keys[7], None, None)])
 

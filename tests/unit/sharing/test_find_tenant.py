@@ -290,7 +290,10 @@ class TestGroups:
                 sharing.add(keys("b", pid=two.pid))
             until(lambda: threads.children()(other.pid))
             (group / "cgroup.procs").write_text(str(other.pid))
-            sharing.look(web)  # with the child of one that came
+            until(
+                lambda: sharing.look(web) or len(web.tids) > 2
+            )  # with the child of one that came, once it is old enough
+            until(lambda: sharing.look(web) or len(web.tids) > 3)
             assert len(web.tids) == 4 and {one.pid, two.pid, other.pid} < set(web.tids)
             (group.parent / "cgroup.procs").write_text(str(two.pid))  # as a shield of v2 does
             sharing.look(web)
@@ -319,6 +322,28 @@ class TestGroups:
             with pytest.raises(UserError, match=f"web: {group} has more than 2 cgroups within"):
                 find_tenant._pids_in("web", [group])
             assert len(looks) <= 3
+
+    def test_of_processes_that_have_just_begun_none_is_taken_in_and_none_is_followed(self, groups, apart, monkeypatch):
+        """They may fork and end faster than anybody looks."""
+        group = groups(f"windtunnel-test-{os.getpid()}")
+        with tenant() as one, tenant() as two:
+            (group / "cgroup.procs").write_text(str(one.pid))
+            web = keys("web", cgroup=f"/{group.name}")
+            found = find_tenant.find(web, Path())
+            known = find_tenant.processes_of(found, web, {})
+            assert known.keys() == {one.pid}
+            (group / "cgroup.procs").write_text(str(two.pid))
+            now, followed = [threads.process_started(two.pid)], []
+            monkeypatch.setattr(threads, "ticks_now", lambda: now[0])
+            children_of = threads.children()
+            monkeypatch.setattr(threads, "children", lambda: lambda pid: followed.append(pid) or children_of(pid))
+            assert find_tenant.processes_of(found, web, known) == known and two.pid not in followed
+            now[0] += 1 + int(find_tenant.YOUNG_S * threads.TICKS)
+            both = find_tenant.processes_of(found, web, known)
+            assert both.keys() == {one.pid, two.pid}
+            monkeypatch.setattr(find_tenant, "MOST_PROCESSES", 1)
+            with pytest.raises(UserError, match="web: it has more than 1 processes"):
+                find_tenant.processes_of(found, web, both)
 
     def test_who_is_another_tenant_already_stays_that(self, groups, apart):
         group = groups(f"windtunnel-test-{os.getpid()}")

@@ -5,7 +5,7 @@ import signal
 from contextlib import contextmanager
 
 import pytest
-from journal_tools import entry_of, recorded
+from journal_tools import Steps, entry_of, recorded
 from sharing_tools import (
     CPUS,
     cpu_cgroup,
@@ -193,9 +193,9 @@ def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
 
 @needs_rights
 @pytest.mark.parametrize("what", ["child", "orphan"])
-def test_of_thousands_that_a_thread_has_forked_some_are_put_back_at_once_and_the_others_later(mine, monkeypatch, what):
+def test_of_thousands_that_a_thread_has_forked_some_are_put_back_at_once_and_the_others_later(mine, what):
     """Nobody is served meanwhile."""
-    monkeypatch.setattr(changed_threads, "MOST_FORKED", 2)
+    mine.budget = Steps(2)
     with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
         before = threads.read(process.pid)
         mine.change(process.pid, nice=6, cgroups={hierarchy: group})

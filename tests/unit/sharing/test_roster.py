@@ -8,7 +8,7 @@ from sharing_tools import first_thread_ends, python_tenant, tenant, until
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
-from windtunnel.sharing.daemon import allocation, roster
+from windtunnel.sharing.daemon import allocation
 from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import TenantKeys
@@ -115,13 +115,17 @@ def test_however_many_threads_a_tenant_has_the_next_one_has_room(monkeypatch):
 
 
 def test_threads_that_come_by_the_thousand_are_taken_in_by_parts(monkeypatch):
-    monkeypatch.setattr(roster, "MOST_NEW", 3)
     with python_tenant(FORKS) as many:
         until(lambda: len(threads.threads_of(many.pid)) == 4)
         shared = sharing()
+        monkeypatch.setattr(allocation, "MOST_NEW", 3)
+        shared.room = 3
         found = shared.add(TenantKeys(name="a", pid=many.pid, weight=50))
         shared.settle()
+        assert (len(found.tids), found.behind, shared.room) == (3, 1, 0)
+        shared.look(found)
         assert (len(found.tids), found.behind) == (3, 1)
+        shared.room = 1
         shared.look(found)
         shared.settle()
         assert (set(shared.carrier.now.turns[1]), found.behind) == (set(threads.threads_of(many.pid)), 0)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from windtunnel.errors import UserError
 from windtunnel.sharing.daemon.events import MOST_TOLD, Events
 from windtunnel.sharing.daemon.keys import MOST_TENANTS, BadValue, TenantKeys
-from windtunnel.sharing.daemon.roster import Tenant, Wish, first_wish
+from windtunnel.sharing.daemon.roster import MOST_NEW, Tenant, Wish, first_wish
 from windtunnel.sharing.pools.plan import Arrangement, Machine, Plan, arrange, check_room, plan
 from windtunnel.sharing.pools.shield import Cap
 from windtunnel.sharing.pools.weights import Share, dedicated
@@ -66,6 +66,8 @@ class Sharing:
         """Called with a tenant whose process has just been found."""
         self.on_leave: Callable[[int], object] = lambda pid_fd: None
         """Called before the descriptor of a tenant's process is closed."""
+        self.room = MOST_NEW
+        """For new threads, of all tenants, until the next upkeep."""
         self._settled: dict[str, Wish] = {}
         self._news: list[tuple[str, dict[str, Any]]] = []
         self._total = 0
@@ -129,10 +131,11 @@ class Sharing:
             self._bring_back(tenant)
         before = tenant.tids
         taken = {pid for other in self._others(tenant) for pid in other.processes} if tenant.found.groups else ()
-        if tenant.look(self.base, taken):
+        if tenant.look(self.base, taken, self.room):
             self._check_threads(tenant, before)
             self.stir()
             came, went = set(tenant.tids) - set(before), set(before) - set(tenant.tids)
+            self.room = max(0, self.room - len(came))
             for what, tids in (("thread in", came), ("thread out", went)):
                 if tids:
                     self.events.publish(what, tenant=tenant.name, count=len(tids), tids=sorted(tids)[:MOST_TOLD])
@@ -164,7 +167,7 @@ class Sharing:
 
     def _appear(self, tenant: Tenant) -> None:
         try:
-            tenant.look(self.base)
+            tenant.look(self.base, room=MOST_NEW)
             self._check_threads(tenant)
             for other in self._others(tenant):
                 if both := other.processes.keys() & tenant.processes.keys():
@@ -178,6 +181,7 @@ class Sharing:
             raise
         if tenant.found is None:
             return
+        self.room = max(0, self.room - len(tenant.tids))
         self._total += tenant.wish.weight if tenant.wish.shares else 0
         self.stir()
         if tenant.pid_fd is not None:

@@ -14,11 +14,12 @@ from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.events import MOST_TOLD
 from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
-from windtunnel.sharing.daemon.roster import Tenant, Wish
+from windtunnel.sharing.daemon.roster import MOST_NEW, Tenant, Wish
 from windtunnel.sharing.host_diagnosis import findings, of_members
 from windtunnel.sharing.native import ThreadRefused
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
+from windtunnel.sharing.rounds import MOST, Budgets, Pace, Rota
 from windtunnel.sharing.slicers import Slicer, SliceReading
 from windtunnel.sharing.threads import CannotChange, Fields
 
@@ -28,10 +29,6 @@ READING_NS = 1_000_000_000
 
 AGAIN_NS = 10_000_000_000
 """A thread that strays a second time within it is confined."""
-MOST_STRAYS, STRAYS_NS = 128, 50_000_000
-"""Threads that are put right at once, and time for it: nobody is served meanwhile. To move one to another cpuset may take the kernel tens of
-milliseconds."""
-
 
 SEEK_PART = 10
 """Of the time one part goes to searches for absent tenants."""
@@ -50,8 +47,20 @@ class Chosen:
 class Core:
     """One thread does everything; `upkeep` runs every `keys.check`, `put_strays_right` at least as often."""
 
-    def __init__(self, keys: Serve, sharing: Sharing, carrier: Carrier, chosen: Chosen, shield: str):
+    def __init__(
+        self,
+        keys: Serve,
+        sharing: Sharing,
+        carrier: Carrier,
+        chosen: Chosen,
+        shield: str,
+        budgets: Budgets | None = None,
+    ):
+        """`budgets`: without, there are no bounds."""
         self.keys, self.sharing, self.chosen, self.shield = keys, sharing, chosen, shield
+        self._budgets = budgets or Budgets()
+        self._pace = Pace(MOST_NEW, self._budgets.taken_in_s)
+        self._looks, self._strays = Rota(), Rota()
         self._carrier = carrier
         carrier.on_replaced = self._replaced
         carrier.on_released = self._publish_released
@@ -59,14 +68,12 @@ class Core:
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
         self._put_right_at: dict[int, int] = {}
-        self._put_right_up_to = 0
-        """The number of the last thread that was put right: the next pass begins after it."""
         self._refused: dict[int, int] = {}
         """Threads at which a slicer ended, each with the time, by the monotonic clock."""
         self._unfit: list[CannotChange] = []
         self._tried: set[int] = set()
         """Threads that are confined, or cannot be."""
-        self._read_at = self._looked_at = time.monotonic_ns()
+        self._read_at = time.monotonic_ns()
         self._sought = self._seek_again_at = 0
         """Searches for absent tenants until now, and when the next one may be."""
         self._said = ""
@@ -121,17 +128,20 @@ class Core:
     def upkeep(self) -> bool:
         """Looks for new processes and threads, and tenants that need CPU; carries out what is due. Returns whether more of that is due."""
         now = time.monotonic_ns()
-        tenants = list(self.sharing.tenants.values())
-        for tenant in tenants:
-            if not tenant.is_sought:
-                self._look(tenant, now - self._looked_at)
-        self._seek([tenant for tenant in tenants if tenant.is_sought])
-        self._looked_at = now
+        here = {tenant.name: tenant for tenant in self.sharing.tenants.values() if not tenant.is_sought}
+        self.sharing.room = self._pace.room
+        looks = 0
+        for name, _ in self._budgets.looks.some(self._looks.in_turn(dict.fromkeys(here, (0,))), len(here)):
+            looks += 1
+            self._look(here[name])
+        self._seek([tenant for tenant in self.sharing.tenants.values() if tenant.is_sought])
         self._leave_out()
         if self._try(self._carrier.bring_back):
             self.sharing.stir()
+        begin = time.monotonic()
         self._try(self.sharing.settle)
-        behind = any(tenant.behind for tenant in self.sharing.tenants.values())
+        self._pace.took(self._pace.room - self.sharing.room, time.monotonic() - begin)
+        behind = looks < len(here) or any(tenant.behind for tenant in self.sharing.tenants.values())
         more = self._try(self._carrier.release, not behind)
         self._try(self._warm)
         if now - self._read_at >= READING_NS:
@@ -172,15 +182,15 @@ class Core:
         begin = time.monotonic_ns()
         if absent and begin >= self._seek_again_at:
             self._sought += 1
-            self._look(absent[self._sought % len(absent)], 0)
+            self._look(absent[self._sought % len(absent)])
             self._seek_again_at = begin + SEEK_PART * (time.monotonic_ns() - begin)
 
-    def _look(self, tenant: Tenant, interval_ns: int) -> None:
+    def _look(self, tenant: Tenant) -> None:
         """A tenant at which the upkeep fails in a way that nobody foresaw is removed, so that the others are looked after."""
         try:
             with in_words():
                 self.sharing.look(tenant)
-                if len(tenant.tids) > 1 and tenant.weigh(interval_ns):
+                if len(tenant.tids) > 1 and tenant.weigh(time.monotonic_ns()):
                     self.sharing.stir()
         except Unforeseen as error:
             self.sharing.events.publish("quarantined", tenant=tenant.name, why=error.message, remedy=error.remedy)
@@ -266,18 +276,14 @@ class Core:
                 self._strayed.pop(tid, None)
             elif self._strayed.get(tid) != found or self.keys.strays == "put back":
                 strays[tid] = found
-        many = len(strays) > MOST_STRAYS
-        in_turn = sorted(strays, key=lambda tid: (tid <= self._put_right_up_to, tid))[:MOST_STRAYS]
-        begin = time.monotonic_ns()
-        self._put_right_up_to = 0
-        for tid in in_turn:
-            if self._put_right_up_to and time.monotonic_ns() - begin > STRAYS_NS:
-                break
-            self._put_right_up_to = tid
+        by_owner: dict[str, list[int]] = {}
+        for tid in strays:
+            by_owner.setdefault(owners[tid].name if tid in owners else "", []).append(tid)
+        for _, tid in self._budgets.strays.some(self._strays.in_turn(by_owner), MOST):
             if tid in owners and not owners[tid].has(tid):
                 self.sharing.stir()  # it ended, and another process's thread has its number
             else:
-                self._stray(tid, wanted[tid], strays[tid], owners.get(tid), many)
+                self._stray(tid, wanted[tid], strays[tid], owners.get(tid), len(strays) > MOST)
         self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}
         self._put_right_at = {tid: at for tid, at in self._put_right_at.items() if tid in wanted}
         self._tried &= wanted.keys()

@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -20,6 +20,11 @@ MOST_COMMAND_BYTES = 128 << 10
 """Of a command line, in which a text is looked for: one may have megabytes."""
 MOST_GROUPS = 512
 """Cgroups within a tenant's: whom they were delegated to may make any number, and nobody is served while they are looked at."""
+MOST_PROCESSES = 4096
+"""Of one tenant: for each some files are read in every look."""
+YOUNG_S = 0.1
+"""A process that a tenant has started is not taken in before, and what it has started is not looked for: those that fork and end at once could be
+followed for ever."""
 SYSTEMD = ("", "name=systemd")
 """Hierarchies in which systemd has its units: v2, else its own of v1."""
 USERS = "user.slice"
@@ -66,13 +71,25 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
 
 def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> dict[int, int]:
     """The processes of a tenant that is there, each with its start. Of a cgroup: those in it, those of `known` that live, and their
-    children, since a shield of v2 takes them out of the cgroup. Raises UserError as `find`."""
+    children, since a shield of v2 takes them out of the cgroup; beside `known`, those that are older than YOUNG_S. Raises UserError as `find`,
+    and for more than MOST_PROCESSES."""
     if not found.groups:
         return dict(known) or _not_ours(keys.name, [found.pid])
-    pids = _pids_in(keys.name, found.groups) | {
-        pid for pid, started in known.items() if threads.process_started(pid) == started
-    }
-    return _not_ours(keys.name, threads.with_children(pids, threads.children()))
+    latest = threads.ticks_now() - (int(YOUNG_S * threads.TICKS) if known else 0)
+
+    def is_old(pid: int) -> bool:
+        started = threads.process_started(pid)
+        return started is not None and (started <= latest or known.get(pid) == started)
+
+    children_of = threads.children()
+    pids = filter(is_old, _pids_in(keys.name, found.groups) | known.keys())
+    its = threads.with_children(pids, lambda pid: filter(is_old, children_of(pid)))
+    some = list(islice(its, MOST_PROCESSES + 1))
+    if len(some) > MOST_PROCESSES:
+        raise UserError(
+            f"{keys.name}: it has more than {MOST_PROCESSES:,} processes", "name one of them, or its cgroup"
+        )
+    return _not_ours(keys.name, some)
 
 
 def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from windtunnel.sharing.pools.weights import CPU_WEIGHT
 from windtunnel.sharing.threads import CannotChange
 
 MOST_NEW = 256
-"""Threads of a tenant that are taken in at once: nobody is served meanwhile, some tenths of a millisecond for each."""
+"""Threads that are taken in at once, if they take no longer than a round: nobody is served meanwhile."""
 QMP_REST_S = 10.0
 LEAST_REST_S, MOST_REST_S = 10.0, 600.0
 """Of a tenant that is left out, until it is tried again."""
@@ -86,6 +86,7 @@ class Tenant:
     """Its last report."""
     _known: dict[int, bool] = field(default_factory=dict)
     _ran: dict[int, int] = field(default_factory=dict)
+    _weighed_at_ns: int = 0
     _ask_again_at: float = 0.0
     """By the monotonic clock, the QMP socket."""
     _vcpus: frozenset[int] | None = None
@@ -125,9 +126,9 @@ class Tenant:
         """The most weight that it can have: what was set, else what it can use."""
         return self.wish.most or self.usable
 
-    def look(self, base: Path, taken: Container[int] = ()) -> bool:
-        """Finds its processes and threads; `taken` are processes of other tenants. Returns whether anything is different. Raises
-        UserError as `find`."""
+    def look(self, base: Path, taken: Container[int] = (), room: int = MOST_NEW) -> bool:
+        """Finds its processes and threads; `taken` are processes of other tenants, `room` is for new threads. Returns whether anything is
+        different. Raises UserError as `find`."""
         if self.found is None and not self._arrive(find(self.keys, base), base):
             return False
         assert self.found is not None
@@ -136,7 +137,7 @@ class Tenant:
         tids = tids_of(self.processes, self.keys.threads, self._known)
         if self._vcpus is not None:
             tids = tuple(tid for tid in tids if tid in self._vcpus)
-        next_ = [*filterfalse(frozenset(self.tids).__contains__, tids)][MOST_NEW:]
+        next_ = [*filterfalse(frozenset(self.tids).__contains__, tids)][room:]
         tids, self.behind = tuple(filterfalse(frozenset(next_).__contains__, tids)), len(next_)
         different, self.tids = tids != self.tids, tids
         return different
@@ -160,8 +161,9 @@ class Tenant:
         self.tids, self.behind, self.busy = (), 0, frozenset()
         self._known, self._ran = {}, {}
 
-    def weigh(self, interval_ns: int) -> bool:
-        """Which of its threads want CPU, by what they had in the interval. Returns whether it is others than before."""
+    def weigh(self, now_ns: int) -> bool:
+        """Which of its threads want CPU, by what they had since the last time. Returns whether it is others than before."""
+        interval_ns, self._weighed_at_ns = max(1, now_ns - self._weighed_at_ns), now_ns
         ran = {tid: threads.cpu_ns(tid) for tid in self.tids}
         part = {tid: (time - self._ran[tid]) / interval_ns for tid, time in ran.items() if tid in self._ran}
         self._ran = ran

@@ -5,6 +5,7 @@ import contextlib
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -15,7 +16,7 @@ from windtunnel.errors import UserError, in_words
 from windtunnel.exchange import address
 from windtunnel.exchange import http_server as http
 from windtunnel.live.process import ANNOUNCEMENT
-from windtunnel.sharing import changed_threads, threads
+from windtunnel.sharing import changed_threads, rounds, threads
 from windtunnel.sharing.daemon import access, api, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
@@ -99,12 +100,13 @@ class Daemon:
         rights.drop()
         journal = stack.enter_context(changed_threads.held(self._directory / JOURNAL, self._tell, claims))
         standing = Standing(cpus[: keys.be_cpus])
+        budgets = rounds.of_a_daemon()
         carrier = stack.enter_context(
-            shared_cores(journal, chosen.kind, cpus, chosen.slice_ns, around.shield, standing.everywhere)
+            shared_cores(journal, chosen.kind, cpus, chosen.slice_ns, around.shield, standing.everywhere, budgets)
         )
         carrier.confines_by(cpusets)
         self.sharing = Sharing(machine, carrier, Events(), self._base)
-        self.core = Core(keys, self.sharing, carrier, chosen, around.words)
+        self.core = Core(keys, self.sharing, carrier, chosen, around.words, budgets)
         self._begin(kept)
 
     def _listen(self, stack: ExitStack) -> dict[str, Any]:
@@ -206,11 +208,13 @@ class Daemon:
             watch(tenant)
 
     async def _keep_up(self) -> None:
-        more = False
+        more, took_s = False, 0.0
         while True:
             check_s = self._keys.check / 1e9
-            await asyncio.sleep(min(check_s, AGAIN_S) if more else check_s)
+            await asyncio.sleep(max(took_s, min(check_s, AGAIN_S) if more else check_s))
+            begin = time.monotonic()
             more = self.core.upkeep()
+            took_s = time.monotonic() - begin
 
     async def _look_for_strays(self) -> None:
         while True:

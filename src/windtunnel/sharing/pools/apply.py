@@ -1,11 +1,10 @@
 """Carries out an arrangement on the machine, or undoes it as a whole."""
 
 import time
-from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
-from operator import itemgetter
 from pathlib import Path
 
 from windtunnel.errors import UserError, in_words
@@ -15,12 +14,11 @@ from windtunnel.sharing.inherited_changes import Released
 from windtunnel.sharing.pools.cpusets import Cpusets
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Cap, Shield
+from windtunnel.sharing.rounds import MOST, Budgets, Rota
 from windtunnel.sharing.slicers import Member, Slicer
-from windtunnel.sharing.threads import CannotChange, Fields, Value
+from windtunnel.sharing.threads import CannotChange, Ended, Fields, Value
 
 Members = Mapping[int, int]
-MOST_LOOKS = 128
-"""At threads that a tenant has started, at once: nobody is served meanwhile, and to let one go takes some tenths of a millisecond."""
 MOST_WORDS = 8
 """About threads that cannot be let go, at once."""
 
@@ -100,13 +98,20 @@ class Carrier:
         shield: Shield | None = None,
         starting: Callable[[], AbstractContextManager[None]] = nullcontext,
         turn_cost_ns: Callable[[int, str], int] = lambda cpu, slicer: 0,
+        budgets: Budgets | None = None,
     ):
-        """`starting`: within it a slicer is started. `turn_cost_ns`: what a turn of a slicer costs on a CPU."""
+        """`starting`: within it a slicer is started. `turn_cost_ns`: what a turn of a slicer costs on a CPU. `budgets`: of what nobody waits for;
+        without, there are no bounds."""
         self._kind, self._slice_ns, self._shield = kind, slice_ns, shield
         self._starting, self._turn_cost_ns = starting, turn_cost_ns
         if shield is not None:
             shield.enters_through(journal)
         self._handover = Handover(journal)
+        self._budgets = budgets or Budgets()
+        journal.budget = self._budgets.forked
+        self._rotas: defaultdict[str, Rota] = defaultdict(Rota)
+        self._released = 0
+        """How often `release` was called."""
         self.slicers: dict[int, Slicer] = {}
         self.now = Arrangement()
         self._caps: Mapping[str, Cap] = {}
@@ -116,8 +121,6 @@ class Carrier:
         """Called with the CPU of a slicer that had to be replaced, and why."""
         self.on_released: Callable[[dict[int, Fields]], None] = lambda given: None
         """Called with threads that `release` let go, and what each was given."""
-        self._looked_up_to = 0
-        """The number of a thread, by `release`."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -207,23 +210,22 @@ class Carrier:
         for those that cannot be let go."""
         held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
         known = self._handover.tids
-        others = sorted((tid, hierarchy) for hierarchy, tids in held for tid in tids if tid not in known)
-        next_ = bisect_right(others, self._looked_up_to, key=itemgetter(0))
-        looked_at = (others[next_:] + others[:next_])[:MOST_LOOKS]
-        given: dict[int, Fields] = {}
+        others = {hierarchy: [tid for tid in tids if tid not in known] for hierarchy, tids in held}
         refused, more = self._handover.go_on()
-        for hierarchy, _ in held:
-            tids = [tid for tid, its in looked_at if its == hierarchy]
+        given: dict[int, Fields] = {}
+        self._released += 1
+        for hierarchy in sorted(others, reverse=bool(self._released % 2)):  # either is the first one for once
+            turns = self._rotas[hierarchy].in_turn({hierarchy: others[hierarchy]})
+            tids = (tid for _, tid in self._budgets.released.some(turns, MOST))
             done = self._handover.release(tids, {hierarchy: "/"}, own and hierarchy != "")
             given |= done.given
             refused += done.refused
-        if looked_at:
-            self._looked_up_to = looked_at[-1][0]
+            more = more or done.looks < len(others[hierarchy]) and (bool(done.given) or not done.looks)
         if given:
             self.on_released(given)
         if refused:
             raise UserError("; ".join(refused[:MOST_WORDS]))
-        return more or bool(given) and len(looked_at) < len(others)
+        return more
 
     def bring_back(self) -> bool:
         """Has the next `carry` let those into the shield that have left it by themselves. Returns whether there are any."""
@@ -247,8 +249,10 @@ class Carrier:
                 with in_words():
                     self._carry(_without(to, gone), caps)
                 return gone
-            except UserError:
-                ended = frozenset(tid for tid in _all(to) if tid not in gone and threads.stat(tid) is None)
+            except UserError as error:
+                ended = frozenset(tid for tid in _all(to) if tid not in gone and threads.started(tid) is None)
+                if isinstance(error, Ended):
+                    ended |= {error.tid} - gone
                 if not ended:
                     raise
                 gone |= ended
@@ -309,10 +313,10 @@ class Carrier:
         self._unsure.add(cpu)
         try:
             self.slicers[cpu].set_members(wanted)
-        except CannotChange:
+        except (CannotChange, Ended):
             raise
         except UserError as error:
-            if any(threads.stat(tid) is None for tid in members):
+            if any(threads.started(tid) is None for tid in members):
                 raise
             self._drop(cpu)
             self.on_replaced(cpu, error)

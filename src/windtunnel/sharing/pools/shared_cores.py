@@ -12,6 +12,7 @@ from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.pools import cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.shield import NoRealTime, Shield, clean
+from windtunnel.sharing.rounds import Budgets
 from windtunnel.sharing.slicers import Slicer
 from windtunnel.sharing.softirqs import softirqs_first
 
@@ -59,8 +60,9 @@ def shared_cores(
     slice_ns: int,
     shield: Shield | None,
     starting: Callable[[], AbstractContextManager[None]] = nullcontext,
+    budgets: Budgets | None = None,
 ) -> Iterator[Carrier]:
-    """What carries out arrangements on these CPUs. `starting`: within it a slicer is started. At the end every thread is restored."""
+    """What carries out arrangements on these CPUs. `starting`, `budgets`: of `Carrier`. At the end every thread is restored."""
 
     @cache
     def turn_cost_ns(cpu: int, slicer: str) -> int:
@@ -68,6 +70,6 @@ def shared_cores(
 
     with (
         softirqs_first(journal, cpus),
-        closing(Carrier(journal, kind, slice_ns, shield, starting, turn_cost_ns)) as carrier,
+        closing(Carrier(journal, kind, slice_ns, shield, starting, turn_cost_ns, budgets)) as carrier,
     ):
         yield carrier
