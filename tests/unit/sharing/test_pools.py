@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.placement import MOVE_GAIN, Lane, place
-from windtunnel.sharing.pools.plan import Machine, Plan, plan
+from windtunnel.sharing.pools.plan import Crew, Machine, Plan, arrange, plan
 from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated, lanes
+from windtunnel.sharing.slicers import Member
+from windtunnel.sharing.slicers.slicer import check_members
 
 NAMES = st.text("abcdefgh", min_size=1, max_size=3)
 SHARES = st.dictionaries(NAMES, st.integers(1, 512), max_size=12).map(
@@ -91,6 +93,36 @@ def test_a_plan_that_is_uneven_is_put_right():
     after = plan([Share(name, 128) for name in "abcd"], Machine((0, 1, 2)), lopsided)
     assert after.loads() == {2: 256, 1: 256}
     assert sum(after.places[key] == 2 for key in lopsided.places) == 2
+
+
+def weights_of(*crews):
+    """Of tenants on one CPU, each with its weight, the number of its threads, and how many of them want CPU: the weights of its threads."""
+    made = plan([Share(str(n), weight, threads) for n, (weight, threads, _) in enumerate(crews)], Machine((0, 1)))
+    tids = [range(10_000 * n, 10_000 * n + threads) for n, (_, threads, _) in enumerate(crews)]
+    given = {
+        str(n): Crew(str(n), tuple(mine), frozenset(mine[:busy]))
+        for n, ((*_, busy), mine) in enumerate(zip(crews, tids, strict=True))
+    }
+    ((_, turns),) = arrange(made, given, []).turns.items()
+    return [[turns[tid] for tid in mine] for mine in tids]
+
+
+@pytest.mark.parametrize(("weight", "threads"), [(100, 250), (100, 60), (1, 4000), (255, 7), (3, 2)])
+def test_a_tenant_of_many_threads_takes_no_more_and_no_less_than_its_weight(weight, threads):
+    other, (one,) = weights_of((weight, threads, 0), (1, 1, 0))
+    assert len(set(other)) == 1 and 15 / 16 * weight <= sum(other) / one <= weight
+    check_members([Member(tid, each) for tid, each in enumerate([*other, one], 1)])
+
+
+def test_weights_that_are_whole_numbers_stay_what_they_are():
+    assert weights_of((30, 3, 0), (100, 1, 0), (100, 3, 3)) == [[10] * 3, [100], [33] * 3]
+
+
+def test_threads_that_want_no_cpu_now_and_wake_all_at_once_do_not_multiply_the_weight():
+    """One of them polls, and the others wait until that is seen."""
+    (busy, *others), (one,) = weights_of((100, 200, 1), (100, 1, 0))
+    assert busy == one and sum(others) <= one
+    assert weights_of((100, 4, 2)) == [[50, 50, 25, 25]]
 
 
 def test_three_of_170_cannot_all_have_what_their_weight_says():

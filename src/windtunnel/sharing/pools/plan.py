@@ -5,7 +5,10 @@ from dataclasses import dataclass, field
 
 from windtunnel.errors import UserError
 from windtunnel.sharing.pools.placement import Key, Lane, place
-from windtunnel.sharing.pools.weights import CPU_WEIGHT, Share, dedicated, lanes
+from windtunnel.sharing.pools.weights import CPU_WEIGHT, MOST_WEIGHT, Share, dedicated, lanes
+
+MOST_TIMES = MOST_WEIGHT // CPU_WEIGHT
+"""A lane has the weight of one CPU at most."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,8 @@ def check_room(shares: Iterable[Share], machine: Machine) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """The threads of a tenant. `busy` are those that want CPU: among them its weight is divided, as Xen divides it among active vCPUs."""
+    """The threads of a tenant. `busy` are those that want CPU: among them its weight is divided, as Xen divides it among active vCPUs. Without any,
+    among all."""
 
     name: str
     tids: tuple[int, ...]
@@ -94,7 +98,7 @@ class Crew:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """`turns`: the weight of each thread, by CPU of `ls`. `be`: the CPUs that its threads may use; `spare`: only when they are idle."""
+    """`turns`: the weight of each thread beside the others of its CPU, by CPU of `ls`. `be`: the CPUs that its threads may use; `spare`: only when they are idle."""
 
     turns: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     be: Mapping[int, frozenset[int]] = field(default_factory=dict)
@@ -105,16 +109,43 @@ class Arrangement:
 
 def arrange(plan: Plan, crews: Mapping[str, Crew], be: Iterable[Crew]) -> Arrangement:
     """`crews` are the tenants of the plan, `be` the others."""
-    turns: dict[int, dict[int, int]] = {cpu: {} for cpu in plan.ls}
-    groups = {}
+    parts: dict[int, list[_Part]] = {cpu: [] for cpu in plan.ls}
+    groups: dict[int, str] = {}
     for (name, number), lane in plan.lanes.items():
         crew = crews[name]
         lanes = sum(key[0] == name for key in plan.lanes) if number or len(plan.lanes) > len(crews) else 1
         mine = crew.tids[number::lanes]
-        busy = sum(tid in crew.busy for tid in mine) or len(mine)
-        for tid in mine:
-            turns[plan.places[name, number]][tid] = max(1, lane.weight // busy)
-            groups[tid] = name
+        parts[plan.places[name, number]].append(_Part(lane.weight, mine, frozenset(mine) & crew.busy))
+        groups |= dict.fromkeys(mine, name)
+    turns = {cpu: _turns(here) for cpu, here in parts.items()}
     spare = not plan.be
     cpus = frozenset(plan.be or plan.ls)
     return Arrangement(turns, {tid: cpus for crew in be for tid in crew.tids}, spare, groups)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A lane of a tenant, with its threads, and those of them that want CPU."""
+
+    weight: int
+    tids: tuple[int, ...]
+    busy: frozenset[int]
+
+    def divided(self, tid: int) -> int:
+        """By how many its weight is divided for a thread. Those that want no CPU get what they would have if all wanted it: together with the
+        others, no more than the weight once more, however many there are, and whenever they wake."""
+        return len(self.busy) if tid in self.busy else len(self.tids)
+
+
+def _turns(parts: list[_Part]) -> dict[int, int]:
+    """The weight of each thread on one CPU, where nothing but their ratios counts: they are multiplied until the whole numbers are near enough,
+    since a weight of 1 for each of hundreds of threads is more than their tenant's."""
+    times = 1
+    while times < MOST_TIMES and any(_is_coarse(part.weight * times, len(part.tids)) for part in parts):
+        times *= 2
+    return {tid: max(1, part.weight * times // part.divided(tid)) for part in parts for tid in part.tids}
+
+
+def _is_coarse(weight: int, among: int) -> bool:
+    """Whether whole numbers lose more than a sixteenth of a weight that is divided."""
+    return bool(among) and (weight // among) * among * 16 < weight * 15
