@@ -1,5 +1,6 @@
 """Journals whose holder has ended, and a call that is refused."""
 
+import errno
 import os
 from itertools import islice
 
@@ -31,6 +32,27 @@ def refuses(number: int):
         raise OSError(number, os.strerror(number))
 
     return call
+
+
+LOOKS = [
+    ProcessLookupError(errno.ESRCH, "it has ended"),
+    PermissionError(errno.EACCES, "hidden"),
+    FileNotFoundError(errno.ENOENT, "its cgroup is gone"),
+    OSError(errno.ENODEV, "its cgroup is being removed"),
+    ValueError("a strange line"),
+]
+"""What a look at /proc may raise of one thread."""
+
+
+def raises_for(which, error, call):
+    """The call, but of one thread it raises."""
+
+    def called(tid, *arguments):
+        if tid == which:
+            raise error
+        return call(tid, *arguments)
+
+    return called
 
 
 class Steps:

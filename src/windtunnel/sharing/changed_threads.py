@@ -116,7 +116,7 @@ class Journal:
         Raises UserError in words: CannotChange where the kernel refuses.
         """
         fields |= {threads.CGROUP + hierarchy: path for hierarchy, path in (cgroups or {}).items()}
-        with self._lock:
+        with self._lock, threads.of_one(tid):
             entry = self._entry(tid)
             for hierarchy in cgroups or {}:
                 if (name := threads.CGROUP + hierarchy) in entry.before and name not in entry.ours:
@@ -242,17 +242,15 @@ class Journal:
         entry = self._contents.entries.get(tid)
         for leaving in (self._leaving, self._next):
             leaving.drop(tid)
-        try:
+        with threads.of_one(tid):
             if entry is not None and entry.started == threads.started(tid):
                 threads.check_policy(tid)
                 return entry
             if entry is not None:  # whoever has its number now is not who was meant
                 self._forget(tid)
-                raise ProcessLookupError
+                raise Ended(tid)
             found = threads.check(tid)
             now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
-        except ProcessLookupError:
-            raise Ended(tid) from None
         journal.check_paths(tid, now | back)
         lines = [
             journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back, users=found.users))

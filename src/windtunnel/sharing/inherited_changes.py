@@ -86,9 +86,9 @@ def put_back_forked(entries: list[Entry], remembered: Entries, leaving: Abstract
         families, before = Families(remembered), len(done)
         for tid in chain(_descending(entries), _in_groups_of(entries, remembered)):
             said: list[str] = []
-            if (tid, threads.started(tid)) not in done and (found := threads.stat(tid)):
-                done.add((tid, found.started))
-                with _alone(f"thread {tid}", said), contextlib.suppress(ProcessLookupError):
+            with _alone(f"thread {tid}", said), contextlib.suppress(ProcessLookupError):
+                if (tid, threads.started(tid)) not in done and (found := threads.stat(tid)):
+                    done.add((tid, found.started))
                     family = families.of(now := threads.read(tid), found)
                     if family and (family.pids & leaving or not any(map(remembered.of, family.pids))):
                         _write(tid, family.before(now, found.started))
@@ -236,8 +236,9 @@ def _descending(entries: Iterable[Entry]) -> Iterator[int]:
     """Threads of their processes, and of what these have started."""
     children_of = threads.children()
     for pid in dict.fromkeys(entry.pid for entry in entries):
-        for member in threads.with_children([pid], children_of):
-            yield from threads.threads_of(member)
+        with contextlib.suppress(OSError):  # hidden from us, and so not to be changed either
+            for member in threads.with_children([pid], children_of):
+                yield from threads.threads_of(member)
 
 
 def _in_groups_of(entries: Iterable[Entry], remembered: Entries) -> list[int]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel import proc
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import sched
 
 PROC = Path("/proc")
@@ -48,6 +48,27 @@ class Ended(UserError):
     def __init__(self, tid: int, message: str = "", remedy: str | None = None):
         super().__init__(message or f"thread {tid} has ended", remedy)
         self.tid = tid
+
+
+@contextlib.contextmanager
+def of_one(tid: int) -> Iterator[None]:
+    """Whatever goes wrong with one thread, foreseen or not, concerns it alone: raises Ended or CannotChange, or the UserError that it was."""
+    try:
+        yield
+    except ProcessLookupError:
+        raise Ended(tid) from None
+    except UserError:
+        raise
+    except Exception as error:
+        raise CannotChange(tid, f"thread {tid}: {_words_of(error)}") from error
+
+
+def _words_of(error: Exception) -> str:
+    try:
+        with in_words():
+            raise error
+    except UserError as told:
+        return told.message
 
 
 @dataclass(frozen=True)
@@ -214,7 +235,7 @@ def children() -> Callable[[int], list[int]]:
         return _told_children
     found: dict[int, list[int]] = {}
     for pid in pids():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with contextlib.suppress(OSError):  # it has ended, or is hidden from us
             found.setdefault(int(_fields(pid)[1]), []).append(pid)
     return lambda pid: found.get(pid, [])
 
@@ -222,7 +243,7 @@ def children() -> Callable[[int], list[int]]:
 def _told_children(pid: int) -> list[int]:
     found: list[int] = []
     for tid in threads_of(pid):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with contextlib.suppress(OSError):
             found += map(int, proc.text(f"{PROC}/{pid}/task/{tid}/children").split())
     return found
 
@@ -355,12 +376,13 @@ def _group(hierarchy: str, path: str) -> Path:
 
 
 def check(tid: int) -> Stat:
-    """Raises Ended for a thread that does not exist, CannotChange for one that cannot share (SCHED_DEADLINE)."""
-    found = stat(tid) if tid > 0 else None
-    if found is None:
-        raise Ended(tid, f"{tid}: no such thread", remedy="use a number from /proc/PID/task")
-    check_policy(tid)
-    return found
+    """Raises Ended for a thread that does not exist, CannotChange for one that cannot share (SCHED_DEADLINE), or cannot be looked at."""
+    with of_one(tid):
+        found = stat(tid) if tid > 0 else None
+        if found is None:
+            raise Ended(tid, f"{tid}: no such thread", remedy="use a number from /proc/PID/task")
+        check_policy(tid)
+        return found
 
 
 def check_policy(tid: int) -> None:

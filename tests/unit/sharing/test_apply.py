@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from typing import ClassVar
 
 import pytest
-from journal_tools import Steps
+from journal_tools import Steps, raises_for
 from pool_tools import Turns
 from sharing_tools import (
     CPUS,
@@ -22,7 +22,7 @@ from sharing_tools import (
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.pools import cgroups
+from windtunnel.sharing.pools import apply, cgroups
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.plan import Arrangement
 from windtunnel.sharing.pools.shield import Shield
@@ -255,7 +255,17 @@ def test_a_thread_that_is_not_held_does_not_stay_in_the_shield_because_its_proce
         assert threads.read(other) == (before if shield.occupants()[0] else threads.read(one.pid))
 
 
-def test_who_has_left_the_shield_is_let_in_again(tmp_path):
+def test_a_thread_that_cannot_be_confined_any_more_is_of_its_tenant_alone(carried, monkeypatch):
+    carrier, one, two = carried
+    monkeypatch.setattr(carrier, "_handover", handover := apply.Handover(carrier._handover._journal))
+    handover._confined.add(one)
+    with pytest.raises(threads.CannotChange, match="no cpusets of cgroup v1") as refused:
+        carrier.pin(one, (CPUS[0],))
+    assert refused.value.tid == one
+    carrier.pin(two, (CPUS[0],))
+
+
+def test_who_has_left_the_shield_is_let_in_again(tmp_path, monkeypatch):
     with (
         tenant() as one,
         closing(Journal(tmp_path / "a.journal")) as journal,
@@ -266,7 +276,11 @@ def test_who_has_left_the_shield_is_let_in_again(tmp_path):
         assert not carrier.bring_back()
         hierarchy, inside = shield.occupants()
         threads.move(one.pid, hierarchy, "/")
-        assert carrier.bring_back()
+        shield._in = {1: "", **shield._in}
+        with monkeypatch.context() as hidden:
+            error = PermissionError(errno.EACCES, "hidden")
+            hidden.setattr(threads, "started", raises_for(1, error, threads.started))
+            assert carrier.bring_back()
         carrier.carry(held, {})
         assert shield.occupants()[1] == inside == [one.pid] and not carrier.bring_back()
 

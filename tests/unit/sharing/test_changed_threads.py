@@ -11,7 +11,7 @@ from contextlib import closing
 from threading import Thread
 
 import pytest
-from journal_tools import entry_of, recorded, refuses
+from journal_tools import LOOKS, entry_of, raises_for, recorded, refuses
 from sharing_tools import (
     alone_on_this_machine,
     as_before,
@@ -92,6 +92,20 @@ def default(tmp_path, monkeypatch):
 
 
 @needs_rights
+@needs_rights
+@pytest.mark.parametrize("error", LOOKS, ids=repr)
+@pytest.mark.parametrize("name", ["started", "read", "check_place"])
+def test_what_goes_wrong_when_a_thread_is_changed_is_of_that_thread(mine, one, monkeypatch, capsys, name, error):
+    """So that its tenant is left out, and not the change of all."""
+    if name != "read":
+        mine.change(one.pid, nice=6)
+    monkeypatch.setattr(threads, name, raises_for(one.pid, error, getattr(threads, name)))
+    hierarchy = next(iter(threads.mounts()))
+    with pytest.raises((threads.Ended, threads.CannotChange)) as raised:
+        mine.change(one.pid, {hierarchy: "/"}, nice=7)
+    assert raised.value.tid == one.pid and mine.tids == ([] if name == "read" else [one.pid])
+
+
 class TestKills:
     """Each of a holder or of its guardian, in processes of their own."""
 

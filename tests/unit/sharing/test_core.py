@@ -1,7 +1,7 @@
 """The upkeep of the daemon, without a machine."""
 
 import pytest
-from journal_tools import Steps
+from journal_tools import LOOKS, Steps, raises_for
 from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
@@ -74,6 +74,27 @@ def test_who_cannot_be_confined_is_put_right_and_told_once(monkeypatch):
 
 def test_who_may_stray_is_left(monkeypatch):
     assert looked(monkeypatch, [(0,)] * 4, strays="leave")[:2] == ([], ["strayed"])
+
+
+@pytest.mark.parametrize("error", LOOKS, ids=repr)
+def test_a_stray_that_cannot_be_looked_at_keeps_no_other_from_its_cpus(monkeypatch, capsys, error):
+    monkeypatch.setattr(core, "_affinity", lambda tid: (0,))
+    has = raises_for(100, error, lambda tid: True)
+    monkeypatch.setattr(Tenant, "has", lambda self, tid: has(tid))
+    pools = Pools((0, 1, 2), a={"threads": 2}, b={})
+    holds = Holds(Arrangement({2: dict.fromkeys((100, 101, 200), 1)}))
+    Core(Serve(), pools, holds, Chosen("turns", Turns), "none").put_strays_right()
+    assert [tid for _, tid, _ in holds.did] == [200, 101]
+
+
+@pytest.mark.parametrize("error", LOOKS, ids=repr)
+def test_a_tenant_that_cannot_be_looked_at_keeps_no_other_from_its_look(monkeypatch, capsys, error):
+    pools, looked = Pools((0, 1, 2), a={}, b={}), []
+    look = raises_for("a", error, looked.append)
+    pools.look = lambda tenant: look(tenant.name)
+    pools.carrier = carrier = Idle()
+    (event,), _ = upkept(monkeypatch, pools, carrier)
+    assert looked == ["b"] and event["event"] == ("trouble" if isinstance(error, OSError) else "quarantined")
 
 
 def test_of_thousands_that_stray_some_are_put_right_at_once_and_each_in_its_turn(monkeypatch):

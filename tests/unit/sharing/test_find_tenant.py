@@ -1,11 +1,13 @@
 """Which processes a tenant has; and which are never one."""
 
+import errno
 import os
 import subprocess
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from journal_tools import raises_for
 from pool_tools import Remembers
 from pydantic import ValidationError
 from sharing_tools import SLEEP, needs_rights, python_tenant, started, tenant, until
@@ -277,6 +279,24 @@ def groups():
 
 
 @needs_rights
+def test_a_process_that_is_hidden_keeps_nobody_from_being_found(tmp_path, apart, monkeypatch):
+    with tenant() as one, tenant() as two:
+        error = PermissionError(errno.EACCES, "hidden")
+        monkeypatch.setattr(threads, "user", raises_for(one.pid, error, threads.user))
+        command = (threads.PROC / str(two.pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        monkeypatch.setattr(threads, "pids", lambda: [one.pid, two.pid])
+        assert find_tenant.find(keys("a", command=command), tmp_path).pid == two.pid
+
+
+def test_whose_a_process_is_is_told_by_the_look_that_found_it(tmp_path, apart, monkeypatch):
+    """It may end, and another user's get its number."""
+    with tenant() as one:
+        monkeypatch.setattr(threads, "user", lambda pid: None)
+        other = keys("a", pid=one.pid, user=str(os.getuid() + 1))
+        with pytest.raises(UserError, match="is of user"):
+            find_tenant.find(other, tmp_path)
+
+
 class TestGroups:
     def test_all_processes_of_a_cgroup_are_the_tenant_the_oldest_first(self, groups, apart):
         group, inner = groups(f"windtunnel-test-{os.getpid()}"), groups(f"windtunnel-test-{os.getpid()}/inner")

@@ -5,7 +5,7 @@ import signal
 from contextlib import contextmanager
 
 import pytest
-from journal_tools import Steps, entry_of, recorded
+from journal_tools import LOOKS, Steps, entry_of, raises_for, recorded
 from sharing_tools import (
     CPUS,
     cpu_cgroup,
@@ -208,6 +208,23 @@ def test_of_thousands_that_a_thread_has_forked_some_are_put_back_at_once_and_the
         mine.put_back(process.pid)
         until(lambda: mine.go_on() == ([], False))
         assert restored() == forked and mine.tids == []
+
+
+@needs_rights
+@pytest.mark.parametrize("error", LOOKS, ids=repr)
+@pytest.mark.parametrize("name", ["started", "stat", "read"])
+def test_a_forked_thread_that_cannot_be_looked_at_keeps_no_other_from_being_restored(
+    mine, monkeypatch, capsys, name, error
+):
+    with starting_tenant() as (process, start):
+        before = threads.read(process.pid)
+        mine.change(process.pid, nice=6)
+        first, *others = sorted(start("child") for _ in range(3))
+        with monkeypatch.context() as failing:
+            failing.setattr(threads, name, raises_for(first, error, getattr(threads, name)))
+            said = mine.put_back(process.pid)
+        assert [threads.read(tid) for tid in others] == [before] * 2
+        assert bool(said) != isinstance(error, ProcessLookupError)
 
 
 SUPERVISED = """

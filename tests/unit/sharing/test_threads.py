@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from journal_tools import LOOKS, raises_for
 from sharing_tools import first_thread_ends, tenant, until
 
 from windtunnel.sharing import threads
@@ -13,6 +14,16 @@ from windtunnel.sharing.softirqs import softirq_threads
 
 NO_TID = 2**30
 FORKS = "sleep 60 &\necho $!\nread line"
+
+
+@pytest.mark.parametrize("error", LOOKS, ids=repr)
+@pytest.mark.parametrize("name", ["stat", "check_policy"])
+def test_what_goes_wrong_with_one_thread_is_of_that_thread(monkeypatch, capsys, error, name):
+    monkeypatch.setattr(threads, name, raises_for(os.getpid(), error, getattr(threads, name)))
+    with pytest.raises((threads.Ended, threads.CannotChange)) as raised:
+        threads.check(os.getpid())
+    assert raised.value.tid == os.getpid()
+    assert isinstance(raised.value, threads.Ended) == isinstance(error, ProcessLookupError)
 
 
 def test_each_process_below_others_that_are_named_too_is_found_once():

@@ -280,13 +280,18 @@ class Core:
         for tid in strays:
             by_owner.setdefault(owners[tid].name if tid in owners else "", []).append(tid)
         for _, tid in self._budgets.strays.some(self._strays.in_turn(by_owner), MOST):
-            if tid in owners and not owners[tid].has(tid):
-                self.sharing.stir()  # it ended, and another process's thread has its number
-            else:
-                self._stray(tid, wanted[tid], strays[tid], owners.get(tid), len(strays) > MOST)
+            self._try(self._put_right, tid, wanted[tid], strays[tid], owners.get(tid), len(strays) > MOST)
         self._strayed = {tid: cpus for tid, cpus in self._strayed.items() if tid in wanted}
         self._put_right_at = {tid: at for tid, at in self._put_right_at.items() if tid in wanted}
         self._tried &= wanted.keys()
+
+    def _put_right(
+        self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...], owner: Tenant | None, many: bool
+    ) -> None:
+        if owner and not owner.has(tid):
+            self.sharing.stir()  # it ended, and another process's thread has its number
+        else:
+            self._stray(tid, cpus, found, owner, many)
 
     def _stray(self, tid: int, cpus: tuple[int, ...], found: tuple[int, ...], owner: Tenant | None, many: bool) -> None:
         """`many`: more than are put right at once, which is no accident: they are confined at the first look, so that this ends."""
@@ -322,10 +327,10 @@ class Core:
 
 
 def _affinity(tid: int) -> tuple[int, ...] | None:
-    """None where the thread has ended."""
+    """None where the thread has ended, or is hidden from us."""
     try:
         return tuple(sorted(os.sched_getaffinity(tid)))
-    except ProcessLookupError:
+    except OSError:
         return None
 
 

@@ -58,9 +58,9 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
     found = threads.process_stat(pid) if pid else None
     if pid is None or found is None:
         return None
-    if owner is not None and (real := threads.user(found.pid)) not in (owner, None):
+    if owner is not None and found.user != owner:
         raise BadValue(
-            f"{keys.name}: process {found.pid} is of user {_shown(real)}, not of {_shown(owner)}", "user = ..."
+            f"{keys.name}: process {found.pid} is of user {_shown(found.user)}, not of {_shown(owner)}", "user = ..."
         )
     if found.kernel:
         raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which is nobody's tenant", "name a process")
@@ -110,7 +110,7 @@ def others_commanded(keys: TenantKeys) -> str | None:
     if keys.command is None or keys.user is not None:
         return None
     for pid in threads.pids():
-        if (real := threads.user(pid)) not in (os.geteuid(), None) and keys.command in _command_line(pid):
+        if (real := _real_user(pid)) not in (os.geteuid(), None) and keys.command in _command_line(pid):
             return (
                 f'process {pid} of user {_shown(real)} has the text of command: user = "{_shown(real)}" would take it'
             )
@@ -133,7 +133,7 @@ def _shown(uid: int | None) -> str:
 
 def _commanded(name: str, command: str, owner: int) -> int | None:
     """The process of that user with the text. Those of others are not read: anybody may start many with long command lines."""
-    found = [pid for pid in threads.pids() if threads.user(pid) == owner and command in _command_line(pid)]
+    found = [pid for pid in threads.pids() if _real_user(pid) == owner and command in _command_line(pid)]
     if found:
         mine = _family()
         found = [pid for pid in found if pid not in mine]
@@ -243,6 +243,14 @@ def _cgroup(pid: int, hierarchy: str) -> str:
         return threads.cgroups_of(pid).get(hierarchy, "")
     except OSError:
         return ""
+
+
+def _real_user(pid: int) -> int | None:
+    """None also for one that is hidden from us, which is nobody's that we look for."""
+    try:
+        return threads.user(pid)
+    except OSError:
+        return None
 
 
 def _command_line(pid: int) -> str:

@@ -68,7 +68,10 @@ class Handover:
 
     def change(self, tid: int, cgroups: dict[str, str] | None = None, **fields: Value) -> None:
         if tid in self._confined and "affinity" in fields:
-            cgroups = (cgroups or {}) | self.cpusets.group(threads.numbers(fields, "affinity"))
+            try:
+                cgroups = (cgroups or {}) | self.cpusets.group(threads.numbers(fields, "affinity"))
+            except UserError as error:
+                raise CannotChange(tid, error.message, error.remedy) from None
         self._journal.change(tid, cgroups, **fields)
 
     def allow(self, tid: int, **values: list[Value]) -> None:

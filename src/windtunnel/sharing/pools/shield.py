@@ -153,7 +153,7 @@ class Shield:
     def outside(self) -> list[int]:
         """Threads that were let in, live, and are not there: they have moved themselves, or have taken the number of one by an exec."""
         inside = set(threads_within(self._base))
-        return [tid for tid in self._in if tid not in inside and threads.started(tid)]
+        return [tid for tid in self._in if tid not in inside and _lives(tid)]
 
     def swept(self) -> AbstractContextManager[None]:
         """Entered with root rights; at every exit, also by a kill, the groups are removed."""
@@ -255,6 +255,13 @@ def evacuate(hierarchy: Hierarchy, group: Path) -> list[int]:
             threads.move(tid, hierarchy.key, "/")
             moved.append(tid)
     return moved
+
+
+def _lives(tid: int) -> bool:
+    """False also for one that cannot be looked at: the others are let in again."""
+    with contextlib.suppress(OSError, ValueError):
+        return threads.started(tid) is not None
+    return False
 
 
 def threads_within(base: Path) -> list[int]:
