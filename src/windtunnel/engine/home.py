@@ -32,7 +32,7 @@ def cache_directory() -> Path:
 def make(directory: Path) -> None:
     """Makes the directory if it is missing, and lets nobody else write it. Raises UserError if it cannot be made, is another user's,
     or others may put another one in its place."""
-    if not own_directory.way_is_own(directory):
+    if not own_directory.way_is_own(directory.parent):
         raise UserError(f"{directory}: other users may put something else there", remedy=REMEDY)
     try:
         with contextlib.suppress(OSError):

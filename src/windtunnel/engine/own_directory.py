@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from windtunnel.engine.walked import others_may_replace, walk
 from windtunnel.errors import UserError, as_argument
 
 MODE = 0o700
@@ -56,26 +57,18 @@ def in_tmp() -> Path:
     return Path(f"/tmp/windtunnel-{os.getuid()}")
 
 
-def way_is_own(directory: Path, links: int = 40) -> bool:
-    """Whether nobody but root can put something else in its place: what is there of the way to it, and of each link on that way, is this
-    user's or root's, and others write to it at most as to /tmp. `links`: how many more are followed (path_resolution(7))."""
-    root = os.stat("/").st_uid  # in a user namespace without root it looks like another user
-    way = directory.absolute()
-    for path in reversed((way, *way.parents)):
-        try:
-            status = path.lstat()
-            target = path.parent / os.readlink(path) if stat.S_ISLNK(status.st_mode) else None
-        except (FileNotFoundError, NotADirectoryError):
-            return True
-        except OSError:
-            return False
-        if status.st_uid not in (root, os.geteuid()):
-            return False
-        if target is None and status.st_mode & stat.S_IWOTH and not status.st_mode & stat.S_ISVTX:
-            return False
-        if target and not (links and way_is_own(target, links - 1)):
-            return False
-    return True
+def way_is_own(directory: Path) -> bool:
+    """Whether nobody but root can put something else in its place, or into it: what is there of the way to it, and of each link on that way, is
+    this user's or root's, and others write to it at most as to /tmp."""
+    passed: list[os.stat_result] = []
+    try:
+        os.close(walk(directory, passed, follow=True))
+    except (FileNotFoundError, NotADirectoryError):
+        pass  # what is there is looked at
+    except OSError:
+        return False
+    root = passed[0].st_uid  # in a user namespace without root it looks like another user
+    return all(status.st_uid in (root, os.geteuid()) and not others_may_replace(status) for status in passed)
 
 
 def make(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from pathlib import Path
 
 import pytest
 
@@ -92,10 +93,10 @@ def test_a_claim_that_cannot_be_written_is_refused_in_words(monkeypatch, elsewhe
     for call in ("open", "write"):
         real = getattr(os, call)
 
-        def full(what, *arguments, real=real):
-            if isinstance(what, int) or what.name == "cpu0.lock":
+        def full(what, *arguments, real=real, **how):
+            if isinstance(what, int) or Path(what).name == "cpu0.lock":
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            return real(what, *arguments)
+            return real(what, *arguments, **how)
 
         with monkeypatch.context() as patched:
             patched.setattr(claims.os, call, full)

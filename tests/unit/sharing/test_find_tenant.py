@@ -178,6 +178,10 @@ def test_a_directory_that_everybody_may_write_names_nobody_unless_it_is_like_tmp
             find(keys(pidfile="any/run/pid"), tmp_path)
         (tmp_path / "any").chmod(0o1777)
         assert find(keys(pidfile="any/run/pid"), tmp_path) == Found(one.pid)
+        os.chown(tmp_path / "any", 0, OTHER)  # a group of which nobody knows who is in it
+        (tmp_path / "any").chmod(0o775)
+        with pytest.raises(BadValue, match="may be written by others"):
+            find(keys(pidfile="any/run/pid"), tmp_path)
 
 
 def test_links_in_a_circle_name_nobody(tmp_path, apart):

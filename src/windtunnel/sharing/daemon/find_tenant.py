@@ -10,10 +10,10 @@ from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
 
+from windtunnel.engine.walked import beginning, others_may_replace, walk
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
-from windtunnel.sharing.daemon.walked import beginning, walk
 
 MAX_PIDFILE_BYTES = 64
 MOST_COMMAND_BYTES = 128 << 10
@@ -197,8 +197,9 @@ def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int 
     """The number in it, and whose process it may be: whoever may write the file, or a directory or a link on the way to it, names a process, and
     it must be one of their own. None where there is no number, or no file: reading a FIFO would wait for ever. Raises BadValue for a link,
     which may lead to a file of somebody else that begins with a number, as the kernel has them."""
+    passed: list[os.stat_result] = []
     try:
-        opened, passed = walk(path)
+        opened = walk(path, passed)
     except OSError:
         return None, owner
     try:
@@ -209,18 +210,13 @@ def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int 
         return None, owner
     finally:
         os.close(opened)
-    if passed[-1].st_mode & 0o022 or any(map(_anybodys, passed[:-1])):
+    if passed[-1].st_mode & 0o022 or any(map(others_may_replace, passed[:-1])):
         raise BadValue(f"{name}: {path} may be written by others, who could name any process", f"chmod go-w {path}")
     for writer in {found.st_uid for found in passed} - {0, os.geteuid()}:
         if owner not in (writer, None):
             raise BadValue(f"{name}: {path} is of user {_shown(writer)}, not of {_shown(owner)}", "a file of theirs")
         owner = writer
     return pid, owner
-
-
-def _anybodys(found: os.stat_result) -> bool:
-    """A directory in which everybody may put another one in the place of somebody's."""
-    return stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_IWOTH) and not found.st_mode & stat.S_ISVTX
 
 
 def _pids_in(name: str, groups: Iterable[Path]) -> set[int]:

@@ -1,0 +1,75 @@
+"""Walks to a file or directory whose way others may change meanwhile, and tells who they are."""
+
+import contextlib
+import errno
+import grp
+import os
+import pwd
+import stat
+from pathlib import Path, PurePath
+
+MOST_LINKS = 40
+"""On the way, as of the kernel's (MAXSYMLINKS)."""
+_STEP = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
+    """A descriptor (O_PATH) of what is there; a link that is the last part is followed if `follow`. Adds to `passed` what was passed: directories,
+    links on the way, and at last itself. Each step begins at what was passed before, so it is what was looked at, whatever is put in its
+    place. Raises OSError, with what was passed until then."""
+    here, links = os.open("/", _STEP), 0
+    passed.append(os.fstat(here))
+    left = list(reversed(path.absolute().parts[1:]))
+    try:
+        while left:
+            there = os.open(left.pop(), _STEP, dir_fd=here)
+            passed.append(os.fstat(there))
+            if not ((left or follow) and stat.S_ISLNK(passed[-1].st_mode)):
+                here, there = there, here
+                os.close(there)
+                continue
+            try:
+                target = os.readlink("", dir_fd=there)
+            finally:
+                os.close(there)
+            links += 1
+            if links > MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+            left += reversed(PurePath(target).parts)  # "/" is one of them, and begins anew
+    except OSError:
+        os.close(here)
+        raise
+    return here
+
+
+def others_may_replace(status: os.stat_result) -> bool:
+    """Whether others than its owner, and root, may put something else in the place of what is in a directory: they may write it, and it is not
+    like /tmp, in which each may replace what is theirs."""
+    if not stat.S_ISDIR(status.st_mode) or status.st_mode & stat.S_ISVTX:
+        return False
+    writes = status.st_mode & stat.S_IWGRP and not _is_alone_in(status.st_gid, status.st_uid)
+    return bool(status.st_mode & stat.S_IWOTH or writes)
+
+
+def _is_alone_in(group: int, user: int) -> bool:
+    """Whether nobody else is in that group but root: many a system makes each user one. A group without a name may have any members."""
+    try:
+        names = grp.getgrgid(group).gr_mem
+    except KeyError:
+        return False
+    members = [entry.pw_uid for entry in pwd.getpwall() if entry.pw_gid == group]
+    for name in names:
+        with contextlib.suppress(KeyError):  # whom the system does not know may not write
+            members.append(pwd.getpwnam(name).pw_uid)
+    return set(members) <= {0, user}
+
+
+def beginning(walked: int, most_bytes: int) -> str:
+    """Of a regular file that was walked to. Raises OSError for anything else."""
+    if not stat.S_ISREG(os.fstat(walked).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+    opened = os.open(f"/proc/self/fd/{walked}", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        return os.read(opened, most_bytes).decode(errors="replace")
+    finally:
+        os.close(opened)
