@@ -165,7 +165,8 @@ class Journal:
                 return []
             self._tell_the_first(entry)
             said = inherited_changes.put_back_own([entry], self._contents.entries)
-            if len(self._contents.entries.of(entry.pid)) == 1:
+            leaving = (entry.pid in self._leaving.pids) + (entry.pid in self._next.pids)
+            if len(self._contents.entries.of(entry.pid)) - leaving <= 1:
                 self._next.add(entry, said)
                 said = said + self._go_on()
             else:

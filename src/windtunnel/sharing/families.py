@@ -119,8 +119,9 @@ class Families:
         key = groups, count, found.pid, found.user
         if key not in self._orphans:
             near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
-            began = threads.process_started(found.pid) or 0
-            if its := [entry for entry in near if entry.pid == found.pid and entry.since >= began]:
+            its = [entry for entry in near if entry.pid == found.pid]
+            began = threads.process_started(found.pid) if its else None
+            if began is not None and (its := [entry for entry in its if entry.since >= began]):
                 self._orphans[key] = Family(Entries(its), found.pid, began, frozenset((found.pid,)))
             else:
                 own = [entry for entry in near if entry.user == found.user]

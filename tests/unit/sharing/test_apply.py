@@ -255,6 +255,18 @@ def test_a_thread_that_is_not_held_does_not_stay_in_the_shield_because_its_proce
         assert threads.read(other) == (before if shield.occupants()[0] else threads.read(one.pid))
 
 
+def test_of_thousands_that_left_the_shield_some_are_let_in_again_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(apply, "MOST", 2)
+    with closing(Journal(tmp_path / "a.journal")) as journal, shielded(journal) as (carrier, shield, _):
+        left = [10, 11, 12]
+        monkeypatch.setattr(shield, "outside", lambda: left)
+        forgotten = []
+        monkeypatch.setattr(shield, "forget", forgotten.append)
+        assert carrier.bring_back() and carrier.bring_back() and forgotten == [10, 11, 12, 10]
+        left.clear()
+        assert not carrier.bring_back()
+
+
 def test_a_thread_that_cannot_be_confined_any_more_is_of_its_tenant_alone(carried, monkeypatch):
     carrier, one, two = carried
     monkeypatch.setattr(carrier, "_handover", handover := apply.Handover(carrier._handover._journal))

@@ -183,6 +183,14 @@ def test_a_thread_of_the_last_process_of_its_user_is_no_guess(monkeypatch):
     assert Families(entries).of(now, Stat(2, 0, 20, False, ROOT)).before(now, 20)["nice"] == 0
 
 
+def test_of_a_process_that_has_ended_nobody_is_told_by_its_number(monkeypatch):
+    monkeypatch.setattr(threads, "process_started", lambda pid: None)
+    entries = Entries([changed(1, 10)])
+    del entries[1]
+    now = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0)}
+    assert Families(entries).of(now, Stat(1, 0, 20, False, ROOT)).guessed
+
+
 SET_USER = (61871, 0, 0)
 """A user's process that runs a set-user-ID program of root's."""
 

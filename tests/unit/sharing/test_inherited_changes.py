@@ -9,6 +9,7 @@ from journal_tools import LOOKS, Steps, entry_of, raises_for, recorded
 from sharing_tools import (
     CPUS,
     cpu_cgroup,
+    first_thread_ends,
     needs_rights,
     python_tenant,
     starting_tenant,
@@ -208,6 +209,26 @@ def test_of_thousands_that_a_thread_has_forked_some_are_put_back_at_once_and_the
         mine.put_back(process.pid)
         until(lambda: mine.go_on() == ([], False))
         assert restored() == forked and mine.tids == []
+
+
+@needs_rights
+def test_what_a_process_forks_that_is_changed_again_while_it_leaves_is_restored_too(mine):
+    """Another thread of it is the only one that is changed then."""
+    mine.budget = Steps(1)
+    with starting_tenant() as (process, start), first_thread_ends() as (many, _):
+        before = threads.read(process.pid)
+        first, second = sorted(set(threads.threads_of(many.pid)) - {many.pid})
+        mine.change(first, nice=6)
+        mine.put_back(first)
+        assert mine.tids == [first], "it has begun to leave"
+        mine.change(second, nice=7)
+        mine.put_back(second)
+        assert mine.tids == [first, second], "what that one has forked is looked for, too"
+        mine.change(process.pid, nice=6)
+        child = start("child")
+        mine.put_back(process.pid)
+        until(lambda: mine.go_on() == ([], False))
+        assert threads.read(child) == before and mine.tids == []
 
 
 @needs_rights

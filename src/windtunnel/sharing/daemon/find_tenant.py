@@ -82,9 +82,9 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
         return started is not None and (started <= latest or known.get(pid) == started)
 
     children_of = threads.children()
-    pids = filter(is_old, _pids_in(keys.name, found.groups) | known.keys())
-    its = threads.with_children(pids, lambda pid: filter(is_old, children_of(pid)))
-    some = list(islice(its, MOST_PROCESSES + 1))
+    pids = _pids_in(keys.name, found.groups) | known.keys()
+    its = threads.with_children(filter(is_old, pids), lambda pid: filter(is_old, children_of(pid)))
+    some = list(islice(its, MOST_PROCESSES + 1)) if len(pids) <= MOST_PROCESSES else pids
     if len(some) > MOST_PROCESSES:
         raise UserError(
             f"{keys.name}: it has more than {MOST_PROCESSES:,} processes", "name one of them, or its cgroup"
@@ -101,7 +101,7 @@ def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[
         del known[gone]
     for tid in now:
         if tid not in known:
-            known[tid] = fnmatchcase(threads.name(tid), pattern)
+            known[tid] = pattern == "*" or fnmatchcase(threads.name(tid), pattern)
     return tuple(tid for tid in now if known[tid])
 
 

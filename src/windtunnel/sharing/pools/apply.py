@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from windtunnel.errors import UserError, in_words
@@ -113,6 +114,7 @@ class Carrier:
         self._budgets = budgets or Budgets()
         journal.budget = self._budgets.forked
         self._rotas: defaultdict[str, Rota] = defaultdict(Rota)
+        self._back = Rota()
         self._released = 0
         """How often `release` was called."""
         self.slicers: dict[int, Slicer] = {}
@@ -231,10 +233,11 @@ class Carrier:
         return more
 
     def bring_back(self) -> bool:
-        """Has the next `carry` let those into the shield that have left it by themselves. Returns whether there are any."""
+        """Has the next `carry` let those into the shield that have left it by themselves, some of them if there are many. Returns whether there
+        are any."""
         if self._shield is None:
             return False
-        for tid in (left := self._shield.outside()):
+        for _, tid in islice(self._back.in_turn({"": (left := self._shield.outside())}), MOST):
             self._shield.forget(tid)
         return bool(left)
 
