@@ -211,11 +211,14 @@ class Journal:
         if not (said and inherited_changes.is_changed(entry)):
             self._forget(entry.tid)
 
-    def release(self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool = False) -> Released:
+    def release(
+        self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool = False, young_s: float = 0.0
+    ) -> Released:
         """Lets threads go that are in a cgroup of ours and of no process with a recorded thread, unless `own`: recorded ones have forked them. Each
-        gets what its parent had, and these cgroups (path by hierarchy) where nobody knows any more whose it is."""
+        gets what its parent had, and these cgroups (path by hierarchy) where nobody knows any more whose it is. Those that began less than
+        `young_s` ago are left until later."""
         with self._lock:
-            return inherited_changes.release(tids, self._contents.entries, cgroups, own)
+            return inherited_changes.release(tids, self._contents.entries, cgroups, own, young_s)
 
     def put_back_all(self) -> list[str]:
         """Restores every thread, those that they forked, and every setting. Returns what stays changed, and why."""

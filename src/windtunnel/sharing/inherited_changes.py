@@ -106,18 +106,21 @@ class Released:
     looks: int = 0
 
 
-def release(tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str], own: bool = False) -> Released:
+def release(
+    tids: Iterable[int], remembered: Entries, cgroups: Mapping[str, str], own: bool = False, young_s: float = 0.0
+) -> Released:
     """Lets those go that are in a cgroup of ours without being remembered, because a remembered thread's process forked them. Each gets what
-    it would have if it had inherited nothing, and these cgroups where that is not known any more. Left are those that have ended, and
-    unless `own` threads of a process that is remembered."""
+    it would have if it had inherited nothing, and these cgroups where that is not known any more. Left are those that have ended,
+    those that began less than `young_s` ago, and unless `own` threads of a process that is remembered."""
     done, families = Released(), Families(remembered)
+    latest = threads.ticks_now() - int(young_s * threads.TICKS)
     for tid in tids:
         done.looks += 1
         with _alone(f"thread {tid}", done.refused):
             entry, found = remembered.get(tid), None
             if entry is None or threads.started(tid) != entry.started:
                 found = threads.stat(tid)
-            if found is None or not own and families.of_process(found.pid):
+            if found is None or found.started > latest or not own and families.of_process(found.pid):
                 continue
             with contextlib.suppress(ProcessLookupError):
                 now = threads.read(tid)

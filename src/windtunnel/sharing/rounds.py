@@ -14,6 +14,9 @@ from typing import TypeVar
 T = TypeVar("T")
 LOOKS_S, CHANGES_S = 0.04, 0.02
 """At most at once: for looks at tenants, and for each kind of change of threads that nobody waits for. After it nothing is done for as long."""
+YOUNG_S = 0.1
+"""What a tenant has started is neither taken in nor let go before, and what that has started is not looked for: those that fork and end at once
+could be followed for ever, and to move one takes longer than it lives."""
 MOST = 128
 """Of one kind at once, however fast they are."""
 
@@ -55,12 +58,14 @@ class Budgets:
     """Threads that may be heirs of one that was put back."""
     taken_in_s: float = math.inf
     """For new threads: of `Pace`."""
+    young_s: float = 0.0
+    """Threads that began so short ago are not let go yet."""
 
 
 def of_a_daemon() -> Budgets:
     """An upkeep takes a tenth of a second, if no single step takes longer."""
     strays, released, forked = (Budget(CHANGES_S) for _ in range(3))
-    return Budgets(Budget(LOOKS_S), strays, released, forked, LOOKS_S)
+    return Budgets(Budget(LOOKS_S), strays, released, forked, LOOKS_S, YOUNG_S)
 
 
 class Rota:

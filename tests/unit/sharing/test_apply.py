@@ -346,6 +346,21 @@ def test_of_thousands_that_a_tenant_has_started_some_are_looked_at_and_the_other
         assert not carrier.release() and set(released) == set(started)
 
 
+def test_what_has_just_begun_is_let_go_once_it_is_older(tmp_path, monkeypatch):
+    """It may have ended before it is moved, which takes the kernel long while others fork."""
+    with (
+        starting_tenant() as (one, start),
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal, budgets=Budgets(young_s=100.0)) as (carrier, _, released),
+    ):
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        began = threads.started(child := start("child"))
+        for later, let_go in ((99, []), (100, [child])):
+            monkeypatch.setattr(threads, "ticks_now", lambda later=later: began + later * threads.TICKS)
+            assert not carrier.release() or let_go
+            assert list(released) == let_go
+
+
 def test_what_a_tenant_of_be_has_forked_is_restored_bit_by_bit_after_it_left(tmp_path):
     with starting_tenant() as (one, start), closing(Journal(tmp_path / "a.journal")) as journal:
         before = threads.read(one.pid)

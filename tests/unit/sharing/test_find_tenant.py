@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sharing_tools import SLEEP, needs_rights, python_tenant, started, tenant, until
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
+from windtunnel.sharing import rounds, threads
 from windtunnel.sharing.daemon import find_tenant
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.events import Events
@@ -362,7 +362,7 @@ class TestGroups:
             children_of = threads.children()
             monkeypatch.setattr(threads, "children", lambda: lambda pid: followed.append(pid) or children_of(pid))
             assert find_tenant.processes_of(found, web, known) == known and two.pid not in followed
-            now[0] += 1 + int(find_tenant.YOUNG_S * threads.TICKS)
+            now[0] += 1 + int(rounds.YOUNG_S * threads.TICKS)
             both = find_tenant.processes_of(found, web, known)
             assert both.keys() == {one.pid, two.pid}
             monkeypatch.setattr(find_tenant, "MOST_PROCESSES", 1)

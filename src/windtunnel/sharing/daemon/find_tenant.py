@@ -14,6 +14,7 @@ from windtunnel.engine.walked import beginning, others_may_replace, walk
 from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
+from windtunnel.sharing.rounds import YOUNG_S
 
 MAX_PIDFILE_BYTES = 64
 MOST_COMMAND_BYTES = 128 << 10
@@ -22,9 +23,6 @@ MOST_GROUPS = 512
 """Cgroups within a tenant's: whom they were delegated to may make any number, and nobody is served while they are looked at."""
 MOST_PROCESSES = 4096
 """Of one tenant: for each some files are read in every look."""
-YOUNG_S = 0.1
-"""A process that a tenant has started is not taken in before, and what it has started is not looked for: those that fork and end at once could be
-followed for ever."""
 SYSTEMD = ("", "name=systemd")
 """Hierarchies in which systemd has its units: v2, else its own of v1."""
 USERS = "user.slice"

@@ -57,8 +57,8 @@ class Handover:
     def tids(self) -> frozenset[int]:
         return frozenset(self._journal.tids)
 
-    def release(self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool) -> Released:
-        return self._journal.release(tids, cgroups, own)
+    def release(self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool, young_s: float) -> Released:
+        return self._journal.release(tids, cgroups, own, young_s)
 
     def go_on(self) -> tuple[list[str], bool]:
         return self._journal.go_on()
@@ -222,7 +222,7 @@ class Carrier:
         for hierarchy in sorted(others, reverse=bool(self._released % 2)):  # either is the first one for once
             turns = self._rotas[hierarchy].in_turn({hierarchy: others[hierarchy]})
             tids = (tid for _, tid in self._budgets.released.some(turns, MOST))
-            done = self._handover.release(tids, {hierarchy: "/"}, own and hierarchy != "")
+            done = self._handover.release(tids, {hierarchy: "/"}, own and hierarchy != "", self._budgets.young_s)
             given |= done.given
             refused += done.refused
             more = more or done.looks < len(others[hierarchy]) and (bool(done.given) or not done.looks)
