@@ -256,9 +256,8 @@ class Journal:
             found = threads.check(tid)
             now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
         journal.check_paths(tid, now | back)
-        lines = [
-            journal.line_of(Entry(tid, found.pid, found.started, threads.ticks_now(), now | back, users=found.users))
-        ]
+        since = found.started if back else threads.ticks_now()  # what it has inherited it may have handed on at once
+        lines = [journal.line_of(Entry(tid, found.pid, found.started, since, now | back, users=found.users))]
         if back:
             lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})
         self._add(*lines)

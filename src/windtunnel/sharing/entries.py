@@ -21,7 +21,8 @@ class Entry:
     """One thread: how it ran (`before`), and what we changed since.
 
     `ours`: by field, all values that we set, or may have set: a crash can come between the line and the change, and a thread that it
-    forked meanwhile may have any of them. Once it is in `Entries` they are added by `Entries.allow`. `users`: of `threads.Stat`.
+    forked meanwhile may have any of them. Once it is in `Entries` they are added by `Entries.allow`. `since`: when it may have had the first of
+    them, in clock ticks since boot: its own beginning, if it inherited some. `users`: of `threads.Stat`.
     """
 
     tid: int

@@ -236,12 +236,17 @@ def _not_restored(tid: int, name: str, value: Value, error: OSError) -> str:
 
 
 def _descending(entries: Iterable[Entry]) -> Iterator[int]:
-    """Threads of their processes, and of what these have started."""
-    children_of = threads.children()
-    for pid in dict.fromkeys(entry.pid for entry in entries):
-        with contextlib.suppress(OSError):  # hidden from us, and so not to be changed either
-            for member in threads.with_children([pid], children_of):
-                yield from threads.threads_of(member)
+    """Threads of their processes, and of what these have started. Who is hidden from us cannot be changed either."""
+    find = threads.children()
+
+    def children_of(pid: int) -> list[int]:
+        with contextlib.suppress(OSError):
+            return find(pid)
+        return []
+
+    for member in threads.with_children((entry.pid for entry in entries), children_of):
+        with contextlib.suppress(OSError):
+            yield from threads.threads_of(member)
 
 
 def _in_groups_of(entries: Iterable[Entry], remembered: Entries) -> list[int]:

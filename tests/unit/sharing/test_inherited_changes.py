@@ -19,7 +19,10 @@ from sharing_tools import (
 from windtunnel import proc
 from windtunnel.sharing import changed_threads, inherited_changes, journal, sched, threads
 from windtunnel.sharing.changed_threads import Restored
+from windtunnel.sharing.entries import Entries, Entry
+from windtunnel.sharing.families import Families
 from windtunnel.sharing.slicers.slicer import ORDINARY, RAISED
+from windtunnel.sharing.threads import Stat
 
 FORKING = """
 import os, sys, threading, time
@@ -246,6 +249,37 @@ def test_a_forked_thread_that_cannot_be_looked_at_keeps_no_other_from_being_rest
             said = mine.put_back(process.pid)
         assert [threads.read(tid) for tid in others] == [before] * 2
         assert bool(said) != isinstance(error, ProcessLookupError)
+
+
+@needs_rights
+def test_what_an_heir_has_forked_before_it_was_changed_itself_is_restored_too(mine, monkeypatch):
+    """It is told by its parent, which had inherited that."""
+    with starting_tenant() as (process, start):
+        before = threads.read(process.pid)
+        mine.change(process.pid, affinity=(0,), nice=6)
+        child = start("child")
+        monkeypatch.setattr(threads, "ticks_now", lambda: threads.started(child) + 1000)
+        mine.change(child, nice=7)
+        (entry,) = (entry for entry in journal.read(mine.path).entries.values() if entry.tid == child)
+        assert entry.since == entry.started and entry.before == before
+        forked = Stat(child, process.pid, entry.started + 1, False, entry.users)
+        now = before | {"affinity": (0,), "nice": 6}
+        families = Families(mine._contents.entries)
+        assert families.of(now, forked).before(now, forked.started) == {
+            "affinity": before["affinity"],
+            "nice": before["nice"],
+        }
+
+
+def test_each_process_of_a_chain_is_looked_at_once(monkeypatch):
+    """A tenant of 700 that had each started the next one kept the daemon from its end for minutes."""
+    looked = []
+    monkeypatch.setattr(threads, "children", lambda: lambda pid: [pid + 1] if pid < 50 else [])
+    monkeypatch.setattr(threads, "threads_of", lambda pid: looked.append(pid) or [])
+    monkeypatch.setattr(threads, "within", lambda hierarchy, path: [])
+    entries = Entries(Entry(pid, pid, 0, 0, {}) for pid in range(50))
+    inherited_changes.put_back(list(entries.values()), entries)
+    assert looked == list(range(51))
 
 
 SUPERVISED = """
