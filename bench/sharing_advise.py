@@ -16,6 +16,7 @@ from harness.statistics import Goal, Verdict, extent
 
 from windtunnel.sharing import changed_threads, costs, probe
 from windtunnel.sharing.advise import Advice, Demand, Slo, advise, check, estimator
+from windtunnel.sharing.journal import SUFFIX, directory
 
 CASES = 20
 LEAST_SLO_NS, MOST_SLO_NS = 150_000, 5_000_000
@@ -31,9 +32,7 @@ def more(parser: ArgumentParser) -> None:
 def measure(session: Session) -> list[Result]:
     rng = Random(session.options.seed)
     cases, met, rows = session.options.cases, 0, []
-    with changed_threads.held(
-        changed_threads.directory() / f"probe-cpu{session.cpu}{changed_threads.SUFFIX}"
-    ) as journal:
+    with changed_threads.held(directory() / f"probe-cpu{session.cpu}{SUFFIX}") as journal:
         if not costs.kept(session.cpu):
             costs.keep(probe.to_keep(probe.probe(journal, session.cpu)), session.cpu)
         model, slicer = estimator(session.cpu)

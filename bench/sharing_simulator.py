@@ -22,6 +22,7 @@ from harness.statistics import Goal, Verdict, extent
 from windtunnel.errors import UserError
 from windtunnel.sharing import changed_threads, costs, polling_trial, probe
 from windtunnel.sharing.changed_threads import Journal
+from windtunnel.sharing.journal import SUFFIX, directory
 from windtunnel.sharing.polling_trial import Load, Trial
 from windtunnel.sharing.simulate import POLICIES, Machine, Phase, Plan, Tenant, simulate
 from windtunnel.sharing.simulate.plan import SECOND
@@ -56,9 +57,7 @@ def more(parser: ArgumentParser) -> None:
 
 def measure(session: Session) -> list[Result]:
     slicer = session.options.slicer
-    with changed_threads.held(
-        changed_threads.directory() / f"probe-cpu{session.cpu}{changed_threads.SUFFIX}"
-    ) as journal:
+    with changed_threads.held(directory() / f"probe-cpu{session.cpu}{SUFFIX}") as journal:
         probes = costs.kept(session.cpu)
         if not probes:
             costs.keep(probe.to_keep(probe.probe(journal, session.cpu)), session.cpu)

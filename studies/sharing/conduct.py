@@ -23,7 +23,7 @@ from windtunnel.measure.study.record import versions
 from windtunnel.runs.directories import held, make_directory
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.sharing.changed_threads import Journal, held_alone
-from windtunnel.sharing.changed_threads import directory as places_directory
+from windtunnel.sharing.journal import directory as places_directory
 
 Watcher = Callable[[int, int, str], None]
 """Called before each trial: its number, how many there are, its label."""

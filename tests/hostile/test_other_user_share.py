@@ -195,7 +195,8 @@ def test_root_does_not_restore_from_the_journal_of_a_user(everybodys):
 
 HOLD = """
 import sys
-from windtunnel.sharing.changed_threads import directory, held
+from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.journal import directory
 with held(directory() / "mine.journal") as journal:
     journal.change(int(sys.argv[1]), nice=int(sys.argv[2]))
     print("held", flush=True)

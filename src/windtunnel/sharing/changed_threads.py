@@ -3,13 +3,12 @@
 `Journal` records how a thread ran before its first change. A `Guardian`, a separate process, restores everything when the holder of the
 journal has ended, also after kill -9. `windtunnel share restore` does so when both have ended.
 
-    with held(directory() / "mine.journal") as journal:
+    with held(journal.directory() / "mine.journal") as journal:
         journal.change(tid, affinity=(1,), nice=5)
 """
 
 import contextlib
 import errno
-import fcntl
 import os
 import sys
 import threading
@@ -22,21 +21,15 @@ from typing import Any
 from windtunnel.engine import own_directory
 from windtunnel.engine.readable import readable
 from windtunnel.engine.signals import signal_name
-from windtunnel.errors import UserError, in_words
-from windtunnel.sharing import claims, inherited_changes, journal, own_process, sched, threads
-from windtunnel.sharing.entries import Entries, Entry
+from windtunnel.errors import UserError
+from windtunnel.sharing import claims, inherited_changes, journal, left_behind, own_process, sched, threads
+from windtunnel.sharing.entries import Entry
 from windtunnel.sharing.inherited_changes import Released
 from windtunnel.sharing.rounds import Budgets
 from windtunnel.sharing.threads import CannotChange, Ended, Fields, Process, Value
 
-SUFFIX = ".journal"
 REST_S = 1.0
 """Between two starts of a guardian."""
-
-
-def directory() -> Path:
-    """The default directory of journals. Raises UserError where it is there and is not ours alone."""
-    return own_directory.of_runtime()
 
 
 @dataclass
@@ -76,14 +69,14 @@ class Journal:
         self._leaving, self._next = _Leaving(), _Leaving()
         """Those whose forked threads are looked at now, all at once, and those that left since."""
         own_directory.make(path.parent)
-        with _locked(path):
+        with left_behind.locked(path):
             self._contents = journal.read(path)
             me, holder = Process.of(os.getpid()), self._contents.holder
             if holder is not None and holder != me and holder.stays:
                 raise UserError(
                     f"{path} is held by process {holder.pid}", remedy="stop it first, or use another journal"
                 )
-            _restore(self._contents)
+            left_behind.restore_contents(self._contents)
             self._contents.holder = me
             self._file = journal.File(path, self._contents)
 
@@ -360,7 +353,7 @@ class Guardian:
 def held(path: Path, say: Callable[[str], object] = lambda line: None, claims: Sequence[int] = ()) -> Iterator[Journal]:
     """A journal with its guardian; at the end everything is restored, and what stays changed is said. What killed holders left is restored
     first. `say`, `claims`: of `Guardian`."""
-    restore_left_behind(say)
+    left_behind.restore_all(say)
     with contextlib.ExitStack() as last, contextlib.ExitStack() as first:
         journal_ = Journal(path)
         first.callback(lambda: [say(line) for line in journal_.close()])
@@ -374,85 +367,6 @@ def held_alone(path: Path, cpus: Iterable[int]) -> Iterator[Journal]:
     change for how it ran. Raises UserError where somebody shares one."""
     with claims.claimed(cpus, path) as claimed, held(path, claims=claimed) as journal_:
         yield journal_
-
-
-def left_behind() -> list[Path]:
-    """The journals in the default directory, in those of daemons below it, and where those were who claimed a CPU."""
-    files = [file for suffix in (SUFFIX, SUFFIX + journal.NEW) for file in directory().rglob(f"*{suffix}")]
-    here = {file.with_name(file.name.removesuffix(journal.NEW)) for file in files}
-    return sorted(here | {file for file in claims.journals(directory()) if _there(file)})
-
-
-def _there(path: Path) -> bool:
-    return any(os.path.lexists(file) for file in (path, journal.new_of(path)))
-
-
-def restore_left_behind(say: Callable[[str], object]) -> None:
-    """Restores what killed holders have left, whose guardians were killed too, before anything is changed: how a thread of theirs runs now is
-    not how it ran. `say` is called with a line about each journal that was restored, or cannot be."""
-    for path in left_behind():
-        try:
-            with in_words():
-                done = restore(path)
-        except Held:
-            continue
-        except UserError as error:
-            say(f"left as it is: {error.message}")
-        else:
-            said = "".join(f"; {line}" for line in done.said)
-            say(f"{path} was left by a process that was killed: {done.threads} of its threads looked after{said}")
-
-
-class Held(UserError):
-    """The holder of a journal lives."""
-
-
-@dataclass(frozen=True)
-class Restored:
-    """What became of a journal's threads. `said`: what stays as it is, and why. `failed`: some of it is still ours."""
-
-    threads: int
-    said: list[str]
-    failed: bool
-
-
-def restore(path: Path) -> Restored:
-    """Restores what a journal records whose holder has ended. Ends the helpers first, and removes the journal unless something failed,
-    which can then be tried again.
-
-    Raises UserError while its holder lives, where there is no journal, and where the journal or its directory is not ours alone.
-    """
-    with _locked(path):
-        if not _there(path):
-            raise UserError(f"{path}: no such journal", remedy=f"without arguments: all in {directory()}")
-        contents = journal.read(path)
-        if contents.holder is not None and contents.holder.stays:
-            raise Held(f"{path} is held by process {contents.holder.pid}", remedy="stop it first")
-        count = len(contents.entries)
-        said = _restore(contents)
-        failed = bool(contents.entries or contents.settings)
-        if not failed:
-            journal.remove(path)
-    return Restored(count, said, failed)
-
-
-def _restore(contents: journal.Contents) -> list[str]:
-    """Ends the helpers, and restores everything. `contents` keeps what is still ours. Returns what stays changed, and why."""
-    inherited_changes.end(contents.helpers)
-    contents.helpers = []
-    settings = inherited_changes.put_settings_back(contents.settings)
-    contents.settings = {path: before for path, before in contents.settings.items() if path in settings}
-    said = inherited_changes.put_back(list(contents.entries.values()), contents.entries)
-    contents.entries = Entries(filter(inherited_changes.is_changed, contents.entries.values()))
-    return [*settings.values(), *said]
-
-
-@contextlib.contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One process at a time takes over or restores a journal."""
-    with own_directory.opened(path.parent) as directory_fd:
-        fcntl.flock(directory_fd, fcntl.LOCK_EX)
-        yield
 
 
 def _words(fields: Fields) -> str:

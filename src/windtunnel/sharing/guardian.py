@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from windtunnel.errors import UserError, in_words
-from windtunnel.sharing.changed_threads import restore
+from windtunnel.sharing.left_behind import restore
 from windtunnel.sharing.threads import Process
 
 PATIENCE_S = 30.0

@@ -20,6 +20,7 @@ from windtunnel.sharing.entries import Entries, Entry
 from windtunnel.sharing.threads import CGROUP, CannotChange, Fields, Process, Value
 
 VERSION = 1
+SUFFIX = ".journal"
 MOST_LINES = 4096
 """Beside four of each thread, until it is rewritten."""
 LEAST_BYTES = 1 << 20
@@ -42,6 +43,11 @@ _KINDS: dict[str, TypeAdapter[Value]] = {
 }
 """The fields of a thread; each hierarchy of cgroups has one more."""
 SPACE = "free some space: no thread is changed without its line in the journal"
+
+
+def directory() -> Path:
+    """The default directory of journals. Raises UserError where it is there and is not ours alone."""
+    return own_directory.of_runtime()
 
 
 @dataclass

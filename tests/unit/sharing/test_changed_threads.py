@@ -24,7 +24,7 @@ from sharing_tools import (
 )
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, journal, sched, threads
+from windtunnel.sharing import journal, left_behind, sched, threads
 from windtunnel.sharing.changed_threads import Journal, held
 from windtunnel.sharing.pools import shield
 from windtunnel.sharing.pools.cgroups import Hierarchy
@@ -261,7 +261,7 @@ def test_who_was_killed_and_has_not_ended_yet_is_waited_for(path, tmp_path):
         assert holder.stays and shield.clean(Hierarchy(1, tmp_path, "cpu")) == []
         process.kill()
         assert shield.clean(Hierarchy(1, tmp_path, "cpu")) == [group]
-    for take in (changed_threads.restore, lambda path: Journal(path).close()):
+    for take in (left_behind.restore, lambda path: Journal(path).close()):
         with python_tenant(LARGE) as process:
             process.stdout.readline()
             journal.File(path, journal.Contents(holder=Process.of(process.pid))).close()
@@ -315,7 +315,7 @@ def test_what_cannot_be_restored_is_forgotten_by_no_holder(path, one, monkeypatc
     assert contents.entries[one.pid].before == before
     contents.holder = Process(1, 1)  # has ended
     journal.File(path, contents).close()
-    assert not changed_threads.restore(path).failed and threads.read(one.pid) == before
+    assert not left_behind.restore(path).failed and threads.read(one.pid) == before
 
 
 def test_a_guardian_is_not_waited_for_if_something_could_not_be_restored(path, one, monkeypatch):
@@ -467,7 +467,7 @@ def test_only_slicers_are_ended_as_helpers(path, one):
         try:
             helpers = [Process.of(process.pid) for process in (one, ours, unnamed)]
             helpers[2] = Process(unnamed.pid, helpers[2].started - 1)  # the number was used again
-            changed_threads.restore(recorded(path, helpers=helpers))
+            left_behind.restore(recorded(path, helpers=helpers))
             assert ours.wait(30) == -signal.SIGKILL
             assert one.poll() is None and unnamed.poll() is None
         finally:

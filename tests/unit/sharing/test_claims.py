@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, claims, journal
+from windtunnel.sharing import changed_threads, claims, journal, left_behind
 from windtunnel.sharing.claims import claimed
 from windtunnel.sharing.threads import Process
 
@@ -53,12 +53,12 @@ def test_a_journal_elsewhere_is_found_by_the_claim_and_restored_by_the_next_star
         pass
     with claimed([1], left(elsewhere / "b.journal")):
         pass
-    assert changed_threads.left_behind() == [elsewhere / "a.journal", elsewhere / "b.journal"]
+    assert left_behind.journals() == [elsewhere / "a.journal", elsewhere / "b.journal"]
     told = []
     with claimed([1], elsewhere / "c.journal"):
-        changed_threads.restore_left_behind(told.append)
+        left_behind.restore_all(told.append)
     assert len(told) == 2 and not list(elsewhere.iterdir())
-    assert changed_threads.left_behind() == []
+    assert left_behind.journals() == []
 
 
 def test_journals_that_are_gone_are_forgotten_once_all_are(runtime, elsewhere):

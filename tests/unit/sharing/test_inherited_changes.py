@@ -17,10 +17,10 @@ from sharing_tools import (
 )
 
 from windtunnel import proc
-from windtunnel.sharing import changed_threads, inherited_changes, journal, sched, threads
-from windtunnel.sharing.changed_threads import Restored
+from windtunnel.sharing import inherited_changes, journal, left_behind, sched, threads
 from windtunnel.sharing.entries import Entries, Entry
 from windtunnel.sharing.families import Families
+from windtunnel.sharing.left_behind import Restored
 from windtunnel.sharing.slicers.slicer import ORDINARY, RAISED
 from windtunnel.sharing.threads import Stat
 
@@ -448,7 +448,7 @@ def test_a_number_used_again_keeps_and_gets_nothing_of_ours(path, one, forks):
         os.setpriority(os.PRIO_PROCESS, each.pid, 6)
     child, _ = fork()
     ended = [entry_of(pid, before, {"nice": [6]}, earlier=500) for pid in (child, one.pid)]
-    done = changed_threads.restore(recorded(path, entry, *ended))
+    done = left_behind.restore(recorded(path, entry, *ended))
     assert done == Restored(3, [], failed=False)
     assert threads.read(process.pid) == threads.read(child) == before
     assert threads.read(one.pid)["nice"] == 6

@@ -13,7 +13,7 @@ from journal_tools import entry_of, recorded, refuses
 from sharing_tools import cpu_cgroup, needs_rights, tenant
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, inherited_changes, journal, threads
+from windtunnel.sharing import inherited_changes, journal, left_behind, threads
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.threads import Process
 
@@ -89,7 +89,7 @@ def before_line(**fields) -> str:
 def test_what_is_no_journal_is_refused(path, text):
     path.write_text(text)
     with pytest.raises(UserError, match="not a journal"):
-        changed_threads.restore(path)
+        left_behind.restore(path)
 
 
 def test_a_torn_last_line_and_another_boot_are_passed_over(path):
@@ -112,7 +112,7 @@ def test_a_journal_that_would_write_elsewhere_is_refused_before_anything_is_done
     entry = entry_of(one.pid, before | {"nice": 19}, {"nice": [before["nice"]]})
     file = recorded(tmp_path / "b.journal", entry, settings={name: "theirs"})
     with pytest.raises(UserError, match=f"not a journal: {name} is not below /proc/sys"):
-        changed_threads.restore(file)
+        left_behind.restore(file)
     assert threads.read(one.pid) == before
     with closing(Journal(tmp_path / "a.journal")) as mine, pytest.raises(ValueError, match="not below"):
         mine.set_setting(tmp_path / "profile", "mine", "theirs")

@@ -14,7 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, journal, sched, threads
+from windtunnel.sharing import journal, left_behind, sched, threads
 from windtunnel.sharing.changed_threads import Journal
 from windtunnel.sharing.threads import Process, Stat
 
@@ -118,8 +118,8 @@ def shares(name: str, tenants: tuple[int, ...], end: str = "one by one") -> Call
     once, if it is not killed."""
 
     def life(made: Machine) -> None:
-        changed_threads.restore_left_behind(lambda line: None)
-        mine = Journal(changed_threads.directory() / name)
+        left_behind.restore_all(lambda line: None)
+        mine = Journal(journal.directory() / name)
         with suppress(UserError):
             mine.change(SOFTIRQ, policy=RAISED)
         for tid in tenants:
@@ -138,13 +138,13 @@ def shares(name: str, tenants: tuple[int, ...], end: str = "one by one") -> Call
 
 def restores(made: Machine) -> None:
     """The guardian of each, or `share restore`."""
-    for path in changed_threads.left_behind():
-        changed_threads.restore(path)
+    for path in left_behind.journals():
+        left_behind.restore(path)
 
 
 def restores_the_other_way_round(made: Machine) -> None:
-    for path in reversed(changed_threads.left_behind()):
-        changed_threads.restore(path)
+    for path in reversed(left_behind.journals()):
+        left_behind.restore(path)
 
 
 LIVES = {
@@ -163,7 +163,7 @@ def lived(directory: Path, lives: list[tuple[str, int]], full: Container[int] = 
     """The machine after these lives, each killed after so many steps, and after a restore that nobody kills. `full`: the writes of the last
     life that find no room."""
     with machine() as made, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(changed_threads, "directory", lambda: directory)
+        patched.setattr(journal, "directory", lambda: directory)
         for number, (name, steps) in enumerate(lives):
             made.begin(steps)
             made.full = full if number == len(lives) - 1 else ()
@@ -195,7 +195,7 @@ def test_killed_after_each_step_and_the_next_one_too(tmp_path_factory, second):
 
 def test_a_life_has_no_more_steps(tmp_path):
     with machine() as made, pytest.MonkeyPatch.context() as patched:
-        patched.setattr(changed_threads, "directory", lambda: tmp_path)
+        patched.setattr(journal, "directory", lambda: tmp_path)
         made.begin(STEPS)
         LIVES["daemon"](made)
         assert 0 <= made.left < STEPS // 4, "each step of it is the last one once, and few are none"

@@ -11,7 +11,7 @@ from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.finding import Finding
 from windtunnel.host import levels
-from windtunnel.sharing import changed_threads, polling_trial
+from windtunnel.sharing import journal, polling_trial
 from windtunnel.sharing.costs import Choice, Cost, choose, kept
 from windtunnel.sharing.pools.shield import NoRealTime
 from windtunnel.sharing.probe import Measured, Probe, probe, to_keep
@@ -22,7 +22,7 @@ alone = pytest.fixture(alone_on_this_machine)
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    monkeypatch.setattr(changed_threads, "directory", lambda: tmp_path / "run")
+    monkeypatch.setattr(journal, "directory", lambda: tmp_path / "run")
     monkeypatch.setattr(levels, "default_file", lambda: tmp_path / "state" / "host-states.json")
     return tmp_path
 

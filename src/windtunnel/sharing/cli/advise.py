@@ -87,8 +87,9 @@ def advise(
 def _checked(choice: "Choice", slicer: str, demand: "Demand", cpu: int) -> "Check":
     from windtunnel.sharing import changed_threads
     from windtunnel.sharing.advise import check
+    from windtunnel.sharing.journal import SUFFIX, directory
 
-    path = changed_threads.directory() / f"probe-cpu{cpu}{changed_threads.SUFFIX}"
+    path = directory() / f"probe-cpu{cpu}{SUFFIX}"
     with changed_threads.held_alone(path, [cpu]) as journal:
         return check(journal, choice, slicer, demand, cpu)
 

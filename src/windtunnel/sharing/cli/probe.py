@@ -40,13 +40,14 @@ def probe(
     from windtunnel.scenario.quantities import option
     from windtunnel.sharing import changed_threads, costs
     from windtunnel.sharing import probe as probing
+    from windtunnel.sharing.journal import SUFFIX, directory
     from windtunnel.sharing.polling_trial import Load
     from windtunnel.sharing.slicers.slicer import check_slice
 
     slice_ns = int(option("--slice", "duration", slice_, "1ns", "10s"))
     check_slice(slice_ns)
     chosen = shared_cpu(cpu)
-    path = changed_threads.directory() / f"probe-cpu{chosen}{changed_threads.SUFFIX}"
+    path = directory() / f"probe-cpu{chosen}{SUFFIX}"
     with changed_threads.held_alone(path, [chosen]) as journal:
         load = Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s"))
         found = probing.probe(journal, chosen, slice_ns, load, seconds, rounds)

@@ -29,21 +29,21 @@ def restore(
     """
     from windtunnel.errors import UserError
     from windtunnel.live import places
-    from windtunnel.sharing import changed_threads
+    from windtunnel.sharing import journal, left_behind
     from windtunnel.sharing.daemon.lock import default_directory, tidy
 
     for path in journals or ():
-        if path.suffix != changed_threads.SUFFIX:
+        if path.suffix != journal.SUFFIX:
             raise UserError(
-                f"{path}: not a journal (*{changed_threads.SUFFIX})",
-                remedy=f"without arguments: all in {changed_threads.directory()}",
+                f"{path}: not a journal (*{journal.SUFFIX})",
+                remedy=f"without arguments: all in {journal.directory()}",
             )
-    found = journals or changed_threads.left_behind()
+    found = journals or left_behind.journals()
     refused = []
     directories = {default_directory()}
     for path in found:
         try:
-            done = changed_threads.restore(path)
+            done = left_behind.restore(path)
             directories.add(path.parent)
         except UserError as error:
             refused.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
@@ -56,7 +56,7 @@ def restore(
         if done.failed:
             refused.append(f"{path}: not everything could be restored; the journal is kept: try again with more rights")
     if not found:
-        print(f"no journals in {changed_threads.directory()}")
+        print(f"no journals in {journal.directory()}")
     refused += _remove_groups()
     for directory in directories:
         if directory.exists():

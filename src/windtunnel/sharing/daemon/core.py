@@ -16,6 +16,7 @@ from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKey
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import MOST_NEW, Tenant, Wish
 from windtunnel.sharing.host_diagnosis import findings, of_members
+from windtunnel.sharing.journal import SUFFIX, directory
 from windtunnel.sharing.native import ThreadRefused
 from windtunnel.sharing.pools.apply import Carrier
 from windtunnel.sharing.pools.weights import CPU_WEIGHT
@@ -371,7 +372,7 @@ def _chosen(name: str, slice_ns: int, cpu: int, why: str = "") -> Chosen:
 
 def _probed(cpu: int, shield: bool, say: Callable[[str], None]) -> costs.Kept:
     say(f"no probe of CPU {cpu} with this kernel and placement yet: the slicers are measured first, for half a minute")
-    with changed_threads.held(changed_threads.directory() / f"probe-cpu{cpu}{changed_threads.SUFFIX}") as journal:
+    with changed_threads.held(directory() / f"probe-cpu{cpu}{SUFFIX}") as journal:
         found = probe.probe(journal, cpu, shield=shield)
     kept = probe.to_keep(found)
     costs.keep(kept, cpu, shield)

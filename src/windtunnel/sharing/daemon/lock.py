@@ -9,15 +9,15 @@ from pathlib import Path
 from windtunnel.engine import own_directory
 from windtunnel.errors import UserError
 from windtunnel.runs.files import temporary_of
-from windtunnel.sharing import changed_threads, claims
+from windtunnel.sharing import claims, journal
 
 STATE, SOCKET, LOCK = "state.json", "share.sock", "lock"
-JOURNAL = f"share{changed_threads.SUFFIX}"
+JOURNAL = f"share{journal.SUFFIX}"
 
 
 def default_directory() -> Path:
     """Raises UserError where it is there and is not ours alone."""
-    return changed_threads.directory() / "share"
+    return journal.directory() / "share"
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from windtunnel.errors import UserError, in_words
 from windtunnel.exchange import address
 from windtunnel.exchange import http_server as http
 from windtunnel.live.process import ANNOUNCEMENT
-from windtunnel.sharing import changed_threads, rounds, threads
+from windtunnel.sharing import changed_threads, left_behind, rounds, threads
 from windtunnel.sharing.daemon import access, api, rights, state
 from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
@@ -90,7 +90,7 @@ class Daemon:
                 f"be_cpus {keys.be_cpus} leaves no CPU of {len(cpus)} for ls", remedy=f"be_cpus = {len(cpus) - 1}"
             )
         claims = stack.enter_context(only_one(self._directory, cpus))
-        changed_threads.restore_left_behind(self._say)  # before anything is probed or made, and with all rights
+        left_behind.restore_all(self._say)  # before anything is probed or made, and with all rights
         kept = state.read(self._directory / STATE)
         self._sockets = self._listen(stack)
         chosen = self._choose(keys, cpus, self._say)
