@@ -17,7 +17,7 @@ PCAP_HEADER, RECORD_HEADER = 24, 16
 PCAPNG_MAGIC, BYTE_ORDER_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
 INTERFACE, LINK_AT, SNAP_AT = 1, 8, 12
 """Block type that describes an interface, and the positions of its link type and snapshot length."""
-ETHERNET, ETHERNET_HEADER = 1, 14
+ETHERNET = 1
 LINK_TYPES = {
     0: "BSD loopback",
     12: "raw IP",
@@ -96,9 +96,8 @@ def _too_many() -> _Unplayable:
 
 
 def _check_frame(number: int, length: int) -> None:
-    if length < ETHERNET_HEADER:
-        words = f"has {length} bytes of frame {number}, which is less than a header of Ethernet"
-        raise _Unplayable(words, "capture with a larger snapshot length: tcpdump -s 0")
+    if length == 0:
+        raise _Unplayable(f"has no byte of frame {number}", "a complete capture")
     if number > MOST_FRAMES:
         raise _too_many()
 
