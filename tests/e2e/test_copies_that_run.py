@@ -164,7 +164,7 @@ def test_the_end_of_a_memif_whose_other_end_is_killed_while_copies_run_says_so(t
     run = load_run(ended.kept_run().path)
     assert run.problems == [] and run.record.finished
     reasons = run.record.verdict.reasons
-    assert any(reason.startswith("engine died: SIGKILL") and reason.endswith(f"[{victim}]") for reason in reasons)
+    assert any(r.startswith("engine died: SIGKILL") and r.endswith(f"[{victim}]") for r in reasons), reasons
     lost = ("peer lost: ", "engine died: SIGSEGV after peer loss")
     assert any(reason.startswith(lost) and reason.endswith(f"[{survivor}]") for reason in reasons)
     assert_nothing_left(run)

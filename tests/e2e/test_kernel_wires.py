@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from children import children
 from kernel_peer import execute, over_tap, over_veth, over_xdp
 from namespace import run
 from real_runs import assert_sound
@@ -45,10 +46,10 @@ def test_the_xdp_program_of_a_killed_engine_is_removed(tmp_path):
 
         def kill():
             [engine] = [
-                int(process.parent.name)
-                for process in Path("/proc").glob("[0-9]*/comm")
-                if process.read_text() == "windtunnel-engi\n"
-                and (process.parent / "stat").read_text().rpartition(")")[2].split()[1] == str(os.getpid())
+                child
+                for guard in children(os.getpid())
+                for child in children(guard)
+                if Path(f"/proc/{child}/comm").read_text() == "windtunnel-engi\n"
             ]
             os.kill(engine, signal.SIGKILL)
 
