@@ -3,6 +3,7 @@
 A tenant may have thousands of threads: whatever is asked for each of them is looked up, and not searched for among all.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,6 +15,9 @@ from windtunnel.sharing.threads import Fields, Value
 _NONE: Mapping[int, "Entry"] = MappingProxyType({})
 MOST_LEFT = 256
 """Users of whom the last thread that left is still known."""
+
+GRANTED = frozenset(("nice", "policy"))
+"""Fields of which some values need a right."""
 
 
 @dataclass
@@ -56,6 +60,8 @@ class Entries(MutableMapping[int, Entry]):
         """By its process, of which other threads are remembered, the thread that was remembered first of those that are not any more: what
         it had forked is told by nobody else, since the others were changed later."""
         self._of: dict[int, dict[int, Entry]] = {}
+        self._had: dict[tuple[int, str], Counter[Value]] = {}
+        self._given: dict[tuple[int, str], dict[int, Entry]] = {}
         self._handing_on: dict[tuple[int, str, Value], dict[int, Entry]] = {}
         for entry in entries:
             self[entry.tid] = entry
@@ -81,6 +87,14 @@ class Entries(MutableMapping[int, Entry]):
         the one that has had it longest."""
         return self._handing_on.get((pid, name, value), _NONE).values()
 
+    def had(self, pid: int, name: str) -> Iterable[Value]:
+        """What the threads of a process had of a field that needs a right (`GRANTED`) before they were changed: few values of many threads."""
+        return self._had.get((pid, name), ())
+
+    def given(self, pid: int, name: str) -> Iterable[Entry]:
+        """The threads of a process that have had a value of ours of such a field; first the one that has had it longest."""
+        return self._given.get((pid, name), _NONE).values()
+
     def allow(self, entry: Entry, name: str, values: Iterable[Value]) -> None:
         """Adds values of ours to one of them."""
         known = entry.ours.setdefault(name, [])
@@ -93,12 +107,19 @@ class Entries(MutableMapping[int, Entry]):
     def __setitem__(self, tid: int, entry: Entry) -> None:
         self.pop(tid, None)
         self._entries[tid] = self._of.setdefault(entry.pid, {})[tid] = entry
+        for name in GRANTED & entry.before.keys():
+            self._had.setdefault((entry.pid, name), Counter())[entry.before[name]] += 1
         for name, values in entry.ours.items():
             self._hand_on(entry, name, values)
 
     def __delitem__(self, tid: int) -> None:
         entry = self._entries.pop(tid)
         _drop(self._of, entry.pid, tid)
+        for name in GRANTED & entry.before.keys():
+            self._had[entry.pid, name] -= Counter([entry.before[name]])
+            if not self._had[entry.pid, name]:
+                del self._had[entry.pid, name]
+            _drop(self._given, (entry.pid, name), tid)
         self._leave(entry)
         for name, values in entry.ours.items():
             for inherited, value in _inheritable(name, values):
@@ -122,6 +143,8 @@ class Entries(MutableMapping[int, Entry]):
             del self.left[next(iter(self.left))]
 
     def _hand_on(self, entry: Entry, name: str, values: Iterable[Value]) -> None:
+        if name in GRANTED and name in entry.before:
+            self._given.setdefault((entry.pid, name), {})[entry.tid] = entry
         for inherited, value in _inheritable(name, values):
             if entry.before.get(inherited, value) != value:
                 self._handing_on.setdefault((entry.pid, inherited, value), {})[entry.tid] = entry

@@ -46,9 +46,17 @@ class Family:
         for name, value in now.items():
             gone = [entry for entry in self._gone if entry.hands_on(name, value)]
             handing_on = self.entries.handing_on(self.pid, name, value)
-            if entry := self._first(handing_on, born) or self._first(gone, born):
+            if entry := self._first(handing_on, born) or self._first(gone, born) or self._exceeded(name, value, born):
                 had[name] = entry.before[name]
         return granted(had) if self.guessed else had
+
+    def _exceeded(self, name: str, value: Value, born: int) -> Entry | None:
+        """One that was given values of this field by us, if none of them might have this value without that: whoever has more from us than this
+        has come down to it. None if one might."""
+        gone = [entry for entry in self._gone if name in entry.ours and name in entry.before]
+        given = self._first(self.entries.given(self.pid, name), born) or self._first(gone, born)
+        had = [*self.entries.had(self.pid, name), *(entry.before[name] for entry in self._gone if name in entry.before)]
+        return None if any(might_have(name, value, before) for before in had) else given
 
     @property
     def _gone(self) -> list[Entry]:
@@ -133,6 +141,22 @@ class Families:
     def _oldest_first(self) -> list[Entry]:
         all_ = (self.remembered.values(), self.remembered.gone.values(), self.remembered.left.values())
         return sorted(chain.from_iterable(all_), key=lambda entry: entry.since)
+
+
+def might_have(name: str, value: Value, before: Value) -> bool:
+    """Whether a thread that had one value of a field may have given itself another without a right (sched_setattr(2)): nobody lowers a nice value,
+    leaves SCHED_IDLE, becomes real-time, or gives up RESET_ON_FORK."""
+    if name == "nice" and isinstance(value, int) and isinstance(before, int):
+        return value >= before
+    if name != "policy" or not isinstance(value, tuple) or not isinstance(before, tuple):
+        return True
+    policy, priority, flags = value
+    had_policy, had_priority, had_flags = before
+    if had_flags & ~flags & sched.RESET_ON_FORK:
+        return False
+    if policy == had_policy:
+        return priority <= had_priority
+    return policy == sched.IDLE or policy in sched.FAIR and had_policy != sched.IDLE
 
 
 def granted(had: Fields) -> Fields:

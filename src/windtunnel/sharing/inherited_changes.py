@@ -1,6 +1,7 @@
 """Restores threads, and those that they forked while they were changed, which inherited our change.
 
-A thread keeps what it has changed itself: only values that are still ours are restored.
+A thread keeps what it has changed itself, as far as it might have done so without the rights that our values gave it: whoever had a nice value
+of -6 from us may take -4, and has -4 from us, too.
 """
 
 import contextlib
@@ -16,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import threads
 from windtunnel.sharing.entries import Entries, Entry
-from windtunnel.sharing.families import Families, groups_of
+from windtunnel.sharing.families import Families, groups_of, might_have
 from windtunnel.sharing.native import SLICER
 from windtunnel.sharing.threads import Fields, Process, Stat, Value
 
@@ -165,8 +166,7 @@ def is_changed(entry: Entry) -> bool:
             now = _now(entry.tid, entry.started) or {}
     except UserError:
         return True
-    differing = [name for name, value in now.items() if value != entry.before.get(name, value)]
-    return any(now[name] in entry.ours.get(name, []) for name in differing)
+    return any(_is_ours(entry, name, now[name], entry.ours) for name in _differing(entry, now, entry.ours))
 
 
 def put_settings_back(settings: Mapping[str, str]) -> dict[str, str]:
@@ -192,11 +192,20 @@ def _now(tid: int, started: int) -> Fields | None:
 
 def _mend(entry: Entry, now: Fields, ours: Mapping[str, list[Value]]) -> list[str]:
     """Returns words about what was not put back."""
-    differing = [name for name, value in entry.before.items() if name in ours and now.get(name, value) != value]
-    own = [name for name in differing if now[name] not in ours[name]]
-    mine = [name for name in differing if name not in own]
+    differing = _differing(entry, now, ours)
+    mine = [name for name in differing if _is_ours(entry, name, now[name], ours)]
+    own = [name for name in differing if name not in mine]
     said = [f"thread {entry.tid} has changed its {name} itself ({now[name]}): it stays" for name in own]
     return said + _write(entry.tid, {name: entry.before[name] for name in mine})
+
+
+def _differing(entry: Entry, now: Fields, ours: Mapping[str, list[Value]]) -> list[str]:
+    """The fields that we have changed, and that are not as they were."""
+    return [name for name, value in entry.before.items() if name in ours and now.get(name, value) != value]
+
+
+def _is_ours(entry: Entry, name: str, value: Value, ours: Mapping[str, list[Value]]) -> bool:
+    return value in ours[name] or not might_have(name, value, entry.before[name])
 
 
 def _write(tid: int, fields: Fields) -> list[str]:

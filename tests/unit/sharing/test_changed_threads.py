@@ -205,6 +205,35 @@ def test_what_a_thread_chose_itself_meanwhile_stays_and_is_said(mine, one):
     assert os.getpriority(os.PRIO_PROCESS, one.pid) == 9 and os.sched_getaffinity(one.pid) == ALL
 
 
+@needs_rights
+@pytest.mark.parametrize("by", ["put back", "restored"])
+@pytest.mark.parametrize(
+    ("policy", "nice", "given", "taken", "kept"),
+    [
+        ((sched.OTHER, 0, 0), 0, -6, ((sched.BATCH, 0, 0), -4), ((sched.BATCH, 0, 0), 0)),
+        ((sched.OTHER, 0, 0), 19, 0, ((sched.BATCH, 0, 0), 1), ((sched.BATCH, 0, 0), 19)),
+        ((sched.IDLE, 0, 0), 0, 0, ((sched.BATCH, 0, 0), 1), ((sched.IDLE, 0, 0), 1)),
+        ((sched.OTHER, 0, 0), -8, -6, ((sched.OTHER, 0, 0), -4), ((sched.OTHER, 0, 0), -4)),
+    ],
+    ids=["negative", "polite", "idle", "its own"],
+)
+def test_what_a_thread_has_taken_itself_stays_as_far_as_it_needed_no_value_of_ours(
+    path, one, by, policy, nice, given, taken, kept
+):
+    threads.write(one.pid, {"policy": policy, "nice": nice})
+    with closing(Journal(path)) as mine:
+        mine.change(one.pid, policy=(sched.OTHER, 0, 0), nice=given)
+        threads.write(one.pid, {"policy": taken[0], "nice": taken[1]})
+        if by == "put back":
+            mine.put_back(one.pid)
+        else:
+            contents = journal.read(path)
+            left_behind.restore_contents(contents)
+            assert not contents.entries
+        now = threads.read(one.pid)
+        assert (now["policy"], now["nice"]) == kept
+
+
 def test_whoever_has_the_number_of_a_recorded_thread_is_not_changed(mine, one, monkeypatch):
     """Until the thread of that number is looked for anew."""
     mine.change(one.pid, nice=5)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from windtunnel.sharing import entries as entries_
 from windtunnel.sharing import journal, sched, threads
 from windtunnel.sharing.entries import Entries, Entry
-from windtunnel.sharing.families import Families, Family
+from windtunnel.sharing.families import Families, Family, might_have
 from windtunnel.sharing.threads import Stat
 
 FIELDS = {
@@ -18,16 +18,21 @@ BEFORE = st.fixed_dictionaries(FIELDS)
 ENTRIES = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 3), BEFORE, st.lists(BEFORE, max_size=2)), max_size=4)
 
 
-def searched(entries, pid, now, born):
-    """Of the entries of a process that are old enough, the first that says so of each field."""
+def searched(entries, gone, pid, now, born):
+    """Of the entries of a process, and what is gone, that are old enough, the first that says so of each field."""
     back = {}
-    for entry in entries.values():
-        for name in FIELDS if entry.pid == pid and entry.since - 1 <= born else ():
+    known = [*(entry for entry in entries.values() if entry.pid == pid), *gone]
+    old = [entry for entry in known if entry.since - 1 <= born]
+    for name in FIELDS:
+        for entry in old:
             ours = list(entry.ours.get(name, []))
             if name == "nice" and any(policy[2] for policy in entry.ours.get("policy", [])):
                 ours.append(0)
             if name not in back and now[name] in ours and now[name] != entry.before[name]:
                 back[name] = entry.before[name]
+        given = [entry for entry in old if name in entry.ours]
+        if name not in back and given and not any(might_have(name, now[name], entry.before[name]) for entry in known):
+            back[name] = given[0].before[name]
     return back
 
 
@@ -44,20 +49,42 @@ def test_what_is_looked_up_is_what_a_search_finds(rows, now, born, forgotten):
     left = [entry for entry in (entries.pop(tid, None) for tid in forgotten) if entry]
     again = Entries(entries.values())
     for pid in (1, 2):
-        found = searched(entries, pid, now, born)
-        assert Family(again, pid).before(now, born) == found
+        assert Family(again, pid).before(now, born) == searched(entries, [], pid, now, born)
         assert list(entries.of(pid)) == [tid for tid, entry in entries.items() if entry.pid == pid]
         gone = sorted((entry for entry in left if entry.pid == pid), key=lambda entry: entry.since)[:1]
-        of_gone = searched({0: gone[0]}, pid, now, born) if gone and entries.of(pid) else {}
-        assert Family(entries, pid).before(now, born) == of_gone | found
+        found = searched(entries, gone if entries.of(pid) else [], pid, now, born)
+        assert Family(entries, pid).before(now, born) == found
         assert entries.gone.get(pid) == (gone[0] if gone and entries.of(pid) else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "takes", "can"),
+    [
+        ("nice", 0, 4, True),
+        ("nice", 0, -4, False),
+        ("nice", 19, 1, False),
+        ("policy", (sched.OTHER, 0, 0), (sched.BATCH, 0, 0), True),
+        ("policy", (sched.OTHER, 0, 0), (sched.IDLE, 0, 1), True),
+        ("policy", (sched.IDLE, 0, 0), (sched.BATCH, 0, 0), False),
+        ("policy", (sched.OTHER, 0, 0), (sched.FIFO, 1, 0), False),
+        ("policy", (sched.FIFO, 9, 0), (sched.FIFO, 1, 0), True),
+        ("policy", (sched.FIFO, 1, 0), (sched.FIFO, 9, 0), False),
+        ("policy", (sched.FIFO, 1, 0), (sched.OTHER, 0, 0), True),
+        ("policy", (sched.OTHER, 0, 1), (sched.OTHER, 0, 0), False),
+        ("affinity", (0,), (1,), True),
+    ],
+)
+def test_without_a_right_nobody_takes_more_than_they_had(name, before, takes, can):
+    assert might_have(name, takes, before) == can
 
 
 def test_what_is_forgotten_leaves_nothing():
     entries = Entries([Entry(1, 1, 0, 0, {"nice": 3, "policy": (0, 0, 0)}, {"nice": [0, 6], "policy": [(1, 1, 1)]})])
     assert entries.of(1) and list(entries.handing_on(1, "nice", 0))
+    assert list(entries.had(1, "nice")) == [3] and list(entries.given(1, "nice"))
     entries[1] = Entry(1, 2, 0, 0, {"nice": 3})
     assert not entries.of(1) and not list(entries.handing_on(1, "nice", 0))
+    assert not list(entries.had(1, "nice")) and not list(entries.given(1, "nice"))
     del entries[1]
     assert not entries and entries == {} and not entries._of and not entries._handing_on
 

@@ -88,6 +88,28 @@ def test_threads_and_processes_forked_meanwhile_get_what_their_parent_had(mine, 
 
 
 @needs_rights
+@pytest.mark.parametrize("by", ["put back", "release", "changed too"])
+def test_what_is_forked_by_who_has_raised_a_nice_value_of_ours_gets_what_its_parent_had(mine, forks, by):
+    """-4 is no value of ours, but nobody comes to it from 0 without one."""
+    process, fork = forks
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group):
+        before = threads.read(process.pid)
+        mine.change(process.pid, nice=-6, cgroups={hierarchy: group})
+        os.setpriority(os.PRIO_PROCESS, process.pid, -4)
+        forked = fork()
+        assert [threads.read(tid)["nice"] for tid in forked] == [-4, -4]
+        if by == "release":
+            given = mine.release(forked, {hierarchy: "/"}, own=True).given
+            assert [given[tid]["nice"] for tid in forked] == [0, 0]
+        elif by == "changed too":
+            for tid in forked:
+                mine.change(tid, affinity=(0,))
+                assert journal.read(mine.path).entries[tid].before == before
+        mine.put_back_all()
+        assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
 def test_what_was_forked_before_the_last_changes_gets_back_what_its_parent_had(path, mine, forks):
     """By the journal, which is all that a killed holder leaves."""
     process, fork = forks
