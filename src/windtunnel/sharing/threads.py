@@ -28,6 +28,8 @@ Fields = dict[str, Value]
 CGROUP = "cgroup "
 KERNEL_THREAD, EXITING = 0x00200000, 0x00000004
 """PF_KTHREAD and PF_EXITING (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
+DAC_OVERRIDE = 1 << 1
+"""CAP_DAC_OVERRIDE among the effective capabilities of /proc/PID/status."""
 KILLED = 1 << 8
 """SIGKILL among the pending signals of /proc/PID/status."""
 DYING_S, LOOK_S = 2.0, 0.002
@@ -341,12 +343,24 @@ def move(tid: int, hierarchy: str, path: str) -> None:
 
 
 def check_place(tid: int, hierarchy: str, path: str) -> None:
-    """Raises CannotChange for a thread in a cgroup to which it could not be put back: that of another user, without the right to everything."""
+    """Raises CannotChange for a thread in a cgroup to which it could not be put back, without the right to everything: one that is another
+    user's, or is in one, whatever its mode permits at the moment."""
     group = _group(hierarchy, path)
     file = group / ("tasks" if hierarchy else "cgroup.procs")
-    if path != "/" and file.exists() and not os.access(file, os.W_OK):
-        words = f"thread {tid} could not be put back to its cgroup {hierarchy} {path}, which is of user {file.stat().st_uid}"
+    if path == "/" or not file.exists() or _may_write_everything():
+        return
+    owners = {part.stat().st_uid for part in [file, group, *group.parents][: len(Path(path).parts)]}
+    if others := owners - {0, os.geteuid()}:
+        words = f"thread {tid} could not be put back to its cgroup {hierarchy} {path}, which is of user {min(others)}"
         raise CannotChange(tid, words, "move it to a cgroup of root's, or set `shield = false`")
+    if not os.access(file, os.W_OK):
+        words = f"thread {tid} could not be put back to its cgroup {hierarchy} {path}: no right to write {file}"
+        raise CannotChange(tid, words, "run the daemon as its owner, or set `shield = false`")
+
+
+def _may_write_everything() -> bool:
+    effective = proc.value(proc.text(PROC / "thread-self/status"), "CapEff")
+    return effective is not None and bool(int(effective, 16) & DAC_OVERRIDE)
 
 
 def within(hierarchy: str, path: str) -> list[int]:

@@ -49,6 +49,39 @@ def test_a_thread_has_a_name_and_has_run():
     assert threads.name(NO_TID) == "" and threads.cpu_ns(NO_TID) == 0
 
 
+@pytest.mark.parametrize("theirs", ["tasks", ".", ".."])
+def test_whose_cgroup_is_another_users_could_not_be_put_back_whatever_its_mode_says(tmp_path, monkeypatch, theirs):
+    """The owner changes the mode as they like: everybody may write, until the thread is taken out, and then nobody."""
+    group = tmp_path / "one" / "two"
+    group.mkdir(parents=True)
+    (group / "tasks").write_text("")
+    (group / "tasks").chmod(0o666)
+    look, other = Path.stat, os.geteuid() + 1
+    which = (group / theirs).resolve()
+
+    def stat(path, **how):
+        found = look(path, **how)
+        return os.stat_result([*found[:4], other, *found[5:]]) if path == which else found
+
+    monkeypatch.setattr(threads, "mounts", lambda: {"cpu": tmp_path})
+    monkeypatch.setattr(threads, "_may_write_everything", lambda: False)
+    threads.check_place(7, "cpu", "/one/two")
+    threads.check_place(7, "cpu", "/")
+    monkeypatch.setattr(Path, "stat", stat)
+    with pytest.raises(threads.CannotChange, match=f"put back to its cgroup cpu /one/two, which is of user {other}"):
+        threads.check_place(7, "cpu", "/one/two")
+    threads.check_place(7, "cpu", "/")
+    monkeypatch.setattr(threads, "_may_write_everything", lambda: True)
+    threads.check_place(7, "cpu", "/one/two")
+
+
+def test_a_cgroup_whose_path_is_too_long_is_of_its_thread_alone(tmp_path, monkeypatch):
+    """The kernel tells 4,095 bytes of it, and below a mount that is more than it takes."""
+    monkeypatch.setattr(threads, "mounts", lambda: {"cpu": tmp_path})
+    with pytest.raises(threads.CannotChange, match="thread 7: .*File name too long"), threads.of_one(7):
+        threads.check_place(7, "cpu", (("/" + "x" * 200) * 21)[:4095])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("told", [False, True])
 def test_children_are_found_whether_the_kernel_tells_them_or_not(monkeypatch, told):
