@@ -2,12 +2,15 @@
 
 import os
 import sys
+from contextlib import ExitStack
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from windtunnel.sharing import own_process
 from windtunnel.sharing.changed_threads import held
+from windtunnel.sharing.pools import remove_groups
 from windtunnel.sharing.pools.remove_groups import swept
 
 pytestmark = pytest.mark.slow
@@ -38,6 +41,41 @@ def test_a_sweeper_takes_no_code_from_the_current_directory(ran, tmp_path):
     with swept(Path("../group")):
         pass
     assert not ran.exists() and not (tmp_path / "group").exists()
+
+
+@pytest.mark.parametrize(
+    ("told", "waits_s"), [(b"restored", remove_groups.RESTORED_S), (b"", remove_groups.PATIENCE_S)]
+)
+def test_where_somebody_stays_a_sweeper_waits_long_for_a_guardian_alone(tmp_path, monkeypatch, told, waits_s):
+    """A daemon that ends by itself has restored everybody whom anybody will."""
+    (tmp_path / "inner" / "stays").mkdir(parents=True)
+    clock = [0.0]
+    sleep = lambda seconds: clock.append(clock.pop() + seconds)
+    monkeypatch.setattr(remove_groups, "time", SimpleNamespace(monotonic=lambda: clock[0], sleep=sleep))
+    read, write = os.pipe()
+    os.write(write, told)
+    os.close(write)
+    remove_groups.sweep(read, tmp_path)
+    os.close(read)
+    assert clock[0] == pytest.approx(waits_s, abs=2.1 * remove_groups.LOOK_S)
+
+
+def test_each_sweeper_is_told_of_the_end_before_one_is_waited_for(tmp_path, monkeypatch):
+    start, told, waited = own_process.start, [], []
+
+    def started(*arguments):
+        process = start(*arguments)
+        wait = process.wait
+        process.wait = lambda: waited.append(len(told)) or wait()
+        return process
+
+    monkeypatch.setattr(own_process, "start", started)
+    with ExitStack() as last:
+        for name in ("one", "two"):
+            with swept(tmp_path / name, last):
+                pass
+            told.append(name)
+    assert waited == [2, 2]
 
 
 def in_home(tmp_path, monkeypatch) -> Path:

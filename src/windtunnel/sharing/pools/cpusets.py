@@ -4,7 +4,7 @@ change for itself. Of v1, which takes single threads. One of v2 would take the w
 
 import contextlib
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 from windtunnel.errors import UserError
@@ -48,9 +48,9 @@ class Cpusets:
         """The hierarchy, and the threads that are in the groups now."""
         return KEY, threads_within(self._base) if self._base else []
 
-    def swept(self) -> AbstractContextManager[None]:
-        """Entered with root's rights; at every exit, also by a kill, the groups are removed."""
-        return swept(self._base) if self._base else nullcontext()
+    def swept(self, last: ExitStack | None = None) -> AbstractContextManager[None]:
+        """Entered with root's rights; at every exit, also by a kill, the groups are removed. `last`: of `remove_groups.swept`."""
+        return swept(self._base, last) if self._base else nullcontext()
 
 
 def _make_base(mount: Path) -> Path:

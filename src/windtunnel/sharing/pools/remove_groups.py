@@ -8,17 +8,20 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from windtunnel.sharing import own_process
 
-PATIENCE_S, LOOK_S = 30.0, 0.05
+PATIENCE_S, RESTORED_S, LOOK_S = 30.0, 2.0, 0.05
+"""For the guardian of a daemon that was killed; for those that end, of a daemon that has restored everybody itself; between two looks."""
+RESTORED = b"restored"
 
 
 @contextmanager
-def swept(group: Path) -> Iterator[None]:
-    """Starts the process: at the exit, also by a kill, a group and those within are removed."""
+def swept(group: Path, last: ExitStack | None = None) -> Iterator[None]:
+    """Starts the process: at the exit, also by a kill, a group and those within are removed. `last`: where its end is waited for, so that several
+    remove theirs at the same time; else that is at the exit."""
     read_end, write_end = os.pipe()
     try:
         arguments = [str(read_end), str(group.absolute())]
@@ -28,15 +31,21 @@ def swept(group: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        with suppress(BrokenPipeError):  # it was killed
+            os.write(write_end, RESTORED)
         os.close(write_end)
-        sweeper.wait()
+        if last is None:
+            sweeper.wait()
+        else:
+            last.callback(sweeper.wait)
 
 
 def sweep(fd: int, group: Path) -> None:
     """Reads until the daemon's end is closed; gives up on groups that somebody stays in."""
+    patience_s = PATIENCE_S
     while os.read(fd, 64):
-        pass
-    deadline = time.monotonic() + PATIENCE_S
+        patience_s = RESTORED_S  # nobody restores those any more who are still there
+    deadline = time.monotonic() + patience_s
     while group.is_dir() and time.monotonic() < deadline:
         for path in [*(inner for inner in group.iterdir() if inner.is_dir()), group]:
             try:

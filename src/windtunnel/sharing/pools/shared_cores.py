@@ -2,7 +2,7 @@
 this alone, so that what one measures is what another one runs."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 
@@ -26,9 +26,9 @@ class Shielding:
 
 
 @contextmanager
-def shielding(wanted: bool, raises: bool) -> Iterator[Shielding]:
+def shielding(wanted: bool, raises: bool, last: ExitStack | None = None) -> Iterator[Shielding]:
     """The shield of this process, made with the rights of the moment and removed at every end. `raises`: of a slicer that makes
-    tenants SCHED_FIFO. The shields of those who were killed are removed.
+    tenants SCHED_FIFO. `last`: of `remove_groups.swept`. The shields of those who were killed are removed.
 
     Raises UserError where the slicer cannot work in the shield of this host.
     """
@@ -36,7 +36,7 @@ def shielding(wanted: bool, raises: bool) -> Iterator[Shielding]:
     if isinstance(found, cgroups.Hierarchy):
         clean(found)
     made = _made(found, raises) if wanted else Shielding(None, "none: `shield = false`")
-    with made.shield.swept() if made.shield else nullcontext():
+    with made.shield.swept(last) if made.shield else nullcontext():
         yield made
 
 

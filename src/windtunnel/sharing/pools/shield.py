@@ -13,7 +13,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -155,9 +155,9 @@ class Shield:
         inside = set(threads_within(self._base))
         return [tid for tid in self._in if tid not in inside and _lives(tid)]
 
-    def swept(self) -> AbstractContextManager[None]:
-        """Entered with root rights; at every exit, also by a kill, the groups are removed."""
-        return swept(self._base)
+    def swept(self, last: ExitStack | None = None) -> AbstractContextManager[None]:
+        """Entered with root rights; at every exit, also by a kill, the groups are removed. `last`: of `remove_groups.swept`."""
+        return swept(self._base, last)
 
     def _enter(self, tid: int, where: str) -> None:
         assert self._places is not None
