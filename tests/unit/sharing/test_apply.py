@@ -384,6 +384,18 @@ def refuses(whose, write):
     return written
 
 
+def test_what_stays_changed_of_who_leaves_is_told(carried, monkeypatch):
+    carrier, one, two = carried
+    told = []
+    carrier.on_stays = told.append
+    monkeypatch.setattr(threads, "write", refuses(two, threads.write))
+    carrier.carry(Arrangement({CPUS[-1]: {one: 128}}), {})
+    ((said, *more),) = told
+    assert said.startswith(f"thread {two}: its affinity could not be restored") and len(more) == 1
+    carrier.carry(Arrangement({CPUS[-1]: {one: 64}}), {})
+    assert len(told) == 1
+
+
 def test_everybody_is_put_back_at_the_end(carried):
     carrier, one, two = carried
     carrier.carry(Arrangement({CPUS[-1]: {one: 128}, CPUS[0]: {two: 200}}), {})

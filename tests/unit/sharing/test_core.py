@@ -258,11 +258,20 @@ def test_the_upkeep_lets_go_who_is_nobodys_after_new_threads_are_taken_in(monkey
     pools.carrier = carrier
     carrier.carry = lambda to, caps: carrier.did.append("taken in") or frozenset()
     given = {tid: {"nice": 3, "cgroup cpu": "/"} for tid in range(77, 177)}
-    carrier.release = lambda own: carrier.did.append("released") or carrier.on_released(given) or left
-    (event,), more = upkept(monkeypatch, pools, carrier)
+
+    def release(own):
+        carrier.did.append("released")
+        carrier.on_released(given)
+        carrier.on_stays([f"thread {tid} stays" for tid in given])
+        return left
+
+    carrier.release = release
+    (event, stays), more = upkept(monkeypatch, pools, carrier)
     assert carrier.did == ["taken in", "released"] and more is left
     assert (event["event"], event["count"], event["tids"][0]) == ("released", 100, 77) and len(event["tids"]) < 20
     assert event["given"] == "nice 3, cgroup cpu /"
+    assert (stays["event"], stays["count"]) == ("stays changed", 100) and len(stays["why"]) < 400
+    assert stays["why"].startswith("thread 77 stays; thread 78 stays")
 
 
 def test_a_tenant_that_has_more_threads_than_are_taken_in_at_once_is_looked_at_again_soon(monkeypatch):

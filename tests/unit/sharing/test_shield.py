@@ -200,6 +200,30 @@ def test_groups_that_somebody_has_removed_while_they_were_empty_are_made_again(t
         assert list(moved.to[7].values()) == [f"/{made.path.name}/a"]
 
 
+def test_a_group_in_which_somebody_stays_stops_nobody_and_is_removed_later(tmp_path, monkeypatch):
+    """Whose tenant has left: a thread could not be put back, or was forked there."""
+    made, moved = shield(tmp_path, 1)
+    busy = {"b"}
+
+    def remove(group):
+        if group.name in busy:
+            raise OSError(errno.EBUSY, "somebody is in it")
+        shutil.rmtree(group)
+
+    monkeypatch.setattr(shields, "_remove", remove)
+    made.hold({7: "a", 8: "b"}, {"a": Cap(64, 32), "b": Cap(64, 32)})
+    for weight in (65, 66):
+        made.hold({7: "a"}, {"a": Cap(weight, 32)})
+        assert (made.path / "a/cpu.shares").read_text() == str(4 * weight) and (made.path / "b").exists()
+    made.hold({7: "a", 8: "b"}, {"a": Cap(66, 32), "b": Cap(9, 32)})  # it comes again
+    made.tidy()
+    assert (made.path / "b/cpu.shares").read_text() == "36" and list(moved.to[8].values()) == [f"/{made.path.name}/b"]
+    made.hold({7: "a"}, {"a": Cap(66, 32)})
+    busy.clear()
+    made.tidy()
+    assert [path.name for path in made.path.iterdir() if path.is_dir()] == ["a"]
+
+
 def test_a_shield_that_is_made_again_has_its_real_time_budget(tmp_path, kernel):
     made = Shield(real_time(tmp_path), raises=True)
     made.enters_through(Moved())

@@ -65,6 +65,7 @@ class Core:
         self._carrier = carrier
         carrier.on_replaced = self._replaced
         carrier.on_released = self._publish_released
+        carrier.on_stays = self._publish_stays
         self.readings: dict[int, SliceReading] = {}
         self.metrics = Metrics(sharing)
         self._strayed: dict[int, tuple[int, ...]] = {}
@@ -220,6 +221,10 @@ class Core:
         words = ", ".join(f"{name} {value}" for name, value in fields.items())
         tids = list(given)[:MOST_TOLD]
         self.sharing.events.publish("released", count=len(given), tids=tids, name=threads.name(tid), given=words)
+
+    def _publish_stays(self, said: list[str]) -> None:
+        """One event for all, with some of the words."""
+        self.sharing.events.publish("stays changed", count=len(said), why="; ".join(said[:MOST_TOLD]))
 
     def _try(self, action: Callable[..., object], *arguments: object) -> object:
         """Publishes a failure of the upkeep, once until there is another one."""

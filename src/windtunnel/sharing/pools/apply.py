@@ -1,7 +1,7 @@
 """Carries out an arrangement on the machine, or undoes it as a whole."""
 
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
@@ -22,6 +22,8 @@ from windtunnel.sharing.threads import CannotChange, Ended, Fields, Value
 Members = Mapping[int, int]
 MOST_WORDS = 8
 """About threads that cannot be let go, at once."""
+MOST_STAYS = 4096
+"""Lines about what stays changed, until they are told."""
 
 
 class Handover:
@@ -34,6 +36,8 @@ class Handover:
         self._journal = journal
         self.cpusets = Cpusets()
         self.moving: frozenset[int] = frozenset()
+        self.stays: deque[str] = deque(maxlen=MOST_STAYS)
+        """What stays changed of threads that were put back, and why."""
         self._confined: set[int] = set()
 
     def confine(self, tid: int, cpus: tuple[int, ...]) -> None:
@@ -51,7 +55,9 @@ class Handover:
         if tid in self.moving:
             return []
         self._confined.discard(tid)
-        return self._journal.put_back(tid)
+        said = self._journal.put_back(tid)
+        self.stays += said
+        return said
 
     @property
     def tids(self) -> frozenset[int]:
@@ -60,8 +66,11 @@ class Handover:
     def release(self, tids: Iterable[int], cgroups: Mapping[str, str], own: bool, young_s: float) -> Released:
         return self._journal.release(tids, cgroups, own, young_s)
 
-    def go_on(self) -> tuple[list[str], bool]:
-        return self._journal.go_on()
+    def go_on(self) -> bool:
+        """Whether there are more."""
+        said, more = self._journal.go_on()
+        self.stays += said
+        return more
 
     def put_back_all(self) -> None:
         self._confined.clear()
@@ -126,6 +135,8 @@ class Carrier:
         """Called with the CPU of a slicer that had to be replaced, and why."""
         self.on_released: Callable[[dict[int, Fields]], None] = lambda given: None
         """Called with threads that `release` let go, and what each was given."""
+        self.on_stays: Callable[[list[str]], None] = lambda said: None
+        """Called with what stays changed of threads that were put back, and why."""
         self._unsure: set[int] = set()
         self._at: dict[int, int] = {}
         """The CPU on which each thread of `ls` was put."""
@@ -148,6 +159,13 @@ class Carrier:
             except UserError as again:
                 raise error.but(f"and it could not be undone: {again.message}") from None
             raise error.but("everything is as before") from None
+        finally:
+            self._tell_what_stays()
+
+    def _tell_what_stays(self) -> None:
+        said = [self._handover.stays.popleft() for _ in range(len(self._handover.stays))]
+        if said:
+            self.on_stays(said)
 
     def warm(self, cpu: int) -> None:
         """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
@@ -216,8 +234,9 @@ class Carrier:
         held = [self._handover.cpusets.occupants(), *([self._shield.occupants()] if self._shield else [])]
         known = self._handover.tids
         others = {hierarchy: [tid for tid in tids if tid not in known] for hierarchy, tids in held}
-        refused, more = self._handover.go_on()
+        more = self._handover.go_on()
         given: dict[int, Fields] = {}
+        refused: list[str] = []
         self._released += 1
         for hierarchy in sorted(others, reverse=bool(self._released % 2)):  # either is the first one for once
             turns = self._rotas[hierarchy].in_turn({hierarchy: others[hierarchy]})
@@ -226,8 +245,11 @@ class Carrier:
             given |= done.given
             refused += done.refused
             more = more or done.looks < len(others[hierarchy]) and (bool(done.given) or not done.looks)
+        if self._shield is not None:
+            self._shield.tidy()
         if given:
             self.on_released(given)
+        self._tell_what_stays()
         if refused:
             raise UserError("; ".join(refused[:MOST_WORDS]))
         return more

@@ -78,6 +78,8 @@ class Shield:
         self._raises = False
         self._tenants: dict[str, Cap] = {}
         self._in: dict[int, str] = {}
+        self._left: set[str] = set()
+        """Groups of tenants that have left, in which somebody is still."""
         try:
             if hierarchy.version == 2:
                 _enable(hierarchy.mount)
@@ -97,7 +99,7 @@ class Shield:
     def _begin(self, raises: bool) -> None:
         _make(self._base)
         self._weigh(self._base, MOST_SHARES, MOST_V2)
-        self._raises, self._tenants, self._in = False, {}, {}
+        self._raises, self._tenants, self._in, self._left = False, {}, {}, set()
         self.serve_slicer(raises)
 
     @property
@@ -138,9 +140,14 @@ class Shield:
             if self._in.get(tid) != where:
                 self._enter(tid, where)
         self._in = {tid: name if name in own else "" for tid, name in groups.items()}
-        for name in self._tenants.keys() - own.keys():
-            _remove(self._base / name)
+        self._left |= self._tenants.keys() - own.keys()
         self._tenants = dict(own)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """Removes the groups of tenants that have left. One in which somebody is still, who could not be put back, or has been forked there, stays
+        until the next time: it must not stop what is changed of the others."""
+        self._left = {name for name in self._left - self._tenants.keys() if not _is_removed(self._base / name)}
 
     def forget(self, tid: int) -> None:
         """A restored thread is no longer in the shield."""
@@ -296,6 +303,14 @@ def _remove(group: Path) -> None:
     except OSError as error:
         if error.errno != errno.ENOENT:
             raise
+
+
+def _is_removed(group: Path) -> bool:
+    try:
+        _remove(group)
+    except OSError:
+        return False
+    return True
 
 
 def _write(path: Path, value: int | str) -> None:
