@@ -65,10 +65,11 @@ def _is_alone_in(group: int, user: int) -> bool:
 
 
 def beginning(walked: int, most_bytes: int) -> str:
-    """Of a regular file that was walked to. Raises OSError for anything else."""
+    """Of a regular file that was walked to. Raises OSError for anything else, and BlockingIOError while its owner has a lease on it, which
+    the kernel would wait for."""
     if not stat.S_ISREG(os.fstat(walked).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
-    opened = os.open(f"/proc/self/fd/{walked}", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    opened = os.open(f"/proc/self/fd/{walked}", os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         return os.read(opened, most_bytes).decode(errors="replace")
     finally:

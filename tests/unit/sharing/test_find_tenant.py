@@ -130,6 +130,26 @@ def test_of_a_long_command_line_the_beginning_is_read(apart):
             assert found(command=WORD) == (Found(one.pid) if words[0] == WORD else None)
 
 
+LEASES = """
+import fcntl, os, sys
+file = os.open({path!r}, os.O_RDWR)
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("leased", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_pidfile_on_which_its_owner_has_a_lease_names_nobody_for_now(tmp_path, apart):
+    """To open it takes until the lease is given up (this owner ends by the signal that asks for it), or 45 s."""
+    (tmp_path / "pid").write_text(str(os.getppid()))
+    assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
+    with python_tenant(LEASES.format(path=str(tmp_path / "pid"))) as owner:
+        assert owner.stdout.readline() == "leased\n"
+        assert find(keys(pidfile="pid"), tmp_path) is None
+        owner.wait()
+        assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
+
+
 def test_a_pidfile_that_is_a_link_names_nobody(tmp_path):
     """It may lead to a file of the kernel's that is root's and begins with a number."""
     (tmp_path / "pid").symlink_to(f"/proc/{os.getppid()}/stat")
