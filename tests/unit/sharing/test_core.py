@@ -309,12 +309,13 @@ def test_what_fails_in_carrying_out_is_told_and_tried_again(monkeypatch):
     assert pools.carrier.carried
 
 
-def test_absent_tenants_are_sought_one_at_a_time_and_for_a_part_of_the_time(monkeypatch):
-    """For each the processes of all users are looked at: with thousands of them nobody was served."""
+@pytest.mark.parametrize("by", [{"command": "x"}, {"unit": "x.service"}, {"pid": 1, "qmp": "x.qmp"}], ids=str)
+def test_absent_tenants_are_sought_one_at_a_time_and_for_a_part_of_the_time(monkeypatch, by):
+    """For each the processes of all users are looked at, or a guest is asked that says nothing: with many of them nobody was served."""
     pools, now, sought = Pools((0, 1, 2), a={}), [0], []
     for name in "bcd":
         pools.join(name)
-        pools.tenants[name].found, pools.tenants[name].keys = None, TenantKeys(name=name, command=name)
+        pools.tenants[name].found, pools.tenants[name].keys = None, TenantKeys(name=name, **by)
 
     def look(tenant):
         sought.append(tenant.name)

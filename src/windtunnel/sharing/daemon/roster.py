@@ -98,8 +98,8 @@ class Tenant:
 
     @property
     def is_sought(self) -> bool:
-        """It is not there, and all processes of the host are looked at for it."""
-        return self.found is None and (self.keys.command or self.keys.unit) is not None
+        """It is not there, and to look for it may take long: all processes of the host are looked at, or a guest is asked, which may be silent."""
+        return self.found is None and any((self.keys.command, self.keys.unit, self.keys.qmp))
 
     @property
     def takes_part(self) -> bool:
