@@ -50,21 +50,30 @@ class member_threads {
     // Who stays keeps its place among those that sleep or do not. The former roster is still there.
     void begin(const roster &members) {
         std::vector<task> threads;
+        std::vector<first_thread> firsts;
         turn_takers takers;
         for (const member &m : members) {
             size_t known = 0;
             while (known < threads_.size() && !same_thread((*members_)[known], m)) known++;
             const bool stays = known < threads_.size();
             threads.push_back(stays ? std::move(threads_[known]) : task(m.tid, m.started));
+            firsts.push_back(stays ? std::move(firsts_[known]) : first_thread(m.tid));
             takers.push_back(stays ? takers_[known] : threads.back().runs());
         }
         members_ = &members;
         threads_ = std::move(threads);
+        firsts_ = std::move(firsts);
         takers_ = std::move(takers);
         next_ = 0;
     }
 
-    const task &operator[](size_t which) const { return threads_[which]; }
+    bool raise(size_t which) const { return threads_[which].raise(); }
+
+    // Whose number is gone has ended, or execed: then the first thread of its process is raised in its place,
+    // out of turn.
+    void lower(size_t which) const {
+        if (!threads_[which].lower()) firsts_[which].lower();
+    }
 
     void look_at(size_t which) { takers_[which] = threads_[which].runs(); }
 
@@ -83,6 +92,7 @@ class member_threads {
   private:
     const roster *members_ = nullptr;
     std::vector<task> threads_;
+    std::vector<first_thread> firsts_;
     turn_takers takers_;
     size_t next_ = 0;
 };
@@ -98,7 +108,7 @@ void rotate(shared_core &core) {
     while (!core.stop.load(std::memory_order_acquire)) {
         const uint32_t seen = core.word.load(std::memory_order_acquire);
         if (const roster *shown = core.shown.load(std::memory_order_acquire); shown != members) {
-            if (raised) threads[*raised].lower();
+            if (raised) threads.lower(*raised);
             holder.reset();
             raised.reset();
             members = shown;
@@ -117,8 +127,8 @@ void rotate(shared_core &core) {
                 // the next one first: between the two the core is not for others
                 const std::optional<size_t> before = raised;
                 raised.reset();
-                if (turn && threads[whose].raise()) raised = whose;
-                if (before) threads[*before].lower();
+                if (turn && threads.raise(whose)) raised = whose;
+                if (before) threads.lower(*before);
             }
             if (next && turn) {
                 core.kicks.fetch_add(1, std::memory_order_relaxed);
@@ -136,7 +146,7 @@ void rotate(shared_core &core) {
         }
         wait_for_word(core.word, seen, next);
     }
-    if (raised) threads[*raised].lower();
+    if (raised) threads.lower(*raised);
 }
 
 }  // namespace wt

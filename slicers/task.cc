@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <sstream>
 #include <string>
@@ -16,6 +17,8 @@
 #include "core/run_on_cpu.h"
 
 namespace wt {
+
+constexpr int raised_policy = SCHED_FIFO | SCHED_RESET_ON_FORK;
 
 // False where there is no such thread.
 static bool done(int result, int tid, const std::string &what) {
@@ -110,15 +113,31 @@ bool task::has_number() const {
     return !name_.read(room).empty();
 }
 
-bool task::raise() const {
-    return has_number() && schedule(tid_, SCHED_FIFO | SCHED_RESET_ON_FORK, raised_priority);
-}
+bool task::raise() const { return has_number() && schedule(tid_, raised_policy, raised_priority); }
 
 bool task::lower() const { return has_number() && schedule(tid_, SCHED_OTHER, 0); }
 
 bool task::set_nice(int nice) const {
     return has_number() && done(setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), nice), tid_,
                                 "nice " + std::to_string(nice));
+}
+
+// The number of its process; 0 where it has ended.
+static int process_of(int tid) {
+    char room[512];  // the name before it may have 64 bytes
+    const std::string status(task_file(tid, "status").read(room));
+    const size_t at = status.find("\nTgid:");
+    return at == status.npos ? 0 : std::atoi(status.c_str() + at + 6);
+}
+
+first_thread::first_thread(int tid) : tid_(process_of(tid)), name_(tid_, "comm") {}
+
+void first_thread::lower() const {
+    char room[32];
+    sched_param parameter = {0};
+    if (!tid_ || name_.read(room).empty()) return;
+    if (sched_getscheduler(tid_) != raised_policy || sched_getparam(tid_, &parameter) != 0) return;
+    if (parameter.sched_priority == raised_priority) schedule(tid_, SCHED_OTHER, 0);
 }
 
 task_times::task_times(int tid, uint64_t started) : file_(tid, "schedstat") {

@@ -26,7 +26,7 @@ bool stay_off(int cpu);
 
 int own_tid();
 
-// This process may have as many files open as it may allow itself: three for each member.
+// This process may have as many files open as it may allow itself: four for each member.
 void open_many_files();
 
 struct ran {
@@ -82,6 +82,19 @@ class task {
     int tid_;
     task_file name_;   // comm: a microsecond for each read, a quarter of stat's
     task_file state_;  // stat (proc_pid_stat(5))
+};
+
+// The first thread of a process, told by a thread of it. A thread that execs has its number and start from
+// then on, and keeps its own policy: it may be the one that was raised.
+class first_thread {
+  public:
+    explicit first_thread(int tid);
+    void lower() const;  // SCHED_OTHER, if it has what task::raise gives. Throws thread_refusal where it is
+                         // not permitted.
+
+  private:
+    int tid_;
+    task_file name_;
 };
 
 // schedstat (Documentation/scheduler/sched-stats.rst) of such a thread.

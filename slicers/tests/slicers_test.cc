@@ -3,10 +3,13 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <csignal>
 #include <fstream>
 #include <memory>
 #include <numeric>
@@ -125,6 +128,60 @@ TEST(tasks, what_is_done_to_a_thread_that_has_ended_is_not_done_to_whoever_has_i
         EXPECT_TRUE(task(tid, started(tid)).lower());
         EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
     }).join();
+}
+
+// A process whose second thread execs `sleep` when it is told to.
+struct execing {
+    int told[2], tell[2];
+    pid_t pid;
+    int second = 0;
+
+    execing() {
+        EXPECT_EQ(pipe(told), 0);
+        EXPECT_EQ(pipe(tell), 0);
+        pid = fork();
+        if (pid == 0) {
+            std::thread([this] {
+                const int tid = own_tid();
+                char go;
+                if (write(told[1], &tid, sizeof tid) == sizeof tid && read(tell[0], &go, 1) == 1)
+                    execlp("sleep", "sleep", "600", nullptr);
+                _exit(1);
+            }).join();
+        }
+        EXPECT_EQ(read(told[0], &second, sizeof second), static_cast<ssize_t>(sizeof second));
+    }
+    void exec() const {
+        EXPECT_EQ(write(tell[1], "!", 1), 1);
+        while (std::ifstream("/proc/" + std::to_string(second) + "/comm").good()) std::this_thread::yield();
+    }
+    ~execing() {
+        kill(pid, SIGKILL);
+        waitpid(pid, nullptr, 0);
+        for (const int end : {told[0], told[1], tell[0], tell[1]}) close(end);
+    }
+};
+
+TEST(tasks, a_raised_thread_that_execs_is_lowered_as_the_first_of_its_process) {
+    const execing process;
+    const task second(process.second, started(process.second));
+    const first_thread first(process.second);
+    try {
+        ASSERT_TRUE(second.raise());
+    } catch (const thread_refusal &) {
+        GTEST_SKIP() << "needs CAP_SYS_NICE";
+    }
+    first.lower();
+    EXPECT_EQ(sched_getscheduler(process.second), SCHED_FIFO | SCHED_RESET_ON_FORK);
+    process.exec();
+    EXPECT_EQ(sched_getscheduler(process.pid), SCHED_FIFO | SCHED_RESET_ON_FORK);
+    EXPECT_FALSE(second.lower());
+    first.lower();
+    EXPECT_EQ(sched_getscheduler(process.pid), SCHED_OTHER);
+    const sched_param own = {raised_priority + 1};
+    ASSERT_EQ(sched_setscheduler(process.pid, SCHED_FIFO | SCHED_RESET_ON_FORK, &own), 0);
+    first.lower();
+    EXPECT_EQ(sched_getscheduler(process.pid), SCHED_FIFO | SCHED_RESET_ON_FORK) << "it has that itself";
 }
 
 TEST(tasks, a_thread_that_waits_does_not_run) {

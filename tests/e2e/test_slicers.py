@@ -393,6 +393,29 @@ def interval(slicer):
     return slicer.read()
 
 
+EXECS_IN_ITS_TURN = """
+import os, threading
+def work():
+    print(threading.get_native_id(), flush=True)
+    while os.sched_getscheduler(0) != os.SCHED_FIFO | os.SCHED_RESET_ON_FORK: pass
+    os.execvp("sleep", ["sleep", "600"])
+threading.Thread(target=work).start()
+"""
+
+
+@needs_rights
+@pytest.mark.parametrize("name", ["rotor", "rotor-far"])
+def test_a_member_that_execs_in_its_turn_is_raised_for_no_longer(journal, polling, name):
+    """It has the number of the first thread of its process then, which is no member."""
+    with python_tenant(EXECS_IN_ITS_TURN) as process, started(name, journal) as slicer:
+        worker = int(process.stdout.readline())
+        slicer.set_slice(50_000_000)
+        slicer.set_members([Member(worker), *members(polling[0])])
+        until(lambda: threads.name(process.pid) == "sleep")
+        until(lambda: sched.get(process.pid).policy == sched.OTHER)
+        assert threads.started(worker) is None and polling[0].poll() is None
+
+
 @needs_rights
 def test_the_slice_changes_while_it_runs(journal, polling):
     with started("kicker", journal) as slicer:
