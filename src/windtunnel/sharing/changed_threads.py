@@ -25,6 +25,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import claims, inherited_changes, journal, left_behind, own_process, sched, threads
 from windtunnel.sharing.entries import Entry
 from windtunnel.sharing.inherited_changes import Released
+from windtunnel.sharing.other_holders import OtherHolders
 from windtunnel.sharing.rounds import Budgets
 from windtunnel.sharing.threads import CannotChange, Ended, Fields, Process, Value
 
@@ -66,6 +67,7 @@ class Journal:
         self._lock = threading.RLock()
         self.budget = Budgets().forked
         """For each look at threads that one forked which is put back; by default there is no bound."""
+        self._others = OtherHolders(path)
         self._leaving, self._next = _Leaving(), _Leaving()
         """Those whose forked threads are looked at now, all at once, and those that left since."""
         own_directory.make(path.parent)
@@ -247,6 +249,7 @@ class Journal:
                 self._forget(tid)
                 raise Ended(tid)
             found = threads.check(tid)
+            self._others.check(tid, found)
             now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
         journal.check_paths(tid, now | back)
         since = found.started if back else threads.ticks_now()  # what it has inherited it may have handed on at once
