@@ -25,7 +25,7 @@ from windtunnel.errors import UserError
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.connections import BACKLOG, ListeningSocket, Place, place_of
 from windtunnel.live import places
-from windtunnel.text_file import beginning
+from windtunnel.text_file import beginning, open_regular
 
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 """Bytes."""
@@ -368,8 +368,7 @@ def check_tls(certificate: Path, key: Path) -> None:
     """Raises UserError for files that are not a certificate and its key."""
     try:
         for file in (certificate, key):
-            with file.open("rb"):
-                pass
+            os.close(open_regular(file))  # a FIFO would be waited for
         ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         raise UserError(
@@ -377,6 +376,4 @@ def check_tls(certificate: Path, key: Path) -> None:
             remedy="PEM files, the key without a passphrase",
         ) from None
     except OSError as error:
-        raise UserError(
-            f"{error.filename}: {os.strerror(error.errno or 0)}", remedy="name a file that is there"
-        ) from None
+        raise UserError(f"{error.filename}: {error.strerror}", remedy="name a file that is there") from None

@@ -238,6 +238,24 @@ def test_a_response_is_not_mixed_with_the_refusal_of_what_follows(capfd):
     assert asyncio.run(run()) == b"" and capfd.readouterr().err == ""
 
 
+@pytest.mark.parametrize("which", ["certificate", "key"])
+def test_a_certificate_or_key_that_is_a_fifo_is_refused_at_once(tmp_path, which):
+    """Its other end is opened here, so that nothing would wait for ever."""
+    files = {name: tmp_path / name for name in ("certificate", "key")}
+    files["certificate"].write_text("")
+    files["key"].write_text("")
+    files[which].unlink()
+    os.mkfifo(files[which])
+    other = os.open(files[which], os.O_RDWR)
+    try:
+        with pytest.raises(UserError, match=f"{which}: not a regular file"):
+            http_server.check_tls(files["certificate"], files["key"])
+        with pytest.raises(UserError, match="none: No such file or directory"):
+            http_server.check_tls(tmp_path / "none", files["key"])
+    finally:
+        os.close(other)
+
+
 @tls_files.needs_openssl
 def test_tls_records_of_one_byte_are_read_little_by_little(tmp_path, monkeypatch):
     """Of a client that nobody knows: the handshake is all that it takes."""

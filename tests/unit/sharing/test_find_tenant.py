@@ -234,6 +234,8 @@ def test_who_wrote_a_pidfile_names_a_process_of_their_own(tmp_path, apart):
             find(keys(pidfile="pid"), tmp_path)
         with pytest.raises(BadValue, match='no user "nobody-at-all"'):
             find(keys(pid=one.pid, user="nobody-at-all"), tmp_path)
+        with pytest.raises(BadValue, match=f"not of {256 * '9'}"):
+            find(keys(pid=one.pid, user=256 * "9"), tmp_path)
         with pytest.raises(BadValue, match=f"process {one.pid} is of user root"):
             find(keys(pid=one.pid, user=str(OTHER)), tmp_path)
 
@@ -262,6 +264,9 @@ def test_one_process_is_not_two_tenants(apart):
         ({"cgroup": "/"}, "not the path of a cgroup"),
         ({"cgroup": "system.slice/a.service"}, "not the path of a cgroup"),
         ({"cgroup": "/a/../b"}, "not the path of a cgroup"),
+        ({"cgroup": "/" + 256 * "x"}, "the kernel takes no cgroup"),
+        ({"cgroup": 2500 * "/é"}, "the kernel takes no cgroup"),
+        ({"pid": 1, "user": 5000 * "9"}, "at most 256"),
         ({"unit": "nginx"}, "not a unit"),
         ({"unit": "a/b.service"}, "not a unit"),
     ],

@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import os
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,6 +20,8 @@ from windtunnel.sharing.pools.weights import MOST_WEIGHT
 from windtunnel.text_file import read_text
 
 MOST_TENANTS = 1024
+MOST_NAME, MOST_PATH = 255, 3840
+"""Bytes of the name of a cgroup (NAME_MAX), and of its path, before which there is that of a mount (PATH_MAX is 4,096)."""
 SIGNALS = ("p99", "queue", "polls")
 
 
@@ -70,6 +73,8 @@ def _group(text: str) -> str:
     parts = text.strip("/").split("/")
     if not text.startswith("/") or not parts[0] or {"", ".", ".."} & set(parts):
         raise ValueError(f'"{text}" is not the path of a cgroup below the root')
+    if max(map(len, map(os.fsencode, parts))) > MOST_NAME or len(os.fsencode(text)) > MOST_PATH:
+        raise ValueError("the kernel takes no cgroup with such a long path")
     return "/" + "/".join(parts)
 
 
@@ -149,6 +154,7 @@ class TenantKeys(Table):
         None,
         description="with pid, pidfile or command: whose process it must be, by name or number. Without: with command the daemon's own "
         "user's, with a pidfile of another user's that user's",
+        max_length=256,
     )
     cgroup: Group | None = Field(
         None, description="all processes of this cgroup and of those within; a container is one"
