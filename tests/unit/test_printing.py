@@ -131,6 +131,7 @@ SINKS = {
     "src/windtunnel/cli/agreement.py": {"sys.stderr"},  # is it a terminal?
     "src/windtunnel/errors.py": {"sys.stderr"},  # for print_line
     "src/windtunnel/index/index.py": {"sys.stderr"},  # for print_line
+    "src/windtunnel/ui/runs.py": {"sys.stderr"},  # for print_line
 }
 """All that write, or could, and how. Behind the door, where `main` has put it before the streams, print and typer are as good."""
 BEHIND = ("src/windtunnel/cli/", "src/windtunnel/sharing/cli/", "src/windtunnel/views/")

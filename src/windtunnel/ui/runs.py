@@ -13,7 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.index import SHOWN, SORTS, Index, Row
 from windtunnel.index.untrusted import check_files
-from windtunnel.printing import print_line
+from windtunnel.printing import one_line, print_line
 from windtunnel.ui.forms import said
 from windtunnel.ui.templates import Pages, refused
 
@@ -108,5 +108,5 @@ async def keep_fresh(index: Index) -> None:
         except Exception as error:  # noqa: BLE001 - the page would show nothing new any more, and nobody would know
             if (problem := f"the list of runs is not up to date: {type(error).__name__}: {error}") != told:
                 told = problem
-                print_line(told, sys.stderr)
+                print_line(one_line(told), to=sys.stderr)
         await asyncio.sleep(REFRESH_S)

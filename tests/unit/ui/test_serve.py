@@ -68,7 +68,7 @@ def test_a_refresh_that_fails_is_said_once_and_tried_again(monkeypatch, capsys):
         def refresh(self):
             self.tries += 1
             if self.tries < 3:
-                raise IndexError("of a run")
+                raise IndexError("of a\nrun")
             refreshed.set()
 
     async def until_refreshed():
@@ -78,4 +78,4 @@ def test_a_refresh_that_fails_is_said_once_and_tried_again(monkeypatch, capsys):
 
     asyncio.run(until_refreshed())
     assert refreshed.is_set()
-    assert capsys.readouterr().err == "the list of runs is not up to date: IndexError: of a run\n"
+    assert capsys.readouterr().err == "the list of runs is not up to date: IndexError: of a\\nrun\n"
