@@ -1,4 +1,5 @@
-"""The door to stdout and stderr: no word of a file, of a directory's name or of a peer steers the terminal that shows it.
+"""The door to stdout and stderr: no word of a file, of a directory's name or of a peer steers the terminal that shows it, or the runner of a
+CI that reads it.
 
 `guard` puts it before both streams, so all that the command line writes goes through it, whoever writes: print, click, a warning, a
 traceback. Consoles of rich are `views.terminal.harmless.HarmlessConsole`, which does the same and writes its styles past it.
@@ -6,26 +7,36 @@ traceback. Consoles of rich are `views.terminal.harmless.HarmlessConsole`, which
 
 import io
 import json
+import re
 import sys
 import traceback
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+_COMMAND = re.compile(r"(^[ \t]*:):|(##\w*)\[")
+"""How a CI's runner takes a line of a log for a command: GitHub's begins with `::`, and has `##[` anywhere as Azure's has `##vso[`."""
+_LAST_OF_COMMAND = {":": r"\u003a", "[": r"\u005b"}
+
 
 def harmless(words: str) -> str:
-    """The words with what steers a terminal spelled out: control characters, characters that change the direction of the text or have no
-    width, halves of characters. Spelled as in JSON, so that JSON stays JSON with the same values."""
-    return "\n".join(line if line.isprintable() else _spelled_out(line) for line in words.split("\n"))
+    """The words with what steers a terminal spelled out, or the runner of a CI that reads its log: control characters, characters that change
+    the direction of the text or have no width, halves of characters, and what makes a command of a line. Spelled as in JSON, so that JSON
+    stays JSON with the same values."""
+    return "\n".join(map(_harmless_line, words.split("\n")))
 
 
 def one_line(words: str) -> str:
     """A value that has one line where it is ours: with another one it could begin a line of its own, which a terminal or the log of a CI
     takes for a line of ours."""
-    return harmless(words).replace("\n", "\\n")
+    return harmless(words.replace("\n", "\\n"))
 
 
-def _spelled_out(line: str) -> str:
-    return "".join(c if c.isprintable() or c == "\t" else json.dumps(c)[1:-1] for c in line)
+def _harmless_line(line: str) -> str:
+    if not line.isprintable():
+        line = "".join(c if c.isprintable() or c == "\t" else json.dumps(c)[1:-1] for c in line)
+    if "##" not in line and not line.lstrip().startswith("::"):
+        return line
+    return _COMMAND.sub(lambda found: f"{found[1] or found[2]}{_LAST_OF_COMMAND[found[0][-1]]}", line)
 
 
 class _Guarded:

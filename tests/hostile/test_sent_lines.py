@@ -1,5 +1,6 @@
 """A line of a command's output is Windtunnel's own: no text of a record, a scenario, a study or a tuning that somebody sent begins one, as
-`::error::` would, which the log of a CI takes for an annotation. Every text of a record says it that may say something else."""
+`::error::` would, which the log of a CI takes for an annotation. Every text of a record says it that may say something else, at its begin too
+where it may begin so."""
 
 import json
 import re
@@ -22,24 +23,27 @@ from windtunnel.tune.record import read as read_tuning
 RECORDS = Path(__file__).resolve().parents[1] / "support" / "records" / "0.1.0"
 SAMPLES = sorted(path.name for path in RECORDS.iterdir())
 FORGED = "::error::forged"
-LINES = f"\n{FORGED}\r{FORGED}\u2028{FORGED}\u0085{FORGED}\u000b{FORGED}"
-BEGINS = re.compile(rf"[\s\u2502]*{FORGED}")
+LINES = f"\n{FORGED}\r{FORGED}\u2028{FORGED}\u0085{FORGED}\u000b{FORGED}##[error]forged##vso[forged]"
+COMMAND = re.compile(rf"[\s\u2502]*{FORGED}|.*##\w*\[")
 
 
 def forge(file: Path, read: Callable[[Path], object]) -> int:
-    """Puts the lines behind each text of a JSON document with which it is still read, and says how many these are."""
+    """Puts the lines behind each text of a JSON document with which it is still read, and before it if it may begin so. Says how many these
+    are."""
     document = json.loads(file.read_text())
     count = 0
     for holder, key in list(texts(document)):
         before = holder[key]
-        holder[key] = before + LINES
-        file.write_text(json.dumps(document))
-        try:
-            read(file)
-        except UserError:
-            holder[key] = before
-        else:
-            count += 1
+        for said in (f"{FORGED}{before}{LINES}", f"{before}{LINES}"):
+            holder[key] = said
+            file.write_text(json.dumps(document))
+            try:
+                read(file)
+            except UserError:
+                holder[key] = before
+            else:
+                count += 1
+                break
     file.write_text(json.dumps(document))
     return count
 
@@ -57,7 +61,7 @@ def said(*words: object, cwd: Path) -> str:
     done = in_process(*words, cwd=cwd)
     shown = done.stdout + done.stderr
     assert shown and "Traceback" not in shown
-    assert not [line for line in shown.splitlines() if BEGINS.match(line)], shown
+    assert not [line for line in shown.splitlines() if COMMAND.match(line)], shown
     return shown
 
 
@@ -102,7 +106,7 @@ def test_no_name_of_a_directory_begins_a_line(tmp_path):
 @pytest.fixture
 def scenario(tmp_path) -> Path:
     """Where there are a scenario and a study with such a title and question, and scenarios that are refused for such names."""
-    title = json.dumps(f"echo\n{FORGED}")
+    title = json.dumps(f"{FORGED}##[error]forged\n{FORGED}")
     text = SCENARIO.format(duration="60ms").replace('"L-App echo"', f"{title}\nquestion = {title}")
     (tmp_path / "a.toml").write_text(text)
     (tmp_path / "bad.toml").write_text(text.replace("l_app", f"l_app\\n{FORGED}"))

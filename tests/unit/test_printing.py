@@ -17,17 +17,19 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from windtunnel.printing import guard, harmless, print_file, print_line
+from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.harmless import HarmlessConsole
 
 ROOT = Path(__file__).parents[2]
 STEERING = ("\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\r", "\x7f", "\x85", "\u202e", "\u2066", "\u200b", "\udcff")
+COMMANDS = ("::error::x", " \t::x", "##[error]x", "##vso[x]", "##", "\n")
 MARKUP = ("[red]", "[/]", "[link=x]", ":warning:")
-WORDS = st.lists(st.integers(0, sys.maxunicode).map(chr) | st.sampled_from(STEERING + MARKUP)).map("".join)
+WORDS = st.lists(st.integers(0, sys.maxunicode).map(chr) | st.sampled_from(STEERING + COMMANDS + MARKUP)).map("".join)
 """All of Unicode, halves of characters included, and often what matters."""
 
 
 def can_be_shown(shown: str) -> bool:
-    return all(c.isprintable() or c in "\n\t" for c in shown)
+    return all(c.isprintable() or c in "\n\t" for c in shown) and not re.search(r"(?m)^[ \t]*::|##\w*\[", shown)
 
 
 @given(WORDS)
@@ -49,7 +51,19 @@ def test_a_console_takes_nothing_for_markup(words):
     console.print(words, soft_wrap=True)
     console.print(Text(words), soft_wrap=True)
     shown = console.file.getvalue()
-    assert can_be_shown(shown) and (shown == f"{words}\n" * 2 or not words.isprintable())
+    assert can_be_shown(shown) and (shown == f"{words}\n" * 2 or not words.isprintable() or not can_be_shown(words))
+
+
+@pytest.mark.parametrize("width", [8, 40])
+@pytest.mark.parametrize("text", ["forged ::error::x", "forged  ::error::x", "forged.::error::x"])
+def test_a_text_that_is_wrapped_begins_no_command(text, width):
+    """At a terminal, or what CI calls one by FORCE_COLOR."""
+    console = HarmlessConsole(file=io.StringIO(), force_terminal=True, color_system=None, width=width)
+    console.print(Text(text))
+    console.print(Text.assemble("forged ", ("::error::x", "bold")))
+    console.print(Fitting([Column("head", [text], words=True)]))
+    shown = console.file.getvalue()
+    assert can_be_shown(shown) and ("\n" in shown.strip()) and (width == 40) == (text in shown)
 
 
 class Terminal(io.StringIO):

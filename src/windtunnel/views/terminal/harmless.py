@@ -31,9 +31,14 @@ class HarmlessConsole(Console):
             if not self.is_terminal and not (options or self.options).no_wrap:
                 renderable = renderable.copy()
                 renderable.no_wrap, renderable.overflow = True, "ellipsis"
+        line = ""
         for segment in super().render(renderable, options):
-            plain = segment.control or segment.text.isprintable() or segment.text == "\n"
-            yield segment if plain else Segment(harmless(segment.text), segment.style)
+            if segment.control:
+                yield segment
+                continue
+            shown = harmless(line + segment.text)[len(line) :]  # another line begins where a text was wrapped
+            line = (line + shown).rpartition("\n")[2]
+            yield segment if shown == segment.text else Segment(shown, segment.style)
 
 
 def on_one_line(text: str | Text) -> Text:
