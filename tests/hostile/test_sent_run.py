@@ -215,7 +215,10 @@ def test_no_word_steers_the_terminal(evil, words):
     shown = done.stdout + done.stderr
     assert shown and "Traceback" not in shown
     assert not {c for c in shown if not c.isprintable()} - {"\n"}, shown
-    assert SPELLED_OUT in shown.replace(r"\x1b", r"\u001b") or "owned" not in shown, shown
+    written = (
+        shown.replace("\\\\", "\\") if "markdown" in words else shown
+    )  # where a backslash that stands for itself has another one
+    assert SPELLED_OUT in written.replace(r"\x1b", r"\u001b") or "owned" not in shown, shown
     assert not words.endswith("--json") or json.loads(done.stdout)
 
 

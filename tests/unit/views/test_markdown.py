@@ -126,18 +126,65 @@ def test_every_command_that_prints_json_instead_of_tables_prints_markdown_too():
     } <= {name for name, has in offered.items() if "--format" in has}
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["<img src=x>", "![see](https://evil)", "[click](//evil)", "[a][b]", "@team", "`code", "https://evil", "www.evil"],
+TEXTS = (
+    "<img src=x>",
+    "![see](https://evil)",
+    "[click](//evil)",
+    "[a][b]",
+    "[a]: //evil",
+    "\\](//evil)",
+    "@team",
+    "&#64;team",
+    "#12",
+    "`code",
+    "\\`code`",
+    "https://evil",
+    "WWW.evil",
+    "**valid** _valid_ ~~valid~~",
+    "| <img src=x> |",
+    "| a | b |",
+    "# head",
+    "> said",
+    "- item",
+    "--- | ---",
+    "===",
+    "---",
+    "+ item",
+    "* item",
+    "1. item",
+    "~~~",
+    " ## head",
+    "$x$",
+    "l_app 2.5 a_b",
 )
-@pytest.mark.parametrize("place", ["line", "cell", "panel"])
-def test_a_title_is_neither_html_nor_a_link_an_image_code_or_a_mention(text, place):
-    """What a Markdown reader makes of it is its text alone."""
+
+
+def read_back(written: str) -> tuple[str, str]:
+    """What a Markdown reader makes of it, and the texts of that."""
+    rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(written)
+    return rendered, html.unescape(re.sub(r"<[^>]+>", "", rendered)).replace("\u200b", "")
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("place", ["line", "last of a table", "cell", "panel", "rejected"])
+def test_a_title_stands_for_nothing_but_itself(text, place):
     table = Table("one")
     table.add_row(Text(text))
-    shown = {"line": Text(text), "cell": table, "panel": Panel("inside", title=Text(text))}[place]
+    shown = {
+        "line": Group(Text("one"), Text(text), Text("one")),
+        "last of a table": Group(STAGES, Text(text)),
+        "cell": table,
+        "panel": Panel("inside", title=Text(text)),
+        "rejected": Rejected(Group(Text(text), table)),
+    }[place]
     written = printed(shown)
-    rendered = MarkdownIt("commonmark").enable("table").render(written)
-    assert not re.search(r"<(a|img|code)\b|@\w", rendered) and not re.search(r"://|www\.", written)
-    seen = html.unescape(re.sub(r"<[^>]+>", "", rendered)).replace("\u200b", "")
-    assert seen.replace("one", "").replace("inside", "").strip() == text
+    rendered, seen = read_back(written)
+    assert not re.search(r"<(a|img|code|pre|h\d|hr|li|blockquote|em|s)\b|[@#]\w", rendered)
+    assert not re.search(r"://|(?i:www)\.|(?<!\\)\$", written)
+    assert rendered.count("<table>") == (place in ("cell", "rejected", "last of a table"))
+    assert rendered.count("<strong>") == (place == "panel")
+    assert text.strip() in [line.removeprefix("rejected").strip() for line in seen.splitlines()]
+
+
+def test_a_name_that_needs_nothing_is_written_as_it_is():
+    assert printed(Text("l_app at 2.5 Mpps [1.5 .. -3%], fd00::1")) == "l_app at 2.5 Mpps [1.5 .. -3%], fd00::1\n"

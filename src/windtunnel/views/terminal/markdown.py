@@ -11,26 +11,35 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from windtunnel.printing import harmless
-from windtunnel.views.terminal.harmless import UNLIMITED, HarmlessConsole
+from windtunnel.views.terminal.harmless import UNLIMITED, HarmlessConsole, on_one_line
 from windtunnel.views.terminal.rejected import WORD, Rejected
 
 _SPELLED_OUT = [
     (re.compile(pattern), shown)
     for pattern, shown in (
-        ("<", "&lt;"),
-        ("@", "@&#8203;"),  # a space of no width: who is mentioned is looked for in what has been rendered
-        ("`", r"\\`"),
+        (r"[\\`*|~$]", r"\\\g<0>"),
+        (r"(?<!\w)_|_(?!\w)", r"\_"),
         (r"\](?=[(\[:])", r"]\\"),
+        ("&", "&amp;"),
+        (
+            r"#(?=\d)",
+            "#&#8203;",
+        ),  # a space of no width: issues, and who is mentioned, are looked for in what has been rendered
+        ("<", "&lt;"),
+        ("@", "@&#8203;"),
         ("://", "&#58;//"),
-        (r"\bwww\.", "www&#46;"),
+        (r"(?i)\b(www)\.", r"\1&#46;"),
     )
 ]
+"""What stands in a text for something else than itself, wherever it is."""
+_BEGINS = re.compile(r"\s*(?:(?=[#>=+-])|\d+(?=[.)](?:\s|$)))")
+"""Before what makes a heading, a quotation, a list or a rule of a line that begins with it."""
 _RULES = {"right": "---:", "center": ":---:"}
 
 
 class MarkdownConsole(HarmlessConsole):
-    """A console that turns what it is given to print into Markdown, at any depth."""
+    """A console that turns what it is given to print into Markdown, at any depth. Every text becomes one that stands for itself: what else a line
+    has, as the bars of a table's row, comes from here."""
 
     def __init__(self) -> None:
         super().__init__(width=UNLIMITED, color_system=None, force_terminal=False)
@@ -40,11 +49,14 @@ class MarkdownConsole(HarmlessConsole):
     def print(self, *objects: Any, **options: Any) -> None:
         with self.capture() as captured:
             super().print(*objects, **{"crop": False, **options})
-        lines = re.sub(r"\n{3,}", "\n\n", harmless(captured.get())).split("\n")
-        self.file.write("\n".join(map(_kept, lines, [*lines[1:], ""])))
+        lines = re.sub(r"\n{3,}", "\n\n", captured.get()).split("\n")
+        self.file.write("\n".join(map(_line, lines, [*lines[1:], ""])))
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         match renderable:
+            case str() | Text():
+                text = on_one_line(renderable).plain
+                yield from super().render(_as_text(f"{WORD}  {text}" if text and self._rejected else text), options)
             case Table():
                 lines = self._pipe_table(renderable) if renderable.show_header else self._rows(renderable)
                 yield from (Segment(f"{line}\n") for line in lines)
@@ -57,9 +69,6 @@ class MarkdownConsole(HarmlessConsole):
                 self._rejected = True
                 yield from self.render(renderable.shown, options)
                 self._rejected = False
-            case Text() if self._rejected and renderable:
-                yield Segment(f"{WORD}  ")
-                yield from super().render(renderable, options)
             case _:
                 yield from super().render(renderable, options)
 
@@ -83,19 +92,23 @@ class MarkdownConsole(HarmlessConsole):
             yield " ".join(filter(None, map(self._plain, cells)))
 
     def _cell(self, cell: RenderableType) -> str:
-        escaped = _as_text(self._plain(cell).replace("\\", "\\\\")).replace("|", "\\|")
-        return escaped.replace("\n", "<br>")
+        return self._plain(cell).replace("\n", "<br>")
 
     def _plain(self, cell: RenderableType) -> str:
         options = self.options.update(no_wrap=True, overflow="ignore", justify="left")
-        return "".join(segment.text for segment in super().render(cell, options)).strip()
+        marked, self._rejected = self._rejected, False  # its row is
+        shown = "".join(segment.text for segment in self.render(cell, options)).strip()
+        self._rejected = marked
+        return shown
 
 
-def _kept(line: str, after: str) -> str:
-    """A line as it is, in Markdown: two spaces keep its end where it would be joined with the next one."""
+def _line(line: str, after: str) -> str:
+    """A line that is no more than its texts, except for a row, which alone begins with a bar: two spaces keep its end where it would be joined
+    with the next one."""
     if line.startswith("|"):
         return line
-    plain = _as_text(line.rstrip())
+    begins = _BEGINS.match(line)
+    plain = f"{begins[0]}\\{line[begins.end() :]}".rstrip() if begins else line.rstrip()
     return f"{plain}  " if plain and after and not after.startswith("|") else plain
 
 
