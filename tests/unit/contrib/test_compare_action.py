@@ -16,6 +16,7 @@ ACTION = Path(__file__).resolve().parents[3] / "contrib" / "compare-action"
 DESCRIBED = YAML(typ="safe").load(ACTION / "action.yml")
 FAKE = """#!/bin/sh
 printf '%s\\n' "$@" >"$ARGUMENTS_FILE"
+printf '%s\\n' "$SAID" >&2
 echo 'B is slower by 7%'
 printf '%s' "$SAID"
 exit $EXIT_CODE
@@ -42,24 +43,24 @@ def step(tmp_path):
     (tmp_path / "bin" / "windtunnel").chmod(0o755)
     files = {name: tmp_path / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "ARGUMENTS_FILE")}
 
-    def run(code: int = 0, path: str | None = None, **inputs: str) -> Ended:
+    def run(code: int = 0, path: str | None = None, temporary: Path | None = tmp_path, **inputs: str) -> Ended:
         given = {"a": "before.toml", "b": "after.toml", "fail-if": "slower:5%"}
         given |= {name.replace("_", "-"): text for name, text in inputs.items()}
         (described,) = DESCRIBED["runs"]["steps"]
         environment = {name: _evaluated(text, given) for name, text in described["env"].items()}
         environment |= {name: str(file) for name, file in files.items()}
         environment |= {"PATH": path or f"{tmp_path / 'bin'}:{os.environ['PATH']}", "EXIT_CODE": str(code)}
-        environment |= {"GITHUB_ACTION_PATH": str(ACTION), "RUNNER_TEMP": str(tmp_path)}
+        environment |= {"GITHUB_ACTION_PATH": str(ACTION)} | ({"RUNNER_TEMP": str(temporary)} if temporary else {})
         for file in files.values():
             file.write_text("")
         done = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", described["run"]],
             env=environment | {"SAID": SAID},
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # a runner takes commands from both
             text=True,
             check=False,
         )
-        assert done.stderr == ""
         outputs = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
         arguments = files["ARGUMENTS_FILE"].read_text().splitlines()
         return Ended(done.returncode, done.stdout, arguments, outputs, files["GITHUB_STEP_SUMMARY"].read_text())
@@ -101,7 +102,21 @@ def test_what_is_printed_is_no_command_to_the_runner(step, monkeypatch):
     begin, *lines, end = [line for line in ended.log.splitlines() if line]
     token = begin.removeprefix("::stop-commands::")
     assert begin != token and re.fullmatch("[0-9a-f]{32}", token) and end == f"::{token}::"
-    assert "::error::mine" in lines and token not in step(1).log
+    assert lines.count("::error::mine") == 2 and token not in step(1).log
+
+
+@pytest.mark.parametrize("code", [0, 2, 130])
+def test_no_line_of_stderr_is_a_command_to_the_runner(step, monkeypatch, code):
+    monkeypatch.setattr(sys.modules[__name__], "SAID", "cannot tell: x\n::add-mask::vm\n  ::error file=a::forged")
+    begin, *lines, end = [line for line in step(code).log.splitlines() if line]
+    assert end == f"::{begin.removeprefix('::stop-commands::')}::" and "::add-mask::vm" in lines
+
+
+def test_nothing_stays_outside_of_what_a_runner_empties(step, tmp_path):
+    assert Path(step().outputs["report"]).parent.parent == tmp_path
+    ended = step(temporary=None)
+    assert (ended.code, ended.outputs, ended.arguments) == (2, {"result": "refused"}, [])
+    assert ended.log.startswith("::error::RUNNER_TEMP is not set")
 
 
 def test_a_refusal_is_one_line(step):
