@@ -61,6 +61,18 @@ def test_a_command_that_reads_opens_no_plug_in(mark, words):
     assert not mark.exists()
 
 
+@pytest.mark.parametrize("words", ["diagnose 1", "compare 1 2", "study 3", "study 3 --plan", "history . 1", "show 1"])
+def test_a_file_in_the_place_of_a_directory_opens_none(mark, words):
+    """Who names one is told what is there, and nothing of it runs."""
+    runs = mark.parent / "runs"
+    for name in ("1", "2"):
+        shutil.copy(runs / "sent.toml", runs / name)
+    (runs / "3").write_text('scenario = "sent.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [32]\n')
+    shown = said(mark, *words.split())
+    assert not mark.exists()
+    assert "not a directory, and the name of a scenario or study ends in .toml" in shown or "show" in words, shown
+
+
 def test_check_opens_it(mark):
     assert "valid" in said(mark, "check", "sent.toml")
     assert mark.exists()

@@ -134,7 +134,9 @@ def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent
     from windtunnel.errors import UserError
     from windtunnel.measure.execute import execute, new_directory
     from windtunnel.scenario import here, resolve
+    from windtunnel.scenario.load import check_name_of_text
 
+    check_name_of_text(file)
     spec = resolve(load_in_short_windows(file, sets), here())
     directory = out or new_directory(f"{file.stem}-experiment" if probe else file.stem)
     with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:

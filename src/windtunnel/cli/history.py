@@ -99,6 +99,7 @@ def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
     from windtunnel.errors import UserError
     from windtunnel.measure.history.scenarios import scenario_key_of
     from windtunnel.runs.latest import RUNS
+    from windtunnel.scenario.load import check_name_of_text
 
     directories = [path for path in paths if path.is_dir()]
     files = [path for path in paths if not path.is_dir()]
@@ -106,6 +107,8 @@ def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
         raise UserError(f"{files[1]}: no such directory", remedy="one scenario file, and directories with runs")
     if sets and not files:
         raise UserError("--set and --state change a scenario, and none is named", remedy="name a scenario file")
+    for file in files:
+        check_name_of_text(file)
     return directories or [RUNS], scenario_key_of(files[0], sets) if files else None
 
 

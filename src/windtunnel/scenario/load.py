@@ -20,6 +20,7 @@ from windtunnel.scenario.wires import read_options
 from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
+SUFFIX = ".toml"
 TYPOGRAPHIC = re.compile("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\uff02]")
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
 
@@ -61,6 +62,14 @@ def located(file: File) -> File:
         return file
     shipped = resources.files("windtunnel") / "templates" / f"{file}.toml"
     return File(str(shipped)) if shipped.is_file() else file
+
+
+def check_name_of_text(file: File) -> None:
+    """For commands that take a directory of results or a scenario: who names a directory that somebody sent means to run nothing, whatever
+    came in its place. Raises UserError for a file whose name does not end in .toml."""
+    if file.exists() and file.suffix != SUFFIX:
+        message = f"{file}: not a directory, and the name of a scenario or study ends in {SUFFIX}"
+        raise UserError(message, remedy="a directory of results, or a file with such a name")
 
 
 def read_scenario(file: File) -> str:

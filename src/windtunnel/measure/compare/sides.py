@@ -7,6 +7,7 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.reading import Reading, read
+from windtunnel.scenario.load import check_name_of_text
 
 TAKES = "a run directory, a directory with runs below it, or a scenario file"
 
@@ -20,7 +21,7 @@ class Side:
 
 
 def are_scenarios(a: Path, b: Path) -> bool:
-    """Whether both are files, to be run. Raises UserError if one alone is."""
+    """Whether both are files, to be run. Raises UserError if one alone is, and for files that are not named as what is run."""
     files = [path for path in (a, b) if path.is_file()]
     if len(files) == 1:
         other = b if files[0] == a else a
@@ -30,6 +31,8 @@ def are_scenarios(a: Path, b: Path) -> bool:
             else f"{other}: no such file or directory"
         )
         raise UserError(what, remedy="two scenario files, which alternate, or runs on both sides")
+    for file in files:
+        check_name_of_text(file)
     return len(files) == 2
 
 

@@ -21,6 +21,7 @@ from windtunnel.measure.study.states import Blocked, blocked, by_testbed
 from windtunnel.notebook import Shown
 from windtunnel.printing import one_line
 from windtunnel.scenario import here
+from windtunnel.scenario.load import check_name_of_text
 
 
 @dataclass(frozen=True)
@@ -128,6 +129,7 @@ def prepare(
         study_file = study_file.in_full() if then.full else study_file
         path, sets, command = source, then.sets, as_argument(source)
     else:
+        check_name_of_text(source)
         study_file = definition.read(source)
         study_file = study_file.in_full() if full else study_file
         path = out or new_directory(f"{source.stem}-full" if full else source.stem)
