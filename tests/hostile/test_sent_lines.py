@@ -146,6 +146,10 @@ def test_no_text_of_a_study_begins_a_line(tmp_path):
     for words in ("study out", "study out --plan", "study far.toml --out out", "model fit out", "model validate out"):
         said(*words.split(), cwd=tmp_path)
     said("study", "query", "from results", "--study", "out", cwd=tmp_path)
+    cell = f"x\n{FORGED}"
+    query = f"""select '{FORGED}' as "{FORGED}", '{cell}' as "{cell}" from results limit 1"""
+    for form in ([], ["--json"], ["--format", "markdown"]):
+        assert "forged" in said("study", "query", query, "--study", "out", *form, cwd=tmp_path)
 
 
 def test_no_text_of_a_model_begins_a_line(tmp_path):

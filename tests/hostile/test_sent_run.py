@@ -241,6 +241,8 @@ def test_no_row_of_a_query_steers_the_terminal(evil):
     assert all(SPELLED_OUT in each and not {c for c in each if not c.isprintable()} - {"\n"} for each in shown), shown
     assert json.loads(shown[1]) == [{EVIL: EVIL}]
     assert in_process(*query, "--csv", cwd=evil).stdout == f"{EVIL}\n{EVIL}\n"  # to a file or a pipe
+    values = ("study", "query", "select -1.5 as a, '=x' as b, '-1' as c from results limit 1", "--study", "study")
+    assert in_process(*values, "--csv", cwd=evil).stdout == "a,b,c\n-1.5,=x,-1\n"
 
 
 def test_json_keeps_its_values(evil):

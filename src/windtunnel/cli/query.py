@@ -27,7 +27,13 @@ def query(
             autocompletion=completion.study_directories,
         ),
     ] = None,
-    csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header line.")] = False,
+    csv: Annotated[
+        bool,
+        typer.Option(
+            "--csv",
+            help="Print CSV with a header line. Off a terminal values are exact, for programs: a spreadsheet runs a text that begins with =.",
+        ),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a row.")] = False,
     format_: Format = "text",
     parquet: Annotated[
