@@ -21,7 +21,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.connections import BACKLOG, ListeningSocket, Place, place_of
 from windtunnel.live import places
@@ -353,7 +353,7 @@ def token_of(path: Path) -> str:
     except OSError as error:
         raise token_error(path, f"the token cannot be read: {error.strerror}") from None
     if mode & 0o077:
-        raise UserError(f"{path}: other users may read the token", remedy=f"chmod 600 {path}")
+        raise UserError(f"{path}: other users may read the token", remedy=f"chmod 600 {as_argument(path)}")
     if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
         raise token_error(path, f"not a token of {LEAST_TOKEN} or more letters, digits and signs")
     return token
@@ -361,7 +361,7 @@ def token_of(path: Path) -> str:
 
 def token_error(path: Path, words: str) -> UserError:
     """An unfit file of a token."""
-    return UserError(f"{path}: {words}", remedy=f"openssl rand -hex 32 > {path}")
+    return UserError(f"{path}: {words}", remedy=f"openssl rand -hex 32 > {as_argument(path)}")
 
 
 def check_tls(certificate: Path, key: Path) -> None:

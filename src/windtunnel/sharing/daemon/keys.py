@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationError, WithJsonSchema, model_validator
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario.load import parsed, refusal_of
 from windtunnel.scenario.quantities import Duration
 from windtunnel.scenario.refusal import Source
@@ -304,7 +304,7 @@ def read(file: Path) -> Serve:
     text = read_text(file, MAX_FILE_BYTES, f"name a file with tenants: {EXAMPLE}")
     data = parsed(file, text)
     if "workload" in data:
-        raise UserError(f"{file}: a scenario, not a file for share serve", remedy=f"windtunnel run {file}")
+        raise UserError(f"{file}: a scenario, not a file for share serve", remedy=f"windtunnel run {as_argument(file)}")
     try:
         return Serve.model_validate(data)
     except ValidationError as error:
