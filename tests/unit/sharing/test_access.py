@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import httpx
 import pytest
-from api_tools import KV, bearer, make_core, one_daemon
+from api_tools import KV, Api, bearer, make_core
 from pool_tools import Pools
 from pydantic import ValidationError
 
@@ -21,7 +21,7 @@ from windtunnel.sharing.daemon.keys import Serve
 
 
 @pytest.fixture
-def guarded(monkeypatch):
+def guarded():
     """One with tokens: of an administrator, of a reader, and of a tenant that reports."""
     with tempfile.TemporaryDirectory() as directory:
         for name, letter in (("admin", "a"), ("read", "r"), ("kv1", "k")):
@@ -30,8 +30,9 @@ def guarded(monkeypatch):
             file.chmod(0o600)
         tenants = [{"name": name, "pid": 1, "report_token_file": name} for name in ("kv1",)]
         keys = Serve.model_validate({"api": {"token_file": "admin", "read_token_file": "read"}, "tenant": tenants})
-        monkeypatch.setattr(one_daemon(), "access", access.tokens_of(keys, Path(directory)))
-        yield one_daemon()
+        daemon = Api(Pools((0, 1, 2), **KV))
+        daemon.access = access.tokens_of(keys, Path(directory))
+        yield daemon
 
 
 @pytest.mark.parametrize(

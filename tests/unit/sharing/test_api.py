@@ -99,8 +99,7 @@ def test_what_the_system_refuses_is_taken_back(daemon, pools):
         ("POST", "/v1/tenants/kv1/report", {"polls": 2}, 422),
     ],
 )
-def test_bad_requests_are_refused_and_change_nothing(method, path, body, status):
-    daemon = one_daemon()
+def test_bad_requests_are_refused_and_change_nothing(daemon, method, path, body, status):
     before = daemon.pools.weights()
     response = daemon.ask(method, path, body)
     assert (response.status_code, response.json().keys()) == (status, {"error", "remedy"})
