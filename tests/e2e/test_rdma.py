@@ -148,8 +148,9 @@ def test_a_second_client_is_told_and_the_first_one_goes_on(tmp_path):
     assert all(side.process.poll() is None for side in sides)
     sides[1].process.send_signal(signal.SIGINT)
     for side in sides:
-        [reason] = side.run().record.verdict.reasons
-        assert reason.startswith("stopped before the end"), reason
+        reasons = side.run().record.verdict.reasons  # a busy host may have excluded windows, too
+        assert any(reason.startswith("stopped before the end") for reason in reasons), reasons
+        assert not any("peer lost" in reason or "died" in reason for reason in reasons), reasons
 
 
 @pytest.mark.parametrize("kind", ["ud", "rdm"])
