@@ -161,6 +161,27 @@ def test_members_are_in_the_shield_before_a_slicer_has_them_and_out_of_it_where_
         assert shield.occupants()[1] == [one.pid] and threads.read(two.pid) == before and journal.tids == [one.pid]
 
 
+@pytest.mark.parametrize("raises", [True, False])
+def test_members_are_on_their_cpu_before_they_are_in_the_shield(tmp_path, monkeypatch, raises):
+    """Its weight would keep the daemon from the CPU where that runs, for as long as they are on both."""
+    monkeypatch.setattr(Looks, "raises", raises)
+    entered, enter = [], Shield._enter
+
+    def look_and_enter(shield, tid, where):
+        entered.append((tid, os.sched_getaffinity(tid)))
+        enter(shield, tid, where)
+
+    monkeypatch.setattr(Shield, "_enter", look_and_enter)
+    with (
+        tenant() as one,
+        closing(Journal(tmp_path / "a.journal")) as journal,
+        shielded(journal, Looks) as (carrier, _, _),
+    ):
+        assert len(os.sched_getaffinity(one.pid)) > 1
+        carrier.carry(Arrangement({CPUS[-1]: {one.pid: 128}}, groups={one.pid: "a"}), {})
+        assert entered == [(one.pid, {CPUS[-1]})]
+
+
 class MakesOrdinary(Turns):
     """As slicers do that raise nobody."""
 

@@ -305,6 +305,8 @@ class Carrier:
         self._hand_over(to, where)
         # who becomes SCHED_FIFO comes into the shield, which has a budget for it, before; who was it before, after
         if self._kind.raises:
+            for tid in where.keys() - self._at.keys():
+                self.pin(tid, (where[tid],))  # in the shield it would leave nothing to us on the CPU where we run
             self._hold(to, caps, left)
         for cpu, members in to.turns.items():
             if cpu in self._unsure or members != self._given.get(cpu):
