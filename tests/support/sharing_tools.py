@@ -58,12 +58,14 @@ needs_two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="needs two CPUs")
 
 @contextmanager
 def started(*command: str) -> Iterator[subprocess.Popen]:
-    """A process, once it has said that it is ready. It ends with the block, and with this process, also by a kill."""
+    """A process with nice 0, once it has said that it is ready. It ends with the block, and with this process, also by a kill."""
     with subprocess.Popen(
         [*ENDS_WITH_US, *command], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True, bufsize=1
     ) as process:
         try:
             assert process.stdout.readline() == "ready\n"
+            if os.geteuid() == 0:  # `nice ./test` would give it a value that tests take for a changed one
+                os.setpriority(os.PRIO_PROCESS, process.pid, 0)
             yield process
         finally:
             process.kill()
