@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -93,15 +93,20 @@ def fallback() -> Iterator[Path]:
 
 
 @contextmanager
-def process_of(uid: int) -> Iterator[subprocess.Popen]:
-    """That sleeps, at nice 5: there is room to make it nicer."""
-    command = [*ENDS_WITH_US, "nice", "-n", "5", "sh", "-c", f"echo ready\n{SLEEP}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
+def started_by(uid: int, *command: object) -> Iterator[subprocess.Popen]:
+    """A process of this user, once it has said that it is ready."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*ENDS_WITH_US, *map(str, command)], **pipes, **user(uid)) as process:
         try:
             assert process.stdout.readline() == "ready\n"
             yield process
         finally:
             process.kill()
+
+
+def process_of(uid: int) -> AbstractContextManager[subprocess.Popen]:
+    """That sleeps, at nice 5: there is room to make it nicer."""
+    return started_by(uid, "nice", "-n", "5", "sh", "-c", f"echo ready\n{SLEEP}")
 
 
 def forged(victim: int, file: Path) -> str:
@@ -314,16 +319,9 @@ for line in sys.stdin:
 """
 
 
-@contextmanager
-def program_of(uid: int, code: str, *words: object) -> Iterator[subprocess.Popen]:
+def program_of(uid: int, code: str, *words: object) -> AbstractContextManager[subprocess.Popen]:
     """A Python program, once it has said that it is ready."""
-    command = [*ENDS_WITH_US, python(A, B), "-c", code, *map(str, words)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, **user(uid)) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            yield process
-        finally:
-            process.kill()
+    return started_by(uid, python(A, B), "-c", code, *words)
 
 
 def asked(connection: socket.socket, message: bytes) -> str:

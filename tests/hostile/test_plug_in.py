@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -71,6 +72,18 @@ def environment(pid: int) -> list[bytes]:
     return []
 
 
+def end_command(command: subprocess.Popen, how: str) -> None:
+    """`how`: "kill -9" or "Ctrl-C twice"."""
+    if how == "kill -9":
+        command.kill()
+        command.communicate()
+        return
+    for _ in range(2):
+        command.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    ended(command)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "end"),
     [
@@ -90,14 +103,7 @@ def test_an_engine_ends_with_its_command_whatever_a_plug_in_does(tmp_path, monke
     monkeypatch.setenv(*mark.split("="))
     command = start(arguments(tmp_path, "workload.0.handler=./libstubborn.so", "duration=1s"))
     awaited(responds.exists)
-    if end == "kill -9":
-        command.kill()
-        command.communicate()
-    else:
-        for _ in range(2):
-            command.send_signal(signal.SIGINT)
-            time.sleep(0.2)
-        ended(command)
+    end_command(command, end)
     [engine] = map(int, told.read_text().split())
     awaited(lambda: has_ended(engine))
     ours = ("windtunnel-engi", "wt-guard")
@@ -144,14 +150,7 @@ def test_it_ends_with_the_command(tmp_path, monkeypatch, told, end):
     escaping(tmp_path, told, responds=RESPONDS + "for (;;);")
     command = start(arguments(tmp_path, "workload.0.handler=./libescapes.so", "duration=1s"))
     awaited(responds.exists)
-    if end == "kill -9":
-        command.kill()
-        command.communicate()
-    else:
-        for _ in range(2):
-            command.send_signal(signal.SIGINT)
-            time.sleep(0.2)
-        ended(command)
+    end_command(command, end)
     awaited(lambda: all_ended(told, 2))
 
 
