@@ -20,6 +20,8 @@ from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.runs import RunWriter, Verdict, files, load
+from windtunnel.runs import writer as run_writer
+from windtunnel.runs.directories import make_held
 from windtunnel.runs.histogram import percentile
 from windtunnel.runs.record import DID_NOT_FINISH
 from windtunnel.runs.validity import ExcludedWindow, Validity
@@ -55,15 +57,21 @@ def test_a_run_survives_the_round_trip(tmp_path):
     assert again.record.all_notes() == ["a note", "net_ring moves mbufs: no byte is copied on the wire"]
 
 
-def test_a_run_goes_into_the_directory_that_was_made_whatever_takes_its_name(tmp_path):
+def test_a_run_goes_into_the_directory_that_was_made_whatever_takes_its_name(tmp_path, monkeypatch):
     victim = tmp_path / "victim"
     victim.mkdir()
     writer, _ = begin(tmp_path / "empty")
     writer.finish(Verdict(True))
     spec = sample.spec()
+
+    def make_and_swap(directory):
+        made = make_held(directory)
+        directory.rename(tmp_path / "moved")
+        directory.symlink_to(victim)
+        return made
+
+    monkeypatch.setattr(run_writer, "make_held", make_and_swap)
     writer = RunWriter(tmp_path / "run", spec, HOST)
-    (tmp_path / "run").rename(tmp_path / "moved")
-    (tmp_path / "run").symlink_to(victim)
     for line in sample.engine_lines(spec.plans[0]):
         writer.line("windtunnel", line, line.model_dump_json() + "\n")
     writer.log_path("windtunnel").write_text("EAL")
