@@ -5,12 +5,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel.errors import UserError
-from windtunnel.scenario import toml
 from windtunnel.scenario.quantities import Duration, Quantity, Size
-from windtunnel.scenario.refusal import Refusal, Source, dotted, shown
+from windtunnel.scenario.refusal import Refusal, dotted, shown
+from windtunnel.scenario.toml_model import validated
 from windtunnel.sharing.simulate.plan import SECOND, Change, Distribution, Machine, Noise, Phase, Plan, Pool, Tenant
 from windtunnel.text_file import read_text
 
@@ -117,12 +117,7 @@ def text_of(name: str) -> str:
 def read(name: str) -> tuple[FilePart, dict[str, Plan]]:
     """The file, and its plans by the names of its variants; "" where it has none. Raises UserError with file and line."""
     file, text = Path(name), text_of(name)
-    try:
-        part = FilePart.model_validate(toml.parse(text))
-    except toml.Fault as fault:
-        raise UserError(f"{file}:{fault.line}: {fault.what}", remedy=fault.remedy) from None
-    except ValidationError as error:
-        raise Source(file, text).error(_refusal(error.errors(include_url=False)[0])) from None
+    part = validated(FilePart, file, text, _refusal)
     try:
         plan = _plan(part)
         return part, {one.name: _varied(plan, one, part) for one in part.variant} or {"": plan}
