@@ -143,6 +143,16 @@ def text_at(address: str) -> str:
         return client.get(address).text
 
 
+def without(page, addresses: str):
+    """The page, which gets a line of text for what it asks at such addresses: what it would get takes seconds to draw. The line has an
+    icon, since Chromium asks for /favicon.ico otherwise, at a moment of its own."""
+    page.route(
+        addresses,
+        lambda route: route.fulfill(body='<link rel="icon" href="data:,">not drawn', content_type="text/html"),
+    )
+    return page
+
+
 def until_listed(page, runs: int) -> None:
     """Waits until the server has read so many runs that a search finds, and shows them."""
 

@@ -20,7 +20,9 @@ class Seen:
         self._origin = self._expected = ""
         self._entered: set[str] = set()
         self._heard = {
-            "console": lambda message: self._note(message.text) if message.type == "error" else None,
+            "console": lambda message: (
+                self._note(f"{message.text}: {message.location['url']}") if message.type == "error" else None
+            ),
             "pageerror": lambda error: self._note(str(error)),
             "request": lambda request: self._check_origin(request.url),
         }

@@ -6,7 +6,7 @@ import pytest
 from comparing import SCENARIO
 from histories import history_of, noisy
 from sample_runs import HOSTILE
-from ui_tools import check_looks, in_a_browser, pages_over, text_at
+from ui_tools import check_looks, in_a_browser, pages_over, text_at, without
 
 pytestmark = [pytest.mark.slow, in_a_browser]
 RUNS, FEW = 30, 3
@@ -30,13 +30,8 @@ def until_opened(page, run: str) -> None:
     page.wait_for_url(re.compile(rf"/report\?path=echo(/|%2F){run}(/|%2F)run\.json$"))
 
 
-def without_reports(page):
-    page.route("**/report?*", lambda route: route.fulfill(body="a report"))
-    return page
-
-
 def test_a_regression_is_seen_and_its_run_opened(page_of, address):
-    page = without_reports(page_of(address))
+    page = without(page_of(address), "**/report?*")
     page.locator(".chart canvas").wait_for()
     check_looks(page)
     verdict = page.get_by_role("status").inner_text()
@@ -50,7 +45,7 @@ def test_a_regression_is_seen_and_its_run_opened(page_of, address):
 
 
 def test_a_metric_and_a_label_are_chosen_by_keyboard_and_a_point_of_the_chart_is_its_run(page_of, address):
-    page = without_reports(page_of(address))
+    page = without(page_of(address), "**/report?*")
     page.get_by_label("Metric").select_option("echo p99")
     page.get_by_label("Over").select_option("commit")
     page.get_by_role("button", name="Show").press("Enter")
