@@ -10,6 +10,7 @@ import pytest
 from children import children
 from fake_runs import gone
 from hostile_run import arguments, ended, record, start
+from sharing_tools import until
 
 LONG = pytest.mark.long("hostile")
 MUTE = '[[workload]]\npacket_handler = "drop"\ntimeout = "1h"\n'
@@ -67,13 +68,10 @@ def test_two_signals_end_it_at_once(tmp_path, phase):
 def test_a_signal_while_one_side_waits_for_the_link(tmp_path):
     """The client's engine is stopped before it has met the server's."""
     spec = start(arguments(tmp_path, "wire.kind=memif", *LASTS))
-    pids = {}
-    for line in spec.stderr:
-        if "starting EAL" in line and not pids:
-            pids = {name: pid for pid, name in engines(spec.pid)}
-            os.kill(pids["client"], signal.SIGSTOP)
-        if "waiting for the link" in line:
-            break
+    until(lambda: len(engines(spec.pid)) == 2 or spec.poll() is not None)
+    pids = {name: pid for pid, name in engines(spec.pid)}
+    os.kill(pids["client"], signal.SIGSTOP)
+    assert any("waiting for the link" in line for line in spec.stderr)
     spec.send_signal(signal.SIGINT)
     time.sleep(0.2)
     spec.send_signal(signal.SIGINT)
