@@ -1,41 +1,76 @@
 #include "host/way.h"
 
+#include <grp.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 
 namespace wt {
 
 namespace fs = std::filesystem;
 
-static std::optional<std::string> writer_of(const fs::path &place, uid_t owner) {
-    struct stat about;
-    if (stat(place.c_str(), &about) != 0) return "nobody knows who may write " + place.string();
-    if (about.st_uid != 0 && about.st_uid != geteuid() && about.st_uid != owner)
-        return place.string() + " belongs to user " + std::to_string(about.st_uid);
-    const bool each_keeps_its_own = S_ISDIR(about.st_mode) && (about.st_mode & S_ISVTX) != 0;
-    if ((about.st_mode & S_IWOTH) != 0 && !each_keeps_its_own)
-        return "every user may write " + place.string();
-    return std::nullopt;
+namespace {
+
+constexpr int most_links = 40;  // on the way, as the kernel's MAXSYMLINKS
+
+// Whether nobody else is in that group but root: many a system makes each user one.
+bool is_alone_in(gid_t group, uid_t user) {
+    const struct group *const entry = ::getgrgid(group);
+    if (entry == nullptr) return false;  // it may have any members
+    const auto is_other = [&](const passwd *member) {
+        return member != nullptr && member->pw_uid != user && member->pw_uid != 0;
+    };
+    for (char **name = entry->gr_mem; *name != nullptr; name++)
+        if (is_other(::getpwnam(*name))) return false;
+    bool alone = true;
+    ::setpwent();
+    while (const passwd *const one = ::getpwent()) alone = alone && !(one->pw_gid == group && is_other(one));
+    ::endpwent();
+    return alone;
 }
 
-// A directory of links is written by its owner too: of each link on the way, the directories above it count.
-static std::optional<std::string> writer_above(const fs::path &file, uid_t owner) {
-    for (fs::path above = file; above.has_relative_path();) {
-        above = above.parent_path();
-        if (auto found = writer_of(above, owner)) return found;
+bool others_may_write(const struct stat &about) {
+    const bool each_keeps_its_own = S_ISDIR(about.st_mode) && (about.st_mode & S_ISVTX) != 0;
+    if (each_keeps_its_own || !(S_ISDIR(about.st_mode) || S_ISREG(about.st_mode))) return false;
+    return (about.st_mode & S_IWOTH) != 0 ||
+           ((about.st_mode & S_IWGRP) != 0 && !is_alone_in(about.st_gid, about.st_uid));
+}
+
+uid_t root_here() {
+    struct stat about{};
+    ::stat("/", &about);  // in a user namespace without root it looks like another user
+    return about.st_uid;
+}
+
+std::optional<std::string> other_writer(const fs::path &place, std::optional<uid_t> owner, int links) {
+    const uid_t root = root_here();
+    fs::path way;
+    for (const fs::path &part : fs::absolute(place)) {
+        way /= part;
+        struct stat about{};
+        if (::lstat(way.c_str(), &about) != 0) {
+            if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+            return way.string() + ": " + std::strerror(errno);
+        }
+        if (about.st_uid != root && about.st_uid != geteuid() && about.st_uid != owner)
+            return way.string() + " is of user " + std::to_string(about.st_uid);
+        if (others_may_write(about)) return "other users may write " + way.string();
+        if (!S_ISLNK(about.st_mode)) continue;
+        if (links == 0) return way.string() + ": " + std::strerror(ELOOP);
+        std::error_code gone;
+        const fs::path target = way.parent_path() / fs::read_symlink(way, gone);
+        if (auto other = other_writer(target, owner, links - 1)) return other;
     }
     return std::nullopt;
 }
 
-std::optional<std::string> other_writer(const fs::path &file) {
-    std::error_code failed;
-    const fs::path without_links = fs::canonical(file, failed);
-    struct stat about;
-    if (failed || stat(without_links.c_str(), &about) != 0)
-        return "nobody knows who may write " + file.string();
-    if (auto found = writer_of(without_links, about.st_uid)) return found;
-    if (auto found = writer_above(without_links, about.st_uid)) return found;
-    return writer_above(fs::absolute(file).lexically_normal(), about.st_uid);
+}  // namespace
+
+std::optional<std::string> other_writer(const fs::path &place, std::optional<uid_t> owner) {
+    return other_writer(place, owner, most_links);
 }
 
 }  // namespace wt

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/refusal.h"
+#include "host/way.h"
 #include "swx/compile.h"
 #include "swx/embedded.h"
 #include "swx/flags.h"
@@ -64,19 +65,6 @@ bool is_ours(const fs::path &path) {
            (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Whether nobody else can put another directory in the place of one on the way to it: each is this user's or
-// root's, and others write to it at most as to /tmp, where they remove nothing of ours.
-bool way_is_ours(const fs::path &directory) {
-    for (fs::path above = directory; above.has_relative_path();) {
-        above = above.parent_path();
-        struct stat about;
-        if (stat(above.c_str(), &about) != 0 || (about.st_uid != 0 && about.st_uid != geteuid()))
-            return false;
-        if ((about.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (about.st_mode & S_ISVTX) == 0) return false;
-    }
-    return true;
-}
-
 // Its files are run as code, so no other user may write there, or choose what is there.
 std::optional<fs::path> usable(const fs::path &directory) {
     std::error_code failed;
@@ -85,7 +73,7 @@ std::optional<fs::path> usable(const fs::path &directory) {
     umask(before);
     if (failed || !is_ours(directory) || access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
     const fs::path without_links = fs::canonical(directory, failed);
-    if (failed || !way_is_ours(without_links)) return std::nullopt;
+    if (failed || other_writer(without_links)) return std::nullopt;
     return without_links;
 }
 

@@ -1,6 +1,4 @@
 // net_memif: shared memory between two processes, met at a control socket.
-#include <grp.h>
-#include <pwd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -14,6 +12,7 @@
 #include <filesystem>
 
 #include "core/refusal.h"
+#include "host/way.h"
 #include "plan/addresses.h"
 #include "wires/device.h"
 #include "wires/wire.h"
@@ -71,54 +70,10 @@ class private_files {
     const mode_t before;
 };
 
-// Whether nobody else is in that group but root: many a system makes each user one.
-bool is_alone_in(gid_t group, uid_t user) {
-    const struct group *const entry = ::getgrgid(group);
-    if (entry == nullptr) return false;  // it may have any members
-    const auto is_other = [&](const passwd *member) {
-        return member != nullptr && member->pw_uid != user && member->pw_uid != 0;
-    };
-    for (char **name = entry->gr_mem; *name != nullptr; name++)
-        if (is_other(::getpwnam(*name))) return false;
-    bool alone = true;
-    ::setpwent();
-    while (const passwd *const one = ::getpwent()) alone = alone && !(one->pw_gid == group && is_other(one));
-    ::endpwent();
-    return alone;
-}
-
-// Why another user may serve this socket, or lead us to one of theirs; empty where only root could. What is
-// there of the path, and of each link on its way, is to be this user's or root's (Python: way_is_own).
-std::string why_not_own(const std::filesystem::path &path, int links = 40) {
-    struct stat root{};
-    ::stat("/", &root);  // in a user namespace without root it looks like another user
-    std::filesystem::path way;
-    for (const std::filesystem::path &part : std::filesystem::absolute(path)) {
-        way /= part;
-        struct stat found{};
-        if (::lstat(way.c_str(), &found) != 0) {
-            if (errno == ENOENT || errno == ENOTDIR) return {};
-            return way.string() + ": " + std::strerror(errno);
-        }
-        if (found.st_uid != root.st_uid && found.st_uid != geteuid())
-            return way.string() + " is of user " + std::to_string(found.st_uid);
-        const bool writes = (found.st_mode & S_IWOTH) != 0 ||
-                            ((found.st_mode & S_IWGRP) != 0 && !is_alone_in(found.st_gid, found.st_uid));
-        if (S_ISDIR(found.st_mode) && writes && (found.st_mode & S_ISVTX) == 0)
-            return "other users may write " + way.string();
-        if (!S_ISLNK(found.st_mode)) continue;
-        if (links == 0) return way.string() + ": " + std::strerror(ELOOP);
-        std::error_code gone;
-        const auto target = way.parent_path() / std::filesystem::read_symlink(way, gone);
-        if (const std::string why = why_not_own(target, links - 1); !why.empty()) return why;
-    }
-    return {};
-}
-
 // The driver hands its memory to whoever serves the socket, and believes what it reads there.
 void check_is_own(const std::string &path) {
-    if (const std::string why = why_not_own(path); !why.empty())
-        throw refusal("socket " + path + ": " + why + ", and this is user " + std::to_string(geteuid()),
+    if (const auto other = other_writer(path))
+        throw refusal("socket " + path + ": " + *other + ", and this is user " + std::to_string(geteuid()),
                       "start both sides as the same user, with a socket in a directory of theirs or in /tmp");
 }
 

@@ -1,6 +1,7 @@
 #include "handlers/loading/plugin.h"
 
 #include <dlfcn.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -59,11 +60,11 @@ void check_table(const std::string &who, const wt_handler &table) {
 handler_table load_plugin(const std::string &path) {
     // without a slash dlopen would search the library path
     const auto file = std::filesystem::absolute(path);
-    std::error_code unknown;
-    if (!std::filesystem::exists(file, unknown))
+    struct stat about;
+    if (stat(file.c_str(), &about) != 0)
         throw refusal("handler " + path + ": no such file",
                       "the path is relative to the scenario's directory");
-    if (const auto other = other_writer(file))
+    if (const auto other = other_writer(file, about.st_uid))
         throw refusal("handler " + path + " is not opened: " + *other,
                       "keep it where its owner and root alone decide what it is");
     const std::shared_ptr<void> object(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {

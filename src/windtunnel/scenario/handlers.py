@@ -130,14 +130,15 @@ def _is_plugin(name: str) -> bool:
 def _plugin(scenario: Scenario, name: str, path: Path) -> tuple[str, tuple[Known, ...]]:
     """The absolute path, and what it is, under that path as its name."""
     _check_code([name], path)
+    named = scenario.source.file.parent / name
     try:
-        file = named_file(scenario.source.file.parent / name)
+        file = named_file(named)
     except UserError as error:
         raise Refusal(
             path, error.message, "build the plug-in first; its path is relative to the scenario file"
         ) from None
     try:
-        known = in_plugin(file)
+        known = in_plugin(named)  # by this name: the engine asks who could lead it elsewhere
     except UserError as error:
         raise Refusal(path, error.message, error.remedy or "a plug-in built as in plugins/skeleton") from None
     return str(file), tuple(handler.model_copy(update={"name": str(file)}) for handler in known)
