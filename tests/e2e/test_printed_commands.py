@@ -1,0 +1,103 @@
+"""README and tutorials, typed as they are printed: each file is saved, each command entered in order, and all end well."""
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from ui_tools import free_port, signed_in
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/tutorials/*.md"))]
+FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$|`(\./windtunnel [^`]+)`", re.MULTILINE | re.DOTALL)
+TRIED_ELSEWHERE = re.compile(
+    r"\./windtunnel quickstart|\./test\b|git clone|cd |\./windtunnel ui|.* --on ray://|.*stream.toml|\./windtunnel share serve"
+)
+"""By test_setup.py, by who runs this test, below, by the fleets' tests, those of streams, which need Rust, and by
+the share daemon's."""
+MADE_HERE = {".git", ".venv", "build", "runs", "mine", "mine.toml"}
+OUTCOMES = {"compare": {0, 1, 3}, "history": {0, 3}}
+"""Exit codes that answer the question: two variants cannot always be told apart, and the first runs are no history."""
+
+
+class Block(NamedTuple):
+    """What stands between two fences: commands, or a file with its name; or one command in the running text."""
+
+    language: str
+    file: str
+    content: str
+
+
+def blocks(page: Path) -> list[Block]:
+    found = FENCE.finditer(page.read_text())
+    return [Block("sh", "", match[4]) if match[4] else Block(match[1], match[2] or "", match[3]) for match in found]
+
+
+def commands(block: Block) -> list[str]:
+    if block.language != "sh":
+        return []
+    lines = block.content.replace("\\\n", "").splitlines()
+    return [line for line in lines if line.strip() and not TRIED_ELSEWHERE.match(line)]
+
+
+SHORT = re.compile(r"\./windtunnel (check|handlers|init|models|copiers|.*--help|study .*--plan)\b")
+SHORT_ONES = sorted({line for page in PAGES for block in blocks(page) for line in commands(block) if SHORT.match(line)})
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """A directory in which each command finds what it would find in this checkout, and may write."""
+    for entry in CHECKOUT.iterdir():
+        if entry.name not in MADE_HERE:
+            (tmp_path / entry.name).symlink_to(entry)
+    return tmp_path
+
+
+def enter(line: str, checkout: Path) -> None:
+    """A command as it is printed; runs that the page calls FIRST and SECOND are those there are."""
+    runs = sorted((checkout / "runs").glob("*/run.json"))
+    for name, run in zip(("runs/FIRST", "runs/SECOND"), runs, strict=False):
+        line = line.replace(name, str(run.parent.relative_to(checkout)))
+    typed = ["bash", "-c", line]
+    done = subprocess.run(typed, check=False, cwd=checkout, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    allowed = next((codes for name, codes in OUTCOMES.items() if f"./windtunnel {name} " in line), {0})
+    assert done.returncode in allowed, f"{line}: {done.returncode}\n{done.stdout}{done.stderr}"
+
+
+def test_pages_have_files_and_commands():
+    kinds = {(block.language, bool(block.file)) for page in PAGES for block in blocks(page)}
+    assert {("sh", False), ("c", True), ("toml", True)} <= kinds
+    assert len(SHORT_ONES) >= 3
+
+
+@pytest.mark.parametrize("line", [line for line in SHORT_ONES if "mine" not in line])
+def test_a_short_command_of_a_page_ends_well(checkout, line):
+    enter(line, checkout)
+
+
+@pytest.mark.long("pages")
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_can_be_followed_to_its_end(checkout, page):
+    for block in blocks(page):
+        if block.file:
+            (checkout / block.file).parent.mkdir(exist_ok=True)
+            (checkout / block.file).write_text(block.content)
+        for line in commands(block):
+            enter(line, checkout)
+
+
+def test_the_pages_in_a_browser_open_as_readme_says(checkout):
+    """With what quickstart and ./test have installed."""
+    assert "./windtunnel ui" in PAGES[0].read_text()
+    with subprocess.Popen(
+        ["./windtunnel", "ui", "--listen", f":{free_port()}"], cwd=checkout, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        address = re.search(r"http://\S+", server.stdout.readline())
+        assert address
+        with signed_in(address[0]) as client:
+            assert client.get("/").status_code == 200
+        server.send_signal(signal.SIGINT)
+        assert server.wait(60) in (0, 130)
