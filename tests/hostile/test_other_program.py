@@ -70,9 +70,9 @@ def test_strangers_on_the_socket_of_a_memif_end_a_server_in_words_or_not_at_all(
 def test_both_ends_go_on_or_end_in_words_after_strangers_have_gone(tmp_path):
     path = str(tmp_path / "wire.sock")
     keys = ("wire.kind=memif", f"wire.socket={path}")
-    server = start(arguments(tmp_path, *keys, out="server", more=("--side", "server", "--wait", "20s")))
+    server = start(arguments(tmp_path, *keys, out="server", more=("--side", "server", "--wait", "8s")))
     hostile(path, random.Random(1), 2)
-    client = start(arguments(tmp_path, *keys, out="client", more=("--side", "client", "--wait", "20s")))
+    client = start(arguments(tmp_path, *keys, out="client", more=("--side", "client", "--wait", "8s")))
     ends = [ended(client), ended(server)]
     for side, (code, said) in zip(("client", "server"), ends, strict=True):
         words = reasons(tmp_path / side)

@@ -19,6 +19,7 @@ def keys(batch: int) -> dict:
     return SCENARIO | {"server": {"batch": {"app_rx": batch}}}
 
 
+@pytest.mark.slow
 def test_a_planted_regression_of_5_percent_is_found(told, tmp_path):
     history_of(tmp_path / "runs", noisy(30, 11, 18, -0.05))
     done = told("--fail-if", "regression")
@@ -33,6 +34,7 @@ def test_a_planted_regression_of_5_percent_is_found(told, tmp_path):
     assert change["interval"]["low"] < change["interval"]["high"] < 0
 
 
+@pytest.mark.slow
 def test_none_is_found_in_histories_without_one(told, tmp_path):
     for number in range(FLAT):
         history_of(tmp_path / "runs" / str(number), noisy(RUNS, 100 + number), scenario=keys(8 + number))

@@ -173,6 +173,7 @@ def test_zeros_have_no_ratio():
 
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.lists(st.floats(0.5, 2.0), min_size=2, max_size=5), min_size=2, max_size=6), st.booleans())
+@pytest.mark.slow
 def test_the_interval_is_tukey_kramer(groups, lower):
     """Held against scipy's own, on logarithms."""
     found = find([Sample(n, tuple(values)) for n, values in enumerate(groups)], lower)
