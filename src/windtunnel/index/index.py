@@ -20,6 +20,7 @@ from windtunnel.index import notes
 from windtunnel.index.find import where
 from windtunnel.index.look import KINDS, Entry, look
 from windtunnel.printing import print_line
+from windtunnel.tree import walk
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.reading import Reading
@@ -242,12 +243,12 @@ class Index:
 
 
 def files_below(directory: Path) -> Iterator[Path]:
-    """Records of runs and the like, at most MOST_FILES of them. No link is followed."""
+    """Records of runs and the like, at most MOST_FILES of them, none deeper than `tree.MOST_DEPTH`. No link is followed."""
     count = 0
-    for where_, names, files in os.walk(directory):
+    for place, names, files in walk(directory):
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in KINDS.keys() & set(files):
-            yield Path(where_, name)
+            yield place / name
             count += 1
             if count >= MOST_FILES:
                 return

@@ -1,6 +1,5 @@
 """What A and B name: a run directory, a directory with runs below it, or a scenario file."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.reading import Reading, read
 from windtunnel.scenario.load import check_name_of_text
+from windtunnel.tree import walk_whole
 
 TAKES = "a run directory, a directory with runs below it, or a scenario file"
 
@@ -72,7 +72,7 @@ def _runs(path: Path) -> list[Path]:
 
 def _below(path: Path) -> Iterator[Path]:
     """The run directories below a directory. Nothing below a run is looked at, and no link is followed."""
-    for directory, inner, files in os.walk(path):
+    for directory, inner, files in walk_whole(path):
         if "run.json" in files:
             inner.clear()
-            yield Path(directory)
+            yield directory

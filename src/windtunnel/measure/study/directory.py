@@ -28,6 +28,7 @@ from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.files import replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
+from windtunnel.tree import walk_whole
 
 LOCK = ".lock"
 RESULTS = "results.parquet"
@@ -87,8 +88,8 @@ def _not_foreign(path: Path, name: str, noun: str) -> None:
 
 
 def _without_links(path: Path) -> None:
-    for place, directories, files in os.walk(path):
-        for entry in (Path(place, name) for name in (*directories, *files)):
+    for place, directories, files in walk_whole(path):
+        for entry in (place / name for name in (*directories, *files)):
             if entry.is_symlink():
                 raise UserError(f"{entry}: a link, which is not followed", remedy="put what it leads to there")
 

@@ -15,6 +15,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.sharing.rounds import YOUNG_S
+from windtunnel.tree import walk_whole
 
 MAX_PIDFILE_BYTES = 64
 MOST_COMMAND_BYTES = 128 << 10
@@ -219,14 +220,14 @@ def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int 
 
 def _pids_in(name: str, groups: Iterable[Path]) -> set[int]:
     """Processes of these cgroups and of those within; those of another pid namespace are 0, and not among them. Raises UserError where there
-    are too many cgroups within."""
+    are too many cgroups within, or some too deep."""
     found: set[int] = set()
     for group in groups:
-        for count, (where, _, _) in enumerate(os.walk(group)):
+        for count, (where, _, _) in enumerate(walk_whole(group)):
             if count > MOST_GROUPS:
                 raise UserError(f"{name}: {group} has more than {MOST_GROUPS} cgroups within", "name one of those")
             try:
-                found |= {int(line) for line in Path(where, "cgroup.procs").read_text().split()}
+                found |= {int(line) for line in (where / "cgroup.procs").read_text().split()}
             except OSError:  # removed meanwhile, or threaded: then its processes are in a group above
                 continue
     return found - {0}

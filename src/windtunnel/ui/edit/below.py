@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from windtunnel.errors import UserError
+from windtunnel.tree import walk
 
 MOST_LISTED = 500
 MOST_DEPTH = 8
@@ -24,11 +25,10 @@ class Below:
     def listed(self, suffix: str) -> Iterator[str]:
         """Names of regular files, at most MOST_LISTED, directories that begin with a point left out."""
         count = 0
-        for where, names, files in os.walk(self.root):
-            deep = len(Path(where).relative_to(self.root).parts) >= MOST_DEPTH
-            names[:] = [] if deep else sorted(name for name in names if not name.startswith("."))
+        for where, names, files in walk(self.root, MOST_DEPTH):
+            names[:] = sorted(name for name in names if not name.startswith("."))
             for name in sorted(files):
-                path = Path(where, name)
+                path = where / name
                 if name.endswith(suffix) and not path.is_symlink() and path.is_file() and _is_text(name):
                     yield path.relative_to(self.root).as_posix()
                     count += 1
