@@ -59,7 +59,7 @@ def test_runs_beside_it_are_found(tmp_path, make_deep):
 def test_it_is_refused_as_a_study_and_as_a_side_of_a_comparison(tmp_path, make_deep):
     make_deep(THOUSANDS)
     (tmp_path / "study.json").touch()
-    with pytest.raises(UserError, match="more than"), opened(tmp_path, make_deep):
+    with pytest.raises(UserError, match="more than"), opened(tmp_path):
         pass
     with pytest.raises(UserError, match="more than"):
         sides(tmp_path, tmp_path)

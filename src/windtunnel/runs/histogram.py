@@ -9,7 +9,7 @@ from math import floor
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from windtunnel.engine.histogram import Histogram
+from windtunnel.engine.histogram import MOST, Histogram
 from windtunnel.errors import UserError
 
 HDR_BITS = 11
@@ -18,7 +18,8 @@ HDR_HIGHEST_NS = 60_000_000_000
 
 
 def merge(histograms: Iterable[Histogram | None]) -> Histogram | None:
-    """The histogram of all that these recorded; null if there is none. Raises ValueError if resolutions differ."""
+    """The histogram of all that these recorded; null if there is none. Raises ValueError if resolutions differ, and UserError beyond what the
+    engine's counters can be."""
     present = [h for h in histograms if h is not None]
     if len(present) <= 1:
         return present[0] if present else None
@@ -28,11 +29,14 @@ def merge(histograms: Iterable[Histogram | None]) -> Histogram | None:
     for histogram in present:
         for lowest, count in histogram.counts:
             counts[lowest] = counts.get(lowest, 0) + count
+    total, summed = sum(h.total for h in present), sum(h.sum for h in present)
+    if max(total, summed, *counts.values()) > MOST:
+        raise UserError("histograms that together have more than 64 bits count", remedy="no engine writes such windows")
     return Histogram(
         bits=present[0].bits,
         counts=sorted(counts.items()),
-        total=sum(h.total for h in present),
-        sum=sum(h.sum for h in present),
+        total=total,
+        sum=summed,
         min=min((h.min for h in present if h.min is not None), default=None),
         max=max((h.max for h in present if h.max is not None), default=None),
     )

@@ -35,9 +35,13 @@ class Part(BaseModel):
 
 
 def position_beyond(plan: Plan, line: Window | Result) -> str | None:
-    """The first worker or workload of the line that the plan does not have, as in "workload 7, and the plan has 1"."""
+    """The first worker, workload or endpoint with stages of the line that the plan does not have, as in "workload 7, and the plan has 1"."""
     lengths = {"worker": len(plan.workers), "workload": len(plan.workloads)}
-    parts = (part for field in vars(line).values() if isinstance(field, list) for part in field)
+    parts = [part for field in vars(line).values() if isinstance(field, list) for part in field]
+    sides = {endpoint.side for endpoint in plan.endpoints}
+    for side in (part.endpoint for part in parts if hasattr(part, "stage")):
+        if side not in sides:
+            return f"a stage of the {side}, and the plan has none"
     positions = ((name, getattr(part, name, None)) for part in parts for name in lengths)
     return next(
         (
@@ -60,6 +64,13 @@ class EngineRecord(Part):
     peer: Peer | None = None
     result: Result | None = None
     error: Error | None = None
+
+    @model_validator(mode="after")
+    def _stages_are_of_endpoints(self) -> Self:
+        endpoints = {stage.endpoint for worker in self.plan.workers for stage in worker.stages}
+        if (last := max(endpoints, default=0)) >= len(self.plan.endpoints):
+            raise ValueError(f"a worker has a stage of endpoint {last}, and the plan has {len(self.plan.endpoints)}")
+        return self
 
     @model_validator(mode="after")
     def _result_is_of_the_plan(self) -> Self:

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from properties import examples
 from sample_windows import HELLO, LINES, stage, window, worker
 
+from windtunnel.engine.histogram import MOST, Histogram
 from windtunnel.engine.windows import PortWindow, Window
+from windtunnel.errors import UserError
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import highest_of_bucket, merge, percentile, to_hdr
 from windtunnel.runs.summary import lost_messages
@@ -212,6 +214,12 @@ def test_a_bucket_holds_its_value_and_is_narrow(value, bits):
 @pytest.mark.parametrize(("samples", "known"), [(999, False), (1000, True)])
 def test_p999_needs_a_thousand_samples(samples, known):
     assert (percentile(sample.histogram(range(samples)), 99.9) is not None) == known
+
+
+def test_more_than_the_engine_can_count_is_refused():
+    most = Histogram(bits=11, counts=[(1, MOST)], total=MOST, sum=MOST, min=1, max=1)
+    with pytest.raises(UserError, match="more than 64 bits count"):
+        merge([most, most])
 
 
 def test_an_empty_histogram_is_null_and_never_zero():

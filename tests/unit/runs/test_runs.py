@@ -264,6 +264,25 @@ def test_a_histogram_that_no_engine_writes_is_refused(tmp_path, key, value):
         load(tmp_path / "run")
 
 
+@pytest.mark.parametrize(
+    ("keep", "refusal"),
+    [
+        (1, r"run\.json: engines\.0: .*a worker has a stage of endpoint 1"),
+        (2, r"windows\.jsonl:1: a stage of the client"),
+    ],
+)
+def test_stages_of_an_endpoint_that_the_plan_does_not_have_are_refused(tmp_path, keep, refusal):
+    begin(tmp_path / "run")[0].finish(Verdict(True))
+    path = tmp_path / "run" / "run.json"
+    record = json.loads(path.read_text())
+    plan = record["engines"][0]["plan"]
+    (server,) = [endpoint for endpoint in plan["endpoints"] if endpoint["side"] == "server"]
+    plan["endpoints"] = [server] * keep
+    path.write_text(json.dumps(record))
+    with pytest.raises(UserError, match=refusal):
+        load(tmp_path / "run")
+
+
 def test_a_result_of_what_the_plan_does_not_have_is_refused(tmp_path):
     begin(tmp_path / "run")[0].finish(Verdict(True))
     path = tmp_path / "run" / "run.json"
