@@ -18,7 +18,7 @@ _SPELLED_OUT = [
     (re.compile(pattern), shown)
     for pattern, shown in (
         (r"[\\`*|~$]", r"\\\g<0>"),
-        (r"(?<!\w)_|_(?!\w)", r"\_"),
+        (r"(?<![^\W_])_|_(?![^\W_])", r"\_"),  # not one within a word
         (r"\](?=[(\[:])", r"]\\"),
         ("&", "&amp;"),
         (
@@ -28,12 +28,12 @@ _SPELLED_OUT = [
         ("<", "&lt;"),
         ("@", "@&#8203;"),
         ("://", "&#58;//"),
-        (r"(?i)\b(www)\.", r"\1&#46;"),
+        (r"(?i)(www)\.", r"\1&#46;"),
     )
 ]
 """What stands in a text for something else than itself, wherever it is."""
-_BEGINS = re.compile(r"\s*(?:(?=[#>=+-])|\d+(?=[.)](?:\s|$)))")
-"""Before what makes a heading, a quotation, a list or a rule of a line that begins with it."""
+_BEGINS = re.compile(r"(?:(?=[#>=+:-])|\d+(?=[.)](?:\s|$)))")
+"""Before what makes a heading, a quotation, a list, a rule or the rule of a table of a line that begins with it."""
 _RULES = {"right": "---:", "center": ":---:"}
 
 
@@ -107,8 +107,9 @@ def _line(line: str, after: str) -> str:
     with the next one."""
     if line.startswith("|"):
         return line
-    begins = _BEGINS.match(line)
-    plain = f"{begins[0]}\\{line[begins.end() :]}".rstrip() if begins else line.rstrip()
+    plain = line.strip()  # four spaces before it would make code of it
+    if begins := _BEGINS.match(plain):
+        plain = f"{begins[0]}\\{plain[begins.end() :]}"
     return f"{plain}  " if plain and after and not after.startswith("|") else plain
 
 
