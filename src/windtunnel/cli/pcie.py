@@ -228,7 +228,7 @@ def _settings(chosen: dict[str, Any]) -> "Settings":
 def _of_run(
     path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str, Any], include_invalid: bool
 ) -> "list[PortEstimate]":
-    from windtunnel.errors import UserError
+    from windtunnel.errors import UserError, as_argument
     from windtunnel.pcie.run_estimate import ports_of
     from windtunnel.runs import load
     from windtunnel.views.terminal.messages import show_warning
@@ -237,7 +237,7 @@ def _of_run(
     if run.record.imported:
         raise UserError(
             f"{path}: imported from {run.record.imported.tool}, which does not report rates and sizes",
-            remedy=f"--from-testpmd {path}/source.txt, where testpmd wrote it",
+            remedy=f"--from-testpmd {as_argument(path / 'source.txt')}, if testpmd wrote it",
         )
     run.require_usable(include_invalid)
     if run.rejected:

@@ -194,13 +194,13 @@ def test_a_directory_that_everybody_may_write_names_nobody_unless_it_is_like_tmp
     with tenant() as one:
         (tmp_path / "any/run/pid").write_text(f"{one.pid}\n")
         (tmp_path / "any").chmod(0o777)
-        with pytest.raises(BadValue, match="may be written by others"):
+        with pytest.raises(BadValue, match="may be replaced by others"):
             find(keys(pidfile="any/run/pid"), tmp_path)
         (tmp_path / "any").chmod(0o1777)
         assert find(keys(pidfile="any/run/pid"), tmp_path) == Found(one.pid)
         os.chown(tmp_path / "any", 0, OTHER)  # a group of which nobody knows who is in it
         (tmp_path / "any").chmod(0o775)
-        with pytest.raises(BadValue, match="may be written by others"):
+        with pytest.raises(BadValue, match="may be replaced by others"):
             find(keys(pidfile="any/run/pid"), tmp_path)
 
 

@@ -11,7 +11,7 @@ from itertools import islice, takewhile
 from pathlib import Path
 
 from windtunnel.engine.walked import beginning, others_may_replace, walk
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.sharing import threads
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel.sharing.rounds import YOUNG_S
@@ -209,8 +209,12 @@ def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int 
         return None, owner
     finally:
         os.close(opened)
-    if passed[-1].st_mode & 0o022 or any(map(others_may_replace, passed[:-1])):
-        raise BadValue(f"{name}: {path} may be written by others, who could name any process", f"chmod go-w {path}")
+    if passed[-1].st_mode & 0o022:
+        words = f"{name}: {path} may be written by others, who could name any process"
+        raise BadValue(words, f"chmod go-w {as_argument(path)}")
+    if any(map(others_may_replace, passed[:-1])):
+        words = f"{name}: {path} may be replaced by others, who could name any process"
+        raise BadValue(words, "a file in directories that only its owner and root may write")
     for writer in {found.st_uid for found in passed} - {0, os.geteuid()}:
         if owner not in (writer, None):
             raise BadValue(f"{name}: {path} is of user {_shown(writer)}, not of {_shown(owner)}", "a file of theirs")
