@@ -7,6 +7,8 @@ from textwrap import wrap
 from typing import Any
 
 _WIDTH = 120
+_WIDEST_KEY = 40
+"""Values stand below one another beside keys up to that width: one long key would be as many spaces on each line."""
 
 
 def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
@@ -24,19 +26,20 @@ def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
 
 
 def _pairs(table: dict[str, Any]) -> list[str]:
-    width = max((len(_key(name)) for name in table), default=0)
-    return [f"{_key(name):<{width}} = {_value(value)}" for name, value in table.items()]
+    width = max((len(_key(name)) for name in table if len(name) <= _WIDEST_KEY), default=0)
+    return [f"{_key(name):<{width}} = {value_text(value)}" for name, value in table.items()]
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name, re.ASCII) else _value(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name, re.ASCII) else value_text(name)
 
 
-def _value(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """A value as TOML has it on one line."""
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{_key(name)} = {_value(inner)}" for name, inner in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(name)} = {value_text(inner)}" for name, inner in value.items()) + " }"
     if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
+        return f"[{', '.join(map(value_text, value))}]"
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -106,6 +106,11 @@ VALUES = some.recursive(
 TABLES = some.dictionaries(some.text(), VALUES, max_size=4)
 
 
+def test_values_stand_below_one_another_unless_a_key_is_long():
+    text = text_of("q", [], {"short": 1, "longer": 2, "k" * 90_000: 3})
+    assert "short  = 1\nlonger = 2\n" in text and len(text) < 91_000
+
+
 @given(
     some.dictionaries(some.text(), some.one_of(SCALARS, TABLES, some.lists(TABLES, min_size=1, max_size=3)), max_size=5)
 )

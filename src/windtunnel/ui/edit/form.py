@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-import tomlkit
-
+from windtunnel.exchange.toml_text import value_text
 from windtunnel.scenario.keys import Endpoint, Scenario, Wire
 from windtunnel.scenario.wire_options import others_options
 
@@ -157,7 +156,5 @@ def _kind(node: dict[str, Any]) -> str:
 def _text(value: Any) -> str:
     """As a field shows it: a text without quotes, else as TOML has it, which for numbers and lists is as JSON has it."""
     if isinstance(value, dict):
-        table = tomlkit.inline_table()
-        table.update(value)
-        return table.as_string()
+        return value_text(value)  # tomlkit's tables take a time for each key that grows with their keys
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -112,6 +112,10 @@ def _run(name: str, below: Below, index: Index) -> Origin:
     record = load(directory).record
     notes = [f"as it ran in {directory.name}; keys with their default values are left out"]
     text = text_of(record.question or record.title, notes, _given(record.scenario, _defaults()))
+    if len(text.encode(errors="replace")) > MAX_FILE_BYTES:
+        raise UserError(
+            f"{name}: its scenario is larger than {MAX_FILE_BYTES >> 10} KiB", remedy="a run of a scenario file"
+        )
     return Origin("run", name, text, below.root / f"{directory.name}{SUFFIX}")
 
 

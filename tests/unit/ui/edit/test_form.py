@@ -1,5 +1,7 @@
 """The form from the schema: every key has a field with its help, and shows what the text says."""
 
+import tomllib
+
 import pytest
 
 from windtunnel.scenario.reference import keys_of, table_at
@@ -28,7 +30,7 @@ def test_what_the_text_says_is_shown():
     assert found["client.inflight"].shown == "64"
     assert found["server.batch.app_rx"].shown == "16"
     assert found["server.cores"].shown == "[1, 2]"
-    assert found["workload.0.options"].shown == '{state = "4MiB"}'
+    assert found["workload.0.options"].shown == '{ state = "4MiB" }'
     assert found["duration"].shown == ""
     assert found["duration"].default == "5s"
 
@@ -54,6 +56,13 @@ def test_a_choice_that_is_wrong_is_shown_as_it_is():
     assert wrong.kind == "choice"
     assert wrong.shown == "rnig"
     assert "rnig" in wrong.choices
+
+
+def test_a_table_of_many_keys_is_a_text_as_any_other():
+    """In a time for each key that does not grow with their number: else this does not end."""
+    options = {f"key{n}": n for n in range(30_000)}
+    shown = fields(DATA | {"workload": [{"handler": "m_app", "options": options}]})["workload.0.options"].shown
+    assert tomllib.loads(f"options = {shown}")["options"] == options
 
 
 def test_a_long_list_has_an_end():

@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 from command_line import SCENARIO
+from comparing import SCENARIO as SCENARIO_OF_RUNS
+from comparing import made
 from fake_runs import FAKE
 
 from windtunnel.engine import find
@@ -45,7 +47,7 @@ def ask(tmp_path, monkeypatch):
 
         return asyncio.run(sent())
 
-    asked.begun = begun
+    asked.begun, asked.index = begun, index
     yield asked
     index.close()
 
@@ -202,3 +204,13 @@ def test_a_file_of_the_list_is_parsed_once(tmp_path, monkeypatch):
     (tmp_path / "b.toml").write_text(f"# {tmp_path}\n[[workload]]\nhalf = \n")
     assert [listed.name for listed in origin.files_of(Below(tmp_path))] == ["a.toml", "b.toml"]
     assert len(parsed) == 3
+
+
+def test_the_scenario_of_a_run_has_a_bound(ask, tmp_path):
+    options = {f"key{n}": n for n in range(10_000)}
+    made(
+        tmp_path / "runs" / "one", scenario=SCENARIO_OF_RUNS | {"workload": [{"handler": "l_app", "options": options}]}
+    )
+    ask.index.refresh()
+    response = ask("GET", "/edit?kind=run&name=one/run.json")
+    assert response.status_code == 404 and "its scenario is larger than 64 KiB" in response.text
