@@ -43,18 +43,24 @@ def completion_script(shell: str) -> str:
 
 def man_pages() -> Iterator[tuple[str, str]]:
     """Name and text of each page, `windtunnel-model-fit` for instance."""
-    yield from _pages(typer.main.get_command(app), NAME, None)
-
-
-def _pages(command: Any, name: str, parent: Any) -> Iterator[tuple[str, str]]:
-    with command.make_context(name, [], parent=parent, resilient_parsing=True) as context:
+    for context in contexts():
         page = context.command_path.replace(" ", "-")
         yield page, _page(page, context)
+
+
+def contexts() -> Iterator[Any]:
+    """The context of each command that is not hidden, the whole program first."""
+    yield from _contexts(typer.main.get_command(app), NAME, None)
+
+
+def _contexts(command: Any, name: str, parent: Any) -> Iterator[Any]:
+    with command.make_context(name, [], parent=parent, resilient_parsing=True) as context:
+        yield context
         inner = getattr(command, "commands", {})  # a command of two words is here alone
         for below in dict.fromkeys([*inner, *(command.list_commands(context) if inner else ())]):
             found = command.get_command(context, below)
             if not found.hidden:
-                yield from _pages(found, below, context)
+                yield from _contexts(found, below, context)
 
 
 def _page(page: str, context: Any) -> str:

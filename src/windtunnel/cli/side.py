@@ -7,8 +7,9 @@ import typer
 if TYPE_CHECKING:
     from windtunnel.scenario import OneSide
 
+# In the order of all such types: Python keeps one object for equal ones, and --help would show the order that was imported first.
 SideOption = Annotated[
-    Literal["server", "client"] | None,
+    Literal["client", "server"] | None,
     typer.Option(
         "--side",
         help="Run only this side here. The other side runs from the same file in another process or on another host.",
@@ -17,7 +18,7 @@ SideOption = Annotated[
 ]
 
 
-def one_side(side: Literal["server", "client"] | None, wait: str | None = None) -> "OneSide | None":
+def one_side(side: Literal["client", "server"] | None, wait: str | None = None) -> "OneSide | None":
     """The side from the options. Raises UserError."""
     from windtunnel.errors import UserError
     from windtunnel.scenario import OneSide

@@ -7,6 +7,7 @@ import jsonschema
 import pytest
 from scenario_tools import SHIPPED
 
+from windtunnel.cli import command_line_page
 from windtunnel.fleet import docs as fleet_docs
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import keys_of
@@ -19,6 +20,7 @@ GENERATED = {
         ("windtunnel.schemas", generated()),
         ("windtunnel.sharing.docs", docs.generated()),
         ("windtunnel.fleet.docs", fleet_docs.generated()),
+        ("windtunnel.cli.command_line_page", command_line_page.generated()),
     )
     for path, text in texts.items()
 }
