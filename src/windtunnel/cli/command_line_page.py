@@ -14,7 +14,7 @@ HEAD = """\
 
 <!-- Generated from the texts of --help by `python -m windtunnel.cli.command_line_page`. -->
 
-Every command with its options, as `--help` and the man pages have them. In a checkout, type `./windtunnel` in the place of `windtunnel`.
+Every command with its options, as `--help` and the man pages have them. In a checkout, type `./windtunnel` instead of `windtunnel`.
 Results go to stdout, progress and messages to stderr. What cannot be done as asked ends with exit code 2, a message and a remedy.
 """
 _CODE = re.compile(r"(`[^`]+`)")
