@@ -18,7 +18,7 @@ def _points() -> deque[Any]:
 
 @dataclass
 class Series:
-    """One point a window. What a window has no value of is null there."""
+    """One point per window. What a window has no value of is null there."""
 
     times_s: deque[float] = field(default_factory=_points)
     rates: dict[str, deque[float | None]] = field(default_factory=dict)

@@ -32,7 +32,7 @@ def test_tables_show_the_limit_the_workers_and_the_ledger(typed, scenario):
     assert done.returncode == 0
     lines = done.stdout.splitlines()
     assert lines[0].startswith("a tie between ")
-    assert any("ns a message" in line for line in lines) and any("rest: the sample" in line for line in lines)
+    assert any("ns per message" in line for line in lines) and any("rest: the sample" in line for line in lines)
 
 
 def test_axio_is_quoted_with_ours_beside_it(typed):

@@ -68,7 +68,7 @@ def test_every_view_has_the_stream_and_says_what_its_stages_count(tmp_path):
     gbps = f"{summarise(run).streams[0].gbps:,.2f} Gbit/s"
     page = Page(pages.write(run.path).read_text()).text
     assert gbps in page and "Streams" in page and "Retransmitted" in page and "closed" in page
-    assert page.count("app_tx counts writes") == 2 and "a packet, client" not in page
+    assert page.count("app_tx counts writes") == 2 and "per packet, client" not in page
     console = Console(width=200, record=True, file=io.StringIO())
     console.print(run_view(run))
     shown = console.export_text()

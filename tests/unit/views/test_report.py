@@ -77,6 +77,15 @@ def test_the_page_brings_plotly_in_a_third_of_its_size(both):
     assert "plotly.js (cartesian - minified) v" in script[:200]
 
 
+def test_what_is_counted_or_timed_is_called_per_packet(run):
+    page = Page((run.path / "report.html").read_text())
+    shown = page.text + "".join(page.scripts[1:2]) + printed(run_view(run))
+    found = re.findall(
+        r"(?:ns|packets|messages|responses|Mpps) an? (?:packet|message|second|doorbell|burst)\b", shown, re.IGNORECASE
+    )
+    assert found == []
+
+
 def test_only_measured_metrics_have_a_plot(tmp_path):
     def shown(name):
         finished = execute(tmp_path / name.replace(" ", "-"), *RUNS[name])

@@ -55,7 +55,7 @@ def test_the_terminal_shows_the_level_of_a_run_that_settled(tmp_path, settled):
 
 def test_what_a_packet_costs_is_shown_by_topology(tmp_path):
     said = printed(run_view(run_in(tmp_path, NEAR, FAR)))
-    (head,) = [line for line in said.splitlines() if "work and stall, ns a packet" in line]
+    (head,) = [line for line in said.splitlines() if "work and stall, ns per packet" in line]
     (row,) = [line for line in said.splitlines() if line.split()[:2] == ["server", "app_rx"] and len(line.split()) == 4]
     assert head.split()[-2:] == [NEAR, FAR] and row.split()[-2:] == ["20.0", "40.0"]
 
@@ -72,4 +72,4 @@ def test_the_report_names_the_shade_of_another_state_and_has_the_costs_by_state(
     shades = [shape for shape in drawn["layout"]["shapes"] if shape["fillcolor"] == entry["marker"]["color"]]
     assert len(shades) == 1 and shades[0]["label"]["text"] == ""
     page = render(run)
-    assert "Work and stall, ns a packet" in page and "<td>20.0</td><td>40.0</td>" in page
+    assert "Work and stall, ns per packet" in page and "<td>20.0</td><td>40.0</td>" in page

@@ -45,7 +45,7 @@ def run(tmp_path):
 
 def test_the_terminal_has_a_row_for_each_variant(run):
     text = printed(run_view(run))
-    (head,) = [line for line in text.splitlines() if "ns a message" in line]
+    (head,) = [line for line in text.splitlines() if "ns per message" in line]
     assert "delay" in head and "95% interval" in head
     assert "as it is  (metrics)" in text and "batch 1" in text
     assert "batch 1  (metrics)" not in text
@@ -54,7 +54,7 @@ def test_the_terminal_has_a_row_for_each_variant(run):
 
 def test_a_run_without_variants_has_no_such_table(tmp_path):
     plain = execute(tmp_path / "run", [sample.plan()], ["windtunnel"])
-    assert "ns a message" not in printed(run_view(plain))
+    assert "ns per message" not in printed(run_view(plain))
     assert plain.record.variants == []
 
 

@@ -119,7 +119,7 @@ PORTS = (
         error="null if the driver has no doorbell, or when it rings is not known",
         form="number",
         better="higher",
-        report="Packets a doorbell",
+        report="Packets per doorbell",
     ),
 )
 

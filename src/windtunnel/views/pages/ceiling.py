@@ -25,12 +25,12 @@ def ceiling(run: Run, link: PortEstimate, lines: list[dict[str, Any]], shapes: l
         return {"annotations": [_words(f"{words}, above this plot", 1, "paper", "top")]}
     line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": height, "y1": height}
     drawn = line | {"line": {"color": "var(--interrupted)", "width": 2, "dash": "dot"}}
-    vertical = axis() | {"tickformat": "~s", "title": {"text": "a second"}, "range": [0, max(height, highest) * 1.12]}
+    vertical = axis() | {"tickformat": "~s", "title": {"text": "per second"}, "range": [0, max(height, highest) * 1.12]}
     return {"shapes": [*shapes, drawn], "yaxis": vertical, "annotations": [_words(words, height, "y", "bottom")]}
 
 
 def mean_rate(run: Run, port: str) -> tuple[float, bool]:
-    """What the plot shows: answers a second of all workloads, or packets that this port received a second where nobody asks; and
+    """What the plot shows: responses per second of all workloads, or packets that this port received per second if nobody asks; and
     whether somebody does."""
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
     total = 0.0

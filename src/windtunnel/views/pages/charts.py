@@ -48,7 +48,7 @@ def all_of(run: Run, summary: Summary, link: PortEstimate | None = None) -> dict
 
 
 def cost(rows: list[StageRow]) -> dict[str, Any] | None:
-    """One bar a stage: ns of work and of stall a packet, in the order in which a packet travels."""
+    """One bar a stage: ns of work and of stall per packet, in the order in which a packet travels."""
     timed = [row for row in rows if row.work_ns is not None]
     if not timed:
         return None
@@ -62,11 +62,11 @@ def cost(rows: list[StageRow]) -> dict[str, Any] | None:
             "y": labels,
             "x": values,
             "marker": {"color": colour},
-            "hovertemplate": "%{y}<br>%{x:.1f} ns of " + name + " a packet<extra></extra>",
+            "hovertemplate": "%{y}<br>%{x:.1f} ns of " + name + " per packet<extra></extra>",
         }
 
     layout = layout_of(len(timed) * _BAR_PX + 90)
-    layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
+    layout["xaxis"] |= {"title": {"text": "ns per packet"}, "rangemode": "tozero"}
     layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
     layout |= {"barmode": "stack", "bargap": 0.35, "annotations": list(map(_total, labels, timed))}
     work = bar("work", "var(--work)", [row.work_ns for row in timed])
@@ -129,7 +129,7 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | N
     data += _state_legend(_colours(_states(run)))
     layout = layout_of(300)
     layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
-    layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "a second"}}
+    layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "per second"}}
     layout |= {"shapes": shades, "showlegend": True, "hovermode": "x unified"}
     return {"data": data, "layout": layout | (ceiling(run, link, data, shades) if link and link.ceiling else {})}
 
@@ -157,7 +157,7 @@ def _received(windows: list[Window]) -> dict[str, list[float | None]]:
 
 
 def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, list[float | None]]:
-    """Name of a line -> its value a second in each window; None where a window has none."""
+    """Name of a line -> its value per second in each window; None where a window has none."""
     spans = [(window.end_ns - window.start_ns) / 1e9 for window in windows]
     names = dict.fromkeys(name for count in counts for name in count)
     return {name: [ratio(c.get(name), span) for c, span in zip(counts, spans, strict=True)] for name in names}

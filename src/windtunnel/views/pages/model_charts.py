@@ -19,7 +19,7 @@ FAINT = "var(--muted)"
 
 
 def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
-    """ns a packet over entries, both by ratios."""
+    """ns per packet over entries, both by ratios."""
     world, rng = world_of(model.ladder), np.random.default_rng(1)
     low, high = curve.points[0].entries, curve.points[-1].entries
     inside, outside = np.geomspace(low, high, _ALONG), np.geomspace(high, FURTHEST * high, 12)
@@ -36,7 +36,7 @@ def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
     layout = layout_of(420)
     layout["xaxis"] |= {"title": {"text": "entries"}, "type": "log", "dtick": 1, "exponentformat": "power"}
     layout["yaxis"] |= {
-        "title": {"text": f"ns a packet, {model.response}"},
+        "title": {"text": f"ns per packet, {model.response}"},
         "type": "log",
         "tickformat": "~r",
         "dtick": "D2",
@@ -74,7 +74,7 @@ def latency(curve: LatencyCurve) -> dict[str, Any]:
         dots = _dots(name, loads, [p.ns[name] for p in curve.points], colour)
         data.append(dots | {"showlegend": False})
     layout = layout_of(420)
-    layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "tickformat": "~s", "rangemode": "tozero"}
+    layout["xaxis"] |= {"title": {"text": "load, messages per second"}, "tickformat": "~s", "rangemode": "tozero"}
     layout["yaxis"] |= {"type": "log"} | duration_ticks([round(v) for p in curve.points for v in p.ns.values()])
     return {"data": data, "layout": layout | {"showlegend": True}}
 
@@ -91,7 +91,7 @@ def latency_residuals(curve: LatencyCurve) -> dict[str, Any]:
         for n, name in enumerate(curve.coefficients)
     ]
     layout = layout_of(240)
-    layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "tickformat": "~s", "rangemode": "tozero"}
+    layout["xaxis"] |= {"title": {"text": "load, messages per second"}, "tickformat": "~s", "rangemode": "tozero"}
     layout["yaxis"] |= {"title": {"text": "held-out error, %"}, "zeroline": True}
     return {"data": data, "layout": layout | {"showlegend": True}}
 

@@ -158,7 +158,7 @@ def headline(summary: Summary) -> list[HeadlineNumber]:
         steps = [row for row in summary.steps if row.endpoint == endpoint]
         cost = packet_ns([row for row in summary.stages if row.endpoint == endpoint], steps)
         if cost is not None and not summary.has_stream(endpoint):
-            numbers.append(HeadlineNumber(f"{cost:,.0f} ns", f"a packet, {endpoint}"))
+            numbers.append(HeadlineNumber(f"{cost:,.0f} ns", f"per packet, {endpoint}"))
         if any(step.traffic for step in steps):  # the measured rate is not the data plane's
             mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)
             numbers.append(HeadlineNumber(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))

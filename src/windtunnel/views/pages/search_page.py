@@ -71,7 +71,7 @@ def trials(record: SearchRecord) -> dict[str, Any]:
         }
     ]
     layout = layout_of(340)
-    layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "type": "log"}
+    layout["xaxis"] |= {"title": {"text": "load, messages per second"}, "type": "log"}
     layout["xaxis"] |= log_ticks([trial.load for trial in counted], rate) if counted else {}
     layout["yaxis"] |= {"title": {"text": "share lost"}, "type": "log"} | ticks
     layout["shapes"] = [_bound(bound, names) for bound, names in _lower_bounds(record).items()]
@@ -125,6 +125,6 @@ def latency(record: SearchRecord) -> dict[str, Any]:
         for n, (name, values) in enumerate(lines)
     ]
     layout = layout_of(320)
-    layout["xaxis"] |= {"title": {"text": "load, messages a second"}, "tickformat": "~s", "rangemode": "tozero"}
+    layout["xaxis"] |= {"title": {"text": "load, messages per second"}, "tickformat": "~s", "rangemode": "tozero"}
     layout["yaxis"] |= {"type": "log"} | duration_ticks([v for _, values in lines for v in values if v])
     return {"data": data, "layout": layout | {"showlegend": True}}

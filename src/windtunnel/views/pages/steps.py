@@ -33,11 +33,11 @@ def steps(rows: list[StepRow]) -> dict[str, Any] | None:
                 "pattern": _pattern(place),
                 "line": {"color": "var(--card)", "width": 1},
             },
-            "hovertemplate": f"{escape(name)}<br>%{{x:.1f}} ns a packet<extra></extra>",
+            "hovertemplate": f"{escape(name)}<br>%{{x:.1f}} ns per packet<extra></extra>",
         }
         for place, name in enumerate(names)
     ]
     layout = layout_of(len({(row.endpoint, row.stage) for row in shown}) * _BAR_PX + 110)
-    layout["xaxis"] |= {"title": {"text": "ns a packet"}, "rangemode": "tozero"}
+    layout["xaxis"] |= {"title": {"text": "ns per packet"}, "rangemode": "tozero"}
     layout["yaxis"] |= {"autorange": "reversed", "showgrid": False, "ticklabelstandoff": 6}
     return {"data": bars, "layout": layout | {"barmode": "stack", "bargap": 0.35, "showlegend": True}}

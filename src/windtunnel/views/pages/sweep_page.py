@@ -122,7 +122,7 @@ def histograms(before: Point, after: Point) -> dict[str, Any]:
             }
         )
     layout = layout_of(240)
-    layout["xaxis"] |= {"title": {"text": "packets a burst"}, "range": [0, 12], "dtick": 4, "showgrid": False}
+    layout["xaxis"] |= {"title": {"text": "packets per burst"}, "range": [0, 12], "dtick": 4, "showgrid": False}
     layout["yaxis"] |= {"title": {"text": "of the packets"}, "tickformat": ".0%", "range": [0, 1.05]}
     return {"data": data, "layout": layout | {"barmode": "overlay", "showlegend": True}}
 

@@ -38,7 +38,7 @@ def diagnosis_view(found: Diagnosis) -> RenderableType:
             _slopes(found.experiment),
         ]
     if found.ledgers:
-        parts += [Text(), Text("ns a message", style="bold"), _ledgers(found)]
+        parts += [Text(), Text("ns per message", style="bold"), _ledgers(found)]
     parts += [Text(f"untold: {line}", style="dim") for line in found.untold]
     return Group(*parts)
 

@@ -27,13 +27,13 @@ def model_view(model: ModelRecord) -> Group:
     for latency in model.latency:
         parts += [Text(), *_latency(latency)]
     if model.steps:
-        parts += [Text(), Text("the pipeline outside its tables, ns a packet"), _steps(model)]
+        parts += [Text(), Text("the pipeline outside its tables, ns per packet"), _steps(model)]
     return Group(*parts, Text(), *(Text(words, style="dim") for words in notes(model)))
 
 
 def notes(model: ModelRecord) -> list[str]:
     """Sentences about the whole: what is modelled, from what, on which host."""
-    of = {"table": "ns a packet of the table's step", "pipeline": "ns a packet of the whole server"}
+    of = {"table": "ns per packet of the table's step", "pipeline": "ns per packet of the whole server"}
     cpu = (model.host.get("cpus") or {}).get("model")
     said = [
         f"{of.get(model.response, model.response)}; {model.provenance.runs} runs of {model.provenance.study}",
@@ -191,7 +191,7 @@ def capacity_words(curve: LatencyCurve) -> str:
 def prediction_view(said: Prediction) -> Group:
     """What `windtunnel model predict` prints."""
     lines = [Text.assemble((mark, "bold red" if mark.startswith("EXTRAPOLATED") else "yellow")) for mark in said.marks]
-    cost = f"{number(said.ns)} ns a packet  ({number(said.low)} to {number(said.high)})"
+    cost = f"{number(said.ns)} ns per packet  ({number(said.low)} to {number(said.high)})"
     of = f"{said.cores} core{'' if said.cores == 1 else 's'}"
     if said.of == "table":
         return Group(*lines, Text(f"the table's step: {cost}, {of}"), _state(said.state))

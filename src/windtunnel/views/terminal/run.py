@@ -171,14 +171,14 @@ def _stage_times(validity: Validity) -> RenderableType:
     column = _columns_of(stages)
     return Fitting(
         [
-            column("work and stall, ns a packet", lambda stage: stage, words=True),
+            column("work and stall, ns per packet", lambda stage: stage, words=True),
             *(column(s.name, lambda stage, s=s: fmt.number(s.stage_ns.get(stage))) for s in states),
         ]
     )
 
 
 def stage_table(rows: Sequence[StageRow]) -> RenderableType:
-    """Stages by endpoint; times are ns a packet, busy and idle are shares of the time of the workers that run the stage."""
+    """Stages by endpoint; times are ns per packet, busy and idle are shares of the time of the workers that run the stage."""
     starts = [n for n, row in enumerate(rows) if n == 0 or row.endpoint != rows[n - 1].endpoint]
     column = _columns_of(rows)
     by_name = {}
@@ -283,7 +283,7 @@ def variant_table(rows: Sequence[VariantRow]) -> RenderableType:
         [
             column("variant", lambda r: f"{r.name}  (metrics)" if r is rows[0] else r.name, words=True),
             column("windows", lambda r: str(r.windows)),
-            column("ns a message", lambda r: fmt.number(r.ns_per_message.median if r.ns_per_message else None, 2)),
+            column("ns per message", lambda r: fmt.number(r.ns_per_message.median if r.ns_per_message else None, 2)),
             column("95% interval", lambda r: _interval(r.ns_per_message)),
             *([column("delay", lambda r: fmt.number(r.delay_ns, 2), spare=1)] if delayed else []),
             column("responses", lambda r: fmt.rate(r.responses_per_s)),
@@ -347,7 +347,7 @@ def event_table(rows: Sequence[EventRow]) -> RenderableType:
             column("CPU", lambda r: str(r.cpu)),
             column("count", lambda r: fmt.number(r.value, 0)),
             column("unit", lambda r: r.unit, words=True),
-            column("a message", lambda r: fmt.number(r.a_message, 4)),
+            column("per message", lambda r: fmt.number(r.a_message, 4)),
             column("", lambda r: r.words or "", words=True),
         ]
     )

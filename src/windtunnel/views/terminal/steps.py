@@ -12,7 +12,7 @@ from windtunnel.views.terminal.metric_columns import columns
 
 
 def step_table(rows: Sequence[StepRow]) -> RenderableType:
-    """Steps by stage: ns a packet of the stage, which add up, and ns a packet that went through the step."""
+    """Steps by stage: ns per packet of the stage, which add up, and ns per packet that went through the step."""
     places = [f"{row.endpoint} {row.stage}" for row in rows]
     starts = [n for n, place in enumerate(places) if n == 0 or place != places[n - 1]]
 
