@@ -99,8 +99,8 @@ class Cause(Finding):
     confidence: Annotated[
         Confidence | None,
         Field(
-            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known; null: recorded by other tools, "
-            "and not tried on hardware"
+            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known, or the run is invalid; "
+            "null: recorded by other tools, and not tried on hardware"
         ),
     ]
 

@@ -217,6 +217,14 @@ def test_losses_hold_places(tmp_path):
     assert limited.gain is None and limited.against and limited.confidence == "low"
 
 
+def test_no_cause_is_surer_than_its_run():
+    unsettled = Verdict(False, ["steady: not settled: the response rate fell by 20%"])
+    found = diagnose(made(client=0.6, server=0.05, work=COSTLY_APP, verdict=unsettled))
+    assert found.causes and {cause.confidence for cause in found.causes} == {"low"}
+    handler = next(cause for cause in found.causes if cause.code == "handler")
+    assert handler.gain == causes(made(client=0.6, server=0.05, work=COSTLY_APP))["handler"].gain
+
+
 def test_a_generator(tmp_path):
     found = causes(made(client=0.05, server=0.5, host=HOST))["generator"]
     assert found.sets == ["workload.0.client.apps=2", "client.cores=[0, 2]"]

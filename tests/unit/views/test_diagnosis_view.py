@@ -5,6 +5,7 @@ from terminal_views import printed
 
 from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.model import Gain, Tried
+from windtunnel.engine.verdict import Verdict
 from windtunnel.views.terminal.diagnosis import diagnosis_view, parts_of
 
 
@@ -32,6 +33,13 @@ def test_a_remedy_can_be_pasted():
 
 def test_a_gain_that_is_not_known_is_no_zero():
     assert "(link), gain not known, confidence low" in shown(diagnose(made(0.8, 0.7, drops={"emulated_queue_full": 5})))
+
+
+def test_the_causes_of_an_invalid_run_are_said_to_be_unsure():
+    of_both = {"client": 0.6, "server": 0.05, "work": {("server", "app_rx"): 6.0}}
+    text = shown(diagnose(made(**of_both, verdict=Verdict(False, ["steady: not settled"]))))
+    assert "the run is invalid: no cause has more than low confidence" in text and "confidence high" not in text
+    assert "the run is invalid" not in shown(diagnose(made(**of_both)))
 
 
 def test_an_experiment_stands_above_the_record():

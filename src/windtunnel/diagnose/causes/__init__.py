@@ -55,7 +55,9 @@ def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple
     tried = {remedy.code: remedy for remedy in remedies}
     known = [_with(cause, tried.pop(cause.code)) if cause.code in tried else cause for cause in found]
     more = [_by(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0]
-    return sorted([*known, *more], key=lambda cause: _rank(cause, limit)), untold
+    valid = seen.run.record.verdict.valid
+    causes = [_bounded(cause, valid) for cause in (*known, *more)]
+    return sorted(causes, key=lambda cause: _rank(cause, limit)), untold
 
 
 def _with(cause: Cause, remedy: Remedy) -> Cause:
@@ -82,6 +84,11 @@ def _by(remedy: Remedy) -> Cause:
         gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0),
         confidence="high",
     )
+
+
+def _bounded(cause: Cause, valid: bool) -> Cause:
+    """No cause is surer than the run that shows it: that of an invalid run has low confidence, also if a remedy was tried."""
+    return cause if valid or cause.confidence is None else replace(cause, confidence="low")
 
 
 def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float]:

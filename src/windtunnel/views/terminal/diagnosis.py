@@ -14,6 +14,9 @@ COLOURS = {
     "worker": "cyan", "generator": "yellow", "in-flight": "cyan", "link": "cyan", "offered load": "green", "host": "red",
     "tie": "yellow", "unknown": "yellow",
 }  # fmt: skip
+INVALID = (
+    "the run is invalid: no cause has more than low confidence. Its reasons say what to do first: `windtunnel show`"
+)
 
 
 def diagnosis_view(found: Diagnosis) -> RenderableType:
@@ -25,6 +28,7 @@ def diagnosis_view(found: Diagnosis) -> RenderableType:
         parts += _limit("", found.limit)
     state = f", host state {found.state}" if found.state else ""
     parts.append(Text(f"by {found.windows} windows{state}, run {found.verdict}: {found.run}", style="dim"))
+    parts += [Text(INVALID, style="yellow")] if found.verdict == "invalid" and found.causes else []
     for cause in found.causes:
         parts += [Text(), *_cause(cause)]
     if found.tried is not None:
