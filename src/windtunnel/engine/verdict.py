@@ -1,9 +1,7 @@
 """The verdict on a run: made here from the observed facts, never by the engine.
 
-Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". The codes:
-engine refused, engine died, engine killed, peer lost, protocol error, no result, ledger open, copies wrong, copies never ended,
-no connection, stream reset, no responses, nothing measured, region wrong, worker allocations, handler wrong, stopped before the end, run directory. Those of
-`windtunnel.measure.validity` come after them.
+Each reason is a stable code, a colon and words: "engine died: SIGSEGV while opening ./libmine.so". `windtunnel.engine.reasons` has the codes.
+Those of `windtunnel.measure.validity` come after them.
 """
 
 import signal
@@ -13,6 +11,7 @@ from dataclasses import dataclass, field
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.ledgers import StreamLedger
 from windtunnel.engine.lines import Result
+from windtunnel.engine.reasons import reason
 
 VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -23,10 +22,10 @@ WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
 """Names under which a port counts them (engine/wires/rdma/places.cc)."""
 
 
-NOT_WRITTEN = "run directory: "
+NOT_WRITTEN = reason("run directory", "")
 """Prefix of the reason why the run directory could not be written."""
-INTERRUPTED_BY_USER = "stopped before the end: interrupted by the user"
-READER_LEFT = "stopped before the end: the reader of its progress has left"
+INTERRUPTED_BY_USER = reason("stopped before the end", "interrupted by the user")
+READER_LEFT = reason("stopped before the end", "the reader of its progress has left")
 """What head -1 does, behind a pipe."""
 
 
@@ -52,8 +51,8 @@ def judge(finished: SupervisedRun) -> Verdict:
     one_side = len(finished.histories) == 1
     for history in sorted(finished.histories, key=lambda h: h.ended_at or 0.0):
         others = [other for other in finished.histories if other is not history]
-        for reason in _reasons(history, others, finished):
-            reasons.append(reason if one_side else f"{reason} [{history.name}]")
+        for each in _reasons(history, others, finished):
+            reasons.append(each if one_side else f"{each} [{history.name}]")
     return Verdict(not reasons, reasons)
 
 
@@ -68,15 +67,15 @@ def exit_code(finished: SupervisedRun, verdict: Verdict) -> int:
 
 def _reasons(history: History, others: list[History], finished: SupervisedRun) -> Iterator[str]:
     if history.protocol_error:
-        yield f"protocol error: {history.protocol_error}"
+        yield reason("protocol error", history.protocol_error)
     elif history.refusal:
         remedy = f" ({history.refusal.remedy})" if history.refusal.remedy else ""
-        yield f"engine refused: {history.refusal.message}{remedy}"
+        yield reason("engine refused", f"{history.refusal.message}{remedy}")
     elif history.exit_code != 0:
         yield from _died(history, others, finished)
     elif history.result is None:
         where = "in the middle of a line" if history.cut_short else "before its result"
-        yield f"no result: the engine exited with code 0 {where}"
+        yield reason("no result", f"the engine exited with code 0 {where}")
     if history.result is not None:
         yield from _unsound(history, history.result, others, finished)
 
@@ -84,13 +83,13 @@ def _reasons(history: History, others: list[History], finished: SupervisedRun) -
 def _died(history: History, others: list[History], finished: SupervisedRun) -> Iterator[str]:
     if history.killed_because and history.exit_code == -signal.SIGKILL:
         if history.peer_gone:
-            yield f"peer lost: {history.killed_because}"
+            yield reason("peer lost", history.killed_because)
         elif not finished.stopped and not finished.not_written:
-            yield f"engine killed: {history.killed_because} while {history.phase}"
+            yield reason("engine killed", f"{history.killed_because} while {history.phase}")
     elif _lost_peer_before(history, others):
-        yield f"engine died: {_end(history)} after peer loss"
+        yield reason("engine died", f"{_end(history)} after peer loss")
     else:
-        yield f"engine died: {_end(history)} while {history.phase}{_plugins(history)}{_starts(history)}"
+        yield reason("engine died", f"{_end(history)} while {history.phase}{_plugins(history)}{_starts(history)}")
 
 
 def _starts(history: History) -> str:
@@ -125,16 +124,16 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
     """What is wrong with a run that came to its result."""
     # A client that has finished may be gone before its server gets the request to stop.
     if result.reason == "peer lost" and not any(other.is_client and other.ended_well for other in others):
-        yield "peer lost: the engine saw the other side go"
+        yield reason("peer lost", "the engine saw the other side go")
     elif result.reason == "peer stopped":
-        yield "stopped before the end: the other side was stopped"
+        yield reason("stopped before the end", "the other side was stopped")
     elif result.reason == "parent lost":
-        yield "stopped before the end: the control pipe was closed"
+        yield reason("stopped before the end", "the control pipe was closed")
     elif result.reason == "stopped" and history.peer_gone and not finished.stopped:
         # The supervisor's word can reach it before it looks at its link.
-        yield "peer lost: it was stopped because the other side was gone"
+        yield reason("peer lost", "it was stopped because the other side was gone")
     elif result.reason == "stopped" and not (history.peer_done or finished.stopped):
-        yield "stopped before the end: the engine was asked to stop"
+        yield reason("stopped before the end", "the engine was asked to stop")
     yield from _open_ledgers(history, result)
     yield from _unsound_copies(history, result)
     lost = [*_lost_connections(history, result, finished)]
@@ -142,17 +141,21 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
     for counter in result.counters:
         if counter.kind == "wrong" and counter.value:
             of = f" of {counter.of}" if counter.of else ""
-            yield f"handler wrong: {counter.name}{of}: {counter.value} {counter.unit} ({counter.stage}:{counter.index})"
+            yield reason(
+                "handler wrong", f"{counter.name}{of}: {counter.value} {counter.unit} ({counter.stage}:{counter.index})"
+            )
     for side, counted in (result.xstats or {}).items():
         for what in (WRONG_READ, WRONG_WRITTEN):
             if counted.get(what):
-                yield f"region wrong: {counted[what]} {what}, as the {side} found"
+                yield reason("region wrong", f"{counted[what]} {what}, as the {side} found")
     if result.worker_allocations:
-        yield f"worker allocations: {result.worker_allocations} heap allocations on worker threads after start"
+        yield reason(
+            "worker allocations", f"{result.worker_allocations} heap allocations on worker threads after start"
+        )
     if lost or finished.stopped:
         return
     if history.measured == 0:
-        yield "nothing measured: no window of the phase measure"
+        yield reason("nothing measured", "no window of the phase measure")
     else:
         yield from _without_response(history, result)
 
@@ -161,22 +164,26 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
     for mbufs in result.mbufs:
         if mbufs.missing:
             held = ", ".join(f"{owner} {count}" for owner, count in mbufs.held.items()) or "no owner"
-            yield (
-                f"ledger open: {mbufs.missing} mbufs missing at the {mbufs.endpoint} "
-                f"(pool {mbufs.size}, free {mbufs.free}, held by {held})"
+            yield reason(
+                "ledger open",
+                f"{mbufs.missing} mbufs missing at the {mbufs.endpoint} "
+                f"(pool {mbufs.size}, free {mbufs.free}, held by {held})",
             )
     for packets in result.packets:
         if packets.missing:
-            yield f"ledger open: {packets.missing} packets missing of {packets.sent} that the {packets.source} sent"
+            yield reason(
+                "ledger open", f"{packets.missing} packets missing of {packets.sent} that the {packets.source} sent"
+            )
     for messages in result.messages:
         if messages.missing:
             name = history.plan.workloads[messages.workload].name
-            yield f"ledger open: {messages.missing} messages missing of {messages.sent} in workload {name}"
+            yield reason("ledger open", f"{messages.missing} messages missing of {messages.sent} in workload {name}")
     for stream in result.streams:
         if stream.missing:
-            yield (
-                f"ledger open: {stream.missing} bytes missing of {stream.written} that {_end_of(history, stream)}, wrote "
-                f"(acknowledged {stream.acknowledged}, buffered {stream.buffered})"
+            yield reason(
+                "ledger open",
+                f"{stream.missing} bytes missing of {stream.written} that {_end_of(history, stream)}, wrote "
+                f"(acknowledged {stream.acknowledged}, buffered {stream.buffered})",
             )
 
 
@@ -187,35 +194,41 @@ def _unsound_copies(history: History, result: Result) -> Iterator[str]:
             f"{copies.engine} ({copies.device}) of application {copies.application}, workload {names[copies.workload]}"
         )
         if copies.never_ended:
-            yield f"copies never ended: {copies.never_ended} of {copies.submitted} that {who} took; their mbufs were not used again"
+            yield reason(
+                "copies never ended",
+                f"{copies.never_ended} of {copies.submitted} that {who} took; their mbufs were not used again",
+            )
         if copies.missing:
-            yield f"ledger open: {copies.missing} copies missing of {copies.submitted} that {who} took"
+            yield reason("ledger open", f"{copies.missing} copies missing of {copies.submitted} that {who} took")
         driver = copies.driver
         if (
             driver
             and not copies.never_ended
             and (driver.submitted, driver.completed) != (copies.submitted, copies.ended)
         ):
-            yield (
-                f"ledger open: the driver of {who} counted {driver.submitted} submitted and {driver.completed} completed copies, "
-                f"the application {copies.submitted} and {copies.ended}"
+            yield reason(
+                "ledger open",
+                f"the driver of {who} counted {driver.submitted} submitted and {driver.completed} completed copies, "
+                f"the application {copies.submitted} and {copies.ended}",
             )
     for verified in result.verified:
         if verified.wrong_packets and verified.first:
             first = verified.first
             what = "message" if verified.endpoint == "server" else "the response to message"
-            yield (
-                f"copies wrong: {verified.wrong_packets} of {verified.packets} packets of workload {names[verified.workload]} arrived with "
+            yield reason(
+                "copies wrong",
+                f"{verified.wrong_packets} of {verified.packets} packets of workload {names[verified.workload]} arrived with "
                 f"{verified.wrong_bytes} wrong bytes, the first at byte {first.offset} of {what} {first.slot}/{first.generation} "
-                f"of application {first.application}"
+                f"of application {first.application}",
             )
 
     for stream in result.streams:
         checked = stream.checked
         if checked and checked.wrong_bytes:
-            yield (
-                f"copies wrong: {checked.wrong_bytes} of {checked.bytes} bytes that {_end_of(history, stream)}, read, the first at "
-                f"byte {checked.first_wrong} of the stream"
+            yield reason(
+                "copies wrong",
+                f"{checked.wrong_bytes} of {checked.bytes} bytes that {_end_of(history, stream)}, read, the first at "
+                f"byte {checked.first_wrong} of the stream",
             )
 
 
@@ -234,16 +247,16 @@ def _lost_connections(history: History, result: Result, finished: SupervisedRun)
         if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
             if finished.stopped:
                 continue
-            yield f"no connection: no response to {who} from {_peer(history, stream)}"
+            yield reason("no connection", f"no response to {who} from {_peer(history, stream)}")
         elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
-            yield f"no connection: {_peer(history, stream)} has reset {who}: nobody listens there"
+            yield reason("no connection", f"{_peer(history, stream)} has reset {who}: nobody listens there")
         elif stream.state == "reset":
             moved = (
                 f"{stream.acknowledged} of {stream.written} bytes acknowledged"
                 if stream.endpoint == "client"
                 else f"{stream.read} bytes read"
             )
-            yield f"stream reset: the connection of {who}, with {moved}"
+            yield reason("stream reset", f"the connection of {who}, with {moved}")
 
 
 def _peer(history: History, stream: StreamLedger) -> str:
@@ -263,4 +276,4 @@ def _without_response(history: History, result: Result) -> Iterator[str]:
         if mute or not (messages.responses == 0 or all_lost):
             continue
         outside = f", {messages.responses} responses, none of them in a measured window" if messages.responses else ""
-        yield f"no responses: {messages.sent} sent, {messages.lost} lost in workload {workload.name}{outside}"
+        yield reason("no responses", f"{messages.sent} sent, {messages.lost} lost in workload {workload.name}{outside}")

@@ -18,6 +18,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validato
 from windtunnel.engine.emulated import emulated_faults, modelled_copies
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.reasons import Reason
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
 from windtunnel.host.states import Where
@@ -28,6 +29,11 @@ from windtunnel.scenario.validity_keys import relaxed
 RUN_VERSION = 5
 
 DID_NOT_FINISH = "did not finish"
+NO_END = Reason(
+    "The run has not ended yet, or the process that began it was killed.",
+    "Wait for its end, or run it again. The windows that it measured are in `windows.jsonl`.",
+)
+"""What that means."""
 
 
 class Part(BaseModel):

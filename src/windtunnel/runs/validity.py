@@ -5,11 +5,12 @@ metric of a valid run uses them. The metrics of an invalid run whose engines mea
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel import format as fmt
+from windtunnel.engine.reasons import Reason
 from windtunnel.engine.windows import Window
 
 State = Literal["good", "warning", "bad", "unknown"]
@@ -20,6 +21,33 @@ WINDOWS = "windows"
 """Name of the check that enough windows are left."""
 STEADY = "steady"
 """Name of the check that the run settled on one level."""
+BAD_CHECKS: Final = {
+    WINDOWS: Reason(
+        "The kernel or the hypervisor took the CPU of a worker away, the process was stopped, the clock of a core fell, or a link was down, in too many windows.",
+        "Stop other programs on these CPUs, and see to the link. Raising `validity.max_preempted` or `validity.max_excluded_windows` lets more pass.",
+    ),
+    "host state": Reason(
+        "The host state that was asked for never came, or is not known.",
+        "Repeat the run, or ask for a state that was seen: the reason lists them.",
+    ),
+    STEADY: Reason(
+        "The response rate, or in an open loop the median latency, had a step or a trend until the end.",
+        "Repeat the run, or set a longer `validity.settle`. A load with phases needs a `duration` of whole rounds of the phases.",
+    ),
+    "traffic": Reason(
+        "No packet was received or sent: nothing was measured.",
+        "Look at the wire and its other end: addresses, ports, the link, or the capture that is replayed.",
+    ),
+    "generator": Reason(
+        "The client was too slow for its rate: messages that were due, with room in flight and a free port, were not sent.",
+        "Lower `rate`, or give the client more applications and cores.",
+    ),
+    "clock": Reason(
+        "The TSC and the clock of the kernel differ by more than `validity.max_clock_error`.",
+        "`windtunnel host doctor` shows whether the TSC has a constant rate. If it has none, measure on another host; otherwise repeat the run.",
+    ),
+}
+"""The checks that can make a run invalid, each with its cause and what to do."""
 
 
 class Part(BaseModel):

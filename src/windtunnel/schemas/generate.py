@@ -18,7 +18,16 @@ from windtunnel.measure.throughput.record import SearchRecord
 from windtunnel.model.record import ModelRecord
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
-from windtunnel.schemas import catalogue_page, counters_page, editor, export_page, scenario_page, study_page, wires_page
+from windtunnel.schemas import (
+    catalogue_page,
+    counters_page,
+    drops_page,
+    editor,
+    export_page,
+    scenario_page,
+    study_page,
+    wires_page,
+)
 from windtunnel.tune.record import FinalRecord, TrialRecord, TuningRecord
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -61,6 +70,7 @@ def generated() -> dict[Path, str]:
         "study": study_page.page(),
         "export": export_page.page(),
         "counters": counters_page.page(),
+        "drops-and-verdicts": drops_page.page(),
         "scenarios": catalogue_page.scenarios_page(CHECKOUT),
         "studies": catalogue_page.studies_page(CHECKOUT),
     }

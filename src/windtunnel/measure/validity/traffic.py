@@ -3,23 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from windtunnel.engine.drops import DROPS
 from windtunnel.engine.windows import Window
 from windtunnel.runs.validity import Check
 
-OWN = ("by_handler", "without_response", "no_message_handler", "reply_no_room", "late_response", "duplicate_response")
-"""Drops of packets that were used: a handler's verdict, or a message's fate."""
-REMEDIES = {
-    "tagged": "they have a VLAN tag: {side}.vlan = its number takes them",
-    "untagged": "they have no VLAN tag: leave out {side}.vlan",
-    "other_vlan": "they are of another VLAN than {side}.vlan",
-    "not_for_us": "they are addressed to another MAC or IP address than the {side}'s",
-    "not_udp": "only UDP is taken",
-    "not_ipv4": "only IPv4 is taken, or IPv6 if the {side} has an IPv6 address",
-    "unknown_port": "no queue of the {side} has their UDP port",
-    "bad_udp_checksum": "a capture of a host that leaves checksums to its NIC has wrong ones",
-    "bad_ip_checksum": "a capture of a host that leaves checksums to its NIC has wrong ones",
-    "chained": "they are longer than an mbuf",
-}
 _MOST_NAMED = 3
 
 
@@ -32,10 +19,7 @@ def traffic_check(windows: Mapping[str, Sequence[Window]], window_ns: int = 0) -
             received[port.endpoint] += port.rx_packets
             sent[port.endpoint] += port.tx_packets
         for stage in window.stages:
-            unused = {
-                why: count for why, count in stage.drops.items() if why not in OWN and not why.startswith("emulated")
-            }
-            dropped.setdefault(stage.endpoint, Counter()).update(unused)
+            dropped.setdefault(stage.endpoint, Counter()).update(_unused(stage.drops))
     if not any(window.end_ns - window.start_ns >= window_ns for of_engine in windows.values() for window in of_engine):
         return Check(name="traffic", state="unknown", words="no whole window was measured")
     if not received.total() and not sent.total():
@@ -47,8 +31,14 @@ def traffic_check(windows: Mapping[str, Sequence[Window]], window_ns: int = 0) -
     return Check(name="traffic", state="good", words="each side used packets that it received")
 
 
+def _unused(drops: Mapping[str, int]) -> dict[str, int]:
+    """Those of packets that the endpoint could not use."""
+    return {name: count for name, count in drops.items() if name not in DROPS or not DROPS[name].used}
+
+
 def _words(side: str, count: int, reasons: Counter[str]) -> str:
     most = reasons.most_common(_MOST_NAMED)
     named = ", ".join(f"{why} {number:,}" for why, number in most)
-    remedy = REMEDIES.get(most[0][0], "").format(side=side)
-    return f"the {side} dropped all {count:,} packets that it received ({named})" + (f": {remedy}" if remedy else "")
+    first = most[0][0]
+    why = f". {first}: {DROPS[first].words}" if first in DROPS else ""
+    return f"the {side} dropped all {count:,} packets that it received ({named})" + why
