@@ -307,7 +307,8 @@ def _said(run: Run) -> str:
     validity = run.record.validity
     words = list(run.record.verdict.reasons)
     if validity:
-        words += validity.warnings + [reason for each in validity.excluded for reason in each.reasons]
+        words += [check.words for check in validity.checks if check.state in ("warning", "note")]
+        words += [reason for each in validity.excluded for reason in each.reasons]
         words += [validity.headline] if validity.headline and "busy" in validity.headline else []
     return "; ".join(dict.fromkeys(words))
 

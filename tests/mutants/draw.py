@@ -26,6 +26,7 @@ AREAS: dict[str, dict[str, list[str]]] = {
                 "joined",
                 "median",
                 "metrics",
+                "notices",
                 "registry/*",
                 "rows",
                 "summary",

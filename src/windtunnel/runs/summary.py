@@ -1,7 +1,6 @@
 """All rows of a run, whatever the number of its engines, and the document that `--json` prints."""
 
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import chain
 
@@ -27,15 +26,8 @@ from windtunnel.runs.rows import (
     WorkloadRow,
 )
 from windtunnel.runs.streams import stream_rows
-from windtunnel.runs.validity import Validity, windows_of
+from windtunnel.runs.validity import windows_of
 from windtunnel.runs.variants import variant_rows
-
-CROWDED_SHARE = 0.05
-"""Share of a worker's time; a quiet machine stays below a hundredth."""
-SLOW_WINDOW = 1.5
-"""A window's median length in times of what was asked."""
-NIC_LOSSES = ("miss", "error", "drop", "discard")
-"""Parts of the names of drivers' loss counters; the first three are DPDK's own."""
 
 
 @dataclass(frozen=True)
@@ -91,51 +83,6 @@ def summarise(run: Run) -> Summary:
     )
 
 
-def crowded(workers: Sequence[WorkerRow]) -> list[str]:
-    """A warning if workers were preempted for so long that the metrics describe the host."""
-    taken = [row for row in workers if (row.preempted_share or 0) > CROWDED_SHARE]
-    if not taken:
-        return []
-    where = " and ".join(f"CPU {row.cpu} for {row.preempted_share:.0%} of the time" for row in taken)
-    return [f"workers were preempted on {where}: repeat on a quieter host"]
-
-
-def lost_messages(workloads: Sequence[WorkloadRow]) -> list[str]:
-    """A warning for each workload whose percentiles lack messages: those without a response in time, which took the longest."""
-    return [
-        f"{row.workload}: {row.lost:,} lost messages ({row.lost / (row.lost + row.responses):.2%} of all) are in no percentile: "
-        "with them the highest ones would be at least the timeout"
-        for row in workloads
-        if row.lost and row.responses
-    ]
-
-
-def slow_windows(engines: Sequence[EngineRecord], windows: Mapping[str, Sequence[Window]]) -> list[str]:
-    """A warning if windows lasted much longer than configured: the engine's main thread was late."""
-    warnings = []
-    for engine in engines:
-        lasted = [window.end_ns - window.start_ns for window in metrics.measured(windows[engine.name])]
-        asked = engine.plan.phases.window_ns
-        if lasted and (median := statistics.median(lasted)) > SLOW_WINDOW * asked:
-            warning = f"windows lasted {median / 1e6:.3g} ms instead of {asked / 1e6:.3g} ms"
-            warnings.append(f"{warning}: use longer windows, or leave a core to the main thread")
-    return warnings
-
-
-def warnings_of(run: Run, summary: Summary) -> list[str]:
-    """Warnings for the readers of the metrics."""
-    engines = run.record.engines
-    validity = run.record.validity
-    own = [None if validity.too_few_left else excluded_words(validity), *validity.warnings] if validity else []
-    return [
-        *filter(None, own),
-        *crowded(summary.workers),
-        *lost_messages(summary.workloads),
-        *lossy_nics(engines),
-        *slow_windows(engines, run.windows),
-    ]
-
-
 def rejected_words(run: Run) -> str:
     """Says from which windows the metrics of an invalid run are, and whether anything is wrong with these windows."""
     all_of, used = windows_of(run.windows), windows_of(run.counted)
@@ -147,28 +94,3 @@ def rejected_words(run: Run) -> str:
     if validity is None:
         return f"{message}, which were not checked"
     return message if validity.reasons else f"{message}, and no check of these windows failed"
-
-
-def excluded_words(validity: Validity) -> str | None:
-    """How many windows are excluded, with the first reason; None if none is."""
-    if not validity.excluded:
-        return None
-    first, *others = validity.excluded
-    because = f"window {first.window}, {first.reasons[0]}"
-    return (
-        f"{len(validity.excluded)} windows excluded: {because}, and others"
-        if others
-        else f"1 window excluded: {because}"
-    )
-
-
-def lossy_nics(engines: Sequence[EngineRecord]) -> list[str]:
-    """A warning for every NIC that counted packets which never came to a stage, by its own names for them."""
-    warnings = []
-    for engine in engines:
-        counters = engine.result.xstats if engine.result else None
-        for side, counted in (counters or {}).items():
-            lost = [f"{name} {count:,}" for name, count in counted.items() if any(word in name for word in NIC_LOSSES)]
-            if lost:
-                warnings.append(f"the {side}'s NIC lost packets: {', '.join(lost)}")
-    return warnings

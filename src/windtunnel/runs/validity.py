@@ -13,7 +13,7 @@ from windtunnel import format as fmt
 from windtunnel.engine.reasons import Reason
 from windtunnel.engine.windows import Window
 
-State = Literal["good", "warning", "bad", "unknown"]
+State = Literal["good", "note", "warning", "bad", "unknown"]
 
 HEADLINES = " and "
 """Between the headlines of two hosts, whose runs are joined."""
@@ -60,7 +60,9 @@ class Check(Part):
     name: str = Field(
         description="windows, host state, generator, steady, clock, traffic, accounting, resolution, samples, emulated"
     )
-    state: State = Field(description="bad makes the run invalid; unknown: this run cannot tell")
+    state: State = Field(
+        description="bad makes the run invalid; a warning says what to do, a note needs no action; unknown: this run cannot tell"
+    )
     words: str = Field(description="what was seen, for people")
     value: float | None = Field(None, description="what was seen, in the unit of the limit; null: nothing to measure")
     limit: float | None = Field(None, description="the scenario's; null: there is none")
@@ -173,10 +175,6 @@ class Validity(Part):
     def reasons(self) -> list[str]:
         """Why the run is invalid: "<check>: <words>" of what is bad."""
         return [f"{check.name}: {check.words}" for check in self.checks if check.state == "bad"]
-
-    @property
-    def warnings(self) -> list[str]:
-        return [check.words for check in self.checks if check.state == "warning"]
 
 
 def counted(windows: Mapping[str, Sequence[Window]], validity: Validity | None) -> dict[str, list[Window]]:

@@ -146,7 +146,7 @@ def test_a_step_planted_in_one_phase_is_found_there(run, data):
     medians = [int(m * 1.5) if n in after else m for n, m in enumerate(medians)]
     found = judged(*in_phases(medians, [load_phase(n, 1e4 * (k + 1)) for k, n in enumerate(lengths)]))
     words = steady(found).words
-    assert steady(found).state == ("warning" if count - at >= 3 * at else "bad")
+    assert steady(found).state == ("note" if count - at >= 3 * at else "bad")
     assert words.startswith(f"phase {planted + 1} (") and f"from window {at + 1} of the phase on" in words
     others = [level for level in found.settled_phases if level.phase != {"echo": planted + 1}]
     assert all(level.settled and level.windows == rounds * lengths[level.phase["echo"] - 1] for level in others)

@@ -13,8 +13,9 @@ from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.measure.validity.traffic import traffic_check
 from windtunnel.runs import Run, Verdict
+from windtunnel.runs.notices import notices
 from windtunnel.runs.rows import WorkerRow
-from windtunnel.runs.summary import rejected_words, summarise, warnings_of
+from windtunnel.runs.summary import rejected_words, summarise
 from windtunnel.runs.validity import ExcludedWindow, Validity, counted, not_excluded
 from windtunnel.scenario.validity_keys import Validity as Limits
 from windtunnel.views.pages.charts import throughput
@@ -33,6 +34,13 @@ def test_a_clean_run_passes_every_check():
     assert check(found, "emulated").words == 'the wire "ring" has no NIC'
     engine.result = engine.result.model_copy(update={"clock_error_ppm": -250.0})
     assert judged(engine, windows).reasons == ["clock: the TSC and the kernel's clock differ by 250 ppm"]
+
+
+def test_calls_as_short_as_a_time_stamp_need_no_action():
+    engine, windows = finished()
+    engine.ready = engine.ready.model_copy(update={"stamp_ticks": 10**6})
+    found = check(judged(engine, windows), "resolution")
+    assert found.state == "note" and "costs more than 20% of a call of client app_tx" in found.words
 
 
 def test_batches_longer_than_interrupted_above_are_reported():
@@ -299,7 +307,9 @@ def test_in_a_closed_loop_the_side_that_waits_less_is_named():
 
     limits = found(waiting("client", 0.01), waiting("server", 0.5, 1))
     assert limits.state == "warning"
-    assert limits.words == "the client is the bottleneck: the client has a slack of 1.0%, the server of 50.0%"
+    assert limits.words.startswith(
+        "the client is the bottleneck: the client has a slack of 1.0%, the server of 50.0%. Give "
+    )
     assert found(waiting("client", 0.5), waiting("server", 0.01, 1)).state == "good"
     assert found(waiting("client", 0.9), waiting("server", 0.95, 1)).state == "good"  # both wait: nobody limits
     assert found(waiting("client", 0.01), waiting("server", 0.01, 1)).state == "unknown"
@@ -312,6 +322,7 @@ def test_percentiles_that_are_not_shown_are_named():
     one = windows[-1].workloads[0].model_copy(update={"latency": few, "responses": 3})
     windows[-1] = windows[-1].model_copy(update={"workloads": [one]})
     found = check(judged(engine, windows), "samples")
+    assert found.state == "note"
     assert found.words == "3 responses of echo are too few for p90, p99, p99.9: p99.9 needs 1000"
 
 
@@ -337,12 +348,12 @@ def test_the_words_say_which_windows_rejected_metrics_are_of():
     )
     some = invalid_run(engine, [*windows[:-1], changed(windows[-1], preempted_ns=SPAN)])
     assert "of the 9 windows of 10 that are not excluded, and no check" in rejected_words(some)
-    assert any("1 window excluded" in words for words in warnings_of(some, summarise(some)))
+    assert [each.kind for each in notices(some, summarise(some)) if "1 window excluded" in each.words] == ["note"]
     busy = invalid_run(engine, [changed(w, preempted_ns=SPAN) if w.phase == "measure" else w for w in windows])
     assert rejected_words(busy) == "the metrics are rejected; they are of all 10 measured windows"
     shapes = throughput(busy)["layout"]["shapes"]
     assert [shape["label"]["text"] for shape in shapes] == ["warmup", "excluded"], "shaded where they count, too"
-    assert not any("windows excluded" in words for words in warnings_of(busy, summarise(busy)))
+    assert not any("windows excluded" in each.words for each in notices(busy, summarise(busy)))
     unchecked = run_of(engine, windows, None, Verdict(False, ["peer lost: gone"]))
     assert rejected_words(unchecked).endswith("all 10 measured windows, which were not checked")
 

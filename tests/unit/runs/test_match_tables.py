@@ -13,8 +13,8 @@ from windtunnel.engine.emulated import emulated_faults
 from windtunnel.errors import UserError
 from windtunnel.runs.latest import latest
 from windtunnel.runs.metrics import stage_rows, worker_rows, workload_rows
+from windtunnel.runs.notices import Notice, crowded, slow_windows
 from windtunnel.runs.rows import Latency
-from windtunnel.runs.summary import crowded, slow_windows
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.run import drops, latency_table, stage_table
 
@@ -76,19 +76,22 @@ def test_preempted_workers_give_a_warning():
     workers = [
         replace(row, preempted_share=share) for row, share in zip(worker_rows(WINDOWS), (0.5, 0.01), strict=True)
     ]
-    assert crowded(workers) == [
-        f"workers were preempted on CPU {workers[0].cpu} for 50% of the time: repeat on a quieter host"
+    assert list(crowded(workers)) == [
+        Notice(
+            "warning", f"workers were preempted on CPU {workers[0].cpu} for 50% of the time: repeat on a quieter host"
+        )
     ]
-    assert crowded([replace(row, preempted_share=None) for row in workers]) == []
+    assert list(crowded([replace(row, preempted_share=None) for row in workers])) == []
 
 
 def test_windows_that_lasted_too_long_give_a_warning(tmp_path):
     run = execute(tmp_path / "run", [sample.plan()], ["windtunnel"])
     engines = run.record.engines
-    assert slow_windows(engines, run.windows) == []
+    assert list(slow_windows(engines, run.windows)) == []
     late = [w.model_copy(update={"end_ns": w.start_ns + 3 * sample.WINDOW_NS}) for w in run.windows["windtunnel"]]
     [warning] = slow_windows(engines, {"windtunnel": late})
-    assert warning.startswith("windows lasted ") and "longer windows" in warning
+    assert warning.kind == "warning"
+    assert warning.words.startswith("windows lasted ") and "longer windows" in warning.words
 
 
 def test_open_loop_keeps_its_columns_at_80_columns():

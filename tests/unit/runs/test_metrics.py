@@ -15,7 +15,7 @@ from windtunnel.engine.windows import PortWindow, Window
 from windtunnel.errors import UserError
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import highest_of_bucket, merge, percentile, to_hdr
-from windtunnel.runs.summary import lost_messages
+from windtunnel.runs.notices import lost_messages
 
 
 def test_a_stage_follows_the_formulas():
@@ -119,9 +119,11 @@ def test_lost_messages_are_said_to_be_in_no_percentile():
     windows = [line for line in LINES if isinstance(line, Window)]
     (row,) = metrics.workload_rows(windows, ["echo"])
     lost = replace(row, responses=9_950, lost=50)
-    assert lost_messages([replace(lost, lost=0), replace(lost, responses=0)]) == []
-    [words] = lost_messages([lost])
-    assert words.startswith("echo: 50 lost messages (0.50% of all) are in no percentile")
+    assert list(lost_messages([replace(lost, lost=0), replace(lost, responses=0)])) == []
+    [warning] = lost_messages([lost])
+    assert warning.kind == "warning" and warning.words.startswith(
+        "echo: 50 lost messages (0.50% of all) are in no percentile"
+    )
 
 
 def test_a_workload_sums_all_measured_windows():

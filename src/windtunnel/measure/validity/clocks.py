@@ -33,7 +33,7 @@ def resolution_check(
         coarse += _short_calls(engine, windows)
         coarse += _short_latencies(engine, windows, workloads)
     if coarse:
-        return Check(name="resolution", state="warning", words="; ".join(coarse))
+        return Check(name="resolution", state="note", words="; ".join(coarse))
     return Check(name="resolution", state="good", words="calls are long compared with the cost of a time stamp")
 
 

@@ -57,7 +57,7 @@ def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[W
         state = "warning"
         words = (
             f"overload: {waiting / offered:.1%} of the due messages of {name} found the in-flight budget or the port full. "
-            "The data plane is too slow for the rate, or client.inflight is too small"
+            "The data plane is too slow for the rate, or the budget is too small: lower the rate, or raise client.inflight"
         )
     return Check(name="generator", state=state, words=words, value=share, limit=limits.max_unsent, unit="share")
 
@@ -85,7 +85,8 @@ def _closed(slacks: Sequence[Slack]) -> Check:
     if not tied[0].more_than_half and "client" in sides:
         state, words = "unknown", f"client or server is the bottleneck, these windows cannot tell: {shares}"
         if sides == {"client"}:
-            state, words = "warning", f"the client is the bottleneck: {shares}"
+            state = "warning"
+            words = f"the client is the bottleneck: {shares}. Give the client more applications and cores: the metrics are the client's"
     return Check(name="generator", state=state, words=words, value=client[0].share.mean, unit="share")
 
 

@@ -156,7 +156,7 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
     return list(windows), rates, what
 
 
-WORST_FIRST: tuple[State, ...] = ("bad", "warning", "unknown", "good")
+WORST_FIRST: tuple[State, ...] = ("bad", "note", "unknown", "good")
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _state(course: steady.Course, what: What) -> State:
         return "good"
     if _warmed_up(course, what) and course.windows_of_last >= course.last.start:
         return "good"
-    return "warning" if course.windows_of_last >= OUTWEIGHS * course.last.start else "bad"
+    return "note" if course.windows_of_last >= OUTWEIGHS * course.last.start else "bad"
 
 
 def _reason(course: steady.Course, what: What) -> str:
@@ -249,7 +249,7 @@ def _words(course: steady.Course, state: State, level: Settled, part: loads.Part
     if len(course.levels) == 1:
         return f"{what} stayed on one level: {mean}{width}"
     settled = f"{what} settled after {fmt.duration(level.after_ns)}: {mean}{width}"
-    if state == "warning":
+    if state == "note":
         return f"{settled}; before, without a known cause, it was {levels}"
     return f"{settled}; the first {course.last.start} windows{of_phase} excluded: warming up"
 

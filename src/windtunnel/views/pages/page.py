@@ -17,10 +17,11 @@ from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.runs.counters import event_rows
 from windtunnel.runs.joined import SIDES, crossings, on_two_hosts
 from windtunnel.runs.metrics import ratio
+from windtunnel.runs.notices import notes_of, notices, warnings_of
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
 from windtunnel.runs.streams import STREAM_OBJECTS
-from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
+from windtunnel.runs.summary import Summary, rejected_words, summarise
 from windtunnel.views.metric_cells import reported, written
 from windtunnel.views.pages import charts
 from windtunnel.views.terminal.pcie import labels, rows_of
@@ -49,6 +50,7 @@ def render(run: Run, plotly_file: str | None = None) -> str:
     """The page as HTML. Whatever came from a user or an engine is escaped by the template, and in plots by `charts`. `plotly_file`: as
     `filled` has it."""
     summary = summarise(run) if run.has_metrics else None
+    told = notices(run, summary) if summary else []
     links = shown_ports(run) if summary else []
     before = earlier(run)
     return filled(
@@ -59,7 +61,8 @@ def render(run: Run, plotly_file: str | None = None) -> str:
         rejected=sentence(rejected_words(run)) if run.rejected else None,
         stream_objects=sentence(STREAM_OBJECTS),
         summary=summary,
-        warnings=warnings_of(run, summary) if summary else [],
+        warnings=warnings_of(told),
+        notes=notes_of(told),
         earlier=sentence(line(before)) if before else None,
         headline=headline(summary) if summary and not run.record.imported else [],
         drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]

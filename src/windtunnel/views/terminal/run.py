@@ -17,6 +17,7 @@ from windtunnel.pcie.run_estimate import shown_ports
 from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import SIDES, Crossing, Joined, crossings, on_two_hosts
 from windtunnel.runs.labels import words as label_words
+from windtunnel.runs.notices import notices
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported, Record
 from windtunnel.runs.rows import (
@@ -31,7 +32,7 @@ from windtunnel.runs.rows import (
     WorkloadRow,
 )
 from windtunnel.runs.streams import STREAM_OBJECTS
-from windtunnel.runs.summary import Summary, rejected_words, summarise, warnings_of
+from windtunnel.runs.summary import Summary, rejected_words, summarise
 from windtunnel.runs.validity import Validity, windows_of
 from windtunnel.views.terminal.columns import Column, Fitting
 from windtunnel.views.terminal.metric_columns import columns
@@ -40,6 +41,7 @@ from windtunnel.views.terminal.rejected import Rejected
 from windtunnel.views.terminal.steps import handler_counters, step_table
 
 _BAR_CELLS = 8
+NOTICE_STYLES = {"warning": "yellow", "note": "dim"}
 _OF_A_PHASE = (
     "offered_per_s",
     "responses_per_s",
@@ -66,7 +68,7 @@ def run_view(run: Run, earlier: Earlier | None = None) -> RenderableType:
         tables = _metrics(run, summary)
         parts += [Rejected(tables) if run.rejected else tables]
         parts += [ledger_line(record.engines)] if record.engines else []
-        parts += [Text(f"warning: {words}", style="yellow") for words in warnings_of(run, summary)]
+        parts += [Text(f"{each.kind}: {each.words}", style=NOTICE_STYLES[each.kind]) for each in notices(run, summary)]
         parts += [Text(line(earlier))] if earlier else []
         parts += [_not_judged(record.imported) if record.imported else verdict_line(run)]
     parts += [Text(f"warning: {problem}", style="yellow") for problem in run.problems]

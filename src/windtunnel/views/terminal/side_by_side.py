@@ -9,9 +9,10 @@ from rich.text import Text
 
 from windtunnel import format as fmt
 from windtunnel.host.states import groups
+from windtunnel.runs.notices import notices, warnings_of
 from windtunnel.runs.reader import Run
 from windtunnel.runs.registry import Noun, metrics
-from windtunnel.runs.summary import Summary, summarise, warnings_of
+from windtunnel.runs.summary import Summary, summarise
 from windtunnel.views.metric_cells import written
 from windtunnel.views.terminal.columns import plain_table
 from windtunnel.views.terminal.harmless import on_one_line
@@ -78,7 +79,7 @@ def _warnings(runs: Sequence[Run], summaries: Sequence[Summary | None]) -> list[
         of_run = ", ".join(f"{run.path.name} {run.record.where.state or 'not known'}" for run in runs)
         warnings.append(f"states of the host differ ({of_run}): a difference between these runs may be the host's")
     for run, summary in zip(runs, summaries, strict=True):
-        warnings += [f"{run.path.name}: {words}" for words in (warnings_of(run, summary) if summary else [])]
+        warnings += [f"{run.path.name}: {words}" for words in (warnings_of(notices(run, summary)) if summary else [])]
         what = "metrics rejected" if run.rejected else "no window was measured"
         warnings += [f"{run.path.name}: invalid, {what}: {reason}" for reason in run.record.verdict.reasons]
         warnings += [f"{run.path.name}: limit relaxed: {limit}" for limit in run.record.relaxed]
