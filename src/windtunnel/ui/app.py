@@ -29,6 +29,7 @@ ASSETS = {
     "ui.css": ("windtunnel.ui", "assets/ui.css", "text/css"),
     "edit.js": ("windtunnel.ui", "assets/edit.js", "text/javascript"),
     "ui.js": ("windtunnel.ui", "assets/ui.js", "text/javascript"),
+    "runs.js": ("windtunnel.ui", "assets/runs.js", "text/javascript"),
     "history.js": ("windtunnel.ui", "assets/history.js", "text/javascript"),
     "htmx.js": ("windtunnel.ui", "assets/htmx/htmx.min.js", "text/javascript"),
     "sse.js": ("windtunnel.ui", "assets/htmx/sse.min.js", "text/javascript"),

@@ -17,6 +17,12 @@ from windtunnel.printing import one_line, print_line
 from windtunnel.ui.forms import said
 from windtunnel.ui.templates import Pages, refused
 
+ORDERS = {
+    "date": ("newest first", "oldest first"),
+    **dict.fromkeys(("title", "host", "verdict"), ("Z to A", "A to Z")),
+    **dict.fromkeys(("rate", "p50", "p99"), ("highest first", "lowest first")),
+}
+"""Of SORTS: how the page calls the descending and the ascending order."""
 REFRESH_S = 5.0
 """Between two looks at the directory."""
 REPORT_POLICY = (
@@ -29,14 +35,16 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
     @app.get("/runs")
     def runs(q: str = "", sort: str = "date", order: str = "down") -> Response:
         sort = sort if sort in SORTS else "date"
+        order = "up" if order == "up" else "down"
         problem, count = None, 0
         rows: list[Row] = []
         try:
-            count, rows = index.find(q, sort, order != "up")
+            count, rows = index.find(q, sort, order == "down")
         except UserError as error:
             problem = f"{error.message}: {error.remedy}"
         found = {"q": q, "sort": sort, "order": order, "count": count, "rows": rows, "problem": problem}
-        return HTMLResponse(pages.filled("runs.html", page="runs", index=index, shown=SHOWN, sorts=SORTS, **found))
+        orders = {"sorts": SORTS, "orders": ORDERS}
+        return HTMLResponse(pages.filled("runs.html", page="runs", index=index, shown=SHOWN, **orders, **found))
 
     @app.get("/report")
     def report(path: str) -> Response:

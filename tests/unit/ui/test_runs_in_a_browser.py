@@ -52,12 +52,41 @@ def test_a_run_gets_tags_and_a_note_and_two_are_compared(page_of, address):
     assert find(page, "tag = baseline").startswith("1 ")
     assert page.get_by_text(HOSTILE, exact=True).count() == 1
     find(page, "L-App")
-    for name in ("one", "four"):
-        page.get_by_label(f"Compare L-App echo, {name}/run.json").check()
+    compare = page.get_by_role("button", name="Compare two runs")
+    ticks = [page.get_by_label(f"Compare L-App echo, {name}/run.json") for name in ("one", "four")]
+    assert compare.is_disabled()
+    for tick in ticks:
+        tick.check()
+    page.get_by_text(
+        "A is L-App echo (four/run.json). B is L-App echo (one/run.json).", exact=True
+    ).wait_for()  # as in the list
+    check_looks(page)
+    ticks[0].uncheck()
+    page.get_by_text("Tick one more run to compare.", exact=True).wait_for()
+    assert compare.is_disabled()
+    ticks[0].check()
     without(page, "**/compare?*")
-    page.get_by_role("button", name="Compare two").click()
+    compare.click()
     page.wait_for_url("**/compare?*")
     assert "B against A" in text_at(page.url)
+
+
+def test_the_order_is_called_by_what_is_sorted(page_of, address):
+    page = page_of(address + "runs")
+    order = page.get_by_label("Order")
+    assert order.locator("option").all_inner_texts() == ["newest first", "oldest first"]
+    page.get_by_label("Sort by").select_option("p99")
+    assert order.locator("option").all_inner_texts() == ["highest first", "lowest first"]
+    order.select_option("lowest first")
+    with page.expect_navigation():
+        page.get_by_role("button", name="Find").click()
+    assert order.locator("option:checked").inner_text() == "lowest first"
+
+
+def test_without_a_script_two_runs_are_compared_all_the_same(address):
+    page = text_at(address + "runs")
+    form = page.partition('<form id="compare"')[2].partition("</form>")[0]
+    assert "the upper one is A, the other one B" in form and "disabled" not in form
 
 
 @pytest.mark.parametrize(
