@@ -34,6 +34,7 @@ def test_a_regression_is_seen_and_its_run_opened(page_of, address):
     page = without(page_of(address), "**/report?*")
     page.locator(".chart canvas").wait_for()
     check_looks(page)
+    assert "--label" not in page.locator("main").inner_text()
     verdict = page.get_by_role("status").inner_text()
     assert "regression: commit=c18 (2026-12-10 12:00): echo responses_per_s -" in verdict
     rows = page.get_by_role("region", name="Runs").locator("tbody tr")
@@ -55,6 +56,12 @@ def test_a_metric_and_a_label_are_chosen_by_keyboard_and_a_point_of_the_chart_is
     assert "µs" in page.get_by_role("region", name="Runs").locator("tbody td").first.inner_text()
     page.locator(".u-over").click(position={"x": 1, "y": 60})
     until_opened(page, "00")
+
+
+def test_runs_without_labels_say_how_to_get_them(tmp_path):
+    history_of(tmp_path / "runs" / "echo", noisy(FEW, 1), labels=lambda n: {})
+    with pages_over(tmp_path) as address:
+        assert "--label commit=" in text_at(address + "history")
 
 
 def test_hostile_words_are_text_and_too_few_runs_are_said(page_of, address):
