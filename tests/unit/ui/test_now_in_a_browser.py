@@ -9,6 +9,7 @@ from ui_tools import check_looks, in_a_browser, pages_over
 
 from windtunnel.live.process import Announcement
 from windtunnel.runs import Verdict
+from windtunnel.ui.edit.start import Started
 
 pytestmark = [pytest.mark.slow, in_a_browser]
 
@@ -38,6 +39,18 @@ def test_a_run_is_watched_to_its_verdict(page_of, address, tmp_path):
     page.get_by_role("heading", name="Ended", exact=True).wait_for()
     ended = page.locator(".ended li", has_text=str(tmp_path / "first"))
     assert ended.locator(".pill").inner_text() == "valid"
+
+
+def test_an_empty_page_starts_the_shipped_echo(page_of, address, monkeypatch):
+    begun = []
+    monkeypatch.setattr(Started, "start", lambda self, file: begun.append(file))
+    page = page_of(address)
+    button = page.get_by_role("button", name="Run the shipped echo")
+    button.wait_for()
+    check_looks(page)
+    button.press("Enter")  # by keyboard
+    page.get_by_role("heading", name="Now", exact=True).wait_for()
+    assert [file.name for file in awaited(lambda: begun)] == ["echo.toml"]
 
 
 def test_a_fleet_is_seen_at_work(page_of, address):

@@ -70,11 +70,12 @@ class Editor:
         return name
 
     def start(self, origin: Origin, text: str, name: str) -> None:
-        """Raises UserError for what `check` refuses, before anything is saved."""
+        """Saves a text that was changed. Raises UserError for what `check` refuses, before anything is saved."""
         checked = self.checked(origin, text, opens=True)
         if checked.problem:
             raise UserError(checked.problem, checked.remedy)
-        self.started.start(self.below.root / self.save(origin, text, name))
+        shipped_as_it_is = origin.kind == "shipped" and text == origin.text
+        self.started.start(origin.place if shipped_as_it_is else self.below.root / self.save(origin, text, name))
 
 
 def _table_of(text: str) -> TableFields | None:
@@ -151,11 +152,11 @@ async def _kept(request: Request, editor: Editor, starts: bool) -> Response:
     fields = await said(request)
 
     def made() -> Response:
-        text, name = fields.get("text", ""), fields.get("new", "").strip()
         try:
             origin = editor.origin(fields)
         except UserError as error:
             return refused(error, 404)
+        text, name = fields.get("text", origin.text), fields.get("new", "").strip()
         try:
             if starts:
                 editor.start(origin, text, name)

@@ -192,6 +192,13 @@ def test_what_a_scenario_says_is_escaped(ask, tmp_path):
         assert "</textarea><script" not in page
         assert "<b>.toml" not in page
 
+def test_a_shipped_scenario_starts_as_it_is_without_a_copy(ask, tmp_path):
+    assert ask("POST", "/edit/start", kind="shipped", name="echo").headers["location"] == "/"
+    ask("POST", "/edit/start", kind="shipped", name="echo", text="# mine\n" + TEXT, new="mine-too.toml")
+    assert ask.begun == ["echo.toml", "mine-too.toml"]
+    assert not (tmp_path / "scenarios" / "echo.toml").exists()
+
+
 
 def test_a_file_of_the_list_is_parsed_once(tmp_path, monkeypatch):
     parsed = []
