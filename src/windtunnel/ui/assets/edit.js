@@ -102,7 +102,16 @@ if (edit) {
 }
 
 const narrow = document.getElementById("narrow");
+const wire = document.getElementById("wire");
+
+function narrowed() {
+  const text = narrow.value.toLowerCase();
+  for (const each of document.querySelectorAll(".scenarios li")) {
+    each.hidden = !each.textContent.toLowerCase().includes(text) || (wire.value !== "" && each.dataset.wire !== wire.value);
+  }
+}
+
 narrow?.form.addEventListener("submit", (event) => event.preventDefault());
-narrow?.addEventListener("input", () => {
-  for (const each of document.querySelectorAll(".scenarios li")) each.hidden = !each.textContent.toLowerCase().includes(narrow.value.toLowerCase());
-});
+narrow?.addEventListener("input", narrowed);
+wire?.addEventListener("change", narrowed);
+if (narrow) window.addEventListener("pageshow", narrowed); // a page that comes back has what was typed

@@ -7,6 +7,7 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from windtunnel.engine.find import CHECKOUT, is_checkout
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
 from windtunnel.index.index import Index
@@ -17,6 +18,8 @@ from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
 from windtunnel.ui.edit.below import Below
 
 SUFFIX = ".toml"
+PARTS = ("bench", "contrib", "plugins", "scenarios", "studies", "tests")
+"""Directories of a checkout that hold scenarios of the project, and not of who works in it."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,8 @@ class Listed:
 
     name: str
     question: str
+    wire: str
+    """Its kind; empty if the text cannot be read yet."""
 
 
 def files_of(below: Below) -> list[Listed]:
@@ -49,25 +54,38 @@ def files_of(below: Below) -> list[Listed]:
             text = below.read(name, MAX_FILE_BYTES).decode()
         except (UserError, UnicodeDecodeError):
             continue
-        if _is_scenario(text):
-            found.append(Listed(name, question_of(text)))
+        if (wire := _wire_of(text)) is not None:
+            found.append(Listed(name, question_of(text), wire))
     return found
 
 
 @lru_cache(512)
-def _is_scenario(text: str) -> bool:
-    """Parsed once: a file that somebody sent may take a tenth of a second, and there may be hundreds."""
+def _wire_of(text: str) -> str | None:
+    """The kind of wire of a scenario; None: it is none. Parsed once: a file that somebody sent may take a tenth of a second, and there may be hundreds."""
     try:
         data = toml.parse(text)
     except UserError:
-        return False
+        return None
     except toml.Fault:  # half-written: it can be mended here
-        data = {"workload": []} if "[[workload]]" in text else {}
-    return "workload" in data and "factor" not in data
+        return "" if "[[workload]]" in text else None
+    if "workload" not in data or "factor" in data:
+        return None
+    wire = data.get("wire", {})
+    kind = wire.get("kind", "ring") if isinstance(wire, dict) else ""
+    return kind if isinstance(kind, str) else ""
+
+
+def is_of_checkout(listed: Listed, below: Below) -> bool:
+    """Whether the file came with the checkout that this program runs from."""
+    file = below.root / listed.name
+    return is_checkout() and any(file.is_relative_to(CHECKOUT / part) for part in PARTS)
 
 
 def shipped() -> list[Listed]:
-    return [Listed(name, template.question) for name, template in templates.available().items()]
+    return [
+        Listed(name, template.question, _wire_of(template.text) or "")
+        for name, template in templates.available().items()
+    ]
 
 
 def origin_of(kind: str, name: str, below: Below, index: Index) -> Origin:

@@ -16,7 +16,7 @@ from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.change import changed, path_of, value_from
 from windtunnel.ui.edit.checked import NOT_ASKED, Checked, check
 from windtunnel.ui.edit.form import TableFields, form_of, kind_at
-from windtunnel.ui.edit.origin import SUFFIX, Origin, files_of, new_name, origin_of, shipped
+from windtunnel.ui.edit.origin import SUFFIX, Origin, files_of, is_of_checkout, new_name, origin_of, shipped
 from windtunnel.ui.edit.start import Started
 from windtunnel.ui.forms import said
 from windtunnel.ui.guard import is_own
@@ -36,6 +36,15 @@ class Editor:
     below: Below
     index: Index
     started: Started
+
+    def lists(self) -> dict[str, Any]:
+        """What one can begin with: heading, kind of origin and scenarios of each list, and the wires that occur."""
+        files, ours = files_of(self.below), shipped()
+        yours = [each for each in files if not is_of_checkout(each, self.below)]
+        lists = [("Your scenarios", "file", yours), ("Shipped scenarios", "shipped", ours)]
+        if rest := [each for each in files if each not in yours]:
+            lists.append(("Other scenarios of the checkout", "file", rest))
+        return {"lists": lists, "wires": sorted({each.wire for each in (*files, *ours) if each.wire})}
 
     def origin(self, fields: dict[str, str]) -> Origin:
         """Raises UserError."""
@@ -88,12 +97,13 @@ def _table_of(text: str) -> TableFields | None:
 
 def add_to(app: FastAPI, editor: Editor) -> None:
     @app.get("/edit")
-    def edit(request: Request, kind: str = "", name: str = "") -> Response:
+    def edit(request: Request, kind: str = "", name: str = "", wire: str = "") -> Response:
         if not is_own(request.scope):
             return PlainTextResponse(NOT_OURS, status_code=403)
         if not kind:
-            lists = {"files": files_of(editor.below), "shipped": shipped()}
-            return HTMLResponse(editor.pages.filled("edit.html", page="edit", below=editor.below, **lists))
+            return HTMLResponse(
+                editor.pages.filled("edit.html", page="edit", below=editor.below, wire=wire, **editor.lists())
+            )
         try:
             origin = origin_of(kind, name, editor.below, editor.index)
         except UserError as error:

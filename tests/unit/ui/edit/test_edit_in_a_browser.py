@@ -27,6 +27,13 @@ def says(page, words: str):
 
 def test_a_scenario_is_found_edited_and_saved(page_of, address, directory):
     page = page_of(address)
+    check_looks(page)
+    imix, memif = (page.get_by_role("link", name=name, exact=True) for name in ("imix", "two-processes"))
+    page.get_by_label("Wire").select_option("memif")
+    imix.wait_for(state="hidden")
+    memif.wait_for()
+    page.get_by_label("Wire").select_option("any")
+    imix.wait_for()
     page.get_by_label("Find").fill("echo.t")
     page.get_by_role("link", name="imix", exact=True).wait_for(state="hidden")
     page.get_by_role("link", name="echo.toml", exact=True).click()

@@ -1,6 +1,7 @@
 """What the pages of Edit and start refuse, and what they say to a script."""
 
 import asyncio
+import re
 from urllib.parse import urlencode
 
 import httpx
@@ -61,6 +62,22 @@ def test_the_lists_have_scenarios_alone(ask):
     assert "How fast?" in page
     assert "study.toml" not in page
     assert "kind=shipped&amp;name=echo" in page
+
+
+def test_scenarios_of_the_checkout_are_not_the_users(ask, tmp_path, monkeypatch):
+    monkeypatch.setattr(origin, "CHECKOUT", tmp_path / "scenarios")
+    monkeypatch.setattr(origin, "is_checkout", lambda: True)
+    (tmp_path / "scenarios" / "bench" / "scenarios").mkdir(parents=True)
+    (tmp_path / "scenarios" / "bench" / "scenarios" / "filter.toml").write_text(TEXT)
+    yours, _, others = ask("GET", "/edit").text.partition('aria-label="Shipped scenarios"')
+    assert "name=mine.toml" in yours and "name=bench/" not in yours
+    assert "name=bench/scenarios/filter.toml" in others.partition('aria-label="Other scenarios of the checkout"')[2]
+
+
+def test_scenarios_are_filtered_by_their_wire_without_a_script(ask):
+    rows = re.findall(r'<li data-wire="(\w*)"( hidden)?>', ask("GET", "/edit?wire=rdma").text)
+    assert {wire for wire, hidden in rows if not hidden} == {"rdma"}
+    assert {"ring", "memif", "pcap"} <= {wire for wire, hidden in rows if hidden}
 
 
 @pytest.mark.parametrize(
@@ -175,6 +192,13 @@ def test_a_file_starts_as_it_is_and_a_change_is_saved_first(ask, tmp_path):
     assert ask.begun == ["mine.toml", "new.toml"]
 
 
+def test_a_shipped_scenario_starts_as_it_is_without_a_copy(ask, tmp_path):
+    assert ask("POST", "/edit/start", kind="shipped", name="echo").headers["location"] == "/"
+    ask("POST", "/edit/start", kind="shipped", name="echo", text="# mine\n" + TEXT, new="mine-too.toml")
+    assert ask.begun == ["echo.toml", "mine-too.toml"]
+    assert not (tmp_path / "scenarios" / "echo.toml").exists()
+
+
 def test_what_check_refuses_does_not_start(ask, tmp_path):
     said = ask("POST", "/edit/start", text=TEXT.replace("inflight", "infligth"), new="new.toml", **MINE)
     assert said.status_code == 200
@@ -191,13 +215,6 @@ def test_what_a_scenario_says_is_escaped(ask, tmp_path):
         assert "<script>" not in page
         assert "</textarea><script" not in page
         assert "<b>.toml" not in page
-
-def test_a_shipped_scenario_starts_as_it_is_without_a_copy(ask, tmp_path):
-    assert ask("POST", "/edit/start", kind="shipped", name="echo").headers["location"] == "/"
-    ask("POST", "/edit/start", kind="shipped", name="echo", text="# mine\n" + TEXT, new="mine-too.toml")
-    assert ask.begun == ["echo.toml", "mine-too.toml"]
-    assert not (tmp_path / "scenarios" / "echo.toml").exists()
-
 
 
 def test_a_file_of_the_list_is_parsed_once(tmp_path, monkeypatch):
