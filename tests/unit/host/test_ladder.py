@@ -133,7 +133,7 @@ def test_the_engine_measures_one(tmp_path):
     kept = ladders.read(tmp_path / "l.json")
     assert [rung.bytes for rung in kept.rungs][:5] == [4096, 4864, 5760, 6848, 8192]
     assert kept.rungs[-1].bytes == 1 << 20 and all(0 < rung.ns <= rung.most_ns for rung in kept.rungs)
-    assert "ns a load" in said and "up to" in said
+    assert "ns per load" in said and "up to" in said
     assert "Latency over size" in (tmp_path / "l.html").read_text()
     assert "exists already" in refused("host", "ladder", "--most", "1MiB", "--out", tmp_path / "l.json").message
     small = json.loads(invoke("host", "ladder", "--most", "256KiB", "--rounds", "1", "--pages", "small", "--json"))

@@ -81,7 +81,9 @@ def test_what_is_counted_or_timed_is_called_per_packet(run):
     page = Page((run.path / "report.html").read_text())
     shown = page.text + "".join(page.scripts[1:2]) + printed(run_view(run))
     found = re.findall(
-        r"(?:ns|packets|messages|responses|Mpps) an? (?:packet|message|second|doorbell|burst)\b", shown, re.IGNORECASE
+        r"(?:ns|ticks|packets|messages|responses|Mpps) an? (?:packet|message|second|doorbell|burst|load|stage call)\b",
+        shown,
+        re.IGNORECASE,
     )
     assert found == []
 

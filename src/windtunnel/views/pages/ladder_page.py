@@ -57,7 +57,7 @@ def chart(ladder: Ladder) -> dict[str, Any]:
     layout["legend"] |= {"y": -0.2, "yanchor": "top"}
     layout["xaxis"] |= {"title": {"text": "memory size"}, "type": "log", "range": [log10(sizes[0]), log10(sizes[-1])]}
     layout["xaxis"] |= _size_ticks(sizes[-1])
-    layout["yaxis"] |= {"title": {"text": "ns a load"}, "type": "log"} | log_ticks([*least, *most], "{:g}".format)
+    layout["yaxis"] |= {"title": {"text": "ns per load"}, "type": "log"} | log_ticks([*least, *most], "{:g}".format)
     within = [cache for cache in ladder.reported if cache.bytes <= sizes[-1]]
     layout["shapes"] = [
         *(_line_at(step, _stroke(SERIES[1])) for step in ladder.steps()),

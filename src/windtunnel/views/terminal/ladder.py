@@ -60,7 +60,7 @@ def _levels(ladder: Ladder) -> Fitting:
     return Fitting(
         [
             Column("level", [str(n + 1) for n in range(len(ladder.levels))]),
-            Column("ns a load", [number(level.ns) for level in ladder.levels]),
+            Column("ns per load", [number(level.ns) for level in ladder.levels]),
             Column("up to", [size(level.bytes) for level in ladder.levels]),
             Column("reported there", nearest, words=True),
         ]
@@ -80,7 +80,7 @@ def _rungs(ladder: Ladder) -> Fitting:
     return Fitting(
         [
             Column("bytes", [size(rung.bytes) for rung in shown]),
-            Column("ns a load", [number(rung.ns) for rung in shown]),
+            Column("ns per load", [number(rung.ns) for rung in shown]),
             Column("worst round", [number(rung.most_ns) for rung in shown], spare=2),
             Column("", ["▇" * max(1, round(_BAR * rung.ns / most)) for rung in shown], spare=1, words=True),
         ]
