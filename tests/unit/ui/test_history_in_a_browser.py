@@ -58,6 +58,14 @@ def test_a_metric_and_a_label_are_chosen_by_keyboard_and_a_point_of_the_chart_is
     until_opened(page, "00")
 
 
+def test_one_run_stands_in_the_middle_of_a_day(page_of, tmp_path):
+    history_of(tmp_path / "runs" / "echo", noisy(1, 1))
+    with pages_over(tmp_path) as address:
+        page = page_of(address + "history")
+        page.locator(".chart canvas").wait_for()
+        assert page.evaluate("drawn.scales.x.max - drawn.scales.x.min") == 86400
+
+
 def test_runs_without_labels_say_how_to_get_them(tmp_path):
     history_of(tmp_path / "runs" / "echo", noisy(FEW, 1), labels=lambda n: {})
     with pages_over(tmp_path) as address:

@@ -40,6 +40,13 @@ function short(text) {
   return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 }
 
+// uPlot gives one point three years.
+function aroundOne(history) {
+  if (history.values.length !== 1) return {};
+  const [middle, half] = history.times ? [history.times[0], DAY / 2] : [0, 1];
+  return { range: [middle - half, middle + half] };
+}
+
 function settings(box, history) {
   const written = (value) => (value == null ? "–" : WRITTEN[history.of](value));
   const axis = { stroke: colour("--muted"), grid: { stroke: colour("--rule"), width: 1 }, ticks: { stroke: colour("--rule"), width: 1 } };
@@ -49,7 +56,7 @@ function settings(box, history) {
     width: box.clientWidth,
     height: HEIGHT,
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
-    scales: { x: { time: history.times !== null } },
+    scales: { x: { time: history.times !== null, ...aroundOne(history) } },
     axes: [
       { ...axis, space: TICK, ...(history.times ? { values: dates } : versions) },
       { ...axis, size: 76, values: (_, ticks) => ticks.map(written) },
