@@ -57,9 +57,7 @@ def test_a_run_gets_tags_and_a_note_and_two_are_compared(page_of, address):
     assert compare.is_disabled()
     for tick in ticks:
         tick.check()
-    page.get_by_text(
-        "A is L-App echo (four/run.json). B is L-App echo (one/run.json).", exact=True
-    ).wait_for()  # as in the list
+    page.get_by_text("A is L-App echo (four). B is L-App echo (one).", exact=True).wait_for()  # as in the list
     check_looks(page)
     ticks[0].uncheck()
     page.get_by_text("Tick one more run to compare.", exact=True).wait_for()

@@ -9,7 +9,7 @@ const sort = document.getElementById("sort");
 const MOST = 2;
 
 function named(tick) {
-  return `${tick.dataset.title} (${tick.value})`;
+  return `${tick.dataset.title} (${tick.value.replace(/\/run\.json$/, "")})`;
 }
 
 function compared() {
