@@ -106,9 +106,11 @@ const wire = document.getElementById("wire");
 
 function narrowed() {
   const text = narrow.value.toLowerCase();
-  for (const each of document.querySelectorAll(".scenarios li")) {
+  const all = [...document.querySelectorAll(".scenarios li")];
+  for (const each of all) {
     each.hidden = !each.textContent.toLowerCase().includes(text) || (wire.value !== "" && each.dataset.wire !== wire.value);
   }
+  document.getElementById("none").hidden = all.some((each) => !each.hidden);
 }
 
 narrow?.form.addEventListener("submit", (event) => event.preventDefault());
