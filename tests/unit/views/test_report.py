@@ -290,3 +290,20 @@ def test_nic_counters_are_kept_and_losses_reported(tmp_path):
     assert "Counters of the server’s NIC" in page and "rx_good_packets" in page
     told = "the server's NIC lost packets: rx_missed_errors 1,234"
     assert told in page and f"warning: {told}" in printed(run_view(run))
+
+
+def test_a_drop_stands_with_its_cause_and_what_to_do(tmp_path):
+    def dropping(stage):
+        drops = {"misdirected": 3, "of_another_release": 1} if stage.stage == "disp_rx" else {}
+        return stage.model_copy(update={"drops": drops})
+
+    def lines(plan):
+        for line in sample.engine_lines(plan):
+            windows = line.type == "window"
+            yield line.model_copy(update={"stages": list(map(dropping, line.stages))}) if windows else line
+
+    run = execute(tmp_path / "run", *RUNS["both sides"], lines=lines)
+    html = report.write(run.path).read_text()
+    drops = html.partition("<h2>Drops</h2>")[2].partition("</section>")[0]
+    assert drops.count("On pci try another steering; on other wires use one dispatcher.") == 2  # of both sides
+    assert drops.count("of_another_release</td><td>") == 2 and drops.count(">–</td>") == 2

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from windtunnel import format as fmt
+from windtunnel.engine.drops import DROPS
 from windtunnel.measure.earlier import earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports, tightest
@@ -20,6 +21,7 @@ from windtunnel.runs.metrics import ratio
 from windtunnel.runs.notices import notes_of, notices, warnings_of
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
+from windtunnel.runs.rows import StageRow
 from windtunnel.runs.streams import STREAM_OBJECTS
 from windtunnel.runs.summary import Summary, rejected_words, summarise
 from windtunnel.views.metric_cells import reported, written
@@ -65,9 +67,7 @@ def render(run: Run, plotly_file: str | None = None) -> str:
         notes=notes_of(told),
         earlier=sentence(line(before)) if before else None,
         headline=headline(summary) if summary and not run.record.imported else [],
-        drops=[(row, reason, n) for row in summary.stages for reason, n in (row.drops or {}).items()]
-        if summary
-        else [],
+        drops=_drops(summary) if summary else [],
         batches=[row for row in summary.stages if row.completion] if summary else [],
         pcie=[row for port in links for row in rows_of(port)],
         pcie_labels=labels(links),
@@ -166,6 +166,12 @@ def headline(summary: Summary) -> list[HeadlineNumber]:
             mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)
             numbers.append(HeadlineNumber(f"{fmt.number(mpps, 2)} Mpps", f"derived: {endpoint} without own traffic"))
     return numbers
+
+
+def _drops(summary: Summary) -> list[tuple[StageRow, str, int, str]]:
+    """Each with its stage, its name, its packets, and why; a name of another release is not explained."""
+    every = [(row, name, count) for row in summary.stages for name, count in (row.drops or {}).items()]
+    return [(*drop, DROPS[drop[1]].words if drop[1] in DROPS else "–") for drop in every]
 
 
 def sentence(words: str) -> str:
