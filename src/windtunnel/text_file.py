@@ -1,7 +1,9 @@
 """Reading a text that a user names."""
 
+import codecs
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,11 +17,25 @@ MOST_RECORD_BYTES = 4 << 20
 """Of a record, as run.json and study.json: a hundred times what the longest one has. It is read as a whole, by who may have others to serve."""
 BOM = "\ufeff"
 """What some editors and spreadsheets put in front of UTF-8."""
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""What Notepad's "Unicode" and PowerShell's `>` begin with."""
+_TYPOGRAPHIC = (
+    (
+        re.compile("[\u00b4\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\uff02\uff07]"),
+        "is a typographic quotation mark",
+        "write \" or ', as a program's text has them",
+    ),
+    (re.compile("[\u2010-\u2015\u2212\uff0d]"), "is a typographic dash", "write - in its place"),
+    (re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000]"), "is a typographic space", "write a plain space"),
+    (re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]"), "is an invisible character", "remove it"),
+    (re.compile("[\uff01-\uff5e]"), "is a full-width character", "write it as ASCII"),
+)
+"""What word processors, web pages and PDFs have in place of plain characters; what each is, and what helps."""
 
 
 def read_text(file: Path, most_bytes: int, remedy: str, follow: bool = True) -> str:
-    """The text of a regular file. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is no UTF-8.
-    A byte order mark is no part of the text. `follow`: a link to it."""
+    """The text of a regular file. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is neither UTF-8
+    nor UTF-16 with its mark. A byte order mark is no part of the text. `follow`: a link to it."""
     check_name(file)
     try:
         with os.fdopen(open_regular(file, follow), "rb") as stream:
@@ -30,11 +46,44 @@ def read_text(file: Path, most_bytes: int, remedy: str, follow: bool = True) -> 
     if len(raw) > most_bytes:
         raise UserError(f"{file}: larger than {_size(most_bytes)}", remedy=remedy)
     try:
-        return raw.decode().removeprefix(BOM)
+        return decoded(raw)
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        what = f"{file}:{line}: byte {raw[error.start]:#04x} is not UTF-8"
-        raise UserError(what, remedy=f"{remedy}, saved as UTF-8") from None
+        raise UserError(f"{file}:{undecodable(raw, error)}", remedy=f"{remedy}, saved as UTF-8") from None
+
+
+def decoded(raw: bytes) -> str:
+    """A text without its byte order marks: one is also in front of each further text of a file that `cat` made. Raises UnicodeDecodeError."""
+    text = raw.decode("utf-16" if raw.startswith(_UTF16) else "utf-8")
+    return text.removeprefix(BOM).replace(f"\n{BOM}", "\n")
+
+
+def undecodable(raw: bytes, error: UnicodeDecodeError) -> str:
+    """Line, byte and column of what is no text, as in `2: byte 0xe4 is not UTF-8 (column 5, ä in Windows-1252)`."""
+    if error.encoding.startswith("utf-16"):
+        return f"1: its mark says UTF-16, and byte {error.start} is none"
+    before = decoded(raw[: error.start]).rpartition("\n")[2]
+    line, byte = raw.count(b"\n", 0, error.start) + 1, raw[error.start : error.start + 1]
+    meant = byte.decode("cp1252", "replace")
+    named = f", {meant} in Windows-1252" if meant.isprintable() and meant != "\ufffd" else ""
+    return f"{line}: byte {byte[0]:#04x} is not UTF-8 (column {len(before) + 1}{named})"
+
+
+def typographic(line: str, column: int = 0) -> tuple[str, str] | None:
+    """The first character of a line that stands where programs want a plain one, with its column, and what helps. `column`: where a parser
+    stopped, from 1; the character there comes first, and what follows did not stop it."""
+    stopped = column - 1 if column else len(line)
+    for place in (stopped, *range(stopped)):
+        for kind, what, remedy in _TYPOGRAPHIC:
+            if kind.match(line[place : place + 1]):
+                shown = line[place] if line[place].isprintable() else f"U+{ord(line[place]):04X}"
+                return f"column {place + 1}: {shown} {what}", remedy
+    return None
+
+
+def hinted(what: str, line: str) -> str:
+    """What is wrong with a line, with the typographic character in it, if it has one."""
+    found = typographic(line)
+    return f"{what} ({found[0]}: {found[1]})" if found and found[0] not in what else what
 
 
 def open_regular(file: Path, follow: bool = True) -> int:

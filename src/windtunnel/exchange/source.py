@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.printing import one_line
-from windtunnel.text_file import read_text
+from windtunnel.text_file import hinted, read_text
 
 MAX_FILE_BYTES = 16 << 20
 """A log of Axio grows by 3 KB a second."""
@@ -37,7 +37,9 @@ class Foreign:
 
     def error(self, faults: Sequence[Fault]) -> UserError:
         """One fault is an ordinary error; several are listed in the order of their lines."""
-        ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line)
+        lines = ["", *self.text.split("\n")]
+        named = [replace(each, what=hinted(each.what, "".join(lines[each.line : each.line + 1]))) for each in faults]
+        ordered = sorted(dict.fromkeys(named), key=lambda fault: fault.line)
         if len(ordered) == 1:
             return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)
         listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered[:MAX_LISTED]]

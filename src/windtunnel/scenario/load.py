@@ -21,7 +21,6 @@ from windtunnel.text_file import read_text
 
 MAX_FILE_BYTES = 64 << 10
 SUFFIX = ".toml"
-TYPOGRAPHIC = re.compile("[\u2018-\u201f\u00ab\u00bb\u2039\u203a\uff02]")
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
 
 
@@ -89,13 +88,10 @@ def parsed(file: File, text: str) -> dict[str, Any]:
 
 
 def _toml_words(what: str, line: str) -> tuple[str, str] | None:
-    """Message and remedy for common mistakes: a quantity without quotes, quotation marks of a word processor, and a key that is given twice."""
+    """Message and remedy for common mistakes: a quantity without quotes, and a key that is given twice."""
     if bare := UNQUOTED.fullmatch(line):
         key, value = bare.groups()
         return f"{key}: {value} has no quotes", f'{key} = "{value}"'
-    if quote := TYPOGRAPHIC.search(line):
-        where = f"column {quote.start() + 1}: {quote[0]} is a typographic quotation mark"
-        return where, "write \" or ', as a program's text has them"
     if what == "cannot overwrite a value":
         return "the key or table is given twice", "keep one of them"
     return None

@@ -1,16 +1,19 @@
 """Reads untrusted TOML."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
 from windtunnel.errors import UserError
+from windtunnel.text_file import typographic
 
 MAX_POINTS = 200
 """Most points in one line. tomllib needs seconds for a dotted key of thousands of parts."""
 MAX_ALL_POINTS = 4000
 """Most points in a text: below a header of 200 parts each such key costs a millisecond."""
 _REMEDY = "write it as TOML 1.0 has it: https://toml.io"
+_PLACE = re.compile(r"line (\d+), column (\d+)\)")
 
 
 class Fault(Exception):
@@ -36,14 +39,21 @@ def parse(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        what, _, at = str(error).rpartition(" (at ")
-        raise Fault(
-            int(at.removeprefix("line ").split(",")[0]) if at.startswith("line ") else len(lines), what
-        ) from None
+        raise _fault(str(error), lines) from None
     except ValueError as error:  # of a number of thousands of digits: Python does not say where
         raise Fault(_longest(lines), str(error).partition(";")[0]) from None
     except RecursionError:
         raise Fault(_longest(lines), "tables or lists are nested too deeply") from None
+
+
+def _fault(words: str, lines: list[str]) -> Fault:
+    """tomllib's error, or what a word processor put into its line: the parser stops at such a character, or at what it spoils."""
+    what, _, place = words.rpartition(" (at ")
+    at = _PLACE.fullmatch(place)
+    line, column = (int(at[1]), int(at[2])) if at else (len(lines), 0)
+    if found := typographic(lines[line - 1], column):
+        return Fault(line, *found)
+    return Fault(line, what)
 
 
 def _longest(lines: list[str]) -> int:

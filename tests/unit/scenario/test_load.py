@@ -1,6 +1,7 @@
 """Reading scenario files: every error names file and line, or the --set, the error and the remedy."""
 
 import pytest
+from from_the_world import FILES
 from scenario_tools import ECHO, SHIPPED, loaded, written
 
 from windtunnel.errors import UserError
@@ -73,6 +74,10 @@ def test_question_and_title_of_a_file(tmp_path):
         ('title = "t"', "duration = 5s  # short", 3, "duration: 5s has no quotes", 'duration = "5s"'),
         ('title = "t"', "title = \u201ct\u201d", 3, "column 9: \u201c is a typographic quotation mark", 'write "'),
         ('title = "t"', "title = \u2018t\u2019", 3, "column 9: \u2018 is a typographic", 'write "'),
+        ('title = "t"', 'title = "t\u201d', 3, "column 11: \u201d is a typographic quotation mark", 'write "'),
+        ('title = "t"', 'title\u00a0= "t"', 3, "column 6: U+00A0 is a typographic space", "plain space"),
+        ('title = "t"', "window = \u20135", 3, "column 10: \u2013 is a typographic dash", "write -"),
+        ('title = "t"', "title = 1 2  # it\u2019s", 3, "expected newline", "TOML"),
         ("[server]", '[wire]\nkind = "rign"\n[server]', 5, 'wire.kind is "rign"', 'did you mean "ring"?'),
         ("[server]", "wire = 1\n[server]", 4, "wire is 1", "write [wire]"),
     ],
@@ -217,3 +222,24 @@ def test_every_shipped_scenario_opens_with_its_question():
     assert len(files) >= 20
     for file in files:
         assert "?" in load(file).question, file
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("bom.toml", None), ("smart.toml", ":2: column 12: \u201c is a typographic quotation mark")],
+)
+def test_files_of_users(name, words):
+    if words is None:
+        assert load(FILES / name).title == "L-App echo"
+        return
+    with pytest.raises(UserError) as refused:
+        load(FILES / name)
+    assert words in refused.value.message and 'write "' in refused.value.remedy
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_texts_as_editors_save_them(tmp_path, encoding, end):
+    text = (FILES / "bom.toml").read_text(encoding="utf-8-sig")
+    (tmp_path / "x.toml").write_bytes(text.replace("\n", end).encode(encoding))
+    assert load(tmp_path / "x.toml").title == "L-App echo"

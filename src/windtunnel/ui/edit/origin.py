@@ -15,6 +15,7 @@ from windtunnel.index.untrusted import check_files
 from windtunnel.scenario import templates, toml
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.load import MAX_FILE_BYTES, question_of
+from windtunnel.text_file import decoded, undecodable
 from windtunnel.ui.edit.below import Below
 
 SUFFIX = ".toml"
@@ -112,10 +113,9 @@ def new_name(origin: Origin, below: Below) -> str:
 def _file(name: str, below: Below) -> Origin:
     raw = below.read(name, MAX_FILE_BYTES)
     try:
-        text = raw.decode()
+        text = decoded(raw)
     except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise UserError(f"{name}:{line}: byte {raw[error.start]:#04x} is not UTF-8", "a file in UTF-8") from None
+        raise UserError(f"{name}:{undecodable(raw, error)}", "a file in UTF-8") from None
     return Origin("file", name, text, below.root / name)
 
 
