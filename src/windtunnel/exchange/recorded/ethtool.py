@@ -1,49 +1,57 @@
-"""`ethtool -S INTERFACE`: counters of a NIC since its driver began, by the driver's names."""
+"""`ethtool -S INTERFACE`: counters of a NIC since its driver began, by the driver's names. `ethtool -I -a INTERFACE`: pause frames alone, by
+the kernel's names.
+
+ethtool indents each counter, and writes the name as long as the driver has it: cxgb4 fills its names up with spaces, octeontx2 ends them in a
+colon.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
 
+from windtunnel.exchange.recorded.pause_counters import is_received
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
 
 TOOL = "ethtool -S"
-HEAD = "NIC statistics:"
+HEAD, HEAD_OF_PAUSES, OTHER_HEAD = "NIC statistics:", "Statistics:", "Pause parameters for "
 SINCE = "since the driver began"
 """Words of a reading without an earlier text."""
 _TRAFFIC = re.compile(r"packets|frames|bytes|octets|pkts|ucast|mcast|bcast", re.IGNORECASE)
 """In names of what never falls while a driver is loaded. Others may be gauges, as temperatures are."""
-_LINE = re.compile(r"\s+(\S.*):\s*(\S+)\s*")
 
 
 def is_one(lines: Sequence[str]) -> bool:
-    return any(line.strip() == HEAD for line in lines)
+    heads = {line.strip() for line in lines}
+    return HEAD in heads or (HEAD_OF_PAUSES in heads and any(line.startswith(OTHER_HEAD) for line in lines))
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     """One for each counter: of several texts in one file what the last added to the first, and what is wrong.
 
-    The driver was loaded anew if less traffic stands in the last one than in the first. A single value that falls is a gauge, or a queue that
-    was made anew: it is not read.
+    The driver was loaded anew if a counter fell and no more traffic stands in the last one than in the first. A single value that falls is a
+    gauge, or a queue that was made anew: it is not read.
     """
     first: dict[str, Reading] = {}
     last: dict[str, Reading] = {}
     faults = []
     began = heads = 0
     for place, line in enumerate(lines, start=1):
-        if line.strip() == HEAD:
+        text = line.strip()
+        if text in (HEAD, HEAD_OF_PAUSES):
             began, heads = place, heads + 1
-        elif began and line.strip():
-            read = _LINE.fullmatch(line)
-            value = number(read[2]) if read else None
-            if read is None or value is None:
-                faults.append(Fault(place, f'"{line.strip()[:60]}" is no counter', "as in      rx_prio0_pause: 12"))
-                continue
-            name = read[1]
-            last[name] = Reading(name, value, "", place, SINCE)
-            first.setdefault(name, last[name])
+        elif began and text:
+            name, _, count = text.rpartition(":")
+            name, value = name.rstrip(": \t"), number(count)
+            if name and value is not None:
+                last[name] = Reading(name, value, "", place, SINCE)
+                first.setdefault(name, last[name])
+            elif line[0].isspace():
+                faults.append(Fault(place, f'"{text[:60]}" is no counter', "as in      rx_prio0_pause: 12"))
+            else:
+                began = 0  # the words of a shell, or of another tool
     if heads < 2:
         return list(last.values()), faults
-    fallen = [reading for name, reading in last.items() if _fell(first[name], reading)]
+    fallen = [reading for name, reading in last.items() if _counts(name) and _fell(first[name], reading)]
     if fallen and _traffic(last.values()) <= _traffic(first.values()):
         before = first[fallen[0].name]
         words = f"{before.name} is less than in line {before.line}: it began anew"
@@ -51,8 +59,12 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     return [_added(first[name], reading) for name, reading in last.items()], faults
 
 
+def _counts(name: str) -> bool:
+    return bool(_TRAFFIC.search(name)) or is_received(name) is not None
+
+
 def _traffic(found: Iterable[Reading]) -> float:
-    return sum(each.value or 0.0 for each in found if _TRAFFIC.search(each.name))
+    return sum(each.value or 0.0 for each in found if _TRAFFIC.search(each.name) and is_received(each.name) is None)
 
 
 def _fell(before: Reading, after: Reading) -> bool:
