@@ -12,6 +12,7 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import pcm_pcie
+from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import number
 from windtunnel.exchange.source import MAX_FILE_BYTES
 from windtunnel.text_file import read_text
@@ -22,7 +23,9 @@ SYSFS = "sys/bus/event_source/devices"
 _MB = 1e6
 _IOSTAT = ("Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)", "Outbound Write(MB)")
 _PCM = ("PCIe Rd (B)", "PCIe Wr (B)")
-_ELAPSED_COMMA = re.compile(r"\s*\d+,\d+\s+seconds time elapsed")
+_COMMA = re.compile(r"\s*\d+,\d+\s+seconds time elapsed|\s*\d+,\d{9}[^\d,.]")
+_TIME = re.compile(r"\d{1,12}[.,]\d{9}", re.ASCII)
+_CSV_HEAD = re.compile(r"\s*(?:time.)?port([,;\t|])")
 _GROUPED = r"\d{{1,3}}({0}\d{{3}})+({1}\d+)?"
 MOST = 1e18
 _REMEDY = "what `perf iostat -- sleep 10` or `pcm-pcie -B -csv 1` printed"
@@ -51,7 +54,10 @@ def read_measured(file: Path, follow: bool = True) -> Measured:
         return _iostat(file, lines, head)
     if is_measured(lines):
         return _pcm(file, lines)
-    raise UserError(f"{file}: output of neither `perf iostat` nor `pcm-pcie -B -csv`", remedy=_REMEDY)
+    if pcm_pcie.is_one(lines) and not any("(B)" in line for line in lines):
+        raise UserError(f"{file}: pcm-pcie without -B: lines of a cache, and no bytes", remedy="pcm-pcie -B -csv 1")
+    what, remedy = other_tool(lines) or ("output of neither `perf iostat` nor `pcm-pcie -B -csv`", _REMEDY)
+    raise UserError(f"{file}: {what}", remedy=remedy)
 
 
 def _iostat_head(lines: Sequence[str]) -> int | None:
@@ -75,41 +81,49 @@ def counters_there(root: Path = Path("/")) -> bool:
 
 
 def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root ports; the elapsed time follows them. Of several tables the mean.
+    """Sums over the root ports; the elapsed time follows them. Of several tables the mean. With -I each row has the time since the start in
+    front, and nothing follows.
 
-    perf writes the elapsed time with nine decimals, which tells the locale's decimal mark.
+    perf writes times with nine decimals, which tells the locale's decimal mark.
     """
-    totals, ports, elapsed = [0.0] * len(_IOSTAT), 0, 0.0
-    decimal = "," if any(_ELAPSED_COMMA.match(line) for line in lines) else "."
+    totals, ports, elapsed, last = [0.0] * len(_IOSTAT), 0, 0.0, 0.0
+    decimal = "," if any(_COMMA.match(line) for line in lines) else "."
+    separator = found[1] if (found := _CSV_HEAD.match(lines[head - 1])) else None
     for place, line in enumerate(lines[head:], start=head + 1):
-        cells = line.split()
+        cells = line.rstrip(f"{separator} \t\r").split(separator) if separator else line.split()
         if line.rstrip().endswith("seconds time elapsed"):
             elapsed += _number(file, place, cells[0], decimal)
-        elif cells and ":" in cells[0]:
-            if len(cells) != len(_IOSTAT) + 1:
-                raise UserError(
-                    f"{file}:{place}: {len(cells) - 1} values of root port {cells[0]}, not {len(_IOSTAT)}",
-                    remedy=_REMEDY,
-                )
-            totals = [
-                total + _number(file, place, word, decimal) for total, word in zip(totals, cells[1:], strict=True)
-            ]
-            ports += 1
+            continue
+        time = 0.0
+        if len(cells) > 1 and _TIME.fullmatch(cells[0].strip()):
+            time, cells = float(cells[0].replace(",", ".")), cells[1:]
+        if not cells or ":" not in cells[0]:
+            continue
+        if len(cells) != len(_IOSTAT) + 1:
+            raise UserError(
+                f"{file}:{place}: {len(cells) - 1} values of root port {cells[0]}, not {len(_IOSTAT)}",
+                remedy=_REMEDY,
+            )
+        totals = [total + _number(file, place, word, decimal) for total, word in zip(totals, cells[1:], strict=True)]
+        ports, last = ports + 1, max(last, time)
     if not ports:
         raise UserError(f"{file}:{head}: no root port follows", remedy="the whole output of `perf iostat`")
-    if not elapsed:
-        raise UserError(f"{file}: no line with the seconds that elapsed", remedy="the whole output of `perf iostat`")
-    return Measured("perf iostat", *(total * _MB / elapsed for total in totals))
+    if not (elapsed or last):
+        raise UserError(
+            f"{file}: no line with the seconds that elapsed",
+            remedy="the whole output of `perf iostat -- sleep 10`, or one with -I, without -x if there is no -I",
+        )
+    return Measured("perf iostat", *(total * _MB / (elapsed or last) for total in totals))
 
 
 def _pcm(file: Path, lines: list[str]) -> Measured:
-    """The mean over samples of a second, each the sum over sockets, without what -e says of misses and hits; the head stands again before
-    every sample."""
+    """The mean over the time of all samples, each the sum over sockets, without what -e says of misses and hits."""
     counted, faults = pcm_pcie.readings(lines)
     if faults:
         raise UserError(f"{file}:{faults[0].line}: {faults[0].what}", remedy=_REMEDY)
     totals = {each.name: each.value for each in counted}
-    read, write = ((totals[pcm_pcie.name_of(name, pcm_pcie.TOTAL)] or 0.0) / pcm_pcie.samples(lines) for name in _PCM)
+    seconds = pcm_pcie.seconds(lines)
+    read, write = ((totals[pcm_pcie.name_of(name, pcm_pcie.TOTAL)] or 0.0) / seconds for name in _PCM)
     return Measured("pcm-pcie", read, write, None, None)
 
 

@@ -1,10 +1,10 @@
 """Texts of tools that read a host's counters: what they counted, as evidence for a diagnosis.
 
 readings    what all of them become
-perf_stat   `perf stat -x,`, of one run or of intervals
+perf_stat   `perf stat`, in all its formats (rows: perf_rows)
 pcm_pcie    `pcm-pcie -csv`, with -e also misses and hits
 axio_report report.rpt of Axio's record-host-metrics.sh
-ethtool     `ethtool -S`
+ethtool     `ethtool -S`, `ethtool -I -a` (names of counters: pause_counters)
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat
+from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import Reading, Recorded
 from windtunnel.exchange.source import read
 
@@ -30,7 +31,8 @@ def read_recorded(file: Path) -> Recorded:
     lines = foreign.text.split("\n")
     reader = next((each for each in READERS if each.is_one(lines)), None)
     if reader is None:
-        raise UserError(f"{file}: no text of a tool that is known", remedy=WHAT)
+        what, remedy = other_tool(lines) or ("no text of a tool that is known", WHAT)
+        raise UserError(f"{file}: {what}", remedy=remedy)
     readings, faults = reader.readings(lines)
     if faults:
         raise foreign.error(faults)

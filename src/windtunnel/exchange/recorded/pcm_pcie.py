@@ -4,18 +4,20 @@ With -e each socket has a row for all, one for misses and one for hits in the la
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
 
 TOOL = "pcm-pcie"
-READS, WRITES = ("PCIRdCur",), ("ItoM", "ItoMCacheNear", "RFO")
-"""Events of a device that reads memory, and of one that writes: whole lines and parts of lines. Processors have some of them."""
+WRITES = ("ItoM", "ItoMCacheNear", "RFO", "PCIeItoM", "PCIeWiLF", "PCIeNSWr", "PCIeNSWrF")
+"""Events of a device that writes memory: whole lines and parts of lines. Processors have some of them (getWriteBw in src/pcm-pcie.h)."""
 TOTAL = "Total"
 """The filter of a row that has all, which rows without a filter have too."""
 _SOCKET = "Skt"
 _FILTER = re.compile(r"\((Total|Miss|Hit)\)$")
+_DELAY = re.compile(r"\s*Update every (\d+(?:\.\d+)?) seconds")
 _REMEDY = "what `pcm-pcie -e -csv 1` printed"
 
 
@@ -24,12 +26,17 @@ def name_of(event: str, filtered: str) -> str:
 
 
 def is_one(lines: Sequence[str]) -> bool:
-    return samples(lines) > 0
+    return any(cells_of(line)[0] == _SOCKET for line in lines)
 
 
-def samples(lines: Sequence[str]) -> int:
-    """The head stands in front of each."""
-    return sum(cells_of(line)[0] == _SOCKET for line in lines)
+def seconds(lines: Sequence[str]) -> float:
+    """How long all samples took. Each has a row for each socket, and the head in front of it; PCM says on stderr how long one is, else it is a
+    second."""
+    rows = Counter(
+        cells[0] for line in lines if len(cells := cells_of(line)) > 1 and cells[0].isdigit() and _is_total(cells)
+    )
+    said = [float(found[1]) for line in lines if (found := _DELAY.match(line)) and float(found[1])]
+    return max(rows.values(), default=0) * (said[-1] if said else 1.0)
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
@@ -50,6 +57,11 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
 
 def cells_of(line: str) -> list[str]:
     return [cell.strip() for cell in line.split(",")]
+
+
+def _is_total(cells: Sequence[str]) -> bool:
+    filtered = _FILTER.search(cells[-1])
+    return filtered is None or filtered[1] == TOTAL
 
 
 def _add(found: dict[str, Reading], names: Sequence[str], cells: list[str], place: int) -> list[Fault]:

@@ -1,0 +1,34 @@
+"""Texts that resemble those that are read, and why they are not: with what the tool should have been asked for."""
+
+import re
+from collections.abc import Sequence
+
+_BY_LINE = (
+    (
+        re.compile(r"Skt\s*\|"),
+        "the table of pcm-pcie for people: its numbers are rounded",
+        "pcm-pcie -e -csv 1, with -B for bytes",
+    ),
+    (
+        re.compile(r".*(?:Mem Read \(MB/s\)|Mem_Ch\d|Memory Channel Monitoring|DIMM Rank Monitoring)"),
+        "the output of pcm-memory: traffic of the memory tells no device from a core",
+        "pcm-pcie -e -B -csv 1 for devices, or perf stat for cores",
+    ),
+    (
+        re.compile(r"Socket[,;]Name[,;]Part\b|\|\s*IIO Stack\b"),
+        "the output of pcm-iio, which is not read",
+        "pcm-pcie -B -csv 1, or perf iostat",
+    ),
+    (
+        re.compile(r"Pause parameters for "),
+        "the settings of pause frames without their counts",
+        "ethtool -I -a INTERFACE, or ethtool -S INTERFACE",
+    ),
+)
+
+
+def other_tool(lines: Sequence[str]) -> tuple[str, str] | None:
+    """What the text is, and what helps. None: nothing that is known."""
+    return next(
+        ((what, remedy) for line in lines for begin, what, remedy in _BY_LINE if begin.match(line.lstrip())), None
+    )
