@@ -16,7 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.scenario import wires
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.rule_files import CLASSBENCH_KEY, RuleFile, is_classbench, kept, read_rules
+from windtunnel.scenario.rule_files import RuleFile, kept, key_of_filters, read_rules
 from windtunnel.scenario.table_keys import FIELDS, SEGMENTS, MatchTable, versions_of
 from windtunnel.scenario.topology import smallest_request_bytes
 
@@ -159,16 +159,12 @@ def _rules(scenario: Scenario, table: MatchTable, here: Path) -> RuleFile | None
         return None
     try:
         file, key = _file(scenario, table), _key_of(scenario, table)
-        if (
-            table.kind == "ternary"
-            and key != CLASSBENCH_KEY
-            and not (isinstance(key, str) and key in SEGMENTS)
-            and is_classbench(file)
-        ):
+        fields = key_of_filters(file) if table.kind == "ternary" else None
+        if fields and key != fields and not (isinstance(key, str) and key in SEGMENTS):
             raise Refusal(
                 (*here, "key"),
                 f"{file}: its filters define their own fields",
-                f"remove the key, or use {CLASSBENCH_KEY}",
+                f"remove the key, or use {fields}",
             )
         return read_rules(file, table.kind, _bytes_of(key))
     except UserError as error:
@@ -183,8 +179,8 @@ def rules_of(scenario: Scenario, table: MatchTable) -> int:
 def _key_of(scenario: Scenario, table: MatchTable) -> str | list[str]:
     if table.key is not None:
         return table.key
-    if table.rules and table.kind == "ternary" and is_classbench(_file(scenario, table)):
-        return CLASSBENCH_KEY
+    if table.rules and table.kind == "ternary" and (fields := key_of_filters(_file(scenario, table))):
+        return fields
     return "1x4" if table.kind == "lpm" else "4x4"
 
 

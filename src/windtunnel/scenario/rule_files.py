@@ -4,9 +4,11 @@ CSV, a rule a line, `#` begins a comment; what stands behind the comma is the ac
   lpm      10.0.0.0/8,7   or 10.0.0.0/255.0.0.0,7; 2001:db8::/32,7 if the key is an IPv6 address
   exact    0a000001c0a80001...,7                       the key in hexadecimal
   ternary  0a00.../ff00...,7                           key/mask; the first line has the highest priority
-ClassBench (D. Taylor, J. Turner, INFOCOM 2005): a filter a line, the first has the highest priority
+ClassBench (D. Taylor, J. Turner, INFOCOM 2005) and DPDK's l3fwd-acl and l3fwd: a filter a line, the first has the highest priority
   @src/len  dst/len  low : high  low : high  proto/mask  [flags/mask]
-Its ranges of ports are expanded to prefixes: a filter becomes up to 900 rules. Flags are left out: nothing here looks at them.
+  Rsrc/len  dst/len  low : high  low : high  proto/mask  port            a route of l3fwd: the port is the data
+Addresses are all of IPv4 or all of IPv6. Ranges of ports are expanded to prefixes: a filter becomes up to 900 rules. Flags are left out: nothing
+here looks at them.
 """
 
 import hashlib
@@ -23,7 +25,7 @@ from pathlib import Path
 from windtunnel.engine import home
 from windtunnel.engine.plan_values import MAX_RULES
 from windtunnel.errors import UserError
-from windtunnel.text_file import read_text
+from windtunnel.text_file import hinted, read_text
 
 MAX_FILE_BYTES = 1 << 30
 IPV6_BYTES = 16
@@ -32,14 +34,17 @@ MOST_DATA = (1 << 31) - 2
 FORMS = {
     "exact": "lines of KEY,DATA in hexadecimal: 0a000001c0a80001,7",
     "lpm": "lines of prefix and data: 10.0.0.0/8,7",
-    "ternary": "ClassBench filters, or lines of KEY/MASK,DATA in hexadecimal",
+    "ternary": "filters of ClassBench or l3fwd-acl, or lines of KEY/MASK,DATA in hexadecimal",
 }
-CLASSBENCH_KEY = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst", "ipv4.proto"]
+FILTER_KEY = ["ipv4.src", "ipv4.dst", "udp.src", "udp.dst", "ipv4.proto"]
+FILTER_KEY_IPV6 = ["ipv6.src", "ipv6.dst", "udp.src", "udp.dst", "ipv6.next_header"]
 _FILTER = re.compile(
-    r"@([0-9.]+)/([0-9]+)\s+([0-9.]+)/([0-9]+)\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+"
-    r"(0x[0-9a-f]{1,2}|[0-9]{1,3})\s*/\s*(0x[0-9a-f]{1,2}|[0-9]{1,3})(\s+0x[0-9a-f]{1,4}/0x[0-9a-f]{1,4})?\s*",
+    r"([@R])([0-9a-f:.]+)/([0-9]+)\s+([0-9a-f:.]+)/([0-9]+)\s+"
+    r"([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+([0-9]{1,5})\s*:\s*([0-9]{1,5})\s+"
+    r"(0x[0-9a-f]{1,2}|[0-9]{1,3})\s*/\s*(0x[0-9a-f]{1,2}|[0-9]{1,3})(?:\s+(0x[0-9a-f]{1,4}/0x[0-9a-f]{1,4}|0x[0-9a-f]{1,8}|[0-9]{1,10}))?\s*",
     re.ASCII | re.IGNORECASE,
 )
+_BEGINS_FILTER = re.compile(r"[@R](?=[0-9a-f:.]+/)", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,9 @@ class _Rule:
     line: int
 
 
-def is_classbench(file: Path) -> bool:
-    """Whether a file's first line that is no comment is a filter. Raises UserError if it cannot be read."""
-    return _is_classbench(file, *_state(file, "ternary"))
+def key_of_filters(file: Path) -> list[str] | None:
+    """The fields of a file of filters, by its first line that is no comment; None for another file. Raises UserError if it cannot be read."""
+    return _key_of_filters(file, *_state(file, "ternary"))
 
 
 def read_rules(file: Path, kind: str, key_bytes: int) -> RuleFile:
@@ -83,9 +88,11 @@ def _state(file: Path, kind: str) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=16)
-def _is_classbench(file: Path, _changed: int, _size: int) -> bool:
+def _key_of_filters(file: Path, _changed: int, _size: int) -> list[str] | None:
     first = next((line for _, line in _lines(read_text(file, MAX_FILE_BYTES, FORMS["ternary"]))), "")
-    return first.startswith("@")
+    if not _BEGINS_FILTER.match(first):
+        return None
+    return FILTER_KEY_IPV6 if ":" in first.split()[0] else FILTER_KEY
 
 
 def kept(rules: RuleFile) -> Path:
@@ -103,15 +110,16 @@ def kept(rules: RuleFile) -> Path:
 @lru_cache(maxsize=4)
 def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> RuleFile:
     text = read_text(file, MAX_FILE_BYTES, FORMS[kind])
-    filtering = kind == "ternary" and is_classbench(file)
+    filtering = kind == "ternary" and key_of_filters(file) is not None
     read = {"exact": _exact, "lpm": _prefix, "ternary": _ternary}[kind]
     there: dict[tuple[bytes, bytes], _Rule] = {}
     filters: dict[str, int] = {}
     for number, line in _lines(text):
         try:
-            rules = list(_filter(line, number, filters) if filtering else read(line, number, key_bytes))
+            rules = list(_filter(line, number, key_bytes, filters) if filtering else read(line, number, key_bytes))
         except ValueError as error:
-            raise UserError(f"{file}:{number}: {error}", remedy=FORMS[kind]) from None
+            what = hinted(str(error), text.split("\n")[number - 1])
+            raise UserError(f"{file}:{number}: {what}", remedy=FORMS[kind]) from None
         for rule in rules:
             before = there.setdefault((rule.key, rule.mask), rule)
             # Expanded ranges may meet again in a later filter, which can never win there; a line of its own may not.
@@ -229,23 +237,38 @@ def _ternary(line: str, number: int, key_bytes: int) -> Iterator[_Rule]:
     yield _Rule(_inside(_bytes(key, key_bytes, "the key"), masked, text[:80]), masked, data, number)
 
 
-def _filter(line: str, number: int, line_of: dict[str, int]) -> Iterator[_Rule]:
-    """One ClassBench filter as rules over source, destination, ports and protocol, 3 bytes of nothing behind them."""
+def _filter(line: str, number: int, key_bytes: int, line_of: dict[str, int]) -> Iterator[_Rule]:
+    """One filter as rules over source, destination, ports and protocol, with bytes of nothing up to the key's length."""
     match = _FILTER.fullmatch(line)
     if match is None:
         raise ValueError(f"not a filter: {line[:60]!r}")
-    proto, proto_mask = _byte(match[9]), _byte(match[10])
-    same = " ".join((*match.groups(default="")[:8], f"{proto} {proto_mask}", match[11] or "")).lower()
+    lead, source_ip, source_length, target_ip, target_length, *ports, protocol, protocol_mask, last = match.groups("")
+    route = lead in "Rr"
+    if route and (not last or "/" in last):
+        raise ValueError("a route ends in the port that it leads to, as in 6/0xff 2")
+    if last and not route and "/" not in last:
+        raise ValueError(f"not a filter: {line[:60]!r}")
+    proto, proto_mask = _byte(protocol), _byte(protocol_mask)
+    same = " ".join((*match.groups("")[1:9], f"{proto} {proto_mask}", last)).lower()
     if same in line_of:
         raise ValueError(f"conflicts with line {line_of[same]}: the same filter")
     line_of[same] = number
-    source, source_mask = _net(match[1], match[2])
-    target, target_mask = _net(match[3], match[4])
-    proto &= proto_mask
-    for (low, low_mask), (high, high_mask) in product(_range(match[5], match[6]), _range(match[7], match[8])):
-        key = source + target + low.to_bytes(2, "big") + high.to_bytes(2, "big") + bytes([proto, 0, 0, 0])
-        mask = source_mask + target_mask + low_mask.to_bytes(2, "big") + high_mask.to_bytes(2, "big")
-        yield _Rule(key, mask + bytes([proto_mask, 0, 0, 0]), number - 1, number)
+    (source, source_mask), (target, target_mask) = _net(source_ip, source_length), _net(target_ip, target_length)
+    if len(source) != len(target):
+        raise ValueError("one address is of IPv4, and the other one of IPv6")
+    rest = key_bytes - 2 * len(source) - 5
+    if not 0 <= rest < 4:
+        raise ValueError(
+            f"a filter of IPv{4 if len(source) == 4 else 6} does not fit the table's key of {key_bytes} bytes"
+        )
+    data = int(last, 16 if last[:2] in ("0x", "0X") else 10) if route else number - 1
+    if data > MOST_DATA:
+        raise ValueError(f"{last} is not a number from 0 to {MOST_DATA}")
+    end, end_mask = bytes([proto & proto_mask]) + bytes(rest), bytes([proto_mask]) + bytes(rest)
+    for (low, low_mask), (high, high_mask) in product(_range(*ports[:2]), _range(*ports[2:])):
+        key = source + target + low.to_bytes(2, "big") + high.to_bytes(2, "big") + end
+        mask = source_mask + target_mask + low_mask.to_bytes(2, "big") + high_mask.to_bytes(2, "big") + end_mask
+        yield _Rule(key, mask, data, number)
 
 
 def _byte(text: str) -> int:
@@ -257,8 +280,9 @@ def _byte(text: str) -> int:
 
 
 def _net(address: str, length: str) -> tuple[bytes, bytes]:
-    mask = _length(length)
-    return bytes(a & m for a, m in zip(_address(address), mask, strict=True)), mask
+    """An address without the bits that its mask leaves out, and the mask."""
+    whole, mask = (_address6(address), _length6(length)) if ":" in address else (_address(address), _length(length))
+    return bytes(a & m for a, m in zip(whole, mask, strict=True)), mask
 
 
 def _range(low: str, high: str) -> list[tuple[int, int]]:

@@ -4,13 +4,14 @@ import ipaddress
 import os
 
 import pytest
+from from_the_world import FILES
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_rules import FILTER
 
 from windtunnel.errors import UserError
 from windtunnel.scenario import rule_files
-from windtunnel.scenario.rule_files import is_classbench, kept, read_rules
+from windtunnel.scenario.rule_files import kept, key_of_filters, read_rules
 
 
 def rules(tmp_path, text: str, kind: str, key_bytes: int = 4):
@@ -114,7 +115,7 @@ def test_filters(tmp_path):
     assert read.rules == len(lines) == 6  # 1024 : 65535 is six prefixes
     assert lines[0] == "c0a804000a0000010000040006000000/ffffff00ffffffff0000fc00ff000000,0,1"
     assert all(line.endswith(",0,1") for line in lines), "each of them is of the filter in line 1"
-    assert is_classbench(tmp_path / "rules.txt")
+    assert key_of_filters(tmp_path / "rules.txt") == rule_files.FILTER_KEY
 
 
 def test_repeated_filters_lose_to_the_first(tmp_path):
@@ -168,7 +169,7 @@ def test_any_text_is_rules_or_a_refusal(tmp_path_factory, text, table):
     file = tmp_path_factory.getbasetemp() / "any.txt"
     file.write_text(text)
     rule_files._read.cache_clear()
-    rule_files._is_classbench.cache_clear()
+    rule_files._key_of_filters.cache_clear()
     try:
         read = read_rules(file, *table)
     except UserError as error:
@@ -198,3 +199,64 @@ def test_rules_are_kept_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
     with pytest.raises(UserError, match="Not a directory"):
         kept(read)
+
+
+ACL = "@192.0.2.0/24 198.51.100.0/24 0 : 65535 80 : 80 "
+AS_RULE = "c0000200c633640000000050{}000000/ffffff00ffffff000000ffff{}000000,{},1"
+V6 = "2001:db8::/32 2001:db8:1::1/128 0 : 65535 80 : 80 "
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ((FILES / "cb-dec-proto.txt").read_text(), AS_RULE.format("06", "ff", 0)),
+        (ACL + "6/0xff\n", AS_RULE.format("06", "ff", 0)),
+        (ACL + "0x06/0xFF\n", AS_RULE.format("06", "ff", 0)),
+        (ACL + "006/255\n", AS_RULE.format("06", "ff", 0)),
+        (ACL + "17/0xfe\n", AS_RULE.format("10", "fe", 0)),
+        (ACL + "0/0\n", AS_RULE.format("00", "00", 0)),
+        (ACL.replace(" : ", ":") + "0x06/0xff\r\n", AS_RULE.format("06", "ff", 0)),
+        (ACL.replace(" ", "\t") + "6/0xff\t0x0000/0x0200\n", AS_RULE.format("06", "ff", 0)),
+        (ACL.replace("192.0.2.0", "192.0.2.77") + "6/0xff\n", AS_RULE.format("06", "ff", 0)),
+        ("\ufeff" + ACL + "6/0xff # web\n", AS_RULE.format("06", "ff", 0)),
+        ("R" + ACL[1:] + "6/0xff 2\n", AS_RULE.format("06", "ff", 2)),
+        ("R" + ACL[1:] + "0x06/0xff 0x1f\n", AS_RULE.format("06", "ff", 31)),
+    ],
+)
+def test_a_rule_of_l3fwd_acl(tmp_path, text, rule):
+    assert written(rules(tmp_path, text, "ternary", 16)) == [rule]
+
+
+def test_rules_and_routes_stand_in_the_order_of_the_file(tmp_path):
+    text = "# l3fwd\n" + ACL + "6/0xff\nR" + ACL[1:] + "17/0xff 3\n@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0/0\n"
+    read = rules(tmp_path, text, "ternary", 16)
+    assert [line.rpartition("/")[2].split(",", 1)[1] for line in written(read)] == ["1,2", "3,3", "3,4"]
+    assert read.catches_all
+
+
+@pytest.mark.parametrize(("lead", "last", "data"), [("@", "6/0xff", 0), ("R", "6/0xff 2", 2)])
+def test_a_filter_of_ipv6(tmp_path, lead, last, data):
+    (line,) = written(rules(tmp_path, f"{lead}{V6}{last}\n", "ternary", 40))
+    key = "20010db8" + 24 * "0" + "20010db80001" + 19 * "0" + "1" + "00000050" + "06000000"
+    mask = 8 * "f" + 24 * "0" + 32 * "f" + "0000ffff" + "ff000000"
+    assert line == f"{key}/{mask},{data},1"
+    assert key_of_filters(tmp_path / "rules.txt") == rule_files.FILTER_KEY_IPV6
+
+
+@pytest.mark.parametrize(
+    ("text", "key_bytes", "words"),
+    [
+        ("R" + ACL[1:] + "6/0xff\n", 16, "rules.txt:1: a route ends in the port that it leads to"),
+        ("R" + ACL[1:] + "6/0xff 2147483647\n", 16, "rules.txt:1: 2147483647 is not a number from 0 to 2147483646"),
+        (ACL + "6/0xff 2\n", 16, "rules.txt:1: not a filter"),
+        (ACL + "6/0x1ff\n", 16, "rules.txt:1: not a filter"),
+        (ACL + "6/256\n", 16, "rules.txt:1: 256 is not a protocol or its mask"),
+        (f"@{V6}6/0xff\n", 16, "rules.txt:1: a filter of IPv6 does not fit the table's key of 16 bytes"),
+        (f"@{V6}6/0xff\n{ACL}6/0xff\n", 40, "rules.txt:2: a filter of IPv4 does not fit the table's key of 40 bytes"),
+        (f"@{V6}6/0xff\n".replace("2001:db8::/32", "10.0.0.0/8"), 16, "one address is of IPv4, and the other one"),
+        (f"@{V6}6/0xff\n".replace("/32", "/129"), 40, "'129' is not a prefix length from 0 to 128"),
+        (ACL.replace("80 : 80", "80 – 80") + "6/0xff\n", 16, "– is a typographic dash"),
+    ],
+)
+def test_a_rule_of_l3fwd_acl_that_is_none(tmp_path, text, key_bytes, words):
+    assert words in refused(tmp_path, text, "ternary", key_bytes)

@@ -127,6 +127,17 @@ def test_filters_have_fields_of_their_own(tmp_path, key):
     assert len(planned(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": "2x8"}).tables[0].key.fields) == 2
 
 
+@pytest.mark.parametrize(("lead", "last"), [("@", "6/0xff"), ("R", "6/0xff 2")])
+def test_filters_of_ipv6_have_the_fields_of_ipv6(tmp_path, monkeypatch, lead, last):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "acl.txt").write_text(f"{lead}2001:db8::/32 ::/0 0 : 65535 80 : 80 {last}\n")
+    pipeline = planned(tmp_path, {"kind": "ternary", "rules": "acl.txt"}, top=LONG)
+    (table,) = pipeline.tables
+    assert pipeline.ipv6 and [f.bytes for f in table.key.fields] == [16, 16, 2, 2, 1] and table.key.bytes == 40
+    said = refused(tmp_path, {"kind": "ternary", "rules": "acl.txt", "key": [*FIELDS, "ipv4.proto"]}, top=LONG)
+    assert said.startswith(f"{tmp_path}/acl.txt: its filters define their own fields; ") and "ipv6.src" in said
+
+
 def test_a_default_rule_cannot_miss(tmp_path):
     (tmp_path / "all.txt").write_text("0.0.0.0/0,1\n")
     said = refused(tmp_path, {"kind": "lpm", "rules": "all.txt", "hit": 0.9})
