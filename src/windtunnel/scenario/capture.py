@@ -1,38 +1,25 @@
 """Frames of a capture, for an endless replay: the driver keeps an mbuf for every frame.
 
-Formats: pcap (draft-ietf-opsawg-pcap) and pcapng (draft-ietf-opsawg-pcapng). The engine reads them by libpcap, which refuses a pcapng file whose
-interfaces differ in link type or snapshot length (pcap_open_offline(3)); that is told before there is a run.
+What the engine would refuse when it opens the capture is refused here, before there is a run (engine/wires/pcap.cc, timed_capture.cc).
 """
 
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path as File
-from typing import BinaryIO
 
+from windtunnel.scenario.capture_formats import Frame, NoCapture, Unplayable, frames_of, vlan_of
 from windtunnel.scenario.refusal import Path, Refusal
 
-PCAP_MAGIC = {0xA1B2C3D4, 0xA1B23C4D}  # stamps of microseconds, of nanoseconds
-PCAP_HEADER, RECORD_HEADER = 24, 16
-PCAPNG_MAGIC, BYTE_ORDER_MAGIC = 0x0A0D0D0A, 0x1A2B3C4D
-INTERFACE, LINK_AT, SNAP_AT = 1, 8, 12
-"""Block type that describes an interface, and the positions of its link type and snapshot length."""
-ETHERNET = 1
-LINK_TYPES = {
-    0: "BSD loopback",
-    12: "raw IP",
-    101: "raw IP",
-    105: "802.11",
-    108: "OpenBSD loopback",
-    113: "Linux cooked (tcpdump -i any)",
-    127: "802.11 with radiotap",
-    276: "Linux cooked v2 (tcpdump -i any)",
-}
-"""Link types (tcpdump.org/linktypes.html) that captures have instead."""
 MOST_FRAMES = 4_000_000
 """An mbuf of 2 KiB for each is 9 GB. A file with a hole in it may claim any number, and each takes microseconds to count."""
-CAPTURED_AT = {6: 20, 3: 8, 2: 20}
-"""Block type that holds a frame (enhanced, simple, old) -> position of the frame's length in the block."""
+MOST_TIMED_BYTES = 1 << 30
+"""Frames that are played at their own times are kept in memory."""
+_DAY_NS = 86_400 * 10**9
+_MOST_DAYS = 365
+_NO_TIME_NS = (1 << 32) * 10**9
+AT_ANY_PACE = 'pace = "speed"'
 
 
 @dataclass(frozen=True)
@@ -42,115 +29,113 @@ class Capture:
     """Bytes of the longest frame, without FCS."""
     longest_at: int
     """Its number, from 1, as Wireshark counts."""
+    cut_short: int = 0
+    """Frames of which the capture has not all bytes."""
+    vlans: Mapping[int, int] = field(default_factory=dict)
+    """VLAN of frames with one tag -> how many of them."""
+
+    def notes(self, vlan: int | None) -> list[str]:
+        """What keeps frames from being used, for an endpoint of `vlan`."""
+        notes = []
+        if self.cut_short:
+            notes.append(
+                f"{self.cut_short:,} of {self.frames:,} frames of the capture were cut short when it was taken: a packet that is longer than its "
+                "frame is dropped; tcpdump -s 0 takes whole frames"
+            )
+        dropped = self.frames - self.vlans.get(vlan, 0) if vlan else sum(self.vlans.values())
+        if dropped:
+            notes.append(f"{dropped:,} of {self.frames:,} frames of the capture will be dropped: {self._tags(vlan)}")
+        return notes
+
+    def _tags(self, vlan: int | None) -> str:
+        if vlan is None:
+            return vlan_words(self.vlans)
+        return f"they are not of VLAN {vlan}, the server's" + ("" if self.vlans else "; leave out server.vlan")
 
 
-def look_into(file: File, where: Path) -> Capture:
-    """Counts the frames of a pcap or pcapng file, which is named at `where`. Raises Refusal for what is none, is empty, breaks off, or cannot
-    be played."""
-    frames, longest, longest_at = 0, 0, 0
+def vlan_words(vlans: Mapping[int, int], side: str = "server") -> str:
+    """What frames with these tags need, the most frequent one first."""
+    ordered = sorted(vlans, key=lambda vlan: -vlans[vlan])
+    if ordered == [0]:
+        return "they have the tag of VLAN 0, which is no VLAN: take it off, as in tcprewrite --enet-vlan=del"
+    named = f"VLAN {ordered[0]}" if len(ordered) == 1 else f"{len(ordered)} VLANs, most of them of VLAN {ordered[0]}"
+    return f"they have the tag of {named}: {side}.vlan = {ordered[0]}"
+
+
+def look_into(file: File, where: Path, timed: bool = False) -> Capture:
+    """Counts the frames of a pcap or pcapng file, which is named at `where`. `timed`: each shall be played at its own time. Raises Refusal for
+    what is none, is empty, breaks off, or cannot be played."""
+    longest, longest_at, cut_short, number = 0, 0, 0, 0
+    vlans: Counter[int] = Counter()
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
-            raise _NotOne  # a pipe would be waited for, for ever
+            raise NoCapture  # a pipe would be waited for, for ever
         with file.open("rb") as stream:
-            for length in _lengths(stream):
-                frames += 1
-                _check_frame(frames, length)
-                if length > longest:
-                    longest, longest_at = length, frames
+            frames = _numbered(frames_of(stream))
+            for number, frame in _in_order(frames) if timed else frames:
+                cut_short += frame.length < frame.sent
+                if (vlan := vlan_of(frame.head)) is not None:
+                    vlans[vlan] += 1
+                if frame.length > longest:
+                    longest, longest_at = frame.length, number
     except OSError as error:
         what = (error.strerror or str(error)).lower()
         raise Refusal(where, f"{file}: {what}", "a capture, relative to the scenario file") from None
     except struct.error:
-        raise Refusal(where, f"{file} is truncated in frame {frames + 1}", "a complete capture") from None
-    except _NotOne:
-        raise Refusal(where, f"{file} is not a capture", "a pcap or pcapng file") from None
-    except _Unplayable as error:
+        remedy = f"a complete capture; editcap {file.name} OUT keeps the whole frames"
+        raise Refusal(where, f"{file} is truncated in frame {number + 1}", remedy) from None
+    except NoCapture:
+        empty = file.is_file() and not file.stat().st_size
+        what = "is empty, and is not a capture" if empty else "is not a capture"
+        raise Refusal(where, f"{file} {what}", "a pcap or pcapng file: tcpdump -w FILE") from None
+    except Unplayable as error:
         raise Refusal(where, f"{file} {error.words}", error.remedy) from None
-    if frames == 0:
+    if not number:
         raise Refusal(where, f"{file} contains no frame", "a capture with at least one frame")
-    return Capture(frames, longest, longest_at)
+    return Capture(number, longest, longest_at, cut_short, dict(vlans))
 
 
-class _NotOne(Exception):
-    """The file has neither format's mark."""
-
-
-class _Unplayable(Exception):
-    """It is a capture, and no frames of Ethernet that libpcap reads."""
-
-    def __init__(self, message: str, remedy: str):
-        super().__init__(message)
-        self.words, self.remedy = message, remedy
-
-
-def _check_link(link: int) -> None:
-    if link != ETHERNET:
-        name = LINK_TYPES.get(link, f"link type {link}")
-        raise _Unplayable(f"has frames of {name}, not of Ethernet", "capture on one interface: tcpdump -i eth0 -w FILE")
-
-
-def _too_many() -> _Unplayable:
-    return _Unplayable(
+def _too_many() -> Unplayable:
+    return Unplayable(
         f"has more than {MOST_FRAMES:,} frames or other blocks", f"editcap -F pcap -r IN OUT 1-{MOST_FRAMES}"
     )
 
 
-def _check_frame(number: int, length: int) -> None:
-    if length == 0:
-        raise _Unplayable(f"has no byte of frame {number}", "a complete capture")
-    if number > MOST_FRAMES:
-        raise _too_many()
-
-
-def _lengths(stream: BinaryIO) -> Iterator[int]:
-    """The length of each frame. A read that ends too early raises struct.error."""
-    size = stream.seek(0, 2)
-    start = _at(stream, 0, 12)
-    for order in "<>":
-        if len(start) == 12 and struct.unpack(f"{order}I", start[:4])[0] in PCAP_MAGIC:
-            return _pcap_lengths(stream, size, order)
-        if len(start) == 12 and struct.unpack(f"{order}I4xI", start) == (PCAPNG_MAGIC, BYTE_ORDER_MAGIC):
-            return _pcapng_lengths(stream, size, order)
-    raise _NotOne
-
-
-def _pcap_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
-    (link,) = struct.unpack(f"{order}I", _at(stream, 20, 4))
-    _check_link(link & 0xFFFF)  # the highest bits tell the length of an FCS
-    at = PCAP_HEADER
-    while at < size:
-        (length,) = struct.unpack(f"{order}8xI4x", _at(stream, at, RECORD_HEADER))
-        at += RECORD_HEADER + length
-        if at > size:
-            raise struct.error
-        yield length
-
-
-def _pcapng_lengths(stream: BinaryIO, size: int, order: str) -> Iterator[int]:
-    at, first, blocks = 0, None, 0
-    while at < size:
-        blocks += 1
-        if blocks > 2 * MOST_FRAMES:
+def _numbered(blocks: Iterator[Frame | None]) -> Iterator[tuple[int, Frame]]:
+    """Frames as Wireshark counts them, from 1."""
+    number = 0
+    for place, frame in enumerate(blocks):
+        if place >= 2 * MOST_FRAMES:
             raise _too_many()
-        kind, length = struct.unpack(f"{order}II", _at(stream, at, 8))
-        if length < 12 or at + length > size:
-            raise struct.error
-        if kind == INTERFACE:
-            (link,) = struct.unpack(f"{order}H", _at(stream, at + LINK_AT, 2))
-            (snapshot,) = struct.unpack(f"{order}I", _at(stream, at + SNAP_AT, 4))
-            _check_link(link)
-            first = snapshot if first is None else first
-            if snapshot != first:
-                raise _Unplayable(
-                    f"has interfaces with the snapshot lengths {first} and {snapshot}, of which libpcap reads one",
-                    "editcap -F pcap IN OUT, which makes one of them",
-                )
-        if kind in CAPTURED_AT:
-            (captured,) = struct.unpack(f"{order}I", _at(stream, at + CAPTURED_AT[kind], 4))
-            yield min(captured, length - 12)
-        at += length
+        if frame is None:
+            continue
+        number += 1
+        if not frame.length:
+            raise Unplayable(f"has no byte of frame {number}", "a complete capture")
+        if number > MOST_FRAMES:
+            raise _too_many()
+        yield number, frame
 
 
-def _at(stream: BinaryIO, position: int, count: int) -> bytes:
-    stream.seek(position)
-    return stream.read(count)
+def _in_order(frames: Iterator[tuple[int, Frame]]) -> Iterator[tuple[int, Frame]]:
+    """The same frames. Raises Unplayable if they cannot be played at their own times."""
+    first = last = -1
+    held = 0
+    for number, frame in frames:
+        time, held = frame.time_ns, held + frame.length
+        if not 0 <= time < _NO_TIME_NS:
+            raise Unplayable(f"has no time between 1970 and 2106 for frame {number}", AT_ANY_PACE)
+        first = time if first < 0 else first
+        if time < last:
+            raise Unplayable(
+                f"has frame {number}, {(last - time) / 1e6:,.3f} ms older than the frame before it, and is played in the order of its times",
+                "reordercap IN OUT",
+            )
+        if time - first >= (_MOST_DAYS + 1) * _DAY_NS:
+            raise Unplayable(f"spans more than {_MOST_DAYS} days at frame {number}", f"editcap, or {AT_ANY_PACE}")
+        if held > MOST_TIMED_BYTES:
+            raise Unplayable("has more than 1 GiB of frames, and all are kept in memory", f"editcap, or {AT_ANY_PACE}")
+        last = time
+        yield number, frame
+    if first >= 0 and first == last:
+        raise Unplayable("has the same time for all its frames, so it has no pace", AT_ANY_PACE)

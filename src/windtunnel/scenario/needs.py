@@ -14,7 +14,7 @@ from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.nics import check_nics
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.wires import SIDES, needed_option, value, wire_of
+from windtunnel.scenario.wires import SIDES, is_timed, needed_option, value, wire_of
 
 ETHERNET_HEADER_BYTES = 14
 SOCKET_BYTES = 107
@@ -102,7 +102,7 @@ def replayed(scenario: Scenario) -> Capture | None:
     if option is None or scenario.server is None:
         return None
     where = ("wire", option.name)
-    capture = look_into(scenario.source.file.parent / str(value(scenario, option.name)), where)
+    capture = look_into(scenario.source.file.parent / str(value(scenario, option.name)), where, is_timed(scenario))
     around_ip = ETHERNET_HEADER_BYTES + tag_bytes(scenario.server)
     if capture.longest - around_ip > MOST_MTU:
         raise Refusal(

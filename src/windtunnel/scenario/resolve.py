@@ -11,6 +11,7 @@ from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
 from windtunnel.engine.plan_values import Side
 from windtunnel.scenario import wires
+from windtunnel.scenario.capture import Capture
 from windtunnel.scenario.copies import check_workers, copy_devices, profile_of, reserved_cpus, source_bytes, threads
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
@@ -81,6 +82,7 @@ class _Decided:
     """CPUs for threads of software copiers."""
     engines_cpus: set[int]
     """CPUs that workers of other engines have."""
+    capture: Capture | None
 
 
 def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, variants: Variants | None) -> RunSpec:
@@ -125,6 +127,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         variants=variants,
         copier_cpus=kept,
         engines_cpus=taken,
+        capture=capture,
     )
     names: list[str] = [process[0].side for process in processes] if len(processes) > 1 or one_side else ["windtunnel"]
     return RunSpec(
@@ -278,6 +281,8 @@ def _notes(decided: _Decided) -> list[str]:
     notes += _changes(decided)
     notes += _copiers(decided)
     notes += _modelled(decided.scenario)
+    if decided.capture and decided.scenario.server:
+        notes += decided.capture.notes(decided.scenario.server.vlan)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
     notes += few_receives(decided.scenario)
     if decided.mode == "no-huge":

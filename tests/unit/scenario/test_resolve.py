@@ -20,10 +20,10 @@ SELF_CONTAINED = sorted(path.name for path in SHIPPED.glob("*.toml") if path.nam
 PCAPNG = (
     struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28)
     + struct.pack("<IIHHII", 1, 20, 1, 0, 0, 20)
-    + struct.pack("<IIIIIII60sI", 6, 92, 0, 0, 0, 60, 60, bytes(60), 92)
     + struct.pack("<III60sI", 3, 76, 60, bytes(60), 76)
+    + struct.pack("<IIIIIII60sI", 6, 92, 0, 0, 5, 60, 60, bytes(60), 92)
 )
-"""A section, an interface, a frame in each of the two kinds of block."""
+"""A section, an interface, a frame in each of the two kinds of block: without a time, and 5 us later."""
 
 
 @pytest.mark.parametrize("name", SELF_CONTAINED)
