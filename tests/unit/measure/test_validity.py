@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import sample_lines as sample
+from from_the_world import FILES
 from sample_records import record
 from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
@@ -370,3 +371,30 @@ def test_metrics_use_only_windows_that_are_not_excluded():
 
     (whole, whole_s), (left, left_s) = responses(None), responses(marks)
     assert left == pytest.approx(whole * 4 / 3) and left_s == pytest.approx(whole_s * 3 / 4)
+
+
+def replaying(tmp_path, frames):
+    """The plan of a run that played a capture."""
+    (tmp_path / "x").write_bytes(frames)
+    plan = sample.plan()
+    end = plan.endpoints[0]
+    port = end.port.model_copy(update={"options": {"replay": str(tmp_path / "x")}})
+    return plan.model_copy(update={"endpoints": [end.model_copy(update={"port": port}), *plan.endpoints[1:]]})
+
+
+@pytest.mark.parametrize(
+    ("reason", "frames", "words"),
+    [
+        ("tagged", (FILES / "vlan.pcap").read_bytes(), "they have the tag of VLAN 200: server.vlan = 200"),
+        ("other_vlan", (FILES / "vlan.pcap").read_bytes(), "they have the tag of VLAN 200: server.vlan = 200"),
+        ("tagged", b"", "they have a VLAN tag: server.vlan = its number"),
+        ("not_udp", (FILES / "vlan.pcap").read_bytes(), "only UDP is taken"),
+        ("double_tagged", b"", "they have two VLAN tags"),
+        ("runt", b"", "they are shorter than their headers say"),
+    ],
+)
+def test_a_capture_that_was_dropped_names_its_vlan(tmp_path, reason, frames, words):
+    _, windows = finished()
+    seen = {"windtunnel": [with_traffic(window, 100, **{reason: 100}) for window in windows[:1]]}
+    found = traffic_check(seen, plans=[replaying(tmp_path, frames)])
+    assert found.state == "warning" and f"all 100 packets that it received ({reason} 100): {words}" in found.words

@@ -53,7 +53,7 @@ def validate(
         if any(workload.load for workload in engine.plan.workloads):
             checks += generator.checks(left[engine.name], engine.plan, workers, waiting, limits)
             workloads += metrics.workload_rows(left[engine.name], [w.name for w in engine.plan.workloads])
-    checks.append(traffic.traffic_check(left, engines[0].plan.phases.window_ns))
+    checks.append(traffic.traffic_check(left, engines[0].plan.phases.window_ns, [engine.plan for engine in engines]))
     checks.append(accounting.interrupted_check(workers, engines[0].plan.accounting.interrupted_above_ns))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
