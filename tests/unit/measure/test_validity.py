@@ -398,3 +398,14 @@ def test_a_capture_that_was_dropped_names_its_vlan(tmp_path, reason, frames, wor
     seen = {"windtunnel": [with_traffic(window, 100, **{reason: 100}) for window in windows[:1]]}
     found = traffic_check(seen, plans=[replaying(tmp_path, frames)])
     assert found.state == "warning" and f"all 100 packets that it received ({reason} 100): {words}" in found.words
+
+
+def test_a_run_that_used_no_packet_says_so_on_a_busy_host_too():
+    engine, windows = finished()
+    busy = [changed(with_traffic(window, 100, tagged=100), preempted_ns=SPAN // 2) for window in windows]
+    found = judged(engine, busy)
+    assert check(found, "windows").state == "bad"
+    assert "dropped all 1,000 packets that it received (tagged 1,000)" in check(found, "traffic").words
+    assert all(
+        each.name != "traffic" for each in judged(engine, [changed(w, preempted_ns=SPAN // 2) for w in windows]).checks
+    )

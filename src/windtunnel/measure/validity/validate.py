@@ -29,7 +29,7 @@ def validate(
 
     Windows with preemption, steal, a slower clock or no link are excluded first, then those of another host state than the headline's, then
     those before the run settled. The other checks use the windows that are left. If too few are, only what does not depend on them is
-    checked: the clock, the host's state over all windows, and what is emulated.
+    checked: the clock, the host's state over all windows, whether all packets were dropped, and what is emulated.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
     marks = _taken_by_host(engines, windows, limits)
@@ -39,7 +39,10 @@ def validate(
     too_few_left = checks[0].state == "bad"
     host = host_states.judge(engines, windows, [] if too_few_left else marks, known, limits.state)
     checks += [host.check] if host.check else []
+    plans = [engine.plan for engine in engines]
     if too_few_left:  # the metrics are rejected and of all windows, whatever their state; more checks would blame what follows from it
+        used = traffic.traffic_check(measured, plans[0].phases.window_ns, plans)
+        checks += [used] if used.state == "warning" else []  # no host makes every packet one that cannot be used
         return Validity(checks=[*checks, _emulated(engines)], excluded=marks, states=host.states)
     marks += host.excluded
     level = settled.check(engines, windows, marks, limits)
@@ -53,7 +56,7 @@ def validate(
         if any(workload.load for workload in engine.plan.workloads):
             checks += generator.checks(left[engine.name], engine.plan, workers, waiting, limits)
             workloads += metrics.workload_rows(left[engine.name], [w.name for w in engine.plan.workloads])
-    checks.append(traffic.traffic_check(left, engines[0].plan.phases.window_ns, [engine.plan for engine in engines]))
+    checks.append(traffic.traffic_check(left, plans[0].phases.window_ns, plans))
     checks.append(accounting.interrupted_check(workers, engines[0].plan.accounting.interrupted_above_ns))
     checks.append(clocks.resolution_check(engines, [left[engine.name] for engine in engines], workloads))
     checks += [check for row in workloads if (check := _samples(row))]
