@@ -18,7 +18,21 @@ in `files/` (logs, `latency.hlog`, `trace.json`, recordings), and `export.json`,
 
 - **HdrHistogram**: every run directory has `latency.hlog`, a log of V2 histograms (format 1.3) that HistogramLogAnalyzer and `hdrh` read: one
   histogram for each measured window and workload, tagged with the workload's name, in nanoseconds. Windows that are excluded from the metrics have
-  tags that end in `-excluded`. Tools want a tag: `java org.HdrHistogram.HistogramLogProcessor -i latency.hlog -tag l_app`.
+  tags that end in `-excluded`. Name the tag: HistogramLogProcessor fails without one (`java -cp HdrHistogram.jar org.HdrHistogram.HistogramLogProcessor -i latency.hlog -tag l_app`),
+  and a program that reads every tag counts excluded windows, too. With Python's `hdrhistogram`:
+
+  ```python
+  from hdrh.histogram import HdrHistogram
+  from hdrh.log import HistogramLogReader
+
+  counted = HdrHistogram(1, 60_000_000_000, 3)
+  log = HistogramLogReader("latency.hlog", counted)
+  while (window := log.get_next_interval_histogram()) is not None:
+      if window.get_tag() == "l_app":
+          counted.add(window)
+  print(counted.get_value_at_percentile(99), "ns")
+  ```
+
 - **JSON Schema**: `schemas/run.json` (a run's record), `schemas/windows.json` (a line of `windows.jsonl`), `schemas/comparison.json`, `schemas/diagnosis.json`, `schemas/scenario.json`; for the
   engine `schemas/plan.json` and `schemas/lines.json`.
 

@@ -3,8 +3,11 @@
 import errno
 import json
 import os
+import re
 import resource
+import runpy
 import signal
+import textwrap
 from pathlib import Path
 
 import numpy as np
@@ -393,6 +396,21 @@ def test_excluded_windows_have_tags_of_their_own(tmp_path):
     read = intervals(tmp_path / "run" / "latency.hlog")
     assert [i.get_tag() for i in read] == ["echo-excluded" if w.index == gone else "echo" for w in measured]
     assert [i.get_total_count() for i in read] == [w.workloads[0].responses for w in measured]
+
+
+def test_the_program_of_the_page_counts_what_the_run_counts(tmp_path, monkeypatch, capsys):
+    writer, finished = begin(tmp_path / "run")
+    measured = [line for line in finished["windtunnel"] if isinstance(line, Window) and line.phase == "measure"]
+    marks = [ExcludedWindow(engine="windtunnel", window=measured[1].index, reasons=["preempted"])]
+    writer.finish(Verdict(True), Validity(checks=[], excluded=marks))
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "export.md").read_text()
+    program = textwrap.dedent(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1]).replace("l_app", "echo")
+    monkeypatch.chdir(tmp_path / "run")
+    Path("program.py").write_text(program)
+    scope = runpy.run_path("program.py")
+    left = [line.workloads[0].responses for line in measured if line is not measured[1]]
+    assert scope["counted"].get_total_count() == sum(left)
+    assert capsys.readouterr().out == f"{scope['counted'].get_value_at_percentile(99)} ns\n"
 
 
 def test_a_tag_cannot_break_the_log(tmp_path):
