@@ -18,14 +18,31 @@ class Evidence:
     """Bytes that crossed PCIe links."""
 
     def rate(self, part: Sequence[str], whole: Sequence[str]) -> tuple[float, str] | None:
-        """Part of a whole, each a sum of values by name, from the first text that has both, counted at the same times; and which tool said so.
-        None: no text has."""
+        """Part of a whole, each a sum of values by name, from the first text that has both; and which tool said so. Of a tool that has counts by
+        interval, CPU, thread or group, those count for which all of them are there. None: no text has both."""
         for text in self.texts:
             some, every = text.counted(part), text.counted(whole)
-            total = sum(each.value or 0.0 for each in every)
-            if some and total and len({each.gaps for each in (*some, *every)}) == 1:
-                return sum(each.value or 0.0 for each in some) / total, text.tool
+            if not some or not every:
+                continue
+            common = set.intersection(*(set(each.counts) for each in (*some, *every)))
+            apart = any(each.counts for each in (*some, *every))
+            of_part, of_whole = (
+                sum(sum(each.counts[place] for place in common) if apart else each.value or 0.0 for each in readings)
+                for readings in (some, every)
+            )
+            if of_whole:
+                return of_part / of_whole, text.tool
         return None
+
+    def not_counted(self, names: Iterable[str]) -> list[str]:
+        """What the tools say of values that they could not count, or not always."""
+        wanted = set(names)
+        return [
+            f"{each.name}: {each.words}"
+            for text in self.texts
+            for each in text.readings
+            if each.name in wanted and each.words
+        ]
 
     def named(self, ending: str) -> tuple[float, str] | None:
         """The value whose name ends so, the greatest of several; and which tool said so."""

@@ -161,7 +161,14 @@ def test_a_ratio_is_of_what_was_counted_at_the_same_times(evidence):
     )
     gaps = [row.format(2, "<not counted>", name) for name in ("LLC-loads", "LLC-load-misses")]
     assert "20%" in found(evidence(both + "".join(gaps)))["shared-cache"].evidence
-    assert "shared-cache" not in found(evidence(both + gaps[0]))
+    one = row.format(2, 9_000_000, "LLC-loads") + gaps[1]
+    assert "20%" in found(evidence(both + one))["shared-cache"].evidence, "of the intervals that have both"
+    known = diagnose(
+        made(),
+        recorded=evidence(row.format(1, 600000, "LLC-loads") + row.format(1, "<not counted>", "LLC-load-misses")),
+    )
+    (said,) = (line for line in known.untold if line.startswith("shared-cache: no text has LLC-loads"))
+    assert said.endswith("; LLC-load-misses: perf says: not counted")
 
 
 def test_bytes_and_misses_of_one_text_are_both_read(evidence):

@@ -17,7 +17,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         if (found := _rate(seen, way))
         for rate, tool in [found]
     ]
-    told(rates or None, "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, or their rates")
+    said = seen.recorded.not_counted(f"LLC-{way}{kind}" for way in WAYS for kind in ("s", "-misses"))
+    without = "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, or their rates"
+    told(rates or None, "; ".join((without, *said)))
     if not any(rate for _, rate, _ in rates):
         return None
     return Case(

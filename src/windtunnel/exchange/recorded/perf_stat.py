@@ -30,8 +30,8 @@ class _Event:
     rows: int = 0
     counted_ns: float = 0.0
     enabled_ns: float = 0.0
-    refused: list[tuple[str, str]] = field(default_factory=list)
-    """Where, and what perf says."""
+    refused: list[str] = field(default_factory=list)
+    """What perf says in place of a count."""
     user_only: bool = False
 
 
@@ -66,7 +66,7 @@ def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
     where = " ".join(filter(None, (row.time, row.where, pmu)))
     event.user_only |= "u" in modifiers and "k" not in modifiers
     if refused := _NOT.fullmatch(row.value):
-        event.refused.append((where, f"not {refused[1]}"))
+        event.refused.append(f"not {refused[1]}")
         return None
     value, counted_ns, share = number(row.value), number(row.counted), number(row.share)
     if value is None or counted_ns is None or share is None or share > 100.01:
@@ -94,16 +94,15 @@ def _reading(name: str, event: _Event) -> Reading:
     """Of the rows in which it was counted. None: of no row."""
     refused, all_rows = len(event.refused), event.rows + len(event.refused)
     if not event.rows:
-        words = f"perf says: {event.refused[0][1]}" + (f", in {refused} rows" if refused > 1 else "")
+        words = f"perf says: {event.refused[0]}" + (f", in {refused} rows" if refused > 1 else "")
         return Reading(name, None, event.unit, event.line, words)
     said = ["without the kernel's part"] if event.user_only else []
     if refused:
-        said.append(f"{event.refused[0][1]} in {refused} of {all_rows} rows")
+        said.append(f"{event.refused[0]} in {refused} of {all_rows} rows")
     if event.enabled_ns and event.counted_ns < 0.999 * event.enabled_ns:
         said.append(f"counted in {event.counted_ns / event.enabled_ns:.0%} of the time, and scaled by perf")
-    gaps = frozenset(where for where, _ in event.refused)
-    total = sum(map(fmean, event.counts.values()))
-    return Reading(name, total, event.unit, event.line, "; ".join(said), gaps)
+    counts = {where: fmean(values) for where, values in event.counts.items()}
+    return Reading(name, sum(counts.values()), event.unit, event.line, "; ".join(said), counts)
 
 
 __all__ = ["SEPARATORS", "TOOL", "is_one", "readings"]

@@ -1,8 +1,8 @@
 """What tools counted, whichever tool it was."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MOST = 1e30
@@ -21,8 +21,8 @@ class Reading:
     """The first one that it was read from."""
     words: str = ""
     """As in "counted in 67% of the time, and scaled by perf"."""
-    gaps: frozenset[str] = frozenset()
-    """Intervals, CPUs or threads for which the tool had no count: the value is the sum of the others."""
+    counts: Mapping[str, float] = field(default_factory=dict)
+    """By interval, CPU, thread or group, for a tool that has these: the value is their sum. One for which the tool had no count is not in it."""
 
 
 @dataclass(frozen=True)
