@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
-from windtunnel.scenario.capture_formats import Frame, NoCapture, Unplayable, frames_of, vlan_of
+from windtunnel.scenario.capture_formats import Frame, NoCapture, Unplayable, frames_of, is_tagged, vlan_of
 from windtunnel.scenario.refusal import Path, Refusal
 
 MOST_FRAMES = 4_000_000
@@ -20,6 +20,7 @@ _DAY_NS = 86_400 * 10**9
 _MOST_DAYS = 365
 _NO_TIME_NS = (1 << 32) * 10**9
 AT_ANY_PACE = 'pace = "speed"'
+OTHER_TAGS = "they have two VLAN tags, or one of a provider (IEEE 802.1ad): tcprewrite --enet-vlan=del takes off the outer one of a capture"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,8 @@ class Capture:
     """Frames of which the capture has not all bytes."""
     vlans: Mapping[int, int] = field(default_factory=dict)
     """VLAN of frames with one tag -> how many of them."""
+    other_tags: int = 0
+    """Frames with two tags, or with one of a provider."""
 
     def notes(self, vlan: int | None) -> list[str]:
         """What keeps frames from being used, for an endpoint of `vlan`."""
@@ -42,15 +45,18 @@ class Capture:
                 f"{self.cut_short:,} of {self.frames:,} frames of the capture were cut short when it was taken: a packet that is longer than its "
                 "frame is dropped; tcpdump -s 0 takes whole frames"
             )
-        dropped = self.frames - self.vlans.get(vlan, 0) if vlan else sum(self.vlans.values())
+        taken = self.vlans.get(vlan, 0) if vlan else self.frames - sum(self.vlans.values()) - self.other_tags
+        dropped = self.frames - taken
         if dropped:
             notes.append(f"{dropped:,} of {self.frames:,} frames of the capture will be dropped: {self._tags(vlan)}")
         return notes
 
     def _tags(self, vlan: int | None) -> str:
         if vlan is None:
-            return vlan_words(self.vlans)
-        return f"they are not of VLAN {vlan}, the server's" + ("" if self.vlans else "; leave out server.vlan")
+            return vlan_words(self.vlans) if self.vlans else OTHER_TAGS
+        return f"they are not of VLAN {vlan}, the server's" + (
+            "" if self.vlans or self.other_tags else "; leave out server.vlan"
+        )
 
 
 def vlan_words(vlans: Mapping[int, int], side: str = "server") -> str:
@@ -65,7 +71,7 @@ def vlan_words(vlans: Mapping[int, int], side: str = "server") -> str:
 def look_into(file: File, where: Path, timed: bool = False) -> Capture:
     """Counts the frames of a pcap or pcapng file, which is named at `where`. `timed`: each shall be played at its own time. Raises Refusal for
     what is none, is empty, breaks off, or cannot be played."""
-    longest, longest_at, cut_short, number = 0, 0, 0, 0
+    longest = longest_at = cut_short = other_tags = number = 0
     vlans: Counter[int] = Counter()
     try:
         if file.exists() and not (file.is_file() or file.is_dir()):
@@ -76,6 +82,8 @@ def look_into(file: File, where: Path, timed: bool = False) -> Capture:
                 cut_short += frame.length < frame.sent
                 if (vlan := vlan_of(frame.head)) is not None:
                     vlans[vlan] += 1
+                else:
+                    other_tags += is_tagged(frame.head)
                 if frame.length > longest:
                     longest, longest_at = frame.length, number
     except OSError as error:
@@ -92,7 +100,7 @@ def look_into(file: File, where: Path, timed: bool = False) -> Capture:
         raise Refusal(where, f"{file} {error.words}", error.remedy) from None
     if not number:
         raise Refusal(where, f"{file} contains no frame", "a capture with at least one frame")
-    return Capture(number, longest, longest_at, cut_short, dict(vlans))
+    return Capture(number, longest, longest_at, cut_short, dict(vlans), other_tags)
 
 
 def _too_many() -> Unplayable:

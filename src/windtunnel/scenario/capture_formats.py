@@ -67,6 +67,8 @@ _LENGTHS = {_END_OF_OPTIONS: 0, _RESOLUTION: 1, _OFFSET: 8}
 _HEAD = 18
 """Bytes of a frame with one tag of a VLAN before its EtherType."""
 _NS = 10**9
+_TAGS = (b"\x81\x00", b"\x88\xa8")
+"""EtherTypes of IEEE 802.1Q and 802.1ad."""
 
 
 class NoCapture(Exception):
@@ -114,9 +116,14 @@ def frames_of(stream: BinaryIO) -> Iterator[Frame | None]:
 
 def vlan_of(head: bytes) -> int | None:
     """The VLAN of a frame with one tag of IEEE 802.1Q."""
-    if len(head) < _HEAD or head[12:14] != b"\x81\x00" or head[16:18] in (b"\x81\x00", b"\x88\xa8"):
+    if len(head) < _HEAD or head[12:14] != _TAGS[0] or head[16:18] in _TAGS:
         return None
     return int.from_bytes(head[14:16], "big") & 0xFFF
+
+
+def is_tagged(head: bytes) -> bool:
+    """Whether a frame begins with a tag, of a VLAN or of a provider."""
+    return head[12:14] in _TAGS
 
 
 def _check_link(link: int) -> None:

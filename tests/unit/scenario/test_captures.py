@@ -62,6 +62,8 @@ def pcapng(*blocks, order="<"):
 
 RESOLUTION_NS = struct.pack("<HHB3x", 9, 1, 9) + bytes(4)
 F = frame()
+QINQ = bytes(12) + bytes.fromhex("810000c8810000070800") + bytes(40)
+PROVIDERS = bytes(12) + bytes.fromhex("88a800c80800") + bytes(40)
 
 PLAYED = {
     "pcap, little": (pcap(F, F), 2),
@@ -268,6 +270,9 @@ def test_a_capture_that_cannot_be_played_at_its_own_times(tmp_path, content, wor
         (pcap(frame(vlan=200), F), (), "1 of 2 frames of the capture will be dropped: they have the tag of VLAN 200: server.vlan = 200"),
         (pcap(frame(vlan=200), frame(vlan=200), frame(vlan=7)), (), "the tag of 2 VLANs, most of them of VLAN 200"),
         (pcap(frame(vlan=0)), (), "VLAN 0, which is no VLAN"),
+        (pcap(QINQ, F), (), "1 of 2 frames of the capture will be dropped: they have two VLAN tags"),
+        (pcap(QINQ), ("server.vlan=200",), "they are not of VLAN 200, the server's"),
+        (pcap(PROVIDERS), (), "or one of a provider (IEEE 802.1ad)"),
         (pcap(frame(vlan=200)), ("server.vlan=200",), None),
         (pcap(frame(vlan=7)), ("server.vlan=200",), "they are not of VLAN 200, the server's"),
         (pcap(F), ("server.vlan=200",), "leave out server.vlan"),
