@@ -58,7 +58,7 @@ def diagnose(
         typer.Option(
             "--recorded",
             metavar="FILE",
-            help="Text of perf stat -x, pcm-pcie, ethtool -S, perf iostat, or Axio's report.rpt, taken during the run. Repeatable.",
+            help="Text of perf stat, pcm-pcie, ethtool -S, perf iostat, or Axio's report.rpt, taken during the run. Repeatable.",
         ),
     ] = None,
     json: Json = False,
