@@ -109,7 +109,7 @@ def test_each_drivers_pause_frames(of_text, received, sent, others):
         ("queue_0_tx_cnt", "suspend"),  # ena
         ("rx_posted_desc[0]", "tx_timeouts"),  # gve
         ("tx_frames_ok", "rx_no_bufs"),  # enic
-        ("InPackets", "InDropRx"),  # atlantic
+        ("InPackets", "InErrors"),  # atlantic
         ("tx_packets", "tx_underrun"),  # r8169
         ("rx_packets", "rx_flow_control_xon"),  # igb, were it without xoff
     ],
