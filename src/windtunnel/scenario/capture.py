@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path as File
 
-from windtunnel.scenario.capture_formats import Frame, NoCapture, Unplayable, frames_of, is_tagged, vlan_of
+from windtunnel.errors import as_argument
+from windtunnel.scenario.capture_formats import CONVERTED, Frame, NoCapture, Unplayable, frames_of, is_tagged, vlan_of
 from windtunnel.scenario.refusal import Path, Refusal
 
 MOST_FRAMES = 4_000_000
@@ -90,12 +91,13 @@ def look_into(file: File, where: Path, timed: bool = False) -> Capture:
         what = (error.strerror or str(error)).lower()
         raise Refusal(where, f"{file}: {what}", "a capture, relative to the scenario file") from None
     except struct.error:
-        remedy = f"a complete capture; editcap {file.name} OUT keeps the whole frames"
+        remedy = f"a complete capture, or `editcap {as_argument(file)} OUT`, which keeps the whole frames"
         raise Refusal(where, f"{file} is truncated in frame {number + 1}", remedy) from None
     except NoCapture:
         empty = file.is_file() and not file.stat().st_size
         what = "is empty, and is not a capture" if empty else "is not a capture"
-        raise Refusal(where, f"{file} {what}", "a pcap or pcapng file: tcpdump -w FILE") from None
+        remedy = f"a pcap or pcapng file, as tcpdump -w FILE makes; {CONVERTED} makes one of what Wireshark reads"
+        raise Refusal(where, f"{file} {what}", remedy) from None
     except Unplayable as error:
         raise Refusal(where, f"{file} {error.words}", error.remedy) from None
     if not number:
