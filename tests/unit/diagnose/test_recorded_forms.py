@@ -213,6 +213,7 @@ JSON = '"counter-value" : "{}.000000", "unit" : "", "event" : "{}", "event-runti
         both("{},,cpu/{}/u,900,100.00,,"),
         both("{},,{},900,100.00,,") + "1000000,,LLC-loads,900,100.00,,\n",  # in two groups of events
         both("{},,{},900,100.00,,") + ",,,,,0.25,insn per cycle\n",
+        "Control descriptor is not initialized\nLLC-loads: 1000000 900 900\n" + both("{},,{},900,100.00,,"),  # -v
         both("{},,{},900,100.00,0.5,M/sec").replace("\n", "\r\n"),
         both("{},,{},900,100.00,,").encode("utf-16"),
         "\ufeff" + both("{},,{},900,100.00,,"),

@@ -47,6 +47,8 @@ _OF_TABLE = re.compile(
 _NO_EVENT = re.compile(r"seconds (?:time elapsed|user|sys)\b|\+- [\d.,]+ seconds time elapsed")
 _NO_ROW = re.compile(rf"[ \t]*[\d{_MARKS}]+ (?:\([+-]|\+-)")
 """The times of --table, and the elapsed time of -r."""
+_VERBOSE = re.compile(r"\S+: \d+ \d+ \d+\s*$|Using CPUID |Control descriptor ")
+"""What -v says beside."""
 _OF_RUNS = re.compile(r"\( *\+- *[\d.,]+% *\)")
 _OF_TIME = re.compile(r"\((\d{1,3}[.,]\d\d)%\)\s*$", re.ASCII)
 _UNITS = re.compile(r"(?:msec|usec|nsec|ns|Joules|Watts|Cycles|Bytes|[KMG]i?B|[KMG]?Hz|C|%)", re.IGNORECASE)
@@ -78,7 +80,7 @@ def rows(lines: Sequence[str]) -> Iterator[tuple[int, Row | Fault | None]]:
     """The row of each line that should have one, with the line's number; a fault for one that another locale has cut, None for what is no row."""
     table = is_table(lines)
     for place, line in enumerate(lines, start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
+        if not line.strip() or line.lstrip().startswith("#") or _VERBOSE.match(line):
             continue
         row = row_of(line, table)
         if row is None and table and not re.match(r"\s*[\d<]", line):
