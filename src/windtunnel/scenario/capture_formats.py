@@ -156,11 +156,12 @@ def _pcap(stream: BinaryIO, size: int, order: str) -> Iterator[Frame]:
 
 
 def _pcapng(stream: BinaryIO, size: int, order: str) -> Iterator[Frame | None]:
-    at, frames = 0, 0
+    at, frames, two = 0, 0, struct.Struct(f"{order}II")
     snapshot: int | None = None
     interfaces: list[_Interface] = []
     while at < size:
-        kind, length = struct.unpack(f"{order}II", _at(stream, at, 8))
+        begin = _at(stream, at, 8 + 20 + _HEAD)
+        kind, length = two.unpack(begin[:8])
         if kind == _SECTION:
             length = _section(stream, at, order)
             interfaces = []
@@ -168,7 +169,7 @@ def _pcapng(stream: BinaryIO, size: int, order: str) -> Iterator[Frame | None]:
             raise struct.error
         if length % 4 or length > _MOST_BLOCK:
             raise Unplayable(f"has a block of {length} bytes behind frame {frames}, which libpcap refuses", CONVERTED)
-        if struct.unpack(f"{order}I", _at(stream, at + length - 4, 4))[0] != length:
+        if _at(stream, at + length - 4, 4) != begin[4:8]:
             raise Unplayable(f"is damaged behind frame {frames}: a block has two lengths", CONVERTED)
         frame = None
         if kind == _INTERFACE and length < 20:
@@ -179,9 +180,7 @@ def _pcapng(stream: BinaryIO, size: int, order: str) -> Iterator[Frame | None]:
             interfaces.append(_interface(_at(stream, at + 16, length - 20), order))
         elif kind in (_PACKET, _SIMPLE_PACKET, _OLD_PACKET):
             frames += 1
-            frame = _packet(
-                kind, _at(stream, at + 8, min(length - 12, 20 + _HEAD)), length - 12, order, interfaces, snapshot
-            )
+            frame = _packet(kind, begin[8 : length - 4], length - 12, order, interfaces, snapshot)
             if frame is None:
                 raise Unplayable(f"is damaged: frame {frames} does not fit its block or its interface", CONVERTED)
         yield frame
