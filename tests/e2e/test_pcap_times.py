@@ -105,21 +105,6 @@ def test_each_frame_enters_on_the_queue_of_its_port(tmp_path, change, server):
     assert ports(run, "server")["rx_packets"] == pacing(run.record).late.total
 
 
-@pytest.mark.parametrize(
-    ("gaps", "why"),
-    [
-        ((5, 10, -3_000), "frame 4 is 3.000 us older than the frame before it"),
-        ((0, 0), "all its frames have the same time"),
-        ((), "all its frames have the same time"),
-    ],
-)
-def test_capture_times_that_are_too_dense_are_refused(tmp_path, gaps, why):
-    when = times(gaps)
-    capture(tmp_path / "timed.pcap", when, [frame(number, 60) for number in range(len(when))])
-    [reason] = execute(tmp_path, at_its_times()).run.record.verdict.reasons
-    assert reason.startswith("engine refused: replay") and why in reason
-
-
 def test_full_speed_replay_does_not_report_times(tmp_path):
     capture(tmp_path / "timed.pcap", times(()), [frame(0, 60)])
     data = at_its_times()
