@@ -141,6 +141,7 @@ NO_ROW, NO_COUNT = "no row of perf stat", "not a count, a time in ns and a perce
         (perf_stat, PERF + "hello\n", 8, NO_ROW),
         (perf_stat, PERF + "-5,,cycles,900,100.00,,\n", 8, NO_ROW),
         (perf_stat, PERF + "1e400,,cycles,900,100.00,,\n", 8, NO_ROW),
+        (perf_stat, PERF + "5_000,,cycles,900,100.00,,\n", 8, NO_ROW),
         (perf_stat, PERF + "5,,cycles,900,250.00,,\n", 8, NO_COUNT),
         (perf_stat, PERF + "5,,cycles,x,100.00,,\n", 8, NO_COUNT),
         (pcm_pcie, PCM + "0,1,2\n", 11, "3 cells in a table of 6"),

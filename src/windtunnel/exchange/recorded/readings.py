@@ -48,4 +48,6 @@ def number(text: str) -> float | None:
         value = float(text)
     except ValueError:
         return None
+    if "_" in text:  # Python takes it between digits
+        return None
     return value if math.isfinite(value) and 0 <= value < MOST else None
