@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from from_the_world import FILES
 from scenario_tools import written
 
 import windtunnel
@@ -119,3 +120,16 @@ def test_an_interrupted_run_is_checked_over_what_it_measured(tmp_path):
     assert (ended.exit_code, ended.interrupted, run.rejected, run.record.rejected) == (130, True, True, True)
     assert run.record.verdict.reasons[0] == "stopped before the end: interrupted by the user"
     assert {"windows", "clock"} <= {check.name for check in run.record.validity.checks}
+
+
+def test_a_capture_of_a_vlan_is_dropped_and_the_verdict_names_the_key(tmp_path):
+    data = {
+        "wire": {"kind": "pcap", "replay": str(FILES / "vlan.pcap")},
+        "server": {},
+        "workload": [{"packet_handler": "echo"}],
+    }
+    sets = {"duration": "90ms", "warmup": "30ms", "window": "30ms"}
+    run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
+    (check,) = [check for check in run.record.validity.checks if check.name == "traffic"]
+    assert check.state == "warning" and check.words.startswith("the server dropped all ")
+    assert check.words.endswith("): they have the tag of VLAN 200: server.vlan = 200")
