@@ -46,9 +46,16 @@ def read_text(file: Path, most_bytes: int, remedy: str, follow: bool = True) -> 
     if len(raw) > most_bytes:
         raise UserError(f"{file}: larger than {_size(most_bytes)}", remedy=remedy)
     try:
-        return decoded(raw)
+        text = decoded(raw)
     except UnicodeDecodeError as error:
         raise UserError(f"{file}:{undecodable(raw, error)}", remedy=f"{remedy}, saved as UTF-8") from None
+    if "\0" in text:
+        before = text.partition("\0")[0].split("\n")
+        what = (
+            f"{file}:{len(before)}: a NUL character (column {len(before[-1]) + 1}): no text, or UTF-16 without its mark"
+        )
+        raise UserError(what, remedy=f"{remedy}, saved as UTF-8")
+    return text
 
 
 def decoded(raw: bytes) -> str:

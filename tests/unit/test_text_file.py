@@ -67,6 +67,8 @@ def test_byte_order_marks_are_no_part_of_a_text(tmp_path, raw):
         (b"\xef\xbb\xbftitle = \x93x\x94", "x:1: byte 0x93 is not UTF-8 (column 9, “ in Windows-1252)"),
         ("ä".encode() + b"\x81", "x:1: byte 0x81 is not UTF-8 (column 2)"),
         (b"\xff\xfea", "x:1: its mark says UTF-16, and byte 2 is none"),
+        ("a\nb = 1".encode("utf-16-le"), "x:1: a NUL character (column 2): no text, or UTF-16 without its mark"),
+        (b"a\nb\0", "x:2: a NUL character (column 2): no text, or UTF-16 without its mark"),
     ],
 )
 def test_what_is_no_text_is_named_with_line_column_and_character(tmp_path, raw, words):
