@@ -132,4 +132,4 @@ def test_a_capture_of_a_vlan_is_dropped_and_the_verdict_names_the_key(tmp_path):
     run = windtunnel.run(written(tmp_path, data), sets, out=tmp_path / "run")
     (check,) = [check for check in run.record.validity.checks if check.name == "traffic"]
     assert check.state == "warning" and check.words.startswith("the server dropped all ")
-    assert check.words.endswith("): they have the tag of VLAN 200: server.vlan = 200")
+    assert check.words.endswith("). tagged: they have the tag of VLAN 200: server.vlan = 200")

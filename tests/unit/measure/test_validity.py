@@ -8,6 +8,7 @@ from from_the_world import FILES
 from sample_records import record
 from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measured_of, rated
 
+from windtunnel.engine.drops import DROPS
 from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.engine.windows import CopyWindow
 from windtunnel.measure.validity import Slack, excluded_windows, generator
@@ -387,17 +388,19 @@ def replaying(tmp_path, frames):
     [
         ("tagged", (FILES / "vlan.pcap").read_bytes(), "they have the tag of VLAN 200: server.vlan = 200"),
         ("other_vlan", (FILES / "vlan.pcap").read_bytes(), "they have the tag of VLAN 200: server.vlan = 200"),
-        ("tagged", b"", "they have a VLAN tag: server.vlan = its number"),
-        ("not_udp", (FILES / "vlan.pcap").read_bytes(), "only UDP is taken"),
-        ("double_tagged", b"", "they have two VLAN tags"),
-        ("runt", b"", "they are shorter than their headers say"),
+        ("tagged", b"", DROPS["tagged"].words),
+        ("not_udp", (FILES / "vlan.pcap").read_bytes(), DROPS["not_udp"].words),
+        ("runt", b"", DROPS["runt"].words),
     ],
 )
 def test_a_capture_that_was_dropped_names_its_vlan(tmp_path, reason, frames, words):
     _, windows = finished()
     seen = {"windtunnel": [with_traffic(window, 100, **{reason: 100}) for window in windows[:1]]}
     found = traffic_check(seen, plans=[replaying(tmp_path, frames)])
-    assert found.state == "warning" and f"all 100 packets that it received ({reason} 100): {words}" in found.words
+    assert (
+        found.state == "warning"
+        and f"all 100 packets that it received ({reason} 100). {reason}: {words}" in found.words
+    )
 
 
 def test_a_run_that_used_no_packet_says_so_on_a_busy_host_too():
