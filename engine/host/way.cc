@@ -3,6 +3,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,11 +33,17 @@ bool is_alone_in(gid_t group, uid_t user) {
     return alone;
 }
 
-bool others_may_write(const struct stat &about) {
+// With an access list (acl(5)) the group's bits are the most that the list gives anybody.
+bool has_access_list(const fs::path &way) {
+    return ::lgetxattr(way.c_str(), "system.posix_acl_access", nullptr, 0) > 0;
+}
+
+bool others_may_write(const fs::path &way, const struct stat &about) {
     const bool each_keeps_its_own = S_ISDIR(about.st_mode) && (about.st_mode & S_ISVTX) != 0;
     if (each_keeps_its_own || !(S_ISDIR(about.st_mode) || S_ISREG(about.st_mode))) return false;
     return (about.st_mode & S_IWOTH) != 0 ||
-           ((about.st_mode & S_IWGRP) != 0 && !is_alone_in(about.st_gid, about.st_uid));
+           ((about.st_mode & S_IWGRP) != 0 &&
+            (has_access_list(way) || !is_alone_in(about.st_gid, about.st_uid)));
 }
 
 uid_t root_here() {
@@ -57,7 +64,7 @@ std::optional<std::string> other_writer(const fs::path &place, std::optional<uid
         }
         if (about.st_uid != root && about.st_uid != geteuid() && about.st_uid != owner)
             return way.string() + " is of user " + std::to_string(about.st_uid);
-        if (others_may_write(about)) return "other users may write " + way.string();
+        if (others_may_write(way, about)) return "other users may write " + way.string();
         if (!S_ISLNK(about.st_mode)) continue;
         if (links == 0) return way.string() + ": " + std::strerror(ELOOP);
         std::error_code gone;

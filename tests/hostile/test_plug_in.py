@@ -12,6 +12,7 @@ import pytest
 from fake_runs import gone, has_ended
 from hostile_run import arguments, ended, start
 from live_tools import awaited
+from other_users import ACCESS_LIST, give_by_access_list
 from plugin_tools import handler
 
 from windtunnel.engine.find import find_engine
@@ -20,6 +21,7 @@ from windtunnel.errors import UserError
 from windtunnel.sharing import threads
 
 LONG = pytest.mark.long("hostile")
+OTHER = 54321
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 FORKS = """
 const int child = fork();
@@ -199,6 +201,11 @@ def test_a_plug_in_in_a_directory_of_a_group_with_others_is_not_opened(tmp_path)
     library = handler(tmp_path / "group" / "libplain.so")
     library.parent.chmod(0o770)
     assert handlers(find_engine(), library)
-    os.chown(library.parent, -1, 54321)
+    give_by_access_list(library.parent, OTHER)
+    with pytest.raises(UserError, match="is not opened: other users may write .*/group$"):
+        handlers(find_engine(), library)
+    os.removexattr(library.parent, ACCESS_LIST)
+    assert handlers(find_engine(), library)
+    os.chown(library.parent, -1, OTHER)
     with pytest.raises(UserError, match="is not opened: other users may write .*/group$"):
         handlers(find_engine(), library)

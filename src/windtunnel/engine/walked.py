@@ -18,12 +18,12 @@ def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
     links on the way, and at last itself. Each step begins at what was passed before, so it is what was looked at, whatever is put in its
     place. Raises OSError, with what was passed until then."""
     here, links = os.open("/", _STEP), 0
-    passed.append(os.fstat(here))
+    passed.append(_status(here))
     left = list(reversed(path.absolute().parts[1:]))
     try:
         while left:
             there = os.open(left.pop(), _STEP, dir_fd=here)
-            passed.append(os.fstat(there))
+            passed.append(_status(there))
             if not ((left or follow) and stat.S_ISLNK(passed[-1].st_mode)):
                 here, there = there, here
                 os.close(there)
@@ -40,6 +40,22 @@ def walk(path: Path, passed: list[os.stat_result], follow: bool = False) -> int:
         os.close(here)
         raise
     return here
+
+
+def _status(there: int) -> os.stat_result:
+    """Of what a descriptor is of. With an access list (acl(5)) the group's bits are the most that the list gives anybody: others have them."""
+    status = os.fstat(there)
+    if not status.st_mode & stat.S_IWGRP or not _has_access_list(there):
+        return status
+    mode, *others = status
+    return os.stat_result((mode | stat.S_IWOTH, *others))
+
+
+def _has_access_list(there: int) -> bool:
+    try:
+        return bool(os.getxattr(f"/proc/self/fd/{there}", "system.posix_acl_access"))
+    except OSError:
+        return False
 
 
 def others_may_replace(status: os.stat_result) -> bool:

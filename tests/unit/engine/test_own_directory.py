@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from other_users import give_by_access_list
 
 from windtunnel.engine import leftovers, own_directory
 from windtunnel.errors import UserError
@@ -90,6 +91,16 @@ def test_a_file_that_waits_is_large_or_may_be_written_is_refused(tmp_path):
         own_directory.read(large, 4 << 20)
     with pytest.raises(FileNotFoundError):
         own_directory.read(tmp_path / "nothing", MOST)
+
+
+@needs_root
+def test_whoever_an_access_list_names_may_put_something_there(tmp_path):
+    """The group's bits of its mode are the most that the list gives anybody."""
+    place = tmp_path / "place"
+    place.mkdir(mode=0o755)
+    assert own_directory.way_is_own(place)
+    give_by_access_list(place, OTHER)
+    assert not own_directory.way_is_own(place)
 
 
 @pytest.fixture
