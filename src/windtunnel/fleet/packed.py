@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from windtunnel.errors import UserError, cannot_write
+from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import sync_directory
 
 MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
@@ -43,7 +44,7 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
     parent = directories[0].parent
     try:
         for directory in directories:
-            directory.parent.mkdir(parents=True, exist_ok=True)
+            make_missing(directory.parent)
         attempt = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     except OSError as error:
         raise cannot_write(parent, error) from error

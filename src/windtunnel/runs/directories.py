@@ -1,6 +1,7 @@
 """Directories that others may move away while we work in them: made and opened once, and from then on reached by their descriptors."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -13,27 +14,46 @@ from windtunnel.errors import UserError, cannot_write, check_name
 
 
 def make_directory(directory: Path) -> None:
-    """Raises UserError for a directory that exists or cannot be made."""
+    """Makes a directory, and those above it that are missing, without an access list. Raises UserError for one that exists or cannot be
+    made."""
     check_name(directory)
     try:
-        directory.mkdir(parents=True)
+        make_missing(directory.parent)
+        _make(directory)
     except FileExistsError as error:
         raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from error
     except OSError as error:
         raise cannot_write(directory, error) from error
-    if directory.parent.stat().st_uid not in (os.geteuid(), 0):
-        _remove_access_lists(directory)
 
 
-def _remove_access_lists(directory: Path) -> None:
-    """Whoever owns the directory above may have given themselves a right to write in all that is made in it (acl(5))."""
+def make_missing(directory: Path) -> None:
+    """Makes a directory if it is missing, and those above it, without an access list. Raises OSError, or UserError as `Held`."""
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    for path in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process has made it meanwhile
+            _make(path)
+
+
+def _make(directory: Path) -> None:
+    """By the access list that a new directory inherits (acl(5)), the owner of a directory above could give themselves a right to write in all
+    that is made in it. We may have made the directory above in an earlier run: whose it is says nothing."""
+    directory.mkdir()
     with held(directory, follow=False) as place:
-        for name in ("system.posix_acl_default", "system.posix_acl_access"):
-            with contextlib.suppress(OSError):  # there is none
-                os.removexattr(place, name)
-        place.chmod(
-            stat.S_IMODE(place.stat().st_mode) & ~0o022
-        )  # the mask of the list stays as the rights of the group
+        lists = [name for name in _attributes(place) if name.startswith("system.posix_acl_")]
+        for name in lists:
+            os.removexattr(place, name)
+        if lists:  # their mask stays as the rights of the group
+            place.chmod(stat.S_IMODE(place.stat().st_mode) & ~0o022)
+
+
+def _attributes(place: Path) -> list[str]:
+    """Names of the extended attributes; none on a file system that keeps none."""
+    try:
+        return os.listxattr(place)
+    except OSError as error:
+        if error.errno != errno.ENOTSUP:
+            raise
+        return []
 
 
 class Held:

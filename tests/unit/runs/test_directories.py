@@ -1,12 +1,15 @@
 """A directory that is worked in is the one that was opened, whatever takes its name meanwhile."""
 
 import os
+import stat
 import struct
 from pathlib import Path
 
 import pytest
 
 from windtunnel.errors import UserError
+from windtunnel.fleet.packed import pack, take
+from windtunnel.measure.study.directory import opened
 from windtunnel.runs import directories
 from windtunnel.runs.directories import held, make_held, making
 
@@ -85,27 +88,60 @@ def test_what_took_its_name_before_it_was_opened_is_not_written(tmp_path, victim
     assert os.listdir(tmp_path / "new") == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
-def test_who_owns_the_directory_above_gets_no_right_in_a_new_one(tmp_path):
-    """A default access list (acl(5)) gives a user rights in all that is made below, whatever the umask."""
+@pytest.fixture
+def with_access_list(tmp_path) -> Path:
+    """A directory whose owner has given another user rights in all that is made below, whatever the umask (acl(5))."""
     user, read_write_execute = 54321, 7
     entries = [(0x01, 7, 0xFFFFFFFF), (0x02, read_write_execute, user), (0x04, 5, 0xFFFFFFFF), (0x10, 7, 0xFFFFFFFF)]
     access_list = struct.pack("<I", 2) + b"".join(
         struct.pack("<HHI", *each) for each in [*entries, (0x20, 5, 0xFFFFFFFF)]
     )
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
+    directory = tmp_path / "with access list"
+    directory.mkdir()
     try:
-        os.setxattr(theirs, "system.posix_acl_default", access_list)
+        os.setxattr(directory, "system.posix_acl_default", access_list)
     except OSError as error:
         pytest.skip(f"no access lists here: {error.strerror}")
-    made = make_held(theirs / "in my own")
-    assert "system.posix_acl_default" in os.listxattr(made.place)
-    os.chown(theirs, user, -1)
-    made = make_held(theirs / "new")
-    assert os.listxattr(made.place) == [] and not made.place.stat().st_mode & 0o022
-    (made.place / "file").write_text("")
-    assert os.listxattr(made.place / "file") == []
+    return directory
+
+
+def assert_no_access_list(made: Path) -> None:
+    (made / "file").write_text("")
+    assert os.listxattr(made) == os.listxattr(made / "file") == [] and not made.stat().st_mode & 0o022
+    (made / "file").unlink()
+
+
+@pytest.mark.parametrize("new", ["run", "runs/run", "a/b/run"])
+def test_nothing_that_is_made_has_an_access_list(with_access_list, new):
+    made = make_held(with_access_list / new)
+    assert_no_access_list(made.place)
+    for above in (with_access_list / new).parents[: new.count("/")]:
+        assert_no_access_list(above)
+
+
+def test_a_directory_above_that_was_made_with_an_access_list_hands_nothing_on(with_access_list):
+    (with_access_list / "runs").mkdir()
+    assert "system.posix_acl_default" in os.listxattr(with_access_list / "runs")
+    made = make_held(with_access_list / "runs" / "run")
+    assert_no_access_list(made.place)
+    assert "system.posix_acl_default" in os.listxattr(with_access_list / "runs"), "it was there before"
+
+
+def test_a_study_and_what_a_fleet_sends_have_none(with_access_list, victim):
+    with opened(with_access_list / "studies" / "study"):
+        pass
+    assert take(pack((victim,)), [with_access_list / "fleet" / "run"]) == [True]
+    for made in ("studies", "studies/study", "fleet", "fleet/run"):
+        assert_no_access_list(with_access_list / made)
+
+
+def test_a_directory_without_an_access_list_has_the_rights_of_the_umask(tmp_path):
+    before = os.umask(0o002)
+    try:
+        made = make_held(tmp_path / "runs" / "run")
+    finally:
+        os.umask(before)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.place, tmp_path / "runs")} == {0o775}
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")

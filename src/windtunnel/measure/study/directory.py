@@ -26,6 +26,7 @@ from windtunnel.measure.study import seal, sql
 from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
+from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import replace, sync_directory
 from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
 from windtunnel.tree import walk_whole
@@ -58,7 +59,7 @@ def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterato
     in it: what is written there would be elsewhere."""
     check_name(path)
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_missing(path)
         _not_foreign(path, name, noun)
         _without_links(path)
         _rename_old_runs(path)
