@@ -26,6 +26,8 @@ class RunSpec:
         """`at_window` is called once, in the listener, at the first window. `extending`: the supervisor's."""
         if at_window:
             self.listeners.append(_once(at_window))
+        for log in self.directory.glob("*.log"):  # of an earlier run
+            log.unlink()
         names = [plan.endpoints[0].side if len(plans) > 1 else "windtunnel" for plan in plans]
         with Interrupts() as interrupts:
             return Supervisor(binary, self.log, self.listeners, interrupts, extending=extending).run(plans, names)

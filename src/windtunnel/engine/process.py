@@ -1,7 +1,8 @@
 """One engine process: started, read without blocking, asked to stop, killed. What its end means is decided elsewhere.
 
-The engine gets three descriptors of its own beside a log for whatever drivers and plug-ins print: the plan (a memfd, so
-that nothing is left behind), the pipe for its lines, and the control pipe, whose closing tells it that the parent is gone.
+The engine gets four descriptors of its own beside a log for whatever drivers and plug-ins print: the plan (a memfd, so
+that nothing is left behind), the pipe for its lines, the control pipe, whose closing tells it that the parent is gone, and the directory
+in which it makes its recordings.
 """
 
 import contextlib
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 from windtunnel.engine import descendants, own_directory
 from windtunnel.engine.history import History
 from windtunnel.engine.lines import LINE, AnyLine
+from windtunnel.engine.outputs import Outputs
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.turns import Place
 from windtunnel.errors import UserError
@@ -37,10 +39,16 @@ class EngineProcess:
     """
 
     def __init__(
-        self, binary: Path, name: str, plan: Plan, log: Path, place: Place | None = None, handlers_only: bool = False
+        self,
+        binary: Path,
+        name: str,
+        plan: Plan,
+        outputs: Outputs,
+        place: Place | None = None,
+        handlers_only: bool = False,
     ):
         self.history = History(name, plan)
-        self._log = log
+        self._outputs = outputs
         self._mark = secrets.token_hex(8)
         self._pending = bytearray()
         self._lines = 0
@@ -54,26 +62,25 @@ class EngineProcess:
         os.set_blocking(self._control_fd, False)
         try:
             with os.fdopen(os.dup(plan_fd), "w") as file:
-                file.write(plan.model_dump_json())
+                file.write(outputs.plan(plan).model_dump_json())
             # --plan is opened by path: each opening of /proc/self/fd/N starts at the beginning of the memfd.
             command = [str(binary), "--plan", f"/proc/self/fd/{plan_fd}", "--out-fd", str(out_write)]
             command += ["--handlers-only"] if handlers_only else []
-            inherited = [plan_fd, out_write, control_read]
+            inherited = [plan_fd, out_write, control_read, outputs.directory]
             if place is not None:
                 command += ["--turn-in-fd", str(place.incoming), "--turn-out-fd", str(place.outgoing)]
                 inherited += [place.incoming, place.outgoing]
-            with log.open("ab") as log_file:
-                self._process = subprocess.Popen(
-                    [*command, "--control-fd", str(control_read)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=log_file,
-                    stderr=subprocess.STDOUT,
-                    pass_fds=inherited,
-                    env=environment,
-                    # Ctrl-C reaches only us, and a group of its own can be killed whole. Not a session, which would be an
-                    # autogroup of its own: Linux 6.18 kept such groups that poll off a CPU that they share for up to 7 s.
-                    process_group=0,
-                )
+            self._process = subprocess.Popen(
+                [*command, "--control-fd", str(control_read)],
+                stdin=subprocess.DEVNULL,
+                stdout=outputs.log,
+                stderr=subprocess.STDOUT,
+                pass_fds=inherited,
+                env=environment,
+                # Ctrl-C reaches only us, and a group of its own can be killed whole. Not a session, which would be an
+                # autogroup of its own: Linux 6.18 kept such groups that poll off a CPU that they share for up to 7 s.
+                process_group=0,
+            )
         except OSError as error:
             os.close(self.out_fd)
             os.close(self._control_fd)
@@ -111,6 +118,7 @@ class EngineProcess:
             except ValidationError as error:
                 self._spoil(bytes(raw), _first_fault(error))
                 return
+            line = self._outputs.line(line, self.history.plan)
             self.history.note(line)
             yield line, raw.decode()
         if len(rest) > MAX_LINE_BYTES:
@@ -144,8 +152,9 @@ class EngineProcess:
         """Ends the whole process group at once; the first reason stands. The log tells what each thread did then."""
         if self.history.killed_because is None:
             self.history.killed_because = why
-            with contextlib.suppress(OSError), self._log.open("a") as log_file:
-                log_file.write(f"windtunnel: killed: {why}\n{describe_threads(self.history.pid or self.pid)}")
+            words = f"windtunnel: killed: {why}\n{describe_threads(self.history.pid or self.pid)}"
+            with contextlib.suppress(OSError):
+                os.write(self._outputs.log, words.encode())
             self.kill_group()
 
     def kill_group(self) -> None:

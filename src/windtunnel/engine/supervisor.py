@@ -16,6 +16,7 @@ from windtunnel.engine import leftovers
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result
+from windtunnel.engine.outputs import Outputs
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.engine.readable import readable
@@ -137,6 +138,7 @@ class Supervisor:
         self._extending = extending
         self._seen_interrupts = 0
         self._watched: list[_Watched] = []
+        self._outputs: dict[str, Outputs] = {}
         self._run = SupervisedRun([])
 
     def run(self, plans: Sequence[Plan], names: Sequence[str]) -> SupervisedRun:
@@ -154,12 +156,15 @@ class Supervisor:
                 for watched in self._running():
                     watched.engine.kill("the supervisor failed")
                     watched.engine.end()
+                for outputs in self._outputs.values():
+                    outputs.close()
                 for plan in plans:
                     leftovers.remove(plan)
         return self._run
 
     def _start(self, plan: Plan, name: str) -> None:
-        engine = EngineProcess(self._binary, name, plan, self._log_path(name), self._place)
+        self._outputs[name] = Outputs(self._log_path(name))
+        engine = EngineProcess(self._binary, name, plan, self._outputs[name], self._place)
         most_ns = max(plan.phases.duration_ns, self._extending.most_ns if self._extending else 0)
         watched = _Watched(engine, setup_silence_s(plan), _slower(plan, shares=self._place is not None), most_ns)
         self._watched.append(watched)
@@ -255,7 +260,7 @@ class Supervisor:
         leftovers.remove(before.plan)
         again = Phase(type="phase", name=f"starting again after {before.signal_name} while {before.phase}", at_ns=0)
         self._hand_on(before.name, again, again.model_dump_json())
-        watched.engine = EngineProcess(self._binary, before.name, before.plan, self._log_path(before.name))
+        watched.engine = EngineProcess(self._binary, before.name, before.plan, self._outputs[before.name])
         watched.engine.history.starts = before.starts + 1
         self._run.histories[self._run.histories.index(before)] = watched.engine.history
         watched.heard(again, time.monotonic())
