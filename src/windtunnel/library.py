@@ -44,12 +44,13 @@ def run(
     spec = replace(resolve(load(file, as_sets(sets or {})), here()), labels=marked)
     with Interrupts() as interrupts:
         ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts, settle=True)
-    if ended.run is None:
+    if ended.run is None or ended.held is None:
         raise ended.unkept or UserError("the run directory cannot be read")
     if report:
         from windtunnel.views.pages import write
 
-        write(ended.run.path)
+        with ended.held.named():
+            write(ended.run.path, place=ended.held.place)
     return ended.run
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from windtunnel.exchange.openmetrics import Windows
     from windtunnel.measure.counters import Counting
     from windtunnel.runs import Run
+    from windtunnel.runs.directories import Held
     from windtunnel.scenario import RunSpec
 
 TRACE_EVERY = 997
@@ -55,14 +57,14 @@ def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
 
 
 @contextmanager
-def counting(events: str | None, directory: Path) -> "Iterator[Counting | None]":
-    """Counts events into the run directory while the context lasts. Raises UserError for what is no event."""
+def counting(events: str | None) -> "Iterator[Counting | None]":
+    """Counts events of a run while the context lasts. Raises UserError for what is no event."""
     if events is None:
         yield None
         return
     from windtunnel.measure.counters import Counting, parse
 
-    counts = Counting(parse(events), directory)
+    counts = Counting(parse(events))
     try:
         yield counts
     finally:
@@ -81,8 +83,9 @@ def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
     return lines
 
 
-def write_trace(run: "Run") -> Path | None:
-    """trace.json of a run; what is missing from it is said on stderr and changes no verdict."""
+def write_trace(run: "Run", directory: "Held") -> Path | None:
+    """Makes trace.json in the run's directory, which is open, and returns its path; what is missing from it is said on stderr and changes no
+    verdict."""
     from windtunnel.runs.trace import convert
     from windtunnel.views.terminal.messages import show_error, show_warning
 
@@ -92,7 +95,9 @@ def write_trace(run: "Run") -> Path | None:
             why = f" ({trace.fault})" if trace.fault else ""
             show_warning(f"trace of {engine.name}: {trace.events} events, {trace.missed} more not written{why}")
     try:
-        return convert(run)
+        with directory.named():
+            made = convert(replace(run, path=directory.place))
+        return made and run.path / made.name
     except UserError as error:
         show_error(error)
         return None

@@ -128,18 +128,19 @@ def run(
         )
     with (
         live_outputs.serving(spec, metrics) as served,
-        live_outputs.counting(counters, directory) as counted,
+        live_outputs.counting(counters) as counted,
         Interrupts() as interrupts,
         display(spec, interrupts, metrics, silent=json or quiet) as shown,
     ):
-        listeners = [each.line for each in (shown, served, counted) if each]
-        ended = execute(spec, directory, interrupts, listeners, settle=True)
-    if ended.run is None:
+        listeners = [each.line for each in (shown, served) if each]
+        writing = [counted.into] if counted else []
+        ended = execute(spec, directory, interrupts, listeners, settle=True, writing=writing)
+    if ended.run is None or ended.held is None:
         if ended.unkept:
             outcome.print_unkept(ended.verdict, ended.unkept)
         raise typer.Exit(ended.exit_code or INVALID)
-    traced = live_outputs.write_trace(ended.run) if trace else None
-    page = None if no_report else outcome.write_report(ended.run)
+    traced = live_outputs.write_trace(ended.run, ended.held) if trace else None
+    page = None if no_report else outcome.write_report(ended.run, ended.held)
     if json:
         outcome.print_json(ended.run)
     elif quiet:

@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Protocol
 
 from windtunnel.engine.lines import AnyLine
+from windtunnel.engine.supervisor import Listener
 from windtunnel.engine.windows import Window, WorkerWindow
 from windtunnel.errors import UserError
 from windtunnel.host import perf_events, resctrl
 from windtunnel.host.perf_events import Event, Reading, Refused
 from windtunnel.runs.counters import FILE, Absent, Asked, Count
+from windtunnel.runs.directories import Held
 from windtunnel.runs.files import LineFile
 
 MOST = 32
@@ -92,20 +94,27 @@ class _Counted:
 
 
 class Counting:
-    """Counts `events` of every worker into `directory`/counters.jsonl, which the run makes first. Close it when the run has ended."""
+    """Counts `events` of every worker into counters.jsonl. Close it when the run has ended."""
 
-    def __init__(self, events: Sequence[str], directory: Path) -> None:
-        self._events, self._directory = list(events), directory
+    def __init__(self, events: Sequence[str]) -> None:
+        self._events = list(events)
         self._file: LineFile | None = None
         self._open: dict[tuple[str, int], list[_Counted]] = {}
         self._closing: list[Callable[[], None]] = []
 
-    def line(self, name: str, line: AnyLine, raw: str) -> None:
-        """Raises UserError if the disk does not take it."""
-        if not isinstance(line, Window):
-            return
+    def into(self, directory: Held) -> Listener:
+        """Counts into a run's directory: the listener of this run, which raises UserError if the disk does not take the counts."""
+
+        def listen(name: str, line: AnyLine, raw: str) -> None:
+            if isinstance(line, Window):
+                with directory.named():
+                    self._window(name, line, directory.place)
+
+        return listen
+
+    def _window(self, name: str, line: Window, place: Path) -> None:
         if self._file is None:
-            self._file = LineFile(self._directory / FILE)
+            self._file = LineFile(place / FILE)
             self._write(Asked(events=self._events))
         for worker in line.workers:
             key = (name, worker.worker)

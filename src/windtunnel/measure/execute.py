@@ -1,7 +1,7 @@
 """One run: plans into the engines, their lines into a run directory, a verdict at the end. Every run is executed here."""
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +17,7 @@ from windtunnel.host import facts, levels
 from windtunnel.live.process import ANNOUNCEMENT, AnnouncedRun
 from windtunnel.measure.validity import Extension, Preempting, readings_of, validate
 from windtunnel.runs import Run, RunWriter, Verdict
+from windtunnel.runs.directories import Held
 from windtunnel.runs.latest import RUNS
 from windtunnel.runs.validity import windows_of
 from windtunnel.scenario import RunSpec
@@ -34,6 +35,8 @@ class RunOutcome:
     interrupted: bool
     """The user asked for its end, and wants no further run either."""
     unkept: UserError | None = None
+    held: Held | None = None
+    """The run's directory, open as long as this is kept. None: it ran elsewhere."""
 
     def kept_run(self) -> Run:
         """The run. Raises `unkept` if there is none."""
@@ -50,9 +53,10 @@ def execute(
     host: facts.Facts | None = None,
     place: Place | None = None,
     settle: bool = False,
+    writing: Sequence[Callable[[Held], Listener]] = (),
 ) -> RunOutcome:
     """Runs into a new directory. `host`: facts collected before; with a `place` it alternates with another run. `settle`: it goes on
-    beyond its duration until it has settled, up to `validity.settle`.
+    beyond its duration until it has settled, up to `validity.settle`. `writing`: each makes a listener that writes into the run's directory.
 
     Raises UserError if no engine is found or the directory cannot be made; what goes wrong later is in the verdict.
     """
@@ -60,7 +64,7 @@ def execute(
     spec = spec.into(directory)
     host = host or facts.collect()
     with ANNOUNCEMENT.running(spec, directory) as announced:
-        outcome = _run(engine, spec, directory, interrupts, listeners, host, place, settle, announced)
+        outcome = _run(engine, spec, directory, interrupts, listeners, host, place, settle, writing, announced)
         announced.ended(outcome.verdict)
     return outcome
 
@@ -74,6 +78,7 @@ def _run(
     host: facts.Facts,
     place: Place | None,
     settle: bool,
+    writing: Sequence[Callable[[Held], Listener]],
     announced: AnnouncedRun,
 ) -> RunOutcome:
     writer, preempting = RunWriter(directory, spec, host), Preempting(engine)
@@ -81,9 +86,9 @@ def _run(
     extension = None
     if settle and _is_whole(spec):
         extension = Extension(lambda: writer.engines, writer.windows, limits, levels.read_kept(host))
-    listening = [writer.line, preempting.line, announced.line, *listeners]
+    listening = [writer.line, preempting.line, announced.line, *listeners, *(make(writer.held) for make in writing)]
     supervisor = Supervisor(engine, writer.log_path, listening, interrupts, place, extension)
-    with no_garbage_collection():
+    with no_garbage_collection(), writer.held.named():
         finished = supervisor.run(spec.plans, spec.names)
     verdict, validity = judge(finished), None
     if windows_of(writer.windows):  # a run that was stopped too: the user looks at what it measured
@@ -95,7 +100,7 @@ def _run(
         run, unkept = writer.finish(verdict, validity), None
     except UserError as error:
         run, unkept = None, error
-    return RunOutcome(run, verdict, exit_code(finished, verdict), finished.interrupted, unkept)
+    return RunOutcome(run, verdict, exit_code(finished, verdict), finished.interrupted, unkept, writer.held)
 
 
 def _is_whole(spec: RunSpec) -> bool:

@@ -20,6 +20,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.printing import print_values
+from windtunnel.runs.directories import held
 from windtunnel.runs.files import replacing
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import EngineRecord
@@ -149,11 +150,11 @@ def _slices(events: np.ndarray, labels: list[Any], ns_per_tick: float, epoch: in
     ]
     objects, stalled = events["objects"] & ~STALLED, (events["objects"] & STALLED) != 0
     columns = (*since, events["worker"], events["stage"], objects, stalled)
-    for start, end, worker, stage, moved, held in zip(*(column.tolist() for column in columns), strict=True):
+    for start, end, worker, stage, moved, stopped in zip(*(column.tolist() for column in columns), strict=True):
         head, args = LOOP if stage == WHOLE_LOOP else labels[worker][stage]
         yield (
             f'{head},"ph":"X","ts":{_us(start)},"dur":{_us(end - start)},"pid":{pid},"tid":{pid + worker + 1},'
-            f'"args":{args}"objects":{moved},"stalled":{"true" if held else "false"}}}}}'
+            f'"args":{args}"objects":{moved},"stalled":{"true" if stopped else "false"}}}}}'
         )
 
 
@@ -173,8 +174,10 @@ def _text(event: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    run = load(Path(sys.argv[1]))
-    print_values(convert(run) or f"{run.path}: no raw trace to convert")
+    directory = Path(sys.argv[1])
+    with held(directory) as place:
+        made = convert(load(place))
+    print_values(directory / made.name if made else f"{directory}: no raw trace to convert")
 
 
 if __name__ == "__main__":

@@ -31,8 +31,9 @@ class RunWriter:
 
     def __init__(self, directory: Path, spec: Any, host: Any):
         self.directory = Path(directory)
-        self._held = make_held(self.directory)
-        with self._held.named():
+        self.held = make_held(self.directory)
+        """What is written into the run's directory goes by this, whatever takes its name."""
+        with self.held.named():
             self._begin(spec, host)
 
     def _begin(self, spec: Any, host: Any) -> None:
@@ -51,19 +52,19 @@ class RunWriter:
         )
         self._engines = {engine.name: engine for engine in self._record.engines}
         self._save()
-        self._windows = LineFile(self._held.place / "windows.jsonl")
+        self._windows = LineFile(self.held.place / "windows.jsonl")
         self.windows: dict[str, list[Window]] = {engine.name: [] for engine in self._record.engines}
         workloads = [w.name for w in self._record.engines[0].plan.workloads]
-        self._latency = LatencyLog(self._held.place / "latency.hlog", workloads)
+        self._latency = LatencyLog(self.held.place / "latency.hlog", workloads)
 
     def log_path(self, engine_name: str) -> Path:
         """The file for this engine's stdout and stderr, for this process."""
         one_side = len(self._engines) == 1
-        return self._held.place / ("engine.log" if one_side else f"engine-{self._engines[engine_name].name}.log")
+        return self.held.place / ("engine.log" if one_side else f"engine-{self._engines[engine_name].name}.log")
 
     def line(self, engine_name: str, line: Line, raw: str) -> None:
         """Keep one line of an engine; `raw` is its text, which windows.jsonl holds as it came."""
-        with self._held.named():
+        with self.held.named():
             self._keep(engine_name, line, raw)
 
     def _keep(self, engine_name: str, line: Line, raw: str) -> None:
@@ -97,7 +98,7 @@ class RunWriter:
 
     def finish(self, verdict: Verdict, validity: Validity | None = None) -> Run:
         """Put the verdict into run.json, with everything else on the disk before it; the run as `load` reads it."""
-        with self._held.named():
+        with self.held.named():
             return self._finish(verdict, validity)
 
     def _finish(self, verdict: Verdict, validity: Validity | None) -> Run:
@@ -113,7 +114,7 @@ class RunWriter:
         return run
 
     def _save(self) -> None:
-        replace(self._held.place / "run.json", self._record.model_dump_json(indent=1) + "\n")
+        replace(self.held.place / "run.json", self._record.model_dump_json(indent=1) + "\n")
 
 
 def _tagged(engine_name: str, raw: str) -> str:

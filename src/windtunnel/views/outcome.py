@@ -9,18 +9,21 @@ from windtunnel.errors import UserError
 from windtunnel.measure.earlier import earlier
 from windtunnel.printing import print_values
 from windtunnel.runs import Run, Verdict
+from windtunnel.runs.directories import Held
 from windtunnel.views.document import document
 from windtunnel.views.terminal.console import progress, results
 from windtunnel.views.terminal.messages import show_error
 from windtunnel.views.terminal.run import reasons_view, run_view
 
 
-def write_report(run: Run) -> Path | None:
-    """Where the report is; None when it could not be written, which is said on stderr and changes no verdict."""
+def write_report(run: Run, directory: Held) -> Path | None:
+    """Writes the report into the run's directory, which is open, and returns its path; None if it could not be written, which is said on
+    stderr and changes no verdict."""
     from windtunnel.views import pages as report
 
     try:
-        return report.write(run.path)
+        with directory.named():
+            return report.write(run.path, place=directory.place)
     except UserError as error:
         show_error(error)
         return None

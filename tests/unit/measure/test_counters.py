@@ -73,13 +73,14 @@ def executed(tmp_path, monkeypatch, script, thread=4711, windows=None):
     monkeypatch.setattr(FakeEvent, "closed", [])
     plan = sample.plan()
     writer = RunWriter(tmp_path / "run", sample.spec([plan], ["windtunnel"]), {"hostname": "here"})
-    counting = Counting(list(script), tmp_path / "run")
+    counting = Counting(list(script))
+    listen = counting.into(writer.held)
     for line in sample.engine_lines(plan):
         if line.type == "window":
             workers = [w.model_copy(update={"thread": thread and thread + w.worker}) for w in line.workers]
             line = line.model_copy(update={"workers": workers})
         writer.line("windtunnel", line, line.model_dump_json())
-        counting.line("windtunnel", line, "")
+        listen("windtunnel", line, "")
     counting.close()
     return writer.finish(Verdict(True))
 

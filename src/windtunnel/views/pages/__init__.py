@@ -45,9 +45,9 @@ def write_sweep(sweep: "Sweep", path: Path) -> Path:
     return _write_new(path, render(sweep))
 
 
-def write(run_dir: Path, plotly_file: str | None = None) -> Path:
+def write(run_dir: Path, plotly_file: str | None = None, place: Path | None = None) -> Path:
     """Write report.html into the run directory from what is in it, and return its path. `plotly_file`: where plotly.js is, relative to
-    the report; None: in the report.
+    the report; None: in the report. `place`: of the directory, if the caller holds it open.
 
     Raises UserError where the directory is not a run's or cannot be written.
     """
@@ -56,11 +56,10 @@ def write(run_dir: Path, plotly_file: str | None = None) -> Path:
     from windtunnel.runs.files import replace
     from windtunnel.views.pages.page import render
 
-    with held(
-        run_dir
-    ) as place:  # the report is written into the directory that was read, whatever has its name by then
-        run = dataclasses.replace(load(place), path=run_dir)
-        replace(place / REPORT, render(run, plotly_file))
+    # the report is written into the directory that was read, whatever has its name by then
+    with held(place or run_dir) as opened:
+        run = dataclasses.replace(load(opened), path=run_dir)
+        replace(opened / REPORT, render(run, plotly_file))
     return run_dir / REPORT
 
 

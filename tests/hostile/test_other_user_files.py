@@ -1,0 +1,56 @@
+"""Another user owns the directory in which a run is started, and puts something else in the place of the run's directory: no file of the run
+is written there."""
+
+from command_line import SCENARIO, in_process
+from comparing import made
+
+from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.measure import execute
+from windtunnel.runs import RunWriter, load
+
+WRITTEN = {
+    "counters.jsonl",
+    "engine.log",
+    "frames.pcap",
+    "latency.hlog",
+    "report.html",
+    "run.json",
+    "trace.json",
+    "windows.jsonl",
+}
+
+
+def test_all_files_of_a_run_are_in_the_directory_that_was_made(tmp_path, monkeypatch):
+    victim = made(tmp_path / "victim")  # a run of the user who is attacked: a report could be written into it
+    before = {path.name: path.read_bytes() for path in victim.iterdir()}
+
+    class Swapped(RunWriter):
+        """As soon as the directory is there, it has another name, and the victim has its name."""
+
+        def __init__(self, directory, spec, host):
+            super().__init__(directory, spec, host)
+            directory.rename(tmp_path / "moved")
+            directory.symlink_to(victim)
+
+    monkeypatch.setattr(execute, "RunWriter", Swapped)
+    (tmp_path / "echo.toml").write_text(SCENARIO.format(duration="100ms"))
+    recording = [
+        "--trace-every",
+        "1",
+        "--trace-limit",
+        "1MiB",
+        "--counters",
+        "context-switches",
+        "--set",
+        "record=frames.pcap",
+    ]
+    engine = {VARIABLE: str(find_engine())}
+    done = in_process("run", "echo.toml", "--out", "run", *recording, cwd=tmp_path, **engine)
+    assert {path.name: path.read_bytes() for path in victim.iterdir()} == before, done
+    assert {path.name for path in (tmp_path / "moved").iterdir()} == WRITTEN, done
+    result = load(tmp_path / "moved").record.engines[0].result
+    assert result.trace.events > 0 and result.recorded > 0
+    assert "/proc/self/fd" not in done.stdout + done.stderr
+    assert "/proc/self/fd" not in "".join(
+        (tmp_path / "moved" / name).read_text() for name in ("run.json", "report.html")
+    )
