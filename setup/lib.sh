@@ -125,6 +125,7 @@ make_venv() {
     # the path belongs to the stamp: an environment does not survive a move
     stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$requirements"/{run,test}.txt | sha256sum)
     if venv_has test "$stamp" || venv_has "$1" "$stamp"; then return 0; fi
+    [[ ! -L $venv ]] || refuse "$venv is a link, and what it leads to would be cleared" "type: rm $(printf %q "$venv")"
     say "making the Python environment in .venv"
     if ! { venv_has run "$stamp" || "$(find_python)" -m venv --clear "$venv"; } || ! install_locked "$venv" "$1"; then
         say "error: the Python environment could not be made (see above)"

@@ -119,6 +119,18 @@ def test_a_moved_checkout_is_set_up_anew(tree: Tree, build_name: str) -> None:
     assert not (moved / "build" / "leftover").exists()
 
 
+def test_an_environment_that_is_a_link_is_not_cleared(tree: Tree) -> None:
+    tree.quickstart()
+    elsewhere = tree.top / "elsewhere"
+    (tree.checkout / ".venv").rename(elsewhere)
+    (tree.checkout / ".venv").symlink_to(elsewhere)
+    before = sorted(elsewhere.rglob("*"))
+    with open(tree.checkout / "pyproject.toml", "a") as file:
+        file.write("# changed\n")
+    assert ".venv is a link" in tree.quickstart(code=2).stderr
+    assert sorted(elsewhere.rglob("*")) == before
+
+
 def test_a_library_that_came_later_is_built_with(tree: Tree) -> None:
     tree.lacks("libfabric")
     tree.quickstart()
