@@ -130,7 +130,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
         finishing at_last{f};
         launch(f);
         if (p.turn.taken()) {
-            p.turn.hold();
+            p.hold();
             f.lines.phase("waiting for its turn");
         }
         begin_load(p, is_client);

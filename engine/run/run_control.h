@@ -54,6 +54,8 @@ struct run_control {
     // Waits for this run's turn, if it alternates with another run, and ends a hold. An ordered end does not
     // wait.
     void take_turn();
+    // Parks every worker; run time stands still until the turn is taken again.
+    void hold();
     // Closes the window: every worker switches to the other set of counters, then the previous set is
     // written.
     void next_window(const char *phase);
@@ -81,6 +83,8 @@ struct run_control {
     bool ask_for_probe(uint32_t epoch);
     bool settle_into(uint32_t variant);
     void await_reader();
+    template <typename Condition>
+    void await_worker(const worker &w, uint64_t step_ns, Condition holds);
     void await_switch(const worker &w, uint32_t epoch);
     void end_loops();
     uint64_t responses() const;

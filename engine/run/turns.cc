@@ -8,17 +8,9 @@
 
 namespace wt {
 
-namespace {
-void await_all(const run_state &f, bool parked) {
-    for (const worker &w : f.workers)
-        while (w.parked.load(std::memory_order_acquire) != parked) usleep(20);
-}
-}  // namespace
+void turns::park() { f_.signals.held.store(hold_state::asleep, std::memory_order_release); }
 
 void turns::hold() {
-    if (held_at_) return;
-    f_.signals.held.store(hold_state::asleep, std::memory_order_release);
-    await_all(f_, true);
     held_at_ = rte_rdtsc();
     held_since.store(std::chrono::steady_clock::now().time_since_epoch().count(), std::memory_order_release);
 }
@@ -46,7 +38,8 @@ void turns::go_on() {
     skip_copiers_time(f_);
     f_.signals.held.store(hold_state::awake, std::memory_order_release);
     f_.signals.held.notify_all();
-    await_all(f_, false);
+    for (const worker &w : f_.workers)
+        while (w.parked.load(std::memory_order_acquire)) usleep(20);
     hold_clock(rte_rdtsc() - held_at_);
     held_at_ = 0;
     release(f_.signals);

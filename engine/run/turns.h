@@ -26,7 +26,9 @@ class turns {
     turns(const turns &) = delete;
     turns &operator=(const turns &) = delete;
 
-    // Parks every worker and signals the other threads: run time stands still until `go_on`.
+    // Asks every worker to park.
+    void park();
+    // With every worker parked: signals the other threads, and run time stands still until `go_on`.
     void hold();
     // Passes the turn on, once.
     void hand_on();
@@ -39,6 +41,7 @@ class turns {
     void leave();
 
     bool taken() const { return in_ >= 0; }
+    bool held() const { return held_at_ != 0; }
 
   private:
     run_state &f_;

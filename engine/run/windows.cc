@@ -14,13 +14,14 @@ constexpr uint64_t probe_takes_ns = 200'000, probe_every_ns = 50 * ms;
 // A handler may be slow; the supervisor notices when it takes too long. A worker that gets no CPU is
 // announced, because it needs more patience: of six that spin on two CPUs, one was seen without a CPU for
 // more than six seconds.
-void run_control::await_switch(const worker &w, uint32_t epoch) {
+template <typename Condition>
+void run_control::await_worker(const worker &w, uint64_t step_ns, Condition holds) {
     const uint64_t second = 1000 * ms;
     uint64_t look_at = now_ns() + second;
     std::optional<sched_times> before;
     bool announced = false;
-    while (w.epoch_seen.load(std::memory_order_acquire) != epoch && ordered != end_reason::parent_lost) {
-        wait(now_ns() + ms / 20);
+    while (!holds() && ordered != end_reason::parent_lost) {
+        wait(now_ns() + step_ns);
         if (announced || now_ns() < look_at) continue;
         look_at += second;
         const auto now = schedstat_of(w.tid.load(std::memory_order_relaxed));
@@ -29,6 +30,18 @@ void run_control::await_switch(const worker &w, uint32_t epoch) {
                                       " has not run for a second");
         before = now;
     }
+}
+
+void run_control::await_switch(const worker &w, uint32_t epoch) {
+    await_worker(w, ms / 20, [&] { return w.epoch_seen.load(std::memory_order_acquire) == epoch; });
+}
+
+void run_control::hold() {
+    if (turn.held()) return;
+    turn.park();
+    for (const worker &w : f.workers)
+        await_worker(w, ms / 50, [&] { return w.parked.load(std::memory_order_acquire); });
+    turn.hold();
 }
 
 // Writing and reading a window takes some milliseconds of CPU. Where no CPU is free for it, the run's time
@@ -62,7 +75,7 @@ void run_control::next_window(const char *phase) {
     if (ordered == end_reason::parent_lost) return;
     const uint64_t end = now();
     look_at_links();
-    if (turn.taken() || f.plan.phases.hold_windows) turn.hold();
+    if (turn.taken() || f.plan.phases.hold_windows) hold();
     window_read = false;
     write_window(f, phase, epoch - 1, end, probes ? &f.signals.probe.reading() : nullptr);
 }
@@ -79,7 +92,7 @@ uint64_t run_control::responses() const {
 // window of its own. False: there is nothing to change.
 bool run_control::settle_into(uint32_t variant) {
     if (variant == f.variant) return false;
-    turn.hold();
+    hold();
     apply_variant(f, variant);
     take_turn();
     const uint64_t end = now_ns() + f.plan.variants->settle_ns;
