@@ -53,6 +53,8 @@ def test_an_experiment_names_it_too(tmp_path, monkeypatch):
     assert found.slopes and all(len(slope.delays_ns) == 2 and min(slope.delays_ns) > 0 for slope in found.slopes)
     if found.limit.kind != "unknown":  # a busy host may take most of so short an experiment
         by_side = {slope.sides: slope for slope in found.slopes}
+        if not {"server", "client"} <= by_side.keys() and run.record.validity.excluded:
+            pytest.skip(f"the host took the CPUs: {len(run.record.validity.excluded)} windows excluded")
         assert by_side["server"].slope.mean > by_side["client"].slope.mean
         assert (found.limit.kind, found.limit.workers) == ("worker", [servers_worker(run)])
 
@@ -61,6 +63,8 @@ def test_a_remedy_is_run_against_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(tried, "PAIRS", 2)
     file = written(tmp_path, scenario(M_APP, client={"inflight": 1, "batch": {"app_tx": 1}}, **KEYS))
     found = diagnose(execute(tmp_path, file).run)
+    if "host-time" in (cause.code for cause in found.causes) and not any(cause.sets for cause in found.causes):
+        pytest.skip(f"the host took the CPUs: {found.causes[0].words}")
     (cause,) = (cause for cause in found.causes if cause.sets)
     assert (cause.code, cause.sets) == ("in-flight", ["client.inflight=2"])
     (row,) = try_remedies(found, file, ["duration=200ms"], 1, tmp_path / "r-tried")
