@@ -156,7 +156,7 @@ constexpr wt_option options[] = {
     {.name = "engine", .fallback = "cpu", .help = "the copier that does the work", .type = WT_TEXT},
     {.name = "profile",
      .fallback = "",
-     .help = "of the copier model, where it does the work",
+     .help = "profile of the copier model, if that copier does the work",
      .type = WT_TEXT},
     {.name = "fault",
      .fallback = "lying",

@@ -28,7 +28,7 @@ arrival_phases phases_of(const run_state &f, const workload_plan &w, double alik
         if (interval < 1 || (p.rate_per_s > 0 && interval > longest_interval))
             throw refusal(
                 "workload " + w.name + ": " + std::to_string(p.rate_per_s) +
-                    " messages a second cannot be paced by a clock of " +
+                    " messages per second cannot be paced by a clock of " +
                     std::to_string(1e9 / f.clock.ns_per_tick) + " Hz",
                 interval < 1 ? "a lower rate, or more applications" : "a higher rate, or 0 for none");
         phases.list.push_back({ticks(p.length_ns, infinity), interval, ticks(p.on_ns, infinity),

@@ -86,7 +86,7 @@ void swx_close(void *state) {
     say(ends.too_short, "shorter than the headers that the spec extracts");
     say(ends.no_headroom, "no headroom for the headers that the spec emits");
     say(ends.no_port, "sent to a port that is not there");
-    say(ends.stuck, "still in the pipeline after 65536 instructions a packet");
+    say(ends.stuck, "still in the pipeline after 65536 instructions for one packet");
 }
 
 void swx_packet(void *state, wt_packet *burst, uint32_t count) {

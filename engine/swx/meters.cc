@@ -16,7 +16,8 @@ namespace {
 using words = std::vector<std::string>;
 
 constexpr const char *forms =
-    "`meter profile NAME add cir N pir N cbs N pbs N` (bytes a second, bytes), and `meter ARRAY from N to N "
+    "`meter profile NAME add cir N pir N cbs N pbs N` (bytes per second, bytes), and "
+    "`meter ARRAY from N to N "
     "set "
     "profile NAME`";
 

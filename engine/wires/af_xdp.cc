@@ -167,7 +167,7 @@ std::vector<port> open_af_xdp(std::span<const wire_end> ends) {
     take_all_frames(*socket, name, kernel_index);
     made.keeps = socket;
     made.notes.push_back(
-        "net_af_xdp: the kernel copies each frame where the interface has no zero-copy"
+        "net_af_xdp: the kernel copies each frame if the interface has no zero-copy"
         " (a veth has none), and is called for each poll that finds nothing and each burst that is sent");
     if (e.port.rx_descriptors != e.port.tx_descriptors)
         made.notes.push_back("net_af_xdp takes the rx descriptors for both directions");
@@ -183,7 +183,7 @@ void start_af_xdp(port &made, const wire_end &end) {
     const auto rings = std::make_shared<watched_rings>(made.keeps, end.pool, rx);
     if (rings->unseen())
         made.notes.push_back(
-            "this kernel shows the rings of XDP sockets to their driver alone (before Linux 6.4): mbufs that "
+            "this kernel shows the rings of XDP sockets only to their driver (before Linux 6.4): mbufs that "
             "are not free in the end count as the kernel's");
     made.keeps = rings;
 }
@@ -197,7 +197,7 @@ WT_WIRE(af_xdp) = {
               .help = "a kernel interface by XDP, before the kernel's network stack",
               .driver = "net_af_xdp",
               .peer = "the kernel, or what is behind an interface",
-              .copies = "one each way in the kernel where the interface has no zero-copy",
+              .copies = "one each way in the kernel if the interface has no zero-copy",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_FOREIGN_PEER | WT_WIRE_LEAVES_MAC |
                        WT_WIRE_DENSE_POOL | WT_WIRE_OWN_MAC,
               .most_queues = 64,

@@ -26,15 +26,14 @@ constexpr wt_wire_option options[] = {
     {.name = "steering",
      .fallback = "auto",
      .choices = "auto|flow|rss",
-     .help = "how a UDP port reaches its queue; auto: rte_flow where it works, else rss",
+     .help = "how a UDP port reaches its queue; auto: rte_flow if it works, else rss",
      .type = WT_WIRE_CHOICE,
      .scope = WT_WIRE_OF_ENDPOINT},
     {.name = "offloads",
      .fallback = "rx_checksum|tx_checksum|fast_free",
      .choices = "rx_checksum|tx_checksum|fast_free",
-     .help =
-         "requested from the NIC; a note says which it has. Without rx_checksum and tx_checksum disp_rx and "
-         "disp_tx do it",
+     .help = "requested from the NIC; a note says which of them it has. Without rx_checksum and tx_checksum, "
+             "disp_rx and disp_tx compute checksums",
      .type = WT_WIRE_WORDS,
      .scope = WT_WIRE_OF_ENDPOINT},
     {},

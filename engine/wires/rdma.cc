@@ -30,8 +30,8 @@ constexpr wt_wire_option options[] = {
      .scope = WT_WIRE_OF_WIRE},
     {.name = "signal_every",
      .fallback = "16",
-     .help = "rc, verbs: of the other sends every so manieth reports its completion, "
-             "and those before it with it; verbs counts those that are copied, too",
+     .help = "rc, verbs: every Nth send that is not inline requests a completion, which also confirms the "
+             "earlier ones; verbs counts inline sends too",
      .least = 1,
      .most = 256,
      .type = WT_WIRE_COUNT,

@@ -31,7 +31,7 @@ constexpr wt_wire_option options[] = {
     {.name = "offloads",
      .fallback = "",
      .choices = "rx_checksum|tx_checksum",
-     .help = "requested from net_tap, which does them by software",
+     .help = "requested from net_tap, which computes checksums in software",
      .type = WT_WIRE_WORDS,
      .scope = WT_WIRE_OF_ENDPOINT},
     {},

@@ -25,7 +25,7 @@ class Shown:
         """One of the result's tables as a DataFrame; without a name the first one.
 
         A Run has `workloads`, `stages`, `workers`, `ports`; a Study `results`, `points`; a Comparison `metrics`, `verdicts`; a
-        search `goals`, `trials`, `latency`. Times are ns, rates a second, shares from 0 to 1. The column `rejected` of a run says
+        search `goals`, `trials`, `latency`. Times are ns, rates per second, shares from 0 to 1. The column `rejected` of a run says
         whether it is invalid. Raises UserError for an unknown table, for a run that measured nothing, and where pandas is not installed.
         """
         tables: dict[str, list[dict[str, Any]]] = _views().tables(self)

@@ -30,7 +30,7 @@ def check(
     sets: Sets = None,
     no_plugins: NoPlugins = False,
     side: SideOption = None,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a file.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per file.")] = False,
     format_: Format = "text",
 ) -> None:
     """Check scenarios without running them.

@@ -89,7 +89,7 @@ def compare(
         typer.Option(
             "--alternate",
             help="Scenarios: how often A and B alternate, after every window or after every run.",
-            show_default="window, where the wire allows two engines at once",
+            show_default="window, if the wire allows two engines at once",
         ),
     ] = None,
     out: Annotated[
@@ -106,13 +106,17 @@ def compare(
     between_runs: Annotated[
         str,
         typer.Option(
-            "--between-runs", metavar="PERCENT", help="Spread between identical runs to assume where there are too few."
+            "--between-runs",
+            metavar="PERCENT",
+            help="Assumed spread between identical runs. It is used if there are too few runs to measure the spread.",
         ),
     ] = "5%",
     include_invalid: IncludeInvalid = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Runs: compare fewer than 3 a side, by the assumed spread of --between-runs."),
+        typer.Option(
+            "--force", help="Runs: compare even fewer than 3 per side, with the assumed spread of --between-runs."
+        ),
     ] = False,
     fail_if: Annotated[
         Sets,

@@ -63,7 +63,7 @@ def _profiles() -> "Table":
     from windtunnel.views.terminal.columns import plain_table
 
     table = plain_table()
-    for name in ("profile", "the engine that it stands for"):
+    for name in ("profile", "engine"):
         table.add_column(name)
     for name in shipped():
         profile = load_profile(name)

@@ -9,35 +9,43 @@ from windtunnel.cli.options import Format, Json
 
 
 def copies(
-    depth: Annotated[int, typer.Option("--depth", metavar="N", min=1, max=8191, help="Most copies at a time.")] = 64,
+    depth: Annotated[
+        int, typer.Option("--depth", metavar="N", min=1, max=8191, help="Most copies that run at a time.")
+    ] = 64,
     device: Annotated[
         str | None,
-        typer.Option("--device", metavar="NAME", help="dmadev of the copier dma. Without: DPDK's software engine."),
+        typer.Option("--device", metavar="NAME", help="dmadev of the copier dma. Default: DPDK's software engine."),
     ] = None,
     cpu: Annotated[
-        int | None, typer.Option("--cpu", metavar="N", min=0, help="CPU of the worker. Without: the last allowed one.")
+        int | None, typer.Option("--cpu", metavar="N", min=0, help="CPU of the worker. Default: the last allowed one.")
     ] = None,
     profile: Annotated[
         str | None,
         typer.Option(
-            "--profile", metavar="NAME", help="Measure this engine, modelled, too: a name of `copiers`, or a TOML file."
+            "--profile",
+            metavar="NAME",
+            help="Measure this modelled engine too: a name that `windtunnel copiers` lists, or a TOML file.",
         ),
     ] = None,
     as_profile: Annotated[
         Path | None,
-        typer.Option("--as-profile", metavar="FILE", help="Write what was measured as a profile for the copier model."),
+        typer.Option(
+            "--as-profile", metavar="FILE", help="Write the measured costs as a profile for the copier `model`."
+        ),
     ] = None,
     of: Annotated[
-        str, typer.Option("--of", metavar="COPIER", help="Whose profile --as-profile writes: cpu, or a copier.")
+        str, typer.Option("--of", metavar="COPIER", help="With --as-profile: copier whose profile is written, or cpu.")
     ] = "cpu",
-    hot: Annotated[bool, typer.Option("--hot", help="Its costs of bytes in the caches.")] = False,
+    hot: Annotated[
+        bool, typer.Option("--hot", help="With --as-profile: use the costs measured with data in the cache.")
+    ] = False,
     json: Json = False,
     format_: Format = "text",
 ) -> None:
     """Measure what copies cost on this machine, and from which size on a copier frees the core.
 
-    No scenario is run. Sizes from 256 bytes to 2 MiB are copied by the CPU and by each copier in turns, once out of the caches and once in
-    them. The costs of the worker, and not its waiting, decide.
+    No scenario is run. The CPU and each copier copy sizes from 256 bytes to 2 MiB in turns, once with data in memory and once with data in
+    the caches. The costs of the worker decide, not its waiting time.
 
     windtunnel host copies
     windtunnel host copies --device 0000:6a:01.0-q0

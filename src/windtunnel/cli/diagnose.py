@@ -19,7 +19,7 @@ def diagnose(
         Path,
         typer.Argument(
             metavar="RUN|SCENARIO",
-            help="A run directory, or a scenario file, which is run for it.",
+            help="A run directory, or a scenario file, which is then run.",
             show_default=False,
             autocompletion=completion.compared,
         ),
@@ -37,7 +37,7 @@ def diagnose(
         bool,
         typer.Option(
             "--probe",
-            help="Scenario: delay each worker and try remedies between the windows of one run of 20 s, whatever its duration.",
+            help="Scenario: delay each worker and try remedies between the windows of one run of 20 s; the scenario's duration is not used.",
         ),
     ] = False,
     try_: Annotated[
@@ -50,9 +50,7 @@ def diagnose(
             help="Scenario: run the remedies of the first N causes against the file, in 8 pairs each.",
         ),
     ] = None,
-    as_: Annotated[
-        Literal["axio"] | None, typer.Option("--as", help="Print the verdict of another tool's rule too.")
-    ] = None,
+    as_: Annotated[Literal["axio"] | None, typer.Option("--as", help="Also print the verdict by Axio's rule.")] = None,
     recorded: Annotated[
         list[Path] | None,
         typer.Option(

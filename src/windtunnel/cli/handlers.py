@@ -84,7 +84,7 @@ def _tables() -> list[str]:
     kinds = "; ".join(f"{kind} by {', '.join(methods)}" for kind, methods in METHODS.items())
     keys = f"{', '.join(BODY_KEYS)}, or a list of {', '.join(FIELDS)}"
     return [
-        "tables of match_action ([[workload.table]], docs/reference/tables.md)",
+        'tables of match_action ([[workload.table]]; page "Match-action tables")',
         f"  kind and method: {kinds}",
         f"  key: {keys}",
     ]

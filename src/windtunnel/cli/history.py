@@ -38,9 +38,7 @@ def history(
     ] = None,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            "--metric", metavar="NAME", help="Beside the metric that decides, judge only this one. Repeatable."
-        ),
+        typer.Option("--metric", metavar="NAME", help="Judge this metric too, and no others. Repeatable."),
     ] = None,
     fail_if: Annotated[
         list[str] | None,

@@ -20,7 +20,7 @@ def ladder(
     ] = 3,
     pages: Annotated[
         Literal["huge", "small"],
-        typer.Option("--pages", help="Transparent huge pages where there are any, or small pages only."),
+        typer.Option("--pages", help="Transparent huge pages if the kernel gives them, or small pages only."),
     ] = "huge",
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the ladder as JSON to FILE, which must be new.")

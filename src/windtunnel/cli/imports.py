@@ -52,7 +52,7 @@ def testpmd(file: File, out: Out = None) -> None:
     """Import forward statistics of testpmd as a run.
 
     Reads the output of "show fwd stats all" and "stop": ports, drops, and, if testpmd ran with --record-burst-stats and
-    --record-core-cycles, bursts and cycles a packet.
+    --record-core-cycles, bursts and cycles per packet.
 
     windtunnel import testpmd testpmd.txt
     """

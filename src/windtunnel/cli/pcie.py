@@ -23,7 +23,7 @@ Run = Annotated[
         autocompletion=completion.runs,
     ),
 ]
-Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets a second, as in 10M or 10Mpps.")]
+Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets per second, as in 10M or 10Mpps.")]
 Size = Annotated[
     str | None,
     typer.Option("--size", metavar="BYTES", help="Packet size in memory, without FCS.", show_default="64"),
@@ -33,7 +33,7 @@ Burst = Annotated[
     typer.Option(
         "--burst",
         metavar="SIZES",
-        help="Packets a burst: 4; or 4,8 in equal parts; or 4:3,8:1 by shares.",
+        help="Packets per burst: 4; or 4,8 in equal parts; or 4:3,8:1 by shares.",
         show_default="32",
     ),
 ]
@@ -127,7 +127,7 @@ def estimate(
 ) -> None:
     """Estimate the PCIe traffic of packets.
 
-    Shows MB/s by direction, bytes a packet, the share of the link and the rate at which the link is full. Estimates are
+    Shows MB/s by direction, bytes per packet, the share of the link and the rate at which the link is full. Estimates are
     computed, never measured. Without RUN, --from-testpmd and --sweep: one queue that sends what it receives.
 
     windtunnel pcie estimate --pps 10M --size 64 --burst 4

@@ -34,7 +34,7 @@ def query(
             help="Print CSV with a header line. Off a terminal values are exact, for programs: a spreadsheet runs a text that begins with =.",
         ),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object a row.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print a JSON list with one object per row.")] = False,
     format_: Format = "text",
     parquet: Annotated[
         Path | None, typer.Option("--parquet", metavar="FILE", help="Write the rows to FILE, which must be new.")

@@ -71,13 +71,18 @@ def run(
             metavar="N",
             min=1,
             max=(1 << 32) - 1,
-            help="Trace one loop in N. A prime hides no pattern of the loop.",
+            help="Trace one loop in N. With a prime number the sample does not follow a pattern of the loop.",
             show_default="997",
         ),
     ] = None,
     trace_limit: Annotated[
         str | None,
-        typer.Option("--trace-limit", metavar="SIZE", help="Largest size of trace.json.", show_default="256MiB"),
+        typer.Option(
+            "--trace-limit",
+            metavar="SIZE",
+            help="With --trace: largest size of trace.json.",
+            show_default="256MiB",
+        ),
     ] = None,
 ) -> None:
     """Run a scenario.

@@ -25,15 +25,15 @@ def search(
     ] = None,
     method: Annotated[
         Literal["mlrsearch", "rfc2544"],
-        typer.Option(help="MLRsearch (RFC 9971), or the binary search of RFC 2544 for the first goal."),
+        typer.Option(help="MLRsearch (RFC 9971) for all goals, or the binary search of RFC 2544 for the first goal."),
     ] = "mlrsearch",
     goal: Annotated[
         list[str] | None,
         typer.Option(
             "--goal",
             metavar="NAME=LIMIT",
-            help="A goal and the loss that it allows, or p50, p90, p99, p99.9 and a latency. Beside a latency, loss=SHARE limits "
-            "its loss. Repeatable.",
+            help="A goal and the loss that it allows, or p50, p90, p99, p99.9 and a latency. With a latency goal, loss=SHARE limits "
+            "the loss. Repeatable.",
             show_default="NDR=0 and PDR=0.5%",
         ),
     ] = None,
@@ -41,10 +41,13 @@ def search(
         str, typer.Option(metavar="SHARE", help="Distance between a goal's bounds, as a share of the upper bound.")
     ] = "0.5%",
     exceed: Annotated[
-        str, typer.Option(metavar="SHARE", help="Share of a lower bound's trials that may exceed the allowed loss.")
+        str,
+        typer.Option(metavar="SHARE", help="mlrsearch: share of trials at a load that may fail before the load fails."),
     ] = "50%",
     trial: Annotated[str, typer.Option(metavar="DURATION", help="Duration of one trial.")] = "1s",
-    trial_sum: Annotated[str, typer.Option(metavar="DURATION", help="Trial time that settles a load.")] = "21s",
+    trial_sum: Annotated[
+        str, typer.Option(metavar="DURATION", help="mlrsearch: total trial time needed to decide one load.")
+    ] = "21s",
     least: Annotated[
         str | None,
         typer.Option("--min", metavar="RATE", help="Lowest load.", show_default="a thousandth of the highest load"),
@@ -57,7 +60,9 @@ def search(
     ] = None,
     within: Annotated[
         str | None,
-        typer.Option(metavar="DURATION", help="Stop after this time. Goals that are not reached are irregular."),
+        typer.Option(
+            metavar="DURATION", help="Stop after this time. Goals that are not decided by then are irregular."
+        ),
     ] = None,
     no_latency: Annotated[
         bool, typer.Option("--no-latency", help="Do not measure latency at 10, 50 and 90% of the PDR.")
@@ -65,7 +70,9 @@ def search(
     bursts: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="Repeats of the back-to-back search. RFC 9004 asks for 50; 0 skips the search."
+            metavar="N",
+            min=0,
+            help="Repeats of the search for the longest burst (RFC 9004, which asks for 50). 0 skips this search.",
         ),
     ] = 5,
     on: On = None,
@@ -75,7 +82,7 @@ def search(
     format_: Format = "text",
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no trials.")] = False,
 ) -> None:
-    """Find the highest rate a scenario carries.
+    """Find the highest rate that a scenario carries.
 
     Searches NDR and PDR together. A trial is an open-loop run. The search sets client.rate. A trial that the host affected, or that
     ran in another host state, is repeated. Ctrl-C keeps what was found so far.

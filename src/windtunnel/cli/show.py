@@ -25,7 +25,9 @@ def show(
     ] = None,
     json: Json = False,
     format_: Format = "text",
-    html: Annotated[bool, typer.Option("--html", help="Write each run's report.html anew and print its path.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="Write each run's report.html again and print its path.")
+    ] = False,
     as_: Annotated[
         Literal["axio"] | None, typer.Option("--as", help="Print the stages in the table format of another tool.")
     ] = None,

@@ -9,7 +9,7 @@ def state(
     json: Json = False,
     format_: Format = "text",
 ) -> None:
-    """Show the levels of round trips that runs have seen on this host: of a cache line between workers, of a copy to a software copier.
+    """Show the levels of round-trip times that runs measured on this host: of a cache line between workers, of a copy to a software copier.
 
     A hypervisor moves virtual CPUs between one core, one L3 and two L3s, and a data plane is up to three times slower on
     the way. Every run probes that between its windows, and its metrics are of one state. The readings of all runs are

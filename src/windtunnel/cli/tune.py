@@ -35,7 +35,7 @@ def tune(
         ),
     ] = None,
     budget: Annotated[
-        int, typer.Option("--budget", metavar="N", min=1, max=9999, help="Trials in all. Failed ones do not count.")
+        int, typer.Option("--budget", metavar="N", min=1, max=9999, help="Number of trials. Failed ones do not count.")
     ] = 40,
     objective: Annotated[
         Literal["throughput", "cores", "pareto"],
@@ -49,14 +49,17 @@ def tune(
         typer.Option(
             "--slo",
             metavar="LATENCY=LIMIT",
-            help="A latency that must be kept in an open loop, as in p99=50us.",
+            help="Latency limit in an open loop, as in p99=50us. Needed by --objective cores.",
             show_default="none",
         ),
     ] = None,
     rate: Annotated[
         str | None,
         typer.Option(
-            "--rate", metavar="RATE", help="Rate of that open loop, messages a second.", show_default="the scenario's"
+            "--rate",
+            metavar="RATE",
+            help="With --slo or --objective pareto: rate of that open loop, messages per second.",
+            show_default="the scenario's",
         ),
     ] = None,
     seed: Annotated[
@@ -85,10 +88,10 @@ def tune(
 ) -> None:
     """Find better settings for a scenario.
 
-    Each trial runs a candidate and the best settings so far in turns, until the pairs tell which is faster. The winner is measured
-    afresh against the file. If it is not slower it is written as best.toml; the file itself stays as it is. To continue, repeat
-    the command with the same --out. What another user began goes on if you agree. The first Ctrl-C stops the current trial; the
-    second kills it.
+    Each trial runs a candidate and the best settings so far in turns, until the pairs show which is faster. The winner is measured
+    again against the file. If it is not slower it is written as best.toml; the file itself stays as it is. To continue, repeat
+    the command with the same --out. A tuning that another user began goes on only if you agree. The first Ctrl-C stops the current
+    trial; the second kills it.
 
     Exit codes: 0 best.toml or a front was written, or the file is the best, 1 no point meets the SLO or the winner was not confirmed,
     2 bad input, 3 five trials in a row failed, 130 interrupted.

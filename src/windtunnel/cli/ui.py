@@ -11,28 +11,36 @@ def ui(
     listen: Annotated[
         str,
         typer.Option(
-            "--listen", metavar="[ADDRESS]:PORT", help="Where the pages are, on loopback unless ADDRESS is given."
+            "--listen",
+            metavar="[ADDRESS]:PORT",
+            help="Address of the pages, on loopback unless ADDRESS is given.",
         ),
     ] = ":8642",
     socket: Annotated[
         Path | None,
-        typer.Option("--socket", metavar="PATH", help="Serve on a Unix socket of your own instead."),
+        typer.Option("--socket", metavar="PATH", help="Serve on this Unix socket instead of TCP."),
     ] = None,
     scenarios: Annotated[
         Path, typer.Option("--scenarios", metavar="DIR", help="Directory of the scenarios to edit and start.")
     ] = Path("."),
     token: Annotated[
         Path | None,
-        typer.Option("--token", metavar="FILE", help="Beyond loopback: the access token, 32 characters or more."),
+        typer.Option(
+            "--token", metavar="FILE", help="With --listen beyond loopback: the access token, 32 characters or more."
+        ),
     ] = None,
     certificate: Annotated[
-        Path | None, typer.Option("--tls-certificate", metavar="FILE", help="Beyond loopback: the certificate, as PEM.")
+        Path | None,
+        typer.Option(
+            "--tls-certificate", metavar="FILE", help="With --listen beyond loopback: the certificate, as PEM."
+        ),
     ] = None,
     key: Annotated[
-        Path | None, typer.Option("--tls-key", metavar="FILE", help="Beyond loopback: its key, as PEM.")
+        Path | None,
+        typer.Option("--tls-key", metavar="FILE", help="With --listen beyond loopback: the certificate's key, as PEM."),
     ] = None,
 ) -> None:
-    """Show in a browser what runs on this host, and what ran.
+    """Show the present and earlier runs of this host in a browser.
 
     The page Now has each run, study, search, comparison and tuning of your user, and the share daemon: stages, throughput and latency of
     the windows as they end, drops, validity, the time left, and a button that stops it as Ctrl-C does. The page Runs finds what lies below

@@ -82,7 +82,7 @@ def _device(measured: Measured, costs: Sequence[CopyCosts], tick_ns: float, sour
     latency = (
         f'{{ value = {max(0.0, trip - costs[0].copier_cycles * tick_ns):.1f}, source = "{_plain(source)}: the way there and back" }}'
         if trip is not None
-        else '{ assumed = 0, why = "`windtunnel host copies` measures the way to a thread alone" }'
+        else '{ assumed = 0, why = "`windtunnel host copies` measures only the way to a thread" }'
     )
     return f"""
 [device]

@@ -1,6 +1,6 @@
 """What Axio's own rule says of the stages of a run, and what is to be said beside it.
 
-The rule (axio-emulator, toolchain/tuner.py): of app_tx, app_rx, disp_tx, disp_rx and nic_tx the one with the longest time a packet is
+The rule (axio-emulator, toolchain/tuner.py): of app_tx, app_rx, disp_tx, disp_rx and nic_tx the one with the longest time per packet is
 the most critical phase. If its time without stall is shorter than its stall, the contention is C1, else "C2 or C4". nic_rx is left out:
 its time is an interval between packets. nic_tx has no stall, so the rule ends with an error where it is the longest. C3 is never said.
 Axio takes one table, that in the middle of its log; here it is the mean of all tables.

@@ -138,7 +138,7 @@ def experiment(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Exper
 
 @dataclass(frozen=True)
 class _Tried:
-    """Delays of one kind of worker: their variants, and what they were, ns a message, as counted."""
+    """Delays of one kind of worker: their variants, and what they were, ns per message, as counted."""
 
     of: Delayed
     variants: list[int]
@@ -150,7 +150,7 @@ class _Tried:
         return np.asarray(alike * (growth[..., self.variants] @ self.delays) / (self.delays @ self.delays))
 
     def slack(self, growth: Series) -> Series:
-        """ns a message; at most the longest delay."""
+        """ns per message; at most the longest delay."""
         longest = self.delays[-1]
         grew = len(self.of.workers) * growth[..., self.variants[-1]]
         return np.asarray(np.clip(longest - grew, 0.0, longest))
@@ -161,9 +161,9 @@ class Blocks:
     """By the windows of an experiment that count: all of them where too few are left."""
 
     ns: Series
-    """ns a message: a row for each block, a column for each variant, nan where a window is excluded or had no message."""
+    """ns per message: a row for each block, a column for each variant, nan where a window is excluded or had no message."""
     delays: Series
-    """Of each variant, ns a message, as counted."""
+    """Of each variant, ns per message, as counted."""
 
     @classmethod
     def of(cls, run: Run) -> "Blocks":

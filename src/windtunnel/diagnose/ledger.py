@@ -20,10 +20,10 @@ class Account:
     parts: tuple[Parts, ...]
     """Of each window that had messages."""
     ns: tuple[float, ...]
-    """Of each of these windows: what a tick is, in ns a message."""
+    """Of each of these windows: what a tick is, in ns per message."""
 
     def estimate(self, of: Callable[[Parts], float]) -> Estimate:
-        """That part, ns a message."""
+        """That part, ns per message."""
         return estimate([of(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
 
     @property
@@ -43,7 +43,7 @@ class Account:
         )
 
     def work(self, name: str) -> Estimate:
-        """Of a stage, ns a message."""
+        """Of a stage, ns per message."""
         return self.estimate(lambda parts: sum(stage.work for stage in parts.stages if stage.name == name))
 
 

@@ -152,7 +152,7 @@ def _little(seen: Observed) -> list[str]:
     lasted = sum(window.end_ns - window.start_ns for window in windows if window.workloads)
     per_s = total / lasted * 1e9
     return [
-        f"{fmt.rate(per_s)} x {fmt.duration(mean_ns)} = {per_s * mean_ns / 1e9:,.0f} messages in flight, of a budget of {seen.budget:,}"
+        f"{fmt.rate(per_s)} x {fmt.duration(mean_ns)} = {per_s * mean_ns / 1e9:,.0f} messages in flight, of an in-flight limit of {seen.budget:,}"
     ]
 
 

@@ -45,7 +45,7 @@ class WorkerSeen(Part):
 
 
 class Ledger(Part):
-    """Where the time of one worker went, ns a message. The parts and the rest add up to the time of its windows."""
+    """Where the time of one worker went, ns per message. The parts and the rest add up to the time of its windows."""
 
     engine: str
     worker: int
@@ -109,7 +109,7 @@ class AxioVerdict(Part):
     """What Axio's own rule says of one side."""
 
     side: Literal["client", "server"]
-    stage: str | None = Field(description="its most critical phase: the longest time a packet; null: it has no value")
+    stage: str | None = Field(description="its most critical phase: the longest time per packet; null: it has no value")
     contention: Literal["C1", "C2 or C4"] | None
     completion_us: float | None
     stall_us: float | None
@@ -169,7 +169,7 @@ class Tried(Part):
     low: float | None = None
     high: float | None = None
     verdict: str = Field(
-        description='of the comparison, as in "faster"; "refused: ..." where the scenario cannot run so'
+        description='of the comparison, as in "faster"; "refused: ..." if the scenario cannot run with the change'
     )
     directory: str | None = Field(None, description="of the runs and comparison.json")
     interrupted: bool = Field(False, description="the user ended its runs, and no further remedy was run")

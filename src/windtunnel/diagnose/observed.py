@@ -65,7 +65,7 @@ class Observed:
     @cached_property
     def ns_a_message(self) -> float:
         """Time of the windows over the messages. Raises Untold without a message."""
-        return told(ratio(self._lasted_ns, sum(self.messages)), "ns a message: there were none")
+        return told(ratio(self._lasted_ns, sum(self.messages)), "ns per message: there were none")
 
     @cached_property
     def _lasted_ns(self) -> int:
@@ -142,7 +142,7 @@ class Observed:
             for each in window.stages
             if each.worker == slack.worker and f"{each.endpoint} {each.stage}" == stage
         )
-        return told(ratio(moved, sum(self.messages)), "packets a message: there were no messages")
+        return told(ratio(moved, sum(self.messages)), "packets per message: there were no messages")
 
     def engine(self, name: str) -> EngineRecord:
         return next(engine for engine in self.run.record.engines if engine.name == name)

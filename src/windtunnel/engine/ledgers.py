@@ -96,7 +96,7 @@ class CopyLedger(Line):
     kind: CopierKind
     device: str
     cpu: int | None = Field(
-        description="where the thread of a software copier runs, as the kernel says; null: it has none"
+        description="CPU on which the thread of a software copier runs, as the kernel says; null: it has none"
     )
     cpu_ns: int | None = Field(description="CPU time of that thread (schedstat)")
     at_least_bytes: int = Field(description="smaller copies were left to the CPU")

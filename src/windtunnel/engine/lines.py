@@ -1,4 +1,4 @@
-"""The JSON lines that the engine writes, one object a line, to a descriptor of their own.
+"""The JSON lines that the engine writes, one object per line, to a descriptor of their own.
 
 Order: phase* hello phase* (window | phase | peer)* result, or error at any point; if only handlers are opened, phase* hello
 (phase | handler)*. Times are nanoseconds since the engine's start unless the name says otherwise; cycles are TSC ticks. A value that

@@ -82,7 +82,9 @@ class Table(Part):
     miss_drops: bool
     changes_per_s: ChangesPerSecond
     seed: Annotated[int, Field(ge=0, le=U64)]
-    steered: bool = Field(description="whoever makes the traffic draws its key, and the packet says what it hits")
+    steered: bool = Field(
+        description="the side that makes the traffic draws the key, and the packet has the expected result"
+    )
     hit: Probability
     popularity: Annotated[Popularity, cpp("popularity")]
     exponent: Exponent
@@ -99,7 +101,5 @@ class Pipeline(Part):
     body_bytes: Offset = Field(description="that a packet must have there")
     inner: bool = Field(description="the body begins with IP and UDP headers, and fields are those of these")
     ipv6: bool = Field(False, description="fields, and headers that are made, are of IPv6, else of IPv4")
-    change_cpu: Cpu | None = Field(
-        description="where entries are changed from; null: wherever the kernel puts the thread"
-    )
+    change_cpu: Cpu | None = Field(description="CPU of the thread that changes entries; null: the kernel chooses one")
     tables: list[Table] = Field(min_length=1, max_length=MAX_TABLES)

@@ -141,7 +141,7 @@ class Link(Part):
 class Port(Part):
     wire: Text = Field(description="its name; `windtunnel wires` lists them")
     traits: list[Annotated[Trait, cpp("trait")]] = Field(
-        description="of the wire, so that whoever reads a run knows what it ran on"
+        description="of the wire, so that a reader of the run knows what it ran on"
     )
     options: dict[str, Text] = Field(description="of the wire and of this end of it; the wire knows their meaning")
     queues: Queues
@@ -219,7 +219,7 @@ class LoadPhase(Part):
     """A time in which the offered rate is the same."""
 
     length_ns: Length | None = Field(description="null: for ever; only the last one")
-    rate_per_s: Real = Field(description="messages a second while it sends")
+    rate_per_s: Real = Field(description="messages per second while it sends")
     arrivals: Annotated[Arrivals, cpp("arrivals")]
     on_ns: Length | None = Field(description="sends for so long, then pauses; null: never pauses")
     off_ns: Length | None
@@ -343,11 +343,11 @@ class Workload(Part):
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
     pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")
     scan: bool = Field(description="whether the message handler reads every byte of the request")
-    extra_ticks: ExtraTicks = Field(description="TSC ticks of additional work a message")
+    extra_ticks: ExtraTicks = Field(description="TSC ticks of additional work per message")
     timeout_ns: Length = Field(description="a message without a response is lost after this")
     load: Load | None = Field(description="null if no client runs")
     client_applications: Annotated[int, Field(ge=0, le=MAX_APPLICATIONS)] = Field(
-        description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: no client of ours"
+        description="applications of the client's endpoint, of all workloads: a server expects their numbers; 0: the client is another program"
     )
     client_slots: Count = Field(
         description="most messages that one application of this workload has in flight on the client"
@@ -404,7 +404,7 @@ class Variant(Part):
         description="only the batches that differ"
     )
     inflight: Inflight | None = Field(
-        description="in-flight budget of all client applications together: each has its part as in the plan, rounded down, and at least 1; null: the plan's"
+        description="in-flight limit of all client applications together: each has its part as in the plan, rounded down, and at least 1; null: the plan's"
     )
 
 
@@ -415,7 +415,7 @@ class Variants(Part):
     settle_ns: Time = Field(description="from a change to the next measured window, in a window of its own")
     variants: list[Variant] = Field(min_length=1, description="the first one changes nothing")
     order: list[Index] = Field(
-        min_length=1, description="variant of each measured window; after the last one it begins anew"
+        min_length=1, description="variant of each measured window; after the last one the order begins again"
     )
 
 

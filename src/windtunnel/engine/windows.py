@@ -23,7 +23,7 @@ class StageWindow(Line):
     calls: Annotated[int, Counted("calls")] = Field(description="calls of the stage")
     empty_calls: Annotated[int, Counted("calls")] = Field(description="calls that found nothing to do")
     objects: Annotated[int, Counted("packets")] = Field(description="packets that the stage moved")
-    burst: dict[int, int] = Field(description="objects a call -> calls")
+    burst: dict[int, int] = Field(description="objects per call -> calls")
     timed_calls: Annotated[int, Counted("calls")] = Field(
         description="calls whose cycles were taken: all at `cycles`, every Nth loop at `sampled`"
     )
@@ -129,7 +129,7 @@ class WorkerWindow(Line):
         description="steal time of the CPU: the hypervisor ran another guest, in steps of 10 ms; 0 if it does not say"
     )
     chain_ticks: float | None = Field(
-        description="median TSC ticks of a fixed chain of multiplications, taken some 50 times a window: they rise when the "
+        description="median TSC ticks of a fixed chain of multiplications, taken some 50 times per window: they rise when the "
         "core's clock falls; null: none was taken"
     )
     wide_ticks: float | None = Field(
@@ -176,12 +176,12 @@ class WorkloadWindow(Line):
         description="open loop: messages that fell due and still wait at the end of the window"
     )
     inflight_full: Annotated[int, Counted("calls", openmetrics="inflight_full_calls")] = Field(
-        description="open loop: calls of app_tx that found a message due and the whole in-flight budget in use"
+        description="open loop: calls of app_tx that found a message due while the in-flight limit was reached"
     )
     sent: Annotated[int, Counted("messages", openmetrics="sent_messages")] = Field(description="messages sent")
     responses: Annotated[int, Counted("messages")] = Field(description="responses within the timeout")
     lost: Annotated[int, Counted("messages", openmetrics="lost_messages")] = Field(
-        description="messages without a response within the timeout; their in-flight budget is free again"
+        description="messages without a response within the timeout; they no longer count as in flight"
     )
     late: Annotated[int, Counted("responses", openmetrics="late_responses")] = Field(
         description="responses after the timeout"

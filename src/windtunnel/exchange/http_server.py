@@ -91,7 +91,7 @@ class Parser(h11.Connection):
         if isinstance(event, h11.Request):
             self._pieces = 0
             if any(name == b"transfer-encoding" for name, _ in event.headers):
-                self._refuse(411, "the length of a body is said before it: Content-Length")
+                self._refuse(411, "the length of a body must come before it: Content-Length")
         self.is_ahead = self.is_ahead or event is h11.PAUSED
         return event
 

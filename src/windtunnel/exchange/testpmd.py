@@ -38,7 +38,7 @@ class Bursts:
     """RX or TX."""
     calls: int
     shares: list[tuple[int | None, int]]
-    """Packets a burst (None: all other sizes together) and per cent of the calls."""
+    """Packets per burst (None: all other sizes together) and per cent of the calls."""
 
     def values(self) -> Iterator[ForeignValue]:
         yield ForeignValue(of=self.of, name=f"{self.way}-bursts", value=self.calls, unit="calls")

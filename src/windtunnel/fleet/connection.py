@@ -56,7 +56,7 @@ def check_guarded(address: str) -> None:
             if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
                 raise UserError(f"{address}: no Ray cluster responds there", remedy=REMEDY) from None
     raise UserError(
-        f"{address}: the cluster asks for no token: whoever reaches it runs code as its user",
+        f"{address}: the cluster asks for no token: anybody who can reach it can run code as its user",
         remedy=f"{TOKEN_REMEDY}; or without_token = true in a fleet file",
     )
 

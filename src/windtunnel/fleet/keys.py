@@ -72,7 +72,7 @@ class FleetFile(Table):
     )
     without_token: bool = Field(
         False,
-        description="use a cluster that asks nobody for a token; whoever reaches such a cluster runs code as its user, also on this host",
+        description="use a cluster that asks for no token; anybody who can reach such a cluster can run code as its user, on this host too",
     )
     wait: Annotated[int, Duration("100ms", "1000h")] = Field(
         "1min", validate_default=True, description="how long to wait for the cluster, and for a testbed that is free"

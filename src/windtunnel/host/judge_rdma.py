@@ -65,7 +65,7 @@ def _words(offer: RdmaOffer) -> str:
     largest = f"{offer.largest} B" if offer.largest < NO_LIMIT else "any size"
     return (
         f"{offer.provider}: {offer.type}, messages of {largest}, {at_most(offer.most_sends)} sends and "
-        f"{at_most(offer.most_receives)} receives a queue, {at_most(offer.endpoints)} queue pairs"
+        f"{at_most(offer.most_receives)} receives per queue, {at_most(offer.endpoints)} queue pairs"
     )
 
 
@@ -96,7 +96,7 @@ def device_finding(device: RdmaDevice) -> Finding:
     least = min((port.mtu for port in device.ports if port.mtu), default=MTUS[0])
     if least < MTUS[0]:
         meaning = f"ready; a datagram (ud) carries at most {least} bytes"
-        remedy = f"sudo ip link set dev {as_argument(interface)} mtu 4200   # where the network carries it"
+        remedy = f"sudo ip link set dev {as_argument(interface)} mtu 4200   # if the network carries it"
         return Finding(subject=subject, value=value, verdict="good", meaning=meaning, remedy=remedy)
     return Finding(subject=subject, value=value, verdict="good", meaning="ready")
 

@@ -50,7 +50,8 @@ class Level(Part):
 
     ns: float = Field(gt=0, allow_inf_nan=False)
     bytes: int | None = Field(
-        gt=0, description="where it ends: half-way up to the next, by ratios; null: nothing was seen behind it"
+        gt=0,
+        description="size at which it ends: half-way up to the next level, by ratios; null: no further level was found",
     )
 
 

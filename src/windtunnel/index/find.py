@@ -21,7 +21,7 @@ UNITS = {
     "MiB": 2.0**20,
     "GiB": 2.0**30,
 }
-"""Latencies and times are kept in ns, rates a second, shares from 0 to 1, sizes in bytes."""
+"""Latencies and times are kept in ns, rates per second, shares from 0 to 1, sizes in bytes."""
 _CONDITION = re.compile(r"([A-Za-z_][\w.-]*)\s*(<=|>=|!=|=|<|>)\s*(\"[^\"]*\"|[^\s\"<>=!]+)")
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-zµ%]*)")
 COLUMNS = ("title", "host", "verdict", "started", "kind", "path")

@@ -2,7 +2,7 @@
 
 A loop of a worker calls each of its stages once. A call of a stage that moves n packets costs a + b x n, told apart by the run's own calls
 of several sizes (`windtunnel.measure.validity.call_cost`), those of its variants too. With M messages a loop, a message needs the sum of a / M + b x p over the stages
-of the worker, p packets a message each, and its part of what a loop costs beside its calls. A worker that limits has a queue in front of
+of the worker, p packets per message each, and its part of what a loop costs beside its calls. A worker that limits has a queue in front of
 it, so M is the least batch / p of its stages, times how far the worker that limits the run filled them. The worker that needs longest sets
 the rate, as far as the load, the messages in flight and PCIe allow it.
 """
@@ -64,7 +64,7 @@ Worker = frozenset[Kind]
 
 @dataclass(frozen=True)
 class Capacity:
-    """What is predicted, in responses a second."""
+    """What is predicted, in responses per second."""
 
     sets: list[str]
     run_per_s: float
@@ -216,7 +216,7 @@ class _Law:
         return CallCost(call * self.tick_ns, (whole - call) * calls / objects * self.tick_ns), split is not None
 
     def rate(self, places: Sequence[int], of_calls: float) -> tuple[float, str] | None:
-        """Responses a second, and what limits them."""
+        """Responses per second, and what limits them."""
         costs = self.costs(places, of_calls)
         if costs is None:
             return None

@@ -16,7 +16,7 @@ from windtunnel.model.states import of_one_state
 
 @dataclass(frozen=True)
 class Composed:
-    """One point of a study whose scenario has several tables; ns a packet."""
+    """One point of a study whose scenario has several tables; ns per packet."""
 
     point: str
     measured: float

@@ -5,7 +5,7 @@ The cost of a packet is one of
 
 table      the step of the axis' table, where handlers name their steps
 pipeline   work and stall of all stages of the server
-a column   of the study's table: ..._mpps and ..._per_s become ns a packet and core, ..._ns stays as it is
+a column   of the study's table: ..._mpps and ..._per_s become ns per packet and core, ..._ns stays as it is
 """
 
 import math
@@ -34,7 +34,7 @@ SERVER_STAGES = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
 TABLE, PIPELINE = "table", "pipeline"
 CORES = "cores"
 SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
-"""Suffix of a column that is a cost or a rate -> ns a packet at a value of 1."""
+"""Suffix of a column that is a cost or a rate -> ns per packet at a value of 1."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ def predict_pipeline(
     """`tables`: as the plan has them, each with its entries, at least one. Raises UserError where no model was fitted to such a table,
     or no model timed the steps outside the tables."""
     if not tables:
-        raise UserError("the scenario has no tables", remedy="add [[workload.table]], see docs/reference/tables.md")
+        raise UserError(
+            "the scenario has no tables", remedy='add [[workload.table]], see the page "Match-action tables"'
+        )
     found = [_curve_like(models, table) for table, _ in tables]
     speed = speed_of(models)
     marks: list[str] = []

@@ -25,7 +25,7 @@ AnyCurve = TypeVar("AnyCurve", Curve, LatencyCurve)
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of one pipeline or table; ns a packet on one of the cores."""
+    """Of one pipeline or table; ns per packet on one of the cores."""
 
     ns: float
     low: float
@@ -121,7 +121,7 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
 
 
 def curve_ns(curve: Curve, entries: float, world: World) -> float:
-    """ns a packet on one core."""
+    """ns per packet on one core."""
     form, x, world = _form(curve), np.array([parameter.value for parameter in curve.parameters]), world.of(curve.table)
     return float(form.at(x, np.array([float(entries)]), np.array([bytes_at(curve, entries)]), world)[0])
 

@@ -72,7 +72,7 @@ class Beyond(Part):
     mape: float
     most: float
     thesis_form: str | None
-    thesis_mape: float | None = Field(description="of the best of the thesis' forms, chosen and fitted likewise")
+    thesis_mape: float | None = Field(description="of the best of the thesis' forms, chosen and fitted in the same way")
 
 
 class Curve(Part):
@@ -87,10 +87,10 @@ class Curve(Part):
     )
     contention: float = Field(description="share by which a packet costs more for each core beyond the first")
     points: list[Sized]
-    mape: float = Field(description="leave one out, the form chosen anew each time")
+    mape: float = Field(description="leave one out, the form chosen again each time")
     most: float
     noise: float | None = Field(description="mean absolute difference between runs of one size; null: one run each")
-    thesis_mape: float | None = Field(description="likewise, of the thesis' forms alone")
+    thesis_mape: float | None = Field(description="mape of the thesis' forms only")
     beyond: Beyond | None
     tried: list[Tried]
     draws: list[list[float]] = Field(description="parameters of the bootstrap's fits, for bands")
@@ -106,7 +106,7 @@ class Neighbour(Part):
 
 
 class Step(Part):
-    """A part of the pipeline outside the tables: its median cost over all runs, ns a packet."""
+    """A part of the pipeline outside the tables: its median cost over all runs, ns per packet."""
 
     name: str
     ns: float
@@ -117,7 +117,7 @@ class Step(Part):
 class LatencyPoint(Part):
     """One load: the medians of its runs."""
 
-    load: float = Field(description="messages a second")
+    load: float = Field(description="messages per second")
     ns: dict[str, float] = Field(description="percentile -> latency")
     held_out: dict[str, float | None]
 
@@ -127,7 +127,7 @@ class LatencyCurve(Part):
 
     settings: dict[str, Any]
     form: str
-    capacity: float = Field(description="messages a second from which the queue grows without limit")
+    capacity: float = Field(description="messages per second from which the queue grows without limit")
     capacity_low: float | None = Field(
         description="95% by the profile likelihood; null: not bounded, or fitted before 0.6"
     )

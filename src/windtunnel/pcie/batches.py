@@ -7,7 +7,7 @@ from math import ceil
 
 @dataclass(frozen=True)
 class Batches:
-    """Packets a burst -> bursts. Bursts without a packet are left out, because they write no doorbell."""
+    """Packets per burst -> bursts. Bursts without a packet are left out, because they write no doorbell."""
 
     bursts: Mapping[float, float]
     mean_only: bool = False

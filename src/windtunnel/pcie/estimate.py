@@ -1,6 +1,6 @@
 """The equations: the bytes that one packet moves over the link, and from them rates, utilisation and the rate at which the link is full.
 
-The steps of the VTune recipe "PCIe Traffic in DPDK Apps", for R packets a second of S bytes, descriptors of D bytes, a tail register of W:
+The steps of the VTune recipe "PCIe Traffic in DPDK Apps", for R packets per second of S bytes, descriptors of D bytes, a tail register of W:
 Inbound Read R (D_rx + D_tx + S), Inbound Write R (S + D_rx + D_tx / T_rs), Outbound Read 0, Outbound Write R W (1/max(T_rxf, B_rx) + 1/B_tx).
 Receiving and sending are computed separately, because a queue may do more of one.
 """
@@ -83,7 +83,7 @@ def _threshold(name: str, value: int, least: int, ring: int | None, spare: int) 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one queue carries. Rates are packets a second, None if they are not known; sizes are bytes by DMA."""
+    """What one queue carries. Rates are packets per second, None if they are not known; sizes are bytes by DMA."""
 
     rx_pps: float | None
     tx_pps: float | None
@@ -95,7 +95,7 @@ class Traffic:
     def __post_init__(self) -> None:
         for name in ("rx_pps", "tx_pps"):
             if (rate := getattr(self, name)) is not None and rate < 0:
-                raise UserError(f"{name} is {rate:g}", remedy="packets a second, from 0 on")
+                raise UserError(f"{name} is {rate:g}", remedy="packets per second, from 0 on")
         for name in ("rx_size", "tx_size"):
             if (size := getattr(self, name)) is not None and not 1 <= size <= 65535:
                 raise UserError(
@@ -150,7 +150,7 @@ class Loaded(ABC):
 @dataclass(frozen=True)
 class Estimate(Loaded):
     """Estimate of one queue. `received` and `sent` are the cost of a packet each way, None if it is not known. `worded` is the outbound
-    write in bytes a second with the other average of the burst, None if it is not known."""
+    write in bytes per second with the other average of the burst, None if it is not known."""
 
     traffic: Traffic
     settings: Effective
@@ -177,7 +177,7 @@ class Estimate(Loaded):
 
     @property
     def ceiling_pps(self) -> float | None:
-        """Packets a second that the link carries, if each is received and forwarded."""
+        """Packets per second that the link carries, if each is received and forwarded."""
         return self.link.usable / max(self.packet.up, self.packet.down) if self.packet else None
 
 

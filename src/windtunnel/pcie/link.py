@@ -1,6 +1,6 @@
 """A PCIe link: the cost of a transfer on the wire, and the part of the wire that transfers can use.
 
-Sizes are bytes, rates bytes a second if the name does not say otherwise. Sources: PCI Express Base Specification 5.0, sections 2.2
+Sizes are bytes, rates bytes per second if the name does not say otherwise. Sources: PCI Express Base Specification 5.0, sections 2.2
 (headers), 2.6.1.2 (flow control updates), 3.6.2 (acknowledgements), 4.2.7 (SKP); the model of pcie-bench (Neugebauer et al., SIGCOMM 2018).
 """
 

@@ -85,7 +85,7 @@ class Rx(Part):
 
     descriptor: _Positive = Field(description="that the NIC fetches for each packet")
     write_back: _Positive = Field(description="that it writes when the packet is there")
-    compressed_write_back: _Positive = Field(description="likewise, if it compresses them")
+    compressed_write_back: _Positive = Field(description="that it writes if it compresses them")
     doorbell: Known = Field(description="written to a register of the NIC; 0: the doorbell is in host memory")
     free_threshold: Known = Field(description="descriptors given back at once, by the driver's default")
     fetched_together: _Positive = Field(description="descriptors fetched by one read")

@@ -12,7 +12,7 @@ _PART = re.compile(r"([0-9]{1,6})(?::([0-9]{1,9}(?:\.[0-9]{1,9})?))?")
 
 
 def rate(text: str) -> float:
-    """Packets a second: 10M, 14.88M, 9500k, 10Mpps."""
+    """Packets per second: 10M, 14.88M, 9500k, 10Mpps."""
     return float(quantities.option("--pps", "rate", text, "0.001pps", "1000Mpps"))
 
 
@@ -23,7 +23,9 @@ def size(text: str) -> int:
 
 def bursts(text: str, ring: int) -> Batches:
     """4; 4,8: as many packets in bursts of each; 4:3,8:1: three packets in fours for each in eights."""
-    remedy = f"packets a burst from 1 to {min(ring, MAX_BURST)}, as in 4, or 4,8, or 4:3,8:1 for shares of the packets"
+    remedy = (
+        f"packets per burst from 1 to {min(ring, MAX_BURST)}, as in 4, or 4,8, or 4:3,8:1 for shares of the packets"
+    )
     packets: dict[int, float] = {}
     for part in text.split(","):
         match = _PART.fullmatch(part.strip())

@@ -17,7 +17,7 @@ from windtunnel.pcie.run_estimate import PortEstimate, Queue
 
 BEFORE, AFTER = 10e6, 13e6
 HIGHEST = 14.88e6
-"""Packets a second of 64 bytes at 10 Gb/s."""
+"""Packets per second of 64 bytes at 10 Gb/s."""
 STEPS = 200
 ONLY_FOURS = Batches.with_packets({4: 1.0})
 WITH_EIGHTS = Batches.with_packets({4: 1.0, 8: 1.0})

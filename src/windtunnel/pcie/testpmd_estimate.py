@@ -87,7 +87,7 @@ def read_counted(file: Path) -> tuple[list[Counted], Settings]:
 def ports_of(
     directions: Sequence[Counted], nic: Nic, settings: Settings, link: Link, size: float, pps: float | None
 ) -> list[PortEstimate]:
-    """`pps`: packets that testpmd received a second, in all, divided among the queues by their counts. None: bytes a packet are known,
+    """`pps`: packets that testpmd received a second, in all, divided among the queues by their counts. None: bytes per packet are known,
     rates are not."""
     received = sum(one.packets for one in directions if one.way == "RX")
     if not received and pps:

@@ -58,7 +58,7 @@ class Count(Part):
     event: str
     unit: str
     counted: int | None = Field(
-        description="as the kernel counted it; of a level the state at the end; null: its counter began anew within the window"
+        description="as the kernel counted it; of a level the state at the end; null: its counter was reset within the window"
     )
     value: float | None = Field(
         description="the same, scaled by enabled_ns / running_ns if the event had a counter for a part of the time; null: for none of it, "
@@ -67,7 +67,7 @@ class Count(Part):
     enabled_ns: int | None = Field(description="for which the thread ran; null: of an event of resctrl")
     running_ns: int | None = Field(description="the part of it in which the event had a hardware counter")
     level: bool = Field(description="a state, not a count")
-    user_only: bool = Field(description="without what the kernel did for the thread, which alone was permitted")
+    user_only: bool = Field(description="only user space is counted, because no more was permitted")
 
 
 LINE = TypeAdapter(Annotated[Asked | Absent | Count, Field(discriminator="type")])
@@ -144,7 +144,7 @@ def _row(lines: Sequence[Absent | Count], windows: Collection[int], total: int) 
     unit = of[0].unit if of else ""
     row = partial(EventRow, first.event, first.engine, first.worker, first.cpu, unit, windows=len(counts))
     if not counts:
-        words = words or ["no window that counts has it"]
+        words = words or ["no window that counts has this event"]
         return row(value=None, a_message=None, counted_share=None, words="; ".join(words))
     if of[0].level:
         words = ["mean over windows", *words]

@@ -20,7 +20,7 @@ def packet_ns(stages: Sequence[StageRow], steps: Sequence[StepRow]) -> float | N
 def derived_mpps(
     stages: Sequence[StageRow], steps: Sequence[StepRow], workers: Sequence[WorkerRow], endpoint: str
 ) -> float | None:
-    """Millions of packets a second that the endpoint's workers could pass if they did nothing else: derived, not measured.
+    """Millions of packets per second that the endpoint's workers could pass if they did nothing else: derived, not measured.
 
     None if its workers also run the other endpoint, or do not all run the same stages: then a sum has no meaning.
     """

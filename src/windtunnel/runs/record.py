@@ -122,7 +122,7 @@ class Record(Part):
     verdict: Verdict
     rejected: bool | None = Field(
         None,
-        description="whether the metrics are rejected: the run is invalid, and windows were measured all the same; null: the run did not "
+        description="whether the metrics are rejected: the run is invalid, although windows were measured; null: the run did not "
         "come to its end, or an earlier release wrote it",
     )
     validity: Validity | None = Field(None, description="null: no window was measured, or the run was imported")

@@ -23,7 +23,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class StageRow:
-    """One stage of one endpoint, all its instances together. Times are ns a packet; shares are of the timed calls
+    """One stage of one endpoint, all its instances together. Times are ns per packet; shares are of the timed calls
     of all stages of the workers that run it."""
 
     endpoint: str

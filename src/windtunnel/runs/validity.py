@@ -91,7 +91,7 @@ class HostState(Part):
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")
     stage_ns: dict[str, float | None] = Field(
-        default_factory=dict, description='"server nic_rx" -> work and stall, ns a packet; null: not timed'
+        default_factory=dict, description='"server nic_rx" -> work and stall, ns per packet; null: not timed'
     )
 
 

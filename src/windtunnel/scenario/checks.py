@@ -58,7 +58,7 @@ def _wire(scenario: Scenario) -> None:
             raise Refusal(
                 ("wire", key),
                 f'{what} on the wire "{scenario.wire.kind}"',
-                f"wire.kind = {wires.named('emulates')}, if Windtunnel runs both endpoints; streams alone go on a wire to a peer too",
+                f"wire.kind = {wires.named('emulates')}, if Windtunnel runs both endpoints; if all workloads are streams, the peer may be another program",
             )
         if getattr(scenario.wire, key) is not None and wires.is_reliable(scenario):
             option = next(option for option in wires.wire_of(scenario).options if option.lossy)

@@ -55,7 +55,7 @@ def _ipv6(scenario: Scenario, side: Side, keys: Client | Server) -> None:
     if has(scenario, "unframed"):
         raise Refusal(
             (side, "ip"),
-            f'the wire "{scenario.wire.kind}" has IPv4 addresses alone',
+            f'the wire "{scenario.wire.kind}" has only IPv4 addresses',
             "an IPv4 address, or a wire that carries Ethernet frames",
         )
     if not scenario.wire.udp_checksum:

@@ -61,7 +61,8 @@ class Accounting(Table):
 
     level: Level = Field(
         "sampled",
-        description="off; counts; sampled: cycles on every Nth loop; cycles: on every call; histograms: of batches too",
+        description="off: no counters of stages; counts: counters only; sampled: also cycles, on every Nth loop; cycles: on every loop; "
+        "histograms: also of batches",
     )
     sample_every: SampleEvery = Field(
         31, description="N of `sampled`; a prime number, so that the sampling does not follow a pattern of the loop"
@@ -74,7 +75,7 @@ class Accounting(Table):
 
 
 class Faults(Table):
-    """Emulated faults, drawn from the seed, of what endpoints in Windtunnel send. Needs both of them, or streams alone."""
+    """Emulated faults of the packets that Windtunnel sends, drawn from the seed. Windtunnel must run both endpoints, or all workloads are streams."""
 
     loss: Probability = Field(0, description="probability that a packet is lost")
     duplicate: Probability = Field(0, description="probability that a packet is sent twice")
@@ -83,7 +84,7 @@ class Faults(Table):
 
 
 class Link(Table):
-    """An emulated link in each direction: a queue with tail drop, a rate, a delay. Needs both endpoints in Windtunnel, or streams alone."""
+    """An emulated link in each direction: a queue with tail drop, a rate, a delay. Windtunnel must run both endpoints, or all workloads are streams."""
 
     rate: BitRate | None = Field(
         None,
@@ -102,7 +103,7 @@ class Wire(OptionTable):
 
     kind: Annotated[Text, WireName()] = Field(
         "ring",
-        description="docs/reference/wires.md explains them; `windtunnel wires` lists them with their options",
+        description='`windtunnel wires` lists the kinds with their options; the page "Wires" explains them',
     )
     udp_checksum: bool = Field(
         True, description="compute UDP checksums on both sides; false: send 0 (RFC 768), as testpmd's flowgen"
@@ -159,22 +160,24 @@ class Endpoint(OptionTable):
     mtu: Mtu = Field(1500, description="bytes of an IP packet; the same on both sides")
     vlan: VlanId | None = Field(
         None,
-        description="VLAN of the endpoint: all that it sends has this tag (IEEE 802.1Q), what has none or another is dropped by name; "
-        "default: frames without a tag",
+        description="VLAN of the endpoint: all frames that it sends have this VLAN tag (IEEE 802.1Q); frames without it or with another one are "
+        "dropped by name; default: frames without a VLAN tag",
     )
-    vlan_priority: VlanPriority = Field(0, description="priority in the tag of what it sends (IEEE 802.1p)")
+    vlan_priority: VlanPriority = Field(
+        0, description="priority in the VLAN tag of the frames that it sends (IEEE 802.1p)"
+    )
     batch: Batch = Field(default_factory=Batch, description="burst sizes of the stages")
     mempool: Mempool = Field(default_factory=Mempool, description="packet buffers")
     ring_size: RingSize = Field(
         1024,
         description="entries of each ring between an application and a dispatcher; one stays unused",
     )
-    rx_descriptors: WholeRing = Field(1024, description="of each queue")
-    tx_descriptors: WholeRing = Field(1024, description="of each queue")
-    thresholds: Thresholds = Field(default_factory=Thresholds, description="of the port's descriptors")
+    rx_descriptors: WholeRing = Field(1024, description="receive descriptors of each queue")
+    tx_descriptors: WholeRing = Field(1024, description="transmit descriptors of each queue")
+    thresholds: Thresholds = Field(default_factory=Thresholds, description="descriptor thresholds of the port")
     nic_profile: NicProfile | None = Field(
         None,
-        description="NIC for which PCIe traffic is estimated (docs/reference/pcie.md); null: on pci the NIC of the driver, else generic",
+        description='NIC for which PCIe traffic is estimated (page "PCIe equations"); default: on pci the NIC of the driver, else generic',
     )
     worker: list[Worker] = Field(
         default_factory=list, max_length=127, description="explicit placement of stages on workers, instead of `cores`"
@@ -186,14 +189,17 @@ class Client(Endpoint):
 
     ip: Ip = Field("10.77.0.1", description="IP address; IPv6 if both sides have one")
     mac: OwnMac = Field("02:77:74:00:00:01", description="MAC address; nic: the NIC's own")
-    inflight: Inflight = Field(1024, description="in-flight budget, divided among the workloads and their applications")
-    rate: Rate | None = Field(None, description="open loop: messages a second, divided likewise; default: closed loop")
+    inflight: Inflight = Field(1024, description="in-flight limit, divided among the workloads and their applications")
+    rate: Rate | None = Field(
+        None,
+        description="open loop: messages per second, divided among the workloads and their applications; default: closed loop",
+    )
     arrivals: Arrivals = Field("constant", description="open loop: spacing of the messages")
     peer_ip: Ip | None = Field(None, description="destination of requests; default: the server's address")
     peer_port: UdpPort | None = Field(None, description="UDP port of the peer's queue 0; default: the server's")
     peer_mac: PeerMac = Field(
         "auto",
-        description="the peer's MAC, \"resolve\" to ask by ARP, or by neighbour discovery over IPv6; auto: the server's if it is ours",
+        description="the peer's MAC; resolve: ask by ARP, or by neighbour discovery over IPv6; auto: the server's if Windtunnel runs it",
     )
 
 
@@ -260,12 +266,12 @@ class Workload(Table):
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")
     client: ClientPart = Field(default_factory=ClientPart, description="keys with other values on the client")
     share: Annotated[float, Field(gt=0, le=1e6)] = Field(
-        1, description="weight of the workload in the client's in-flight budget and rate"
+        1, description="weight of the workload in the client's in-flight limit and rate"
     )
-    inflight: Inflight | None = Field(None, description="in-flight budget of this workload")
+    inflight: Inflight | None = Field(None, description="in-flight limit of this workload")
     rate: Rate | None = Field(None, description="rate of this workload: open loop")
     on: Annotated[int, Duration("1us", "1h")] | None = Field(
-        None, description="open loop in bursts: time for which it sends at the rate"
+        None, description="open loop in bursts: time for which the workload sends at the rate"
     )
     off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="open loop in bursts: pause after that")
     phase: list[LoadPhase] = Field(
@@ -281,9 +287,9 @@ class Workload(Table):
 class Scenario(FileTable):
     """The scenario: endpoints, wire, cores, traffic and duration."""
 
-    title: Text = Field("", max_length=200, description="name of the runs; default: the file's")
+    title: Text = Field("", max_length=200, description="name of the runs; default: the name of the file")
     duration: Annotated[int, Duration("1ms", "24h")] = Field(
-        "5s", validate_default=True, description="what is measured"
+        "5s", validate_default=True, description="length of the measurement"
     )
     warmup: Annotated[int, Duration("0s", "1h")] = Field(
         "1s", validate_default=True, description="length of the warm-up, before the measurement"
@@ -292,7 +298,7 @@ class Scenario(FileTable):
         "500ms", validate_default=True, description="one reporting interval, at most the duration"
     )
     messages: Messages | None = Field(
-        None, description="end the measurement after this number of responses, at the latest after the duration"
+        None, description="end the measurement after this number of responses, or after the duration if that is earlier"
     )
     drain: Annotated[int, Duration("0s", "1h")] = Field(
         "1s", validate_default=True, description="longest wait for responses after the client has stopped sending"
@@ -301,7 +307,7 @@ class Scenario(FileTable):
     memory: Literal["auto", Memory] = Field("auto", description="auto: hugepages if enough are free")
     record: Text | None = Field(
         None,
-        description="pcap of every frame sent, in the run directory; a lone endpoint's frames received go to NAME-received.pcap",
+        description="pcap file in the run directory with every frame sent; if there is only one endpoint, frames received are in NAME-received.pcap",
     )
     validity: Validity = Field(default_factory=Validity, description="validity limits")
     accounting: Accounting = Field(default_factory=Accounting, description="measurement level around each stage")

@@ -43,7 +43,7 @@ def check_modelled(
     if not wires.has(scenario, "twice"):
         raise Refusal(
             (*here, "engine"),
-            f'copies are modelled, and the wire "{scenario.wire.kind}" has a time of its own',
+            f'copies are modelled, and the wire "{scenario.wire.kind}" has its own time',
             f"wire.kind = {wires.named('twice')}, or another engine",
         )
     for index, other in others:
@@ -67,6 +67,6 @@ def check_one_worker(here: Path, cpus: Sequence[int]) -> None:
     if len(cpus) > 1:
         raise Refusal(
             (*here, "engine"),
-            f"copies are modelled on one worker, and this run has {len(cpus)}, of which the others would go on",
+            f"copies are modelled on one worker, and this run has {len(cpus)}: the others would go on",
             f"cores = [{cpus[0]}] for each side",
         )

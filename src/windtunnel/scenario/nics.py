@@ -84,7 +84,7 @@ def _binding(nic: "Nic") -> str:
         command = f"modprobe vfio enable_unsafe_noiommu_mode=1 && {command} (it has no IOMMU)"
     if nic.addressed:
         command += (
-            f"; but {', '.join(nic.addressed)} has an IP address: whoever reaches this machine over it loses it, and "
+            f"; but {', '.join(nic.addressed)} has an IP address: connections to this machine over it will be lost, and "
             "dpdk-devbind.py wants --force"
         )
     return f"as root: modprobe vfio-pci && {command}"

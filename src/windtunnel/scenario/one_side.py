@@ -44,7 +44,7 @@ def check_one_side(scenario: Scenario, one_side: OneSide) -> None:
             raise Refusal(
                 (one_side.side,),
                 f"{one_side.words}: the file has no [{side}], and both sides read the same file",
-                f"a table [{side}], or a run of one side alone if the peer is another program",
+                f"a table [{side}], or, if the peer is another program, a run without --side",
             )
         if keys.mtu < HELLO_BYTES + ip_udp_header_bytes(keys):
             raise Refusal(

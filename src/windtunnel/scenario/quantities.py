@@ -3,7 +3,7 @@
 Grammar: digits, at most one point with digits, an optional space, a prefix, a unit; case as in the tables below. A rate, a
 bit rate, a size and a count have one base unit each, so their unit may be left out: "2M", "2Mpps" and "2M/s" are the same
 rate. A duration needs its unit. A value is exact: "0.1B" is refused, not rounded. Durations become nanoseconds, sizes
-bytes, rates events a second, bit rates bits a second.
+bytes, rates events per second, bit rates bits per second.
 """
 
 import re
@@ -152,6 +152,6 @@ def within(kind: str, declared: Any) -> Quantity:
 BitRate = Annotated[float, within("bit rate", LinkRate)]
 """Bits a second."""
 Rate = Annotated[float, Quantity("rate", "0.001pps", "1000Mpps")]
-"""Messages a second."""
+"""Messages per second."""
 AnyRate = Annotated[float, Quantity("rate", "0pps", "1000Mpps")]
 """Likewise, or none."""

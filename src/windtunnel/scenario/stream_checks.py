@@ -66,7 +66,7 @@ def _wire(scenario: Scenario, stream: Stream, here: Path) -> None:
     if wires.has(scenario, "silent"):
         raise Refusal(
             (*here, "stream"),
-            f'on the wire "{scenario.wire.kind}" nobody has TCP',
+            f'on the wire "{scenario.wire.kind}" there is no TCP peer',
             f"wire.kind = {wires.named(without=('silent',))}",
         )
     foreign = [side for side in wires.SIDES if endpoint(scenario, side) is None]

@@ -78,17 +78,19 @@ KeyOf = Annotated[
 
 
 class Meter(Table):
-    """Rates of `action = "meter"`, of each entry (two rates, three colours, RFC 2698): red packets are dropped."""
+    """Rates of each entry's meter for `action = "meter"` (two rates, three colours, RFC 2698): red packets are dropped."""
 
-    committed: BitRate = Field("1Gbps", validate_default=True, description="up to this green")
+    committed: BitRate = Field("1Gbps", validate_default=True, description="up to this rate packets are green")
     peak: BitRate = Field(
         "2Gbps", validate_default=True, description="above committed and up to peak: yellow; above peak: red"
     )
-    burst: Annotated[int, Size("64B", "1GiB")] = Field("64KiB", validate_default=True, description="of both buckets")
+    burst: Annotated[int, Size("64B", "1GiB")] = Field(
+        "64KiB", validate_default=True, description="size of both token buckets"
+    )
 
 
 class MatchTable(Table):
-    """One match-action table of the packet handler `match_action`; packets meet them in this order."""
+    """One match-action table of the packet handler `match_action`; packets pass the tables in this order."""
 
     name: str | None = Field(
         None, pattern=r"^[A-Za-z0-9_.-]{1,32}$", description="name in steps and metrics; default: its kind and number"
@@ -97,7 +99,7 @@ class MatchTable(Table):
     kind: TableKind = Field("exact", description="kind of rules: exact keys, prefixes, or keys with masks")
     method: Method | None = Field(
         None,
-        description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm), for IPv6 lpm alone (rte_lpm6); "
+        description="exact: hash (rte_hash); lpm: fib (rte_fib, the default) or lpm (rte_lpm), for IPv6 only lpm (rte_lpm6); "
         "ternary: acl (rte_acl, the default), linear (one rule after the other) or tss (tuple-space search)",
     )
     key: KeyOf | None = Field(
@@ -117,17 +119,17 @@ class MatchTable(Table):
     load: TableLoad = Field(0.5, description="hash tables: highest load factor; the number of slots is a power of two")
     hit: Probability = Field(1.0, description="share of the packets whose key has a rule")
     keys: Popularity = Field("uniform", description="distribution of hits over the rules")
-    exponent: Exponent = Field(0.99, description="of zipf")
+    exponent: Exponent = Field(0.99, description="zipf: the exponent")
     lookup: Lookup = Field(
         "bulk", description="look up a whole burst at once, so that cache misses overlap; or each key on its own"
     )
-    entry: Entry = Field("inline", description="where data is: in the table, or in an entry behind a pointer")
+    entry: Entry = Field("inline", description="inline: data is in the table; pointed: in an entry behind a pointer")
     tables: Literal["shared", "per_core"] = Field(
         "shared", description="one table for all dispatchers, or one for each"
     )
     access: Access = Field(
         "pointer",
-        description="pointer: the table never changes; rcu: its pointer is read once a burst (read-copy-update)",
+        description="pointer: the table never changes; rcu: its pointer is read once per burst (read-copy-update)",
     )
     action: Action = Field(
         "forward", description="action on a hit; rewrite changes MAC, TTL and checksum, count and meter use the entry"

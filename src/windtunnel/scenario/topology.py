@@ -136,7 +136,7 @@ def budgets(scenario: Scenario, client: Client) -> list[int]:
 
 
 def rates(scenario: Scenario, client: Client) -> list[float | None]:
-    """Messages a second that each workload offers, one with phases at its peak; None: closed loop."""
+    """Messages per second that each workload offers, one with phases at its peak; None: closed loop."""
     own = [max((p.rate for p in workload.phase), default=workload.rate) for workload in scenario.workload]
     return own if client.rate is None else list(shared_out(scenario, client.rate, own))
 

@@ -47,13 +47,13 @@ class Sizes(Table):
 
 
 class LoadPhase(Table):
-    """A time in which the load is the same. After the last phase the first one comes again."""
+    """A time in which the load is the same. After the last phase the first one starts again."""
 
-    duration: Annotated[int, Duration("1us", "24h")] = Field(description="how long it lasts")
-    rate: AnyRate = Field(description="messages a second, 0pps for none")
+    duration: Annotated[int, Duration("1us", "24h")] = Field(description="length of the phase")
+    rate: AnyRate = Field(description="messages per second, 0pps for none")
     arrivals: Arrivals | None = Field(None, description="spacing of the messages; default: the client's")
     on: Annotated[int, Duration("1us", "1h")] | None = Field(
-        None, description="bursts: time for which it sends at the rate"
+        None, description="bursts: time for which the workload sends at the rate"
     )
     off: Annotated[int, Duration("1us", "1h")] | None = Field(None, description="bursts: pause after that")
 
@@ -68,13 +68,13 @@ class CopySource(Table):
 
 
 class Copies(Table):
-    """How bodies come into packets: of requests, which the client copies from the source; without a source, of responses, whose
-    copies the server's handler names, as `fs_read` does."""
+    """How bodies come into packets. With a source the client copies the bodies of requests from it; without a source the server's handler
+    names the copies of responses, as `fs_read` does."""
 
     engine: Text = Field("cpu", min_length=1, description="copier; `windtunnel copiers` lists them with their options")
     options: Options = Field(default_factory=dict, description="options of the copier")
-    depth: CopyDepth = Field(64, description="copies that the copier has at once, of one application")
-    batch: Batched = Field(32, description="copies of one submit, and of one poll")
+    depth: CopyDepth = Field(64, description="most copies of one application that the copier has at a time")
+    batch: Batched = Field(32, description="most copies of one submit, and of one poll")
     way: CopyWay = Field(
         "pipelined",
         description="pipelined: a packet leaves when its copy has ended; wait_all: when the copies of its burst have; zero: no copy, "
@@ -83,28 +83,29 @@ class Copies(Table):
     at_least: CopySize = Field(
         "0B",
         validate_default=True,
-        description="the CPU makes smaller copies; auto: measured before the run, with a source",
+        description="the CPU makes smaller copies; auto: the size is measured before the run (needs a source)",
     )
     verify: bool = Field(False, description="the receiver checks every byte; a wrong one makes the run invalid")
     timeout: Annotated[int, Duration("1ms", "1h")] = Field(
-        "1s", validate_default=True, description="a copy that has not ended after this makes the run invalid"
+        "1s", validate_default=True, description="a copy that has not ended after this time makes the run invalid"
     )
 
 
 class Stream(Table):
-    """A TCP connection: the client writes, the server reads. There is no handler, and no request but a write."""
+    """A TCP connection: the client writes, the server reads. There is no handler; a write takes the place of a request."""
 
     write: Annotated[int, within("size", StreamWrite)] = Field(
         "1MiB", validate_default=True, description="size of a write, a multiple of 64 bytes; it counts as a message"
     )
     send_buffer: Annotated[int, within("size", StreamBuffer)] | None = Field(
-        None, description="bytes written and not acknowledged; default: four writes, 256 KiB to 4 MiB, but at least two"
+        None,
+        description="most bytes written and not acknowledged; default: four writes, 256 KiB to 4 MiB, but at least two writes",
     )
     receive_buffer: Annotated[int, within("size", StreamBuffer)] | None = Field(
-        None, description="bytes received and not read; default: the size of the send buffer"
+        None, description="most bytes received and not read; default: the size of the send buffer"
     )
     read: Annotated[int, within("size", StreamRead)] = Field(
         "64KiB", validate_default=True, description="most bytes of one read"
     )
     congestion: Congestion = Field("cubic", description="congestion control of the sender")
-    checksum: bool = Field(True, description="TCP checksums in software; false: none, if both ends are ours")
+    checksum: bool = Field(True, description="TCP checksums in software; false: none; Windtunnel must run both ends")

@@ -32,12 +32,12 @@ class Validity(Table):
 
     state: str | None = Field(
         None,
-        description='host state that the metrics are of, as "one-l3"; without: the one with the most windows',
+        description='host state that the metrics are of, as in "one-l3"; default: the state with the most windows',
     )
     settle: Annotated[int, Duration("0s", "24h")] = Field(
         "20s",
         validate_default=True,
-        description="longest measurement of `windtunnel run`: a run that has not settled by its duration goes on until then",
+        description="longest measurement of `windtunnel run`: a run that has not settled by its duration goes on up to this time",
     )
     max_preempted: Share = Field(
         0.1,

@@ -10,31 +10,31 @@ HEAD = """\
 
 <!-- Generated from src/windtunnel/runs/registry and src/windtunnel/engine/windows.py by `python -m windtunnel.schemas`. -->
 
-Each metric with its unit, its formula, how it is measured, and its error. The rules for all of them, accounting levels and validity checks: [Metrics and validity](metrics.md).
-Each value is in `windtunnel show --json`. *Better* says which way `study` and `compare` read a change. A study's column of a stage or of an endpoint has its name in front, as in
+This page has each metric with its unit, its formula, how it is measured, and its error. The rules for all of them, accounting levels and validity checks: [Metrics and validity](metrics.md).
+Each value is in `windtunnel show --json`. *Better* says which direction `study` and `compare` take as an improvement. In a study's table, the column of a stage or of an endpoint begins with its name, as in
 `server_app_rx_work_ns`.
 """
 
 NOUNS: dict[Noun, str] = {
-    "stage": "Of a stage",
-    "step": "Of a step of a handler",
-    "counter": "Of a handler's own counters",
-    "worker": "Of a worker",
-    "workload": "Of a workload",
-    "phase": "Of a phase of the load",
-    "copies": "Of copies of payload",
-    "stream": "Of TCP streams",
-    "port": "Of a port",
-    "level": "Of rings and pools",
-    "endpoint": "Of an endpoint, in a study",
+    "stage": "Stages",
+    "step": "Steps of a handler",
+    "counter": "A handler's own counters",
+    "worker": "Workers",
+    "workload": "Workloads",
+    "phase": "Phases of the load",
+    "copies": "Copies of payload",
+    "stream": "TCP streams",
+    "port": "Ports",
+    "level": "Rings and pools",
+    "endpoint": "Endpoints in a study",
 }
 COUNTED = """
 ## Counters
 
-What a window counts, as `windows.jsonl` has it. The sums of a stage's are in `counters` of `--json`. In OpenMetrics each is a counter named `windtunnel_<name>_total`;
-cycles and ns are seconds there. The counters in DPDK's telemetry are marked in `engine/core/counters.h`.
+These are the counters of a window in `windows.jsonl`. `counters` of `--json` has the sums of a stage's counters. In OpenMetrics each is a counter named `windtunnel_<name>_total`;
+cycles and ns are seconds there. `engine/core/counters.h` marks the counters that DPDK's telemetry has.
 
-| of | counter | unit | OpenMetrics | meaning |
+| belongs to | counter | unit | OpenMetrics | meaning |
 |---|---|---|---|---|
 """
 
@@ -50,7 +50,7 @@ def _of_noun(noun: Noun, title: str) -> str:
 
 
 def _row(of: list[Metric]) -> str:
-    """Those of a family stand in one row."""
+    """The metrics of a family share one row."""
     first = of[0]
     columns, compared = (
         ", ".join(f"`{name}`" for name in names if name) for names in zip(*((m.column, m.compared) for m in of))

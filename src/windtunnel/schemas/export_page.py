@@ -11,7 +11,7 @@ HEAD = """\
 
 What [`windtunnel export`](../how-to/export.md) writes.
 
-An export is a new directory: `run.json`, the windows as tables in long form (`csv`, `parquet`, or `json` with one object a line), the run's other files
+An export is a new directory: `run.json`, the windows as tables in long form (`csv`, `parquet`, or `json` with one object per line), the run's other files
 in `files/` (logs, `latency.hlog`, `trace.json`, recordings), and `export.json`, which names tables, columns and types.
 
 ## For other readers
@@ -51,7 +51,7 @@ Keys come first. A row of `bursts`, `histograms` or `buckets` belongs to the row
 ABOUT = {
     "windows": "One row for each window of an engine.",
     "stages": "One row for each instance of a stage.",
-    "bursts": "Objects a call of a stage, and the number of calls.",
+    "bursts": "Objects per call of a stage, and the number of calls.",
     "drops": "Packets that a stage dropped, by reason.",
     "workers": "One row for each worker.",
     "ports": "One row for each port.",

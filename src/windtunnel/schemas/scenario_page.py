@@ -12,15 +12,15 @@ HEAD = """\
 
 <!-- Generated from src/windtunnel/scenario/keys.py by `python -m windtunnel.schemas`. -->
 
-A scenario is one TOML file. Its first line, a comment, is the question that it answers. Quantities carry their unit: `"500ms"`,
-`"64KiB"`, `"1.5Mpps"` (durations `ns us ms s min h`, sizes `B KB MB GB KiB MiB GiB`, rates in messages a second `pps kpps Mpps` or
+A scenario is one TOML file. Its first line, a comment, is the question that it answers. Quantities have a unit: `"500ms"`,
+`"64KiB"`, `"1.5Mpps"` (durations `ns us ms s min h`, sizes `B KB MB GB KiB MiB GiB`, rates in messages per second `pps kpps Mpps` or
 `/s k/s M/s`). A size may also be a plain number of bytes. `--set server.batch.app_rx=64` changes one key from the command
 line, `--set workload.0.request=1KiB` one in a list.
 
-Message sizes are UDP payload, with the 16-byte message header of the first segment: 22 makes a 64-byte mbuf, 86 one of 128. Each further
-segment repeats the header. A segment's IP packet holds at most `mtu` bytes.
+Message sizes are UDP payload, including the 16-byte message header of the first segment: a size of 22 makes a 64-byte mbuf, 86 one of 128 bytes. Each further
+segment repeats the header. The IP packet of a segment has at most `mtu` bytes.
 
-`windtunnel check FILE` shows the errors of a file, or which stage runs on which CPU. It opens the handlers as the run would, so that it refuses what the run would refuse. How to write one: [Write a scenario](../how-to/write-a-scenario.md).
+`windtunnel check FILE` shows the errors of a file, or which stage runs on which CPU. It opens the handlers as the run would, so it refuses what the run would refuse. How to write a scenario: [Write a scenario](../how-to/write-a-scenario.md).
 """
 
 ROW = "| `{}` | {} | {} | {} |"

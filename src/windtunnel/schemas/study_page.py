@@ -42,10 +42,10 @@ key = "client.inflight"
 log = { from = 32, to = 4096, points = 8 }
 ```
 
-Numbers of a range may carry units, as in `{ from = "64B", to = "1KiB", points = 5 }`. In the table and in constraints a factor whose values are all quantities
-is a number: bytes, ns, or messages a second. At most 8 factors, 1000 values each, and 5000 points.
+Numbers of a range may have units, as in `{ from = "64B", to = "1KiB", points = 5 }`. In the table and in constraints, a factor whose values are all quantities
+is a number: bytes, ns, or messages per second. A study has at most 8 factors with 1000 values each, and 5000 points.
 
-Two factors that touch the same key, or one of which lies in the other, are refused, and so is a key that is in `[set]` and in a factor.
+Two factors are refused if they change the same key, or if the key of one lies in the table of the other. A key that is in `[set]` and in a factor is refused too.
 """
 
 FULL = """
@@ -58,28 +58,28 @@ DIRECTORY = """
 
 | in the directory | |
 |---|---|
-| `.seal` | which user began it: an HMAC of `study.json`, with a key in `~/.local/state/windtunnel/key`, or below `XDG_STATE_HOME` |
+| `.seal` | which user began the study: an HMAC of `study.json`, with a key in `~/.local/state/windtunnel/key`, or below `XDG_STATE_HOME` |
 | `study.json` | both files' texts, quick or full, factors, points, the order, host and versions (`schemas/study.json`) |
-| `{runs}/<point>-r<repeat>/` | a run directory each; `-a2` behind the second attempt |
-| `aborted/` | runs that did not come to their end |
+| `{runs}/<point>-r<repeat>/` | one run directory each; that of the second attempt ends in `-a2` |
+| `aborted/` | unfinished runs |
 | `results.parquet` | the table |
 | `report.html` | a curve for one factor, a heat map and curves for two, small multiples for more |
 
-Invalid runs are kept, and run again at the end of the study, up to `retries` times. Then runs are repeated that missed the state of the host that most points share, at most
-`state_repeats` times the number of all runs. The table has the last attempt, or the last valid one.
+Invalid runs are kept, and run again at the end of the study, up to `retries` times. Then the study repeats runs that missed the common state of the host, the one that most points share: at most
+`state_repeats` times the number of all runs. The table has the last valid attempt, or the last attempt if none is valid.
 
 ## The table
 
-One row a run and workload, in `results.parquet` and as the view `results` of `windtunnel study query`, which adds `study`, the directory's name. `NULL` is "not measured", never zero. An invalid run has
-reasons and no values, except where the study was run with `--include-invalid`: then it has its rejected metrics, and `valid` is false.
+The table has one row for each run and workload, in `results.parquet` and as the view `results` of `windtunnel study query`, which adds `study`, the directory's name. `NULL` is "not measured", never zero. An invalid run has
+reasons and no values. If the study was run with `--include-invalid`, it has its rejected metrics, and `valid` is false.
 
 | column | type | meaning |
 |---|---|---|
 """
 
 TAIL = """
-The columns of a stage exist for every stage: `client_` and `server_`, then `app_tx disp_tx nic_tx nic_rx disp_rx app_rx` (a server has no `app_tx`). What each value means,
-and its error: [Metrics and validity](metrics.md).
+The columns of a stage exist for every stage: `client_` and `server_`, then `app_tx disp_tx nic_tx nic_rx disp_rx app_rx` (a server has no `app_tx`). [Metrics and validity](metrics.md) has the meaning
+of each value and its error.
 """
 
 
@@ -95,7 +95,9 @@ def _rows() -> Iterator[str]:
         yield _row(f"`{name}`", kind, meaning)
         if name == "reasons":
             yield _row(
-                "the factors", "by their values", "numbers where all are numbers or quantities of one kind, else text"
+                "the factors",
+                "by their values",
+                "numbers if all values are numbers or quantities of one kind, else text",
             )
     for name, meaning in COUNTS.items():
         yield _row(f"`{name}`, `{name}_per_s`", "BIGINT, DOUBLE", meaning)

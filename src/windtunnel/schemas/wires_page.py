@@ -10,15 +10,15 @@ HEAD = """\
 
 <!-- Generated from the descriptors in engine/wires by `python -m windtunnel.schemas`. -->
 
-`wire.kind` names the wire. `windtunnel wires` prints this list of your own engine. [Wires](wires.md) explains what each wire does to
-packets, and what that means for the numbers.
+`wire.kind` names the wire. `windtunnel wires` prints this list for your own engine. [Wires](wires.md) explains what each wire does to
+packets, and what that means for the measured values.
 
 | wire | what it is | driver | peer | copies |
 |---|---|---|---|---|
 """
 
 TRAITS = {
-    "both_ends": "both ends are ours",
+    "both_ends": "Windtunnel runs both ends",
     "together": "both in one process",
     "process_each": "a process for each end",
     "foreign_peer": "the peer may be another host or another program",
@@ -27,7 +27,7 @@ TRAITS = {
     "twice": "two runs may have it at once, so that `compare` can alternate them window by window",
     "moves_mbufs": "mbufs change hands",
     "emulates": "faults and a link can be emulated",
-    "nic": "a real NIC, with counters of its own",
+    "nic": "a real NIC, with its own counters",
     "leaves_mac": "its MAC is left as it is",
     "own_mac": "an endpoint may use the port's own MAC",
 }
@@ -45,9 +45,9 @@ def _wire(wire: Wire) -> Iterator[str]:
     yield f"- **Sides:** {sides}\n"
     yield f"- **Needs:** {needs(wire) or 'nothing'}\n"
     mtu = f", an MTU of {wire.most_mtu} at most ({wire.mtu_why})" if wire.most_mtu else ""
-    yield f"- **Limits:** {wire.most_queues} queues a port{mtu}\n"
+    yield f"- **Limits:** {wire.most_queues} queues per port{mtu}\n"
     yield f"- **Traits:** {'; '.join(words for trait, words in TRAITS.items() if trait in wire.traits)}\n"
-    yield f"- **mbufs that its driver may hold, a queue:** {_mbufs(wire.mbufs)}\n"
+    yield f"- **mbufs that its driver may hold, for each queue:** {_mbufs(wire.mbufs)}\n"
     if not wire.options:
         yield "\nNo options.\n"
         return

@@ -36,7 +36,7 @@ HOPELESS = 0.8
 
 @dataclass(frozen=True)
 class Demand:
-    """Identical tenants: requests a second of each, ns of CPU a request, bytes."""
+    """Identical tenants: requests per second of each, ns of CPU a request, bytes."""
 
     rate: float
     service_ns: int

@@ -384,5 +384,5 @@ def _remedy(tid: int, fields: Fields, error: OSError) -> str | None:
     real_time = "policy" in fields and threads.numbers(fields, "policy")[0] in (sched.FIFO, sched.RR)
     child = [path for name, path in threads.read(tid).items() if name.startswith(threads.CGROUP) and path != "/"]
     if real_time and child:
-        return f"CAP_SYS_NICE; with RT_GROUP_SCHED its cgroup also needs a real-time budget (cpu.rt_runtime_us): {child[0]}"
+        return f"CAP_SYS_NICE; with RT_GROUP_SCHED its cgroup also needs a real-time runtime (cpu.rt_runtime_us): {child[0]}"
     return "this needs CAP_SYS_NICE (or root)"

@@ -186,7 +186,7 @@ def cache_thrash(run: Shared) -> Finding | None:
         "working sets evict each other from the L2",
         f"{count} x {fmt.size(mean)} on an L2 of {fmt.size(room)}: by the refill equation, {fmt.percent(share)} of each {_us(run.slice_ns)} "
         "load lines again",
-        f"use slices of {_us(longer * run.slice_ns)}, fewer tenants a core, or smaller working sets (up to {fmt.size(room // count)} each fit)",
+        f"use slices of {_us(longer * run.slice_ns)}, fewer tenants per core, or smaller working sets (up to {fmt.size(room // count)} each fit)",
     )
 
 

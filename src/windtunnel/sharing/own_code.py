@@ -33,8 +33,9 @@ def check() -> None:
         return
     if why := open_to_others(*places()):
         raise UserError(
-            f"{why}: who may write there would run code as root",
-            remedy="install windtunnel where only root writes (docs/how-to/share-cores.md), or give --from-anywhere if you trust these users",
+            f"{why}: a user who can write there could run code as root",
+            remedy='install windtunnel in directories that only root can write to (page "Share cores among tenants"), or give --from-anywhere if '
+            "you trust these users",
         )
 
 

@@ -23,7 +23,7 @@ QUEUE = 1 << 16
 
 @dataclass(frozen=True)
 class Load:
-    """`rate` requests a second of each tenant, Poisson, of `service_ns` each."""
+    """`rate` requests per second of each tenant, Poisson, of `service_ns` each."""
 
     tenants: int = 4
     rate: float = 5000

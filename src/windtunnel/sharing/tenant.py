@@ -11,7 +11,7 @@ from windtunnel.sharing.native import TENANT, Native
 
 
 class Phase(BaseModel):
-    """`rate` requests a second for `for_ns`; null: until the end."""
+    """`rate` requests per second for `for_ns`; null: until the end."""
 
     model_config = ConfigDict(extra="forbid")
 

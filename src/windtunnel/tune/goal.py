@@ -33,7 +33,7 @@ class Goal:
     objective: Objective
     slo: Slo | None = None
     rate: float | None = None
-    """Rate of the open loop in which latency is measured, messages a second; None: the scenario's own, or no latency is asked for."""
+    """Rate of the open loop in which latency is measured, messages per second; None: the scenario's own, or no latency is asked for."""
 
     @property
     def latency(self) -> str | None:
@@ -82,14 +82,15 @@ def check(goal: Goal, scenario: Scenario) -> None:
     file = scenario.source.file
     if client is None and (goal.slo or goal.rate is not None or goal.objective == "cores"):
         raise UserError(
-            f"{file}: no client here measures latency", remedy="tune the client's side, or --objective throughput alone"
+            f"{file}: no client here measures latency",
+            remedy="tune the client's side, or give only --objective throughput",
         )
     if goal.objective == "cores" and goal.slo is None:
         raise UserError("--objective cores: how many are enough depends on an SLO", remedy="--slo p99=50us --rate 2M")
     if goal.objective == "pareto" and goal.slo:
         raise UserError(
             "--objective pareto shows every trade-off of throughput and latency, and takes no --slo",
-            remedy="--rate 2M alone",
+            remedy="give only --rate 2M",
         )
     if goal.slo and goal.rate is None and not is_open:
         raise UserError(

@@ -104,7 +104,7 @@ class TrialRecord(Part):
     incumbent: int = Field(description="number of the trial that it was compared with")
     outcome: Outcome
     failure: Failure | None
-    reasons: list[str] = Field(description="of the outcome, in words")
+    reasons: list[str] = Field(description="reasons of the outcome, as sentences")
     pairs: list[PairRecord]
     difference: float | None = Field(
         description="natural logarithm of the ratio to the incumbent's throughput; null: not measured"

@@ -30,7 +30,7 @@ class Measured:
     """What one run gave."""
 
     rate: float | None = None
-    """Responses a second of all workloads together; without a client the packets that the server received."""
+    """Responses per second of all workloads together; without a client the packets that the server received."""
     latency: dict[str, float | None] = field(default_factory=dict)
     """Percentile -> ns of the slowest workload; None: more messages were lost or unsent than it leaves."""
     where: Where = field(default_factory=Where)

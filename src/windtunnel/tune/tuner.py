@@ -320,7 +320,7 @@ def prepare(
     if (path / records.NAME).is_file() and not from_elsewhere and not seal.is_own(path, records.NAME):
         records.read(path)  # what is no record is said first
         raise seal.BegunElsewhere(
-            f"{path}: not begun by you: its trials, and what they are said to have measured, decide what is tried next and what is the best",
+            f"{path}: not begun by you: its trials, and the results that they claim, decide what is tried next and what is the best",
             remedy="the same command with --from-elsewhere, or another --out",
         )
     return Prepared(path, space, space_file, goal, seed)

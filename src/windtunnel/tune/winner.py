@@ -131,7 +131,7 @@ def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:
         notes.append(f"set for every trial: {', '.join(space.common)}")
     if final.difference is not None and final.low is not None and final.high is not None:
         notes.append(
-            f"throughput against that file, measured afresh in turns: {words(final.difference, final.low, final.high)}"
+            f"throughput against that file, measured again in turns: {words(final.difference, final.low, final.high)}"
         )
     return text_of(question, notes, _absolute(data, space.file.absolute().parent))
 

@@ -56,7 +56,7 @@ def door_of(
     if token is None or certificate is None or key is None:
         missing = " and ".join(name for name, file in files.items() if file is None)
         raise UserError(
-            f"{shown}: not loopback, and whoever reaches the pages may stop runs: {missing} missing",
+            f"{shown}: not loopback, and anybody who can reach the pages could stop runs: {missing} missing",
             remedy=f"give the files, or listen on loopback, and from another host: ssh -L {address.port}:127.0.0.1:{address.port} THIS-HOST",
         )
     http_server.check_tls(certificate, key)

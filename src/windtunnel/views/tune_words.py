@@ -56,7 +56,7 @@ def sentences(tuned: Tuned) -> list[str]:
     """What follows from the trials."""
     said = []
     if not tuned.trials or len(tuned.failed) == len(tuned.trials):
-        said.append("Nothing was told: no trial came to a result.")
+        said.append("There is no winner: no trial came to a result.")
     elif tuned.record.objective == "pareto":
         said.append(
             f"{len(tuned.front)} settings are on the front: no other is better in one objective without losing in the other."
@@ -106,10 +106,10 @@ def _cpus(count: int) -> str:
 def _final(tuned: Tuned) -> str:
     final = tuned.final
     if final is None:
-        return "It was not measured afresh."
+        return "It was not measured again."
     found = ""
     if final.difference is not None and final.low is not None and final.high is not None:
-        found = f"Measured afresh against the file: {change_words(final.difference, final.low, final.high)}. "
+        found = f"Measured again against the file: {change_words(final.difference, final.low, final.high)}. "
     if final.latency is not None:
         found += f"Latency: {latency_words(final.latency)}. "
     if final.confirmed:

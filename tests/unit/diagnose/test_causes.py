@@ -395,7 +395,7 @@ def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
     assert found.sets == ["client.cores=[1]", "server.cores=[0]"]
     assert checked(tmp_path, found).client.cores == (1,)
     assert found.gain is None and found.confidence == "low"
-    assert "takes 490.0 ns a message, its server 490.0 ns" in found.evidence
+    assert "takes 490.0 ns per message, its server 490.0 ns" in found.evidence
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_an_open_loop_is_limited_by_its_load_as_long_as_all_of_it_is_sent(about,
         ({"client": 0.2, "server": 0.05}, "nic_rx", "the server's worker on CPU 1 has a slack of 5.0% ["),
         ({"client": 0.2, "server": 0.0}, "nic_rx", "0.0% [0.0% .. 0.0%], 0.0% with what reading the clock adds"),
         ({"work": {("server", "app_rx"): 6.0}}, "app_rx", "server app_rx takes 60% of the work of the server's worker"),
-        (WAITING, None, "1.00 M/s x 1.02 ms = 1,024 messages in flight, of a budget of 1,024"),
+        (WAITING, None, "1.00 M/s x 1.02 ms = 1,024 messages in flight, of an in-flight limit of 1,024"),
     ],
 )
 def test_the_evidence_has_slacks_costs_and_messages_in_flight(about, stage, evidence):

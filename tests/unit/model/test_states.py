@@ -95,7 +95,7 @@ def test_a_model_is_of_one_state_and_says_so_with_every_prediction(tmp_path, sta
     model = ModelRecord.model_validate_json((tmp_path / "m.json").read_text())
     assert model.state == "one-l3" and model.provenance.runs == 2 * len(SIZES)
     assert model.provenance.left_out == [f"left out: {len(SIZES)} runs in another host state: two-l3s"]
-    assert "host state one-l3: bands hold in this state alone" in said
+    assert "host state one-l3: bands hold only in this state" in said
     one = ("model", "predict", tmp_path / "m.json", "--entries", "1M")
     assert "host state one-l3" in invoke(*one) and json.loads(invoke(*one, "--json"))["state"] == "one-l3"
 

@@ -249,11 +249,11 @@ REFUSED = [
     (scenario(MODELLED | {"depth": 129}, **ONE), "dsa-spr takes 128 copies at once, not 129; at most 128"),
     (
         scenario(MODELLED, **ONE | {"server": {"cores": [1]}}),
-        "copies are modelled on one worker, and this run has 2, of which the others would go on; cores = [0] for each side",
+        "copies are modelled on one worker, and this run has 2: the others would go on; cores = [0] for each side",
     ),
     (
         scenario(MODELLED, wire=MEMIF, **ONE),
-        'copies are modelled, and the wire "memif" has a time of its own; wire.kind =',
+        'copies are modelled, and the wire "memif" has its own time; wire.kind =',
     ),
     (beside_a_model(), "dma would go on while the run's time stands still"),
 ]

@@ -100,9 +100,9 @@ REFUSED = [
     (scenario(workload={"colocate": False}), "application and dispatcher run on one worker"),
     (scenario(workload={"client": {"colocate": False}}), "application and dispatcher run on one worker"),
     (scenario(client=workers(TCP[:3], TCP[3:] + NIC)), "run on several workers, and TCP belongs to one thread"),
-    (scenario(wire={"kind": "null"}, server={}), "nobody has TCP"),
-    (scenario(wire={"kind": "null"}, client={}), "nobody has TCP"),
-    (scenario(wire={"kind": "pcap", "replay": "x.pcap"}, server={}), "nobody has TCP"),
+    (scenario(wire={"kind": "null"}, server={}), "there is no TCP peer"),
+    (scenario(wire={"kind": "null"}, client={}), "there is no TCP peer"),
+    (scenario(wire={"kind": "pcap", "replay": "x.pcap"}, server={}), "there is no TCP peer"),
     (to_kernel({"checksum": False}), "the server is not in this scenario"),
     (to_kernel({"checksum": False}), "checksum = true"),
     (
@@ -112,8 +112,8 @@ REFUSED = [
     (to_kernel(workload={"copies": {"verify": True}}), "stream-to-kernel.py"),
     (to_kernel(workload={"apps": 2, "dispatchers": 2}), BESIDE_OTHERS),
     (to_kernel() | {"workload": [*to_kernel()["workload"], MESSAGES]}, BESIDE_OTHERS),
-    (to_kernel(wire=LOSS) | {"workload": [MESSAGES]}, "streams alone go on a wire to a peer too"),
-    (to_kernel(wire=LINK) | {"workload": [MESSAGES]}, "streams alone go on a wire to a peer too"),
+    (to_kernel(wire=LOSS) | {"workload": [MESSAGES]}, "if all workloads are streams, the peer may be another program"),
+    (to_kernel(wire=LINK) | {"workload": [MESSAGES]}, "if all workloads are streams, the peer may be another program"),
 ]
 
 

@@ -391,7 +391,7 @@ def test_a_number_that_was_used_again_while_no_daemon_ran_is_left_alone(tmp_path
         state.write_text(json.dumps(kept))
         with daemon(file) as running, running.client() as client:
             assert client.get("/v1/tenants/a")["pid"] is None and as_before(before)()
-            assert f"process {one.pid} is another one than before" in running.said()
+            assert f"process {one.pid} is not the one from before" in running.said()
 
 
 def test_a_state_directory_that_others_may_write_is_refused(tmp_path):

@@ -147,7 +147,7 @@ def test_a_slicer_that_raises_nobody_takes_no_real_time_budget(tmp_path):
 
 def test_without_enough_real_time_budget_the_shield_is_refused_and_leaves_nothing(tmp_path, monkeypatch, kernel):
     monkeypatch.setattr(shields, "DYING_S", 0.05)
-    with pytest.raises(NoRealTime, match="real-time budget"):
+    with pytest.raises(NoRealTime, match="real-time runtime"):
         Shield(real_time(tmp_path, other="200000"), raises=True)
     assert not own_group(tmp_path).exists()
 

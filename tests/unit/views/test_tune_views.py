@@ -58,9 +58,9 @@ def test_a_line_a_trial_then_the_table_and_the_findings(command, tmp_path):
     lines = done.stderr.splitlines()
     assert lines[0] == "trial 1  1 of 12  batch 64: larger bursts share the cost of a call among more packets"
     assert lines[1].startswith("trial 1  worse: -") and lines[1].endswith("pairs  0 s")
-    assert "the winner, is measured afresh" in lines[-1]
+    assert "the winner, is measured again" in lines[-1]
     said = done.stdout
-    assert "is the best: " in said and "Measured afresh against the file: +" in said and "It is written." in said
+    assert "is the best: " in said and "Measured again against the file: +" in said and "It is written." in said
     for name in ("best.toml", "report.html", "send_config.out", "recv_config.out"):
         assert f"out/{name}" in said and (tmp_path / "out" / name).is_file()
 

@@ -42,7 +42,7 @@ def loops_of(seen: Observed, slack: Slack, moved: int) -> Loops:
     cost the same whatever it moved. Raises Untold."""
     account = seen.account(slack)
     work = sum(account.work(each).mean for each in seen.stages_of(slack.engine, slack.worker))
-    words, part = f"it works {work:.1f} ns a message", 1 - moved / USUAL
+    words, part = f"it works {work:.1f} ns per message", 1 - moved / USUAL
     if calls := _calls_ns(seen, slack):
         low, high = (min(max(ns or 0.0, 0.0), work) for ns in (calls.low, calls.high))
         words += f", of which {calls.mean:.1f} ns [{low:.1f} .. {high:.1f}] go into calls before they move anything, by calls of several sizes"
@@ -54,7 +54,7 @@ def loops_of(seen: Observed, slack: Slack, moved: int) -> Loops:
 
 
 def _calls_ns(seen: Observed, slack: Slack) -> Estimate | None:
-    """What the calls of this worker that move something cost beside their packets, ns a message. None: a stage's calls all moved equally
+    """What the calls of this worker that move something cost beside their packets, ns per message. None: a stage's calls all moved equally
     many, or windows are too few for an interval."""
     windows = seen.windows[slack.engine]
     messages = dict(zip((window.index for window in windows), seen.messages, strict=False))

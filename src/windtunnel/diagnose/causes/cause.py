@@ -61,7 +61,7 @@ def _confidence(case: Case, limit: Limit) -> Confidence:
 
 
 def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
-    """Of a worker that needs `saved` ns a message less: the rate rises until that worker, or the next one, is full.
+    """Of a worker that needs `saved` ns per message less: the rate rises until that worker, or the next one, is full.
 
     Raises Untold where no message got a response.
     """

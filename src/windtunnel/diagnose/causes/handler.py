@@ -17,7 +17,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     if stage not in names:
         return None
     work = seen.account(slack).work(stage)
-    evidence = f"{stage} calls {names[stage]} and takes {work.mean:.1f} ns a message, {share:.0%} of its worker's work"
+    evidence = (
+        f"{stage} calls {names[stage]} and takes {work.mean:.1f} ns per message, {share:.0%} of its worker's work"
+    )
     if others:
         evidence += f"; the next stage, {others[0][0]}, takes {others[0][1]:.0%}"
     steps = [

@@ -9,7 +9,7 @@ from windtunnel.measure.validity import Estimate, estimate
 from windtunnel.runs.validity import HostState
 from windtunnel.runs.variants import responses
 
-UNKNOWN = "the state of the host: where the workers' CPUs are to one another"
+UNKNOWN = "the state of the host: how far apart the workers' CPUs are"
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
@@ -31,7 +31,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
 
 
 def _rate(seen: Observed, state: HostState) -> Estimate:
-    """Responses a second in the windows of this state, which are those of the first engine."""
+    """Responses per second in the windows of this state, which are those of the first engine."""
     windows = next(iter(seen.run.windows.values()), [])
     of_state = [window for window in windows if window.index in set(state.indexes)]
     rates = [responses(window) / (window.end_ns - window.start_ns) * 1e9 for window in of_state]

@@ -23,7 +23,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     grows = 100 * (larger / seen.budget - 1)
     high = share.mean if share.high is None else share.high
     return Case(
-        evidence=f"the budget is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
+        evidence=f"the in-flight limit is {seen.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
         remedy=f"{larger:,} messages in flight",
         sets=[f"{_key(seen)}={larger}"],
         gain=Gain(0.0, min(grows, filled(high))),

@@ -11,7 +11,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     ports = [f"{row.endpoint} {row.tx_gbps:.3f} Gbit/s" for row in seen.summary.ports if row.tx_gbps is not None]
     return Case(
         evidence=f"{limit.words}; sent: {', '.join(ports)}",
-        remedy="a faster link, fewer bytes a message, or fewer messages",
+        remedy="a faster link, fewer bytes per message, or fewer messages",
         untold=["the rate of the link: a diagnosis does not read it"],
     )
 

@@ -26,7 +26,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     named = ", ".join(f"{name} {count:,}" for name, count in drops.items())
     return Case(
         evidence=(
-            f"{fmt.rate(per_s)} lost x a timeout of {fmt.duration(timeout_ns)} = {seen.places_of_lost:,.0f} places held by lost messages, of a budget of "
+            f"{fmt.rate(per_s)} lost x a timeout of {fmt.duration(timeout_ns)} = {seen.places_of_lost:,.0f} places held by lost messages, of an in-flight limit of "
             f"{seen.budget:,}"
         )
         + (f"; dropped: {named}" if named else ""),

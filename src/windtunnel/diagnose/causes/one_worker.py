@@ -23,7 +23,7 @@ def _two_sides(seen: Observed, slack: Slack, work: dict[str, float], free: int) 
         return None  # which CPUs each side should have is a question of its own
     client, server = (sum(ns for name, ns in work.items() if name.startswith(side)) for side in ("client", "server"))
     return Case(
-        evidence=f"its client takes {client:.1f} ns a message, its server {server:.1f} ns; CPU {free} is free",
+        evidence=f"its client takes {client:.1f} ns per message, its server {server:.1f} ns; CPU {free} is free",
         remedy=f"client and server on two workers, the client on CPU {free}",
         sets=[f"client.cores=[{free}]", f"server.cores=[{slack.cpu}]"],
         untold=["what a wire between two CPUs costs, which may be more than is gained: --try runs it"],
@@ -39,7 +39,7 @@ def _two_roles(seen: Observed, slack: Slack, work: dict[str, float], free: int) 
     cpus = sorted(worker.cpu for worker in plan.workers if _side(seen, slack, worker.stages[0].endpoint))
     key = "workload.0.colocate" if slack.sides == "server" else "workload.0.client.colocate"
     return Case(
-        evidence=f"its application takes {application:.1f} ns a message, its dispatcher {dispatcher:.1f} ns; CPU {free} is free",
+        evidence=f"its application takes {application:.1f} ns per message, its dispatcher {dispatcher:.1f} ns; CPU {free} is free",
         remedy=f"application and dispatcher on two workers, the second one on CPU {free}",
         sets=[f"{key}=false", f"{slack.sides}.cores={[*cpus, free]}"],
         gain=Gain(0.0, _most(seen, slack, max(application, dispatcher))),

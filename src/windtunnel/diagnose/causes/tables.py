@@ -31,7 +31,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         sets.append(f"workload.0.table.{place}.method={faster}")
     saved = Estimate(work.mean * share / 2, 0.0, (work.high or work.mean) * share)
     return Case(
-        evidence=f"{first.step} takes {first.stage_ns or 0.0:.1f} ns a packet, {share:.0%} of the work of server disp_rx",
+        evidence=f"{first.step} takes {first.stage_ns or 0.0:.1f} ns per packet, {share:.0%} of the work of server disp_rx",
         remedy="a table that needs fewer accesses to memory: looked up in bulk, with fewer entries, or by another method",
         sets=sets,
         gain=gain(seen, slack, saved),

@@ -25,7 +25,7 @@ _LOOP = {
     "client": {"app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"},
     "server": {"nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx"},
 }
-_GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is the most that a call takes"
+_GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is the maximum that a call takes"
 
 
 class Conversion:
@@ -150,7 +150,7 @@ def _workloads(conversion: Conversion) -> None:
     unlimited = config.values.get("inflight_limit_enabled")
     if unlimited is not None and unlimited.value is False:
         conversion.fault(
-            unlimited, "true: a client here has a budget (inflight), or offers messages at a rate of its own"
+            unlimited, "true: a client here has an in-flight limit (inflight), or offers messages at its own rate"
         )
     if config.form == "colon":
         compiled = ", ".join(f"{name} = {value}" for name, value in COMPILED.items() if not isinstance(value, bool))
@@ -167,7 +167,9 @@ def _workloads(conversion: Conversion) -> None:
         applications = sum(len(applications) for applications, _ in workload.groups)
         conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
     if config.workloads:
-        conversion.notes.append("inflight: Axio has a budget for each application of a workload, here it is their sum")
+        conversion.notes.append(
+            "inflight: Axio has an in-flight limit for each application of a workload, here it is their sum"
+        )
 
 
 def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
@@ -227,9 +229,7 @@ def _colocated(conversion: Conversion, workload: AxioWorkload) -> bool:
     strange = [d for (_, d), inside in zip(workload.groups, own, strict=True) if not inside and d in everybody]
     if strange or len(set(own)) > 1:
         what = f"workload {workload.id}: some dispatchers sit with an application of theirs, others do not"
-        conversion.faults.append(
-            Fault(workload.line, what, "all of them with one of their own applications, or all alone")
-        )
+        conversion.faults.append(Fault(workload.line, what, "each of them with its own application, or none"))
     return all(own)
 
 

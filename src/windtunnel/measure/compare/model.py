@@ -58,7 +58,7 @@ class Interval(Part):
         description="paired: runs in turn; unpaired: runs in no order; assumed: too few runs, whose spread is an assumption"
     )
     a: float = Field(description="A by the estimate that the difference is of, in the unit of the measure")
-    b: float = Field(description="B likewise: b / a is the difference")
+    b: float = Field(description="B by the same estimate: b / a is the difference")
     percent: float = Field(description="difference in percent of A")
     low: float = Field(description="of the interval whose level the comparison names, percent of A")
     high: float

@@ -84,7 +84,7 @@ def _one_sided(a: Sequence[Reading], b: Sequence[Reading]) -> str | None:
     if bool(marks[0]) == bool(marks[1]):
         return None
     side = "A" if marks[0] else "B"
-    return f"on {side} alone: {'; '.join(marks[0] or marks[1])}"
+    return f"only on {side}: {'; '.join(marks[0] or marks[1])}"
 
 
 def _cut_short(reason: str) -> bool:

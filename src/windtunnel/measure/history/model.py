@@ -35,7 +35,7 @@ class ChangePoint(Part):
     run: int = Field(description="place of the first run behind the change, among the runs of the state")
     kind: Kind = Field(description="whether it is worse or better for this metric")
     interval: Interval = Field(description="the runs behind it, up to the next change point, against those before it")
-    changed: list[str] = Field(description="labels and software that changed with this run, in words")
+    changed: list[str] = Field(description="labels and software that changed with this run, as text")
     persists: bool = Field(
         description="false: the last runs are back on the level before it, or on the other side of it"
     )
@@ -63,7 +63,7 @@ class Metric(Part):
     detectable: float | None = Field(
         description="percent of the smallest step, in either direction, that the last 5 runs would have shown; null: not judged"
     )
-    unjudged: str | None = Field(description="why nothing can be told")
+    unjudged: str | None = Field(description="why there is no verdict")
 
 
 class InState(Part):

@@ -83,9 +83,9 @@ def goal_result(goal: Goal, limits: Limits, trials: Trials, stopped: str | None)
     if bounds.width is not None and bounds.width <= goal.width:
         irregular = None
     elif upper is not None and upper <= limits.min_load:
-        irregular = f"even the least load, {limits.min_load:g}, does not meet the goal: no load that was offered does"
+        irregular = f"even the lowest load, {limits.min_load:g}, does not meet the goal: no load that was offered does"
     elif upper is None and lower is not None and lower >= limits.max_load:
-        irregular = f"the greatest load, {limits.max_load:g}, still meets the goal: the limit lies above"
+        irregular = f"the highest load, {limits.max_load:g}, still meets the goal: the limit lies above"
     else:
         irregular = stopped or "the search is not at its end"
     return GoalResult(

@@ -1,7 +1,7 @@
 """Simulated devices: what tests and benches search on. No packet moves and no time passes; nothing here is a
 measurement.
 
-A device is a server of `capacity` packets a second behind a buffer, with one or more of the faults of real ones. It
+A device is a server of `capacity` packets per second behind a buffer, with one or more of the faults of real ones. It
 keeps a clock of its own, which every trial moves on by its duration and the overhead.
 """
 

@@ -115,7 +115,7 @@ class Definition(FileTable):
     )
     state_repeats: Annotated[float, Field(ge=0, le=10)] = Field(
         0.33,
-        description="most further runs, as a share of all, that repeat runs in another state of the host than most points share",
+        description="most repeats of runs that missed the common state of the host, as a share of all runs",
     )
     seed: Annotated[int, Field(ge=0, lt=1 << 63)] = Field(1, description="seed of the order of the runs")
     constraints: list[Text] = Field(
@@ -138,7 +138,7 @@ class Definition(FileTable):
     set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
         default_factory=dict, alias="set", description="scenario keys that are set for every point"
     )
-    factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table a factor")
+    factor: list[Factor] = Field(min_length=1, max_length=MAX_FACTORS, description="one table per factor")
     full: Full | None = Field(None, description="changes of the full size (--full)")
 
     _is_full: bool = PrivateAttr(False)

@@ -116,7 +116,7 @@ def _loaded(
 def _check_metrics(definition: Definition) -> None:
     for n, name in enumerate(definition.metrics):
         if name not in METRICS:
-            raise Refusal(("metrics", n), f'no metric "{name}"', "docs/reference/study.md lists them")
+            raise Refusal(("metrics", n), f'no metric "{name}"', 'the page "Study keys and columns" lists them')
 
 
 class _Checker:

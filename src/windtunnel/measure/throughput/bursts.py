@@ -21,7 +21,7 @@ MOST_EXCLUDED = 60
 
 
 def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> BurstRow:
-    """The row of search.json: bursts at `rate` messages a second of which `carried` are sustained. Raises as `Runs.run`."""
+    """The row of search.json: bursts at `rate` messages per second of which `carried` are sustained. Raises as `Runs.run`."""
     budget = (specs.scenario.client or Client()).inflight
     limits = BurstLimits(
         rate=rate, longest_s=budget / rate, step=min(STEP, budget), repeats=repeats, excluded=MOST_EXCLUDED
@@ -35,9 +35,7 @@ def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> Bur
 
     first = send(most)
     if first.excluded is None and first.forwarded == first.sent:
-        words = (
-            f"a burst of {most:,} messages, the whole in-flight budget, lost nothing: the buffer is at least that long"
-        )
+        words = f"a burst of {most:,} messages, as many as the in-flight limit allows, lost nothing: the buffer is at least that long"
         return BurstRow(rate=rate, messages=None, repeats=[], corrected_messages=None, most=most, words=words)
     result = back_to_back(send, limits, min(carried, 0.999 * rate))
     corrected = None if result.corrected_buffer_s is None else result.corrected_buffer_s * rate

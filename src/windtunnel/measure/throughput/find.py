@@ -45,7 +45,7 @@ SLOWED = 4.0
 """Factor on the fastest closed loop if the host affected all of them: too high a start costs a trial or two, too low a one hides the
 limit."""
 ABOVE = 1.5
-"""Factor on the closed loop's responses a second at which a search starts: an open loop does not sustain more."""
+"""Factor on the closed loop's responses per second at which a search starts: an open loop does not sustain more."""
 LEAST_EXCLUDED, MOST_EXCLUDED = 10, 120
 """Excluded trials in a row after which the search gives up."""
 PATIENCE_S = 120
@@ -58,7 +58,7 @@ SHARES = (0.1, 0.5, 0.9)
 
 @dataclass(frozen=True)
 class Options:
-    """How a search goes. Rates in messages a second."""
+    """How a search goes. Rates in messages per second."""
 
     method: str = "mlrsearch"
     goals: tuple[Goal, ...] = (NDR, PDR)
@@ -152,7 +152,7 @@ class Finder:
             self._save()
 
     def _least_for_latency(self) -> float:
-        """Messages a second at which the shortest trials bound every goal's percentile; 0 without such goals. Raises UserError for
+        """Messages per second at which the shortest trials bound every goal's percentile; 0 without such goals. Raises UserError for
         a --min or --max below it."""
         least = 0.0
         for goal in self._options.goals:
@@ -182,7 +182,7 @@ class Finder:
         return Limits(least, most, time_s=self._options.time_s, excluded=excluded)
 
     def _greatest_load(self) -> float:
-        """ABOVE times the responses a second of the same scenario in a closed loop. If the host affected it, it is run again; if it
+        """ABOVE times the responses per second of the same scenario in a closed loop. If the host affected it, it is run again; if it
         affected all, SLOWED times the fastest."""
         rates: list[float] = []
         for _ in range(CLOSED_LOOPS):

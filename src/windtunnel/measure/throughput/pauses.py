@@ -31,7 +31,7 @@ class Pause:
 
 
 def loss_by_pauses(run: Run, load: float, lost: int) -> str | None:
-    """Why the `lost` messages are the host's loss, in words; None if they are not, or there are none. `load`: messages a second."""
+    """Why the `lost` messages are the host's loss, in words; None if they are not, or there are none. `load`: messages per second."""
     queue = min(queue_in_front(engine.plan) for engine in run.record.engines)
     lasts_ns = queue / load * 1e9
     pause = _longest(run, load, lasts_ns, lost)

@@ -22,7 +22,7 @@ class TrialRow(Part):
     """One trial, in the order in which they were run."""
 
     run: str = Field(description="its run directory")
-    load: float = Field(description="messages a second to send")
+    load: float = Field(description="messages per second to send")
     duration_s: float
     sent: int = Field(description="messages sent; unsent ones are not included")
     forwarded: int = Field(description="got a response in time")
@@ -58,9 +58,9 @@ class GoalRow(Part):
     duration_sum_s: float
     latency: LatencyGoal | None = Field(None, description="null: loss alone decides")
     irregular: str | None = Field(description="why the result is irregular; null: it is regular")
-    relevant_lower_bound: float | None = Field(description="messages a second")
+    relevant_lower_bound: float | None = Field(description="messages per second")
     relevant_upper_bound: float | None
-    conditional_throughput: float | None = Field(description="messages a second forwarded at the lower bound")
+    conditional_throughput: float | None = Field(description="messages per second forwarded at the lower bound")
     limited_by_generator: bool = Field(description="the client limits the upper bound, not the data plane")
 
 
@@ -69,7 +69,7 @@ class LatencyRow(Part):
 
     run: str
     share: float = Field(description="of the conditional throughput of the goal that loses most")
-    rate: float = Field(description="messages a second")
+    rate: float = Field(description="messages per second")
     workload: str
     p50: int | None
     p90: int | None
@@ -85,7 +85,7 @@ class LatencyRow(Part):
 class BurstRow(Part):
     """Back-to-back frames (RFC 9004): the longest burst at the greatest rate of which nothing was lost."""
 
-    rate: float = Field(description="messages a second within the burst")
+    rate: float = Field(description="messages per second within the burst")
     messages: float | None = Field(description="mean over the repeats; null: not found")
     repeats: list[int] = Field(description="longest burst without loss of each repeat, in messages")
     corrected_messages: float | None = Field(
@@ -108,7 +108,7 @@ class SearchRecord(Shown, Part):
     host: dict[str, Any]
     versions: dict[str, str]
     closed_loop_per_s: float | None = Field(
-        description="responses a second of the closed loop at the start of the search"
+        description="responses per second of the closed loop at the start of the search"
     )
     closed_loops_excluded: list[str] = Field(
         default_factory=list, description="why closed loops at the start were run again: the host affected them"

@@ -68,7 +68,7 @@ class Runs:
         self.readings = levels.read_kept(self.executor.host)
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
-        """One trial at so many messages a second. Raises UserError for a run that broke, Interrupted."""
+        """One trial at so many messages per second. Raises UserError for a run that broke, Interrupted."""
         began = time.monotonic()
         changed = at_rate(self.scenario, load, round(duration_s * 1e9), WARMUP_NS)
         run = self.run(changed, f"{load:,.0f} /s for {duration_s:g} s")
@@ -197,13 +197,13 @@ def balance(run: Run) -> Balance:
 
 
 def responses_per_s(run: Run) -> float:
-    """Responses a second over all measured windows, excluded or not: a hint where to look, and no result."""
+    """Responses per second over all measured windows, excluded or not: a hint where to look, and no result."""
     measured = [window for window in _windows(run) if window.phase == "measure"]
     return (ratio(sum(w.responses for window in measured for w in window.workloads), seconds(measured))) or 0.0
 
 
 def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns: int) -> Scenario:
-    """The scenario as an open loop at so many messages a second; None: as a closed loop."""
+    """The scenario as an open loop at so many messages per second; None: as a closed loop."""
     client = (scenario.client or Client()).model_copy(update={"rate": rate})
     times = {
         "duration": duration_ns,

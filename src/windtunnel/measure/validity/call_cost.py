@@ -1,4 +1,4 @@
-"""What a call of a stage costs: a part a call and a part a packet, of the timed calls that moved something.
+"""What a call of a stage costs: a part per call and a part per packet, of the timed calls that moved something.
 
 The n packets and c ticks of each such call leave five sums in a window: of 1, n, n x n, c and n x c. They are all that least squares of
 c = a + b n needs, over any windows. If all calls moved equally many packets, the sums have one point, and the parts cannot be told.

@@ -56,8 +56,8 @@ def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[W
     elif waiting > limits.max_unsent * offered:
         state = "warning"
         words = (
-            f"overload: {waiting / offered:.1%} of the due messages of {name} found the in-flight budget or the port full. "
-            "The data plane is too slow for the rate, or the budget is too small: lower the rate, or raise client.inflight"
+            f"overload: {waiting / offered:.1%} of the due messages of {name} waited for the in-flight limit or for the port. "
+            "The data plane is too slow for the rate, or the limit is too low: lower the rate, or raise client.inflight"
         )
     return Check(name="generator", state=state, words=words, value=share, limit=limits.max_unsent, unit="share")
 

@@ -2,14 +2,13 @@
 
 from windtunnel.runs.registry.metric import Metric, Shown
 
-_CYCLES = "TSC cycles of timed calls, stamps included, without calls that only found copies that run: they are stall"
+_CYCLES = "TSC cycles of timed calls, time stamps included, without polls that found no finished copy: they are stall"
 _FREED = (
-    "what the CPU would take is no part of the run: the median of 31 batches of rte_memcpy before it, from the source (responses: from "
-    "memory of their own, in the caches) to as many mbufs as take turns in the run, in no order, for sizes of 64 bytes to the largest, on straight lines "
-    "between them (run.json: engines.result.copies.cpu_copies). If the run keeps the caches colder, the true value is larger. What it "
-    "costs later to read "
-    "bytes that another core wrote is not in it. Negative: the copier costs more than it frees. Null if copies end with their submit, or "
-    "nothing was measured"
+    "the cost of the CPU's copies is measured before the run: the median of 31 batches of rte_memcpy, from the source (responses: from "
+    "other memory, in the caches) to as many mbufs as the run uses, in random order, for sizes of 64 bytes to the largest, with linear "
+    "interpolation between them (run.json: engines.result.copies.cpu_copies). If the run keeps the caches colder, the true value is larger. "
+    "The later cost to read bytes that another core wrote is not included. Negative: the copier costs more than it frees. Null if copies end "
+    "with their submit, or nothing was measured"
 )
 _COMPLETION = "from the submit to the poll that found the end, within 6.25%. Null if copies end with their submit"
 
@@ -19,7 +18,7 @@ COPIES = (
         name="gbps",
         unit="Gbit/s",
         formula="8 × bytes of bodies / time of the windows",
-        error="exact; copies by the CPU and bodies that are not copied are in it",
+        error="exact; copies by the CPU and bodies that are not copied are included",
         form="gbps",
         better="higher",
         terminal=Shown("Gbit/s"),
@@ -31,11 +30,11 @@ COPIES = (
         name="share",
         unit="share",
         formula="cycles of submit, poll and copy by CPU / cycles of the timed loops of the workers that run the stage, app_tx for requests and app_rx for responses",
-        error=f"{_CYCLES}. What a copier's own thread or engine takes is not in it",
+        error=f"{_CYCLES}. The time of a copier's own thread or engine is not included",
         form="percent",
         better="lower",
         terminal=Shown("of the core"),
-        report="Of the core",
+        report="Share of the core",
         column="copies_share",
     ),
     Metric(
@@ -53,7 +52,7 @@ COPIES = (
         name="submit_cycles",
         unit="cycles",
         formula="cycles of submits / copies that the copier took",
-        error=f"{_CYCLES}. A copier that ends copies with their submit makes them in it",
+        error=f"{_CYCLES}. If a copier ends copies with their submit, their cost is included",
         form="number",
         better="lower",
         terminal=Shown("submit", spare=1),
@@ -65,7 +64,7 @@ COPIES = (
         name="poll_cycles",
         unit="cycles",
         formula="cycles of polls / copies that had ended",
-        error=f"{_CYCLES}. Polls that found nothing are in it",
+        error=_CYCLES,
         form="number",
         better="lower",
         terminal=Shown("poll", spare=1),
@@ -91,7 +90,7 @@ COPIES = (
         form="number",
         better="higher",
         terminal=Shown("freed", spare=1),
-        report="Freed, cycles a copy",
+        report="Freed, cycles per copy",
         column="copies_freed_cycles",
     ),
     Metric(

@@ -2,7 +2,7 @@
 
 from windtunnel.runs.registry.metric import Metric, Shown
 
-LATENCY = "one stamp a burst, from the chained clock: at most the time of one burst. Percentiles within 0.1% of the value (HdrHistogram of 3 digits), the maximum exact"
+LATENCY = "one time stamp per burst, from the chained clock: at most the time of one burst. Percentiles within 0.1% of the value (HdrHistogram of 3 digits), the maximum exact"
 PARTS = (
     ("p50", "p50"),
     ("p90", "p90"),
@@ -93,7 +93,7 @@ WORKLOADS = (
         name="offered_per_s",
         unit="/s",
         formula="messages that fell due / time of the windows",
-        error="closed loop: a message falls due when the in-flight budget has room. Open loop: when its arrival time has come",
+        error="closed loop: a message falls due when fewer are in flight than the in-flight limit. Open loop: when its arrival time has come",
         form="rate",
         better="higher",
         terminal=Shown("offered", spare=3, width=8),
@@ -136,7 +136,7 @@ WORKLOADS = (
         name="lost",
         unit="messages",
         formula="no response within `timeout`",
-        error="exact; the in-flight budget is free again",
+        error="exact; a lost message no longer counts as in flight",
         form="count",
         better="lower",
         tone="loss",

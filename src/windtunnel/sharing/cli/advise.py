@@ -13,7 +13,7 @@ def advise(
     tenants: Annotated[
         int, typer.Option("--tenants", metavar="N", help="Number of identical tenants.", show_default=False)
     ],
-    load: Annotated[str, typer.Option("--load", metavar="RATE", help="Requests a second of each tenant.")] = "5krps",
+    load: Annotated[str, typer.Option("--load", metavar="RATE", help="Requests per second of each tenant.")] = "5krps",
     service: Annotated[str, typer.Option("--service", metavar="TIME", help="CPU time of a request.")] = "2us",
     working_set: Annotated[
         str, typer.Option("--working-set", metavar="BYTES", help="Working set of each tenant.")

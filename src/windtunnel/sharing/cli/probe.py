@@ -19,7 +19,7 @@ def probe(
     slice_: Annotated[str, typer.Option("--slice", metavar="TIME", help="How long a tenant keeps the core.")] = "150us",
     tenants: Annotated[int, typer.Option("--tenants", min=1, max=64, help="Number of polling tenants.")] = 4,
     rate: Annotated[
-        str, typer.Option("--rate", metavar="RATE", help="Requests a second of each tenant, Poisson.")
+        str, typer.Option("--rate", metavar="RATE", help="Requests per second of each tenant, Poisson.")
     ] = "5krps",
     seconds: Annotated[float, typer.Option("--seconds", min=0.1, max=60, help="Length of a trial.")] = 0.5,
     rounds: Annotated[int, typer.Option("--rounds", min=1, max=100, help="Trials of each slicer, in turns.")] = 3,

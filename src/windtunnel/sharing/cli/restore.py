@@ -13,7 +13,7 @@ def restore(
         list[Path] | None,
         typer.Argument(
             metavar="[JOURNAL]...",
-            help="Journals to restore from. Default: all in the runtime directory, and those of daemons, wherever they are.",
+            help="Journals to restore from. Default: all in the runtime directory, and those of daemons with their own state directory.",
             show_default=False,
         ),
     ] = None,

@@ -23,7 +23,7 @@ def serve(
     """Share CPUs among poll-mode tenants until stopped, and change their weights on request.
 
     A weight of 256 is one CPU. Tenants send requests over HTTP on a Unix socket (/openapi.json describes them), over TCP with a
-    token, or by PvCC's text protocol. docs/reference/serve.md lists the keys of FILE. Ctrl-C and SIGTERM restore every tenant; after a
+    token, or by PvCC's text protocol. The page "Share daemon keys" lists the keys of FILE. Ctrl-C and SIGTERM restore every tenant; after a
     kill -9 the guardian process does.
 
     windtunnel share serve tenants.toml

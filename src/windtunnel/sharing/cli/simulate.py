@@ -28,7 +28,7 @@ def simulate(
         int | None, typer.Option("--cores", metavar="N", help="Number of cores to share. Default: 1.")
     ] = None,
     load: Annotated[
-        str | None, typer.Option("--load", metavar="RATE", help="Requests a second of each tenant. Default: 5krps.")
+        str | None, typer.Option("--load", metavar="RATE", help="Requests per second of each tenant. Default: 5krps.")
     ] = None,
     service: Annotated[
         str | None, typer.Option("--service", metavar="TIME", help="CPU time of a request. Default: 2us.")
@@ -49,7 +49,7 @@ def simulate(
 ) -> None:
     """Simulate tenants that share cores: latency, throughput and shares under Credit, PvCC, EEVDF or the kicker.
 
-    Nothing is measured and nothing is changed. docs/reference/sharing.md lists what is modelled, and the errors of the simulator.
+    Nothing is measured and nothing is changed. The page "Sharing" lists what is modelled, "How cores are shared" the errors of the simulator.
 
     windtunnel share simulate --tenants 8 --slice 120us --load 5krps --service 2us
     windtunnel share simulate --tenants 1000 --cores 64 --policy pvcc --slice 100us

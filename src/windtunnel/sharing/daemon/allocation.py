@@ -27,7 +27,7 @@ AGAIN_S = 1.0
 """Between two tries to share a tenant that was left out: each may have everything carried out twice."""
 BACK = "back in"
 PACE_S = 0.05
-"""Least time between two changes of weights alone. A slicer compares weights with the used time ten times a second."""
+"""Least time between two changes of weights alone. A slicer compares weights with the used time ten times per second."""
 
 
 class Unknown(UserError):

@@ -202,19 +202,21 @@ class Api(Table):
         None, description="Unix socket, for its owner only; without: share.sock in the state directory"
     )
     tcp: Address | None = Field(
-        None, description="listens there too, for clients with a token; beyond loopback with TLS alone"
+        None, description="also listen on TCP, for clients with a token; beyond loopback only with TLS"
     )
     token_file: Text | None = Field(
         None,
         description="file with a token, 32 characters or more, whose holder may do everything; no other user may read it",
     )
     read_token_file: Text | None = Field(
-        None, description="likewise, for who may read: tenants, pools, readings, events, metrics, /docs"
+        None,
+        description="file with a token whose holder may only read: tenants, pools, readings, events, metrics, /docs; no other user may read it",
     )
-    tls_certificate: Text | None = Field(None, description="of tcp: PEM file of the certificate")
-    tls_key: Text | None = Field(None, description="of tcp: PEM file of its key, without a passphrase")
+    tls_certificate: Text | None = Field(None, description="tcp: PEM file of the certificate")
+    tls_key: Text | None = Field(None, description="tcp: PEM file of the certificate's key, without a passphrase")
     report_socket: Text | None = Field(
-        None, description="Unix socket for everybody, which takes reports of a tenant from its own processes alone"
+        None,
+        description="Unix socket for all users; it accepts reports on a tenant only from the tenant's own processes",
     )
     metrics: Address | None = Field(
         None, description="OpenMetrics without a token, on loopback; with one the API has them at /metrics"
@@ -236,11 +238,11 @@ class Api(Table):
 
 
 class Pvcc(Table):
-    """PvCC's text protocol, for its clients. No password: a Unix socket is its owner's, TCP is for all in `allow`."""
+    """PvCC's text protocol, for its clients. It has no password: a Unix socket is for its owner only, TCP is for all in `allow`."""
 
     listen: Listen | None = Field(
         None,
-        description="Unix socket, for its owner only, or an address of TCP; without: pvcc.sock in the state directory",
+        description="Unix socket, for its owner only, or a TCP address; default: pvcc.sock in the state directory",
     )
     allow: list[Network] = Field(
         default_factory=lambda: ["127.0.0.0/8", "::1/128"],
@@ -263,10 +265,10 @@ class Serve(Table):
     )
     slice: Slice = Field("auto", description="slice of the tenants of ls; auto: the shortest within max_loss")
     max_loss: Annotated[float, Field(gt=0, lt=1)] = Field(
-        MAX_LOSS, description="what auto may take: time of a CPU of ls outside its tenants' slices"
+        MAX_LOSS, description="auto: most time of a CPU of ls outside its tenants' slices, as a share"
     )
     shield: bool = Field(
-        True, description="a cgroup keeps other processes from the tenants' time, where the host allows one"
+        True, description="a cgroup keeps other processes from the tenants' time, if the host allows one"
     )
     strays: Literal["put back", "leave"] = Field(
         "put back",

@@ -265,7 +265,7 @@ class Daemon:
             if passed_over := others_commanded(tenant.keys):
                 yield f"tenant {tenant.name}: {passed_over}"
             if (number := tenant.keys.pid) is not None and threads.process_stat(number):
-                yield f"tenant {tenant.name}: process {number} is another one than before, and is left alone"
+                yield f"tenant {tenant.name}: process {number} is not the one from before, and is not changed"
 
 
 def _unix_socket(stack: ExitStack, path: Path, mode: int = 0o600) -> socket.socket:

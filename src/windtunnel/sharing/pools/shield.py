@@ -216,7 +216,7 @@ def _give_real_time(group: Path) -> None:
                     raise
         time.sleep(LOOK_S)
     raise NoRealTime(
-        f"{group.parent}: other groups have too much of the real-time budget of {everything} us; a slicer with SCHED_FIFO members needs "
+        f"{group.parent}: other groups have too much of the real-time runtime of {everything} us; a slicer with SCHED_FIFO members needs "
         f"{LEAST_RT_US} us of each second",
         remedy="a slicer that makes nobody SCHED_FIFO (kicker-far, kicker), or `shield = false`",
     )

@@ -15,13 +15,13 @@ from windtunnel.sharing.simulate.plan import SECOND, Change, Distribution, Machi
 from windtunnel.text_file import read_text
 
 MOST_BYTES = 1 << 20
-HELP = "docs/reference/sharing.md shows every key; `windtunnel share simulate fig11-six-cores --toml` prints an example"
+HELP = 'the page "Sharing" shows every key; `windtunnel share simulate fig11-six-cores --toml` prints an example'
 
 
 Ns = Annotated[int, Duration("0ns", "1h")]
 Bytes = Annotated[int, Size("0B", "1024GiB")]
 Rate = Annotated[float, Quantity("rate", "0/s", "100M/s")]
-"""Requests a second."""
+"""Requests per second."""
 
 
 class Part(BaseModel):

@@ -72,7 +72,7 @@ class Outcome:
         return np.concatenate([one.latency_ns(self.plan.warmup_ns) for one in self.tenants])
 
     def document(self) -> dict[str, Any]:
-        """As JSON. Shares are of the CPU time of all tenants; times ns, rates requests a second."""
+        """As JSON. Shares are of the CPU time of all tenants; times ns, rates requests per second."""
         got = sum(one.cpu_ns for one in self.tenants) or 1
         weights = sum(one.tenant.weight * one.tenant.threads for one in self.tenants)
         return {

@@ -35,14 +35,14 @@ def bounded(what: str, value: float, low: float, high: float) -> None:
 
 @dataclass(frozen=True)
 class Phase:
-    """Poisson arrivals at one rate from a time on, until the next phase. `rate`: requests a second."""
+    """Poisson arrivals at one rate from a time on, until the next phase. `rate`: requests per second."""
 
     from_ns: int
     rate: float
 
     def __post_init__(self) -> None:
         bounded("a phase's beginning, ns,", self.from_ns, 0, LONGEST_NS)
-        bounded("a rate, requests a second,", self.rate, 0, 1e8)
+        bounded("a rate, requests per second,", self.rate, 0, 1e8)
 
 
 @dataclass(frozen=True)
@@ -110,14 +110,14 @@ def sample(counts: Iterable[tuple[int, int]]) -> Sample | None:
 
 @dataclass(frozen=True)
 class Noise:
-    """Steal of the host on each core: times a second, and lengths: as measured, else exponential with a mean."""
+    """Steal of the host on each core: times per second, and lengths: as measured, else exponential with a mean."""
 
     per_second: float = 0.0
     mean_ns: int = 0
     lengths: Sample | None = None
 
     def __post_init__(self) -> None:
-        bounded("noise a second", self.per_second, 0, 1e5)
+        bounded("noise per second", self.per_second, 0, 1e5)
         bounded("noise, ns,", self.mean_ns, 0, SECOND)
 
     @property

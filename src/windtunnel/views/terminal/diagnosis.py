@@ -171,7 +171,7 @@ def _axio(found: Diagnosis) -> Iterator[RenderableType]:
         yield Text(_axio_words(verdict), style="bold")
         if verdict.rounding:
             yield Text(f"  {verdict.rounding}", style="yellow")
-        yield from (Text(f"  ours: {line}") for line in verdict.ours)
+        yield from (Text(f"  Windtunnel: {line}") for line in verdict.ours)
 
 
 def _axio_words(verdict: AxioVerdict) -> str:

@@ -54,8 +54,8 @@ def notes(model: ModelRecord) -> list[str]:
 
 
 def state_words(state: str | None) -> str:
-    """As in "host state one-l3: bands hold in this state alone"."""
-    return f"host state {state}: bands hold in this state alone" if state else "host state not known"
+    """As in "host state one-l3: bands hold only in this state"."""
+    return f"host state {state}: bands hold only in this state" if state else "host state not known"
 
 
 def outgrown_l2(model: ModelRecord) -> str | None:

@@ -33,7 +33,7 @@ class Lines:
         self._say(f"trial {trial.number}  {outcome_words(trial)}  {trial.seconds:.0f} s")
 
     def final_begins(self, number: int) -> None:
-        self._say(f"trial {number}, the winner, is measured afresh against the file")
+        self._say(f"trial {number}, the winner, is measured again against the file")
 
     def _say(self, text: str) -> None:
         self._console.out(text)

@@ -119,7 +119,7 @@ def test_one_run_a_side_states_its_assumptions(tmp_path):
         ({"versions": {"engine": "0.2.0", "dpdk": "DPDK 22.11.7"}}, "engine: A 0.1.0, B 0.2.0"),
         ({"versions": {"engine": "0.1.0", "dpdk": "DPDK 23.11"}}, "DPDK: A DPDK 22.11.7, B DPDK 23.11"),
         ({"plan": sample.plan(memory="no-huge")}, "memory: A hugepages, B no-huge"),
-        ({"plan": sample.plan(faults=FAULTS)}, "on B alone: emulated on what client and server send: loss 1%"),
+        ({"plan": sample.plan(faults=FAULTS)}, "only on B: emulated on what client and server send: loss 1%"),
         ({"plan": sample.plan(("server",), wire="null")}, "wire: A ring, B null"),
         ({"plan": workload(sample.plan(), name="kv")}, "no workload in common: A has echo, B has kv"),
         ({"plan": workload(sample.plan(), load=OPEN)}, "load of echo: A closed, B open"),

@@ -131,7 +131,7 @@ def test_each_goal_has_its_own_result(device, goals, regular):
 
 def test_a_device_faster_than_the_greatest_load_is_irregular():
     (found,) = search(Device(1e7), [NDR], LIMITS).goals
-    assert found.irregular == "the greatest load, 5e+06, still meets the goal: the limit lies above"
+    assert found.irregular == "the highest load, 5e+06, still meets the goal: the limit lies above"
     assert (found.relevant_lower_bound, found.relevant_upper_bound, found.width) == (5e6, None, None)
     assert found.conditional_throughput == 5e6 and len(found.lower_trials) == 11
 
@@ -140,7 +140,7 @@ def test_a_device_faster_than_the_greatest_load_is_irregular():
 def test_a_device_slower_than_the_least_load_is_irregular(device):
     result = search(device, [STRICT], LIMITS)
     found = result["strict"]
-    assert found.irregular == "even the least load, 10000, does not meet the goal: no load that was offered does"
+    assert found.irregular == "even the lowest load, 10000, does not meet the goal: no load that was offered does"
     assert (found.relevant_lower_bound, found.relevant_upper_bound) == (None, 1e4)
     assert found.conditional_throughput is None and result.stopped is None
     assert len(result.trials) < 25, "the way down must be taken in growing steps"

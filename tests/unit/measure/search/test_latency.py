@@ -140,8 +140,8 @@ def test_loss_and_latency_limit_together():
     assert slow.relevant_lower_bound == pytest.approx(1e6 - 1e9 * math.log(100) / 10e3, rel=0.01)
 
 
-NO_RATE = "even the least load, 3000, does not meet the goal: no load that was offered does"
-ANY_RATE = "the greatest load, 1.5e+06, still meets the goal: the limit lies above"
+NO_RATE = "even the lowest load, 3000, does not meet the goal: no load that was offered does"
+ANY_RATE = "the highest load, 1.5e+06, still meets the goal: the limit lies above"
 
 
 @pytest.mark.parametrize(
