@@ -49,12 +49,12 @@ struct stage_call {
 // The time for this burst: the worker's own stamp where there is one (stamps are not free: 35-39 ticks each).
 inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call.timed_now : now(); }
 
-// For want of what a call that had work could not move one object. A hand-over between two stages of a worker
-// is full because of what lies behind it: a ring or the port.
+// Why a call that had work moved nothing. A hand-over between two stages of a worker is full because of what
+// lies behind it: a ring or the port.
 enum stalled_for : uint8_t { not_stalled, for_mbufs, for_ring, for_port, for_copies };
 
-// What a call did. All cycles of a stalled call are stall. `worked`: without an object, the call was not in
-// vain: it made packets that wait for their copies, or copies went on.
+// What a call did. All cycles of a stalled call are stall. `worked`: the call moved no object, but it was
+// useful: it made packets that wait for their copies, or copies went on.
 struct call_result {
     uint32_t objects;
     stalled_for stalled = not_stalled;

@@ -149,7 +149,7 @@ bool go_to_copier(void *of, uint64_t deadline, double &ticks) {
     return ticks > 0 && rte_rdtsc() < deadline;
 }
 
-// So far. Where the kernel keeps none it is 0, and so is every window's.
+// Totals since the start; 0 if the kernel has no counter, and then every window's are 0 too.
 thread_account account_of(const copier_thread &t) {
     const copy_channel &channel = t.of->copying->channel;
     return {schedstat_of(channel.thread).value_or(sched_times{}), steal_ns({channel.cpu})[0]};

@@ -37,7 +37,7 @@ arrival_phases phases_of(const run_state &f, const workload_plan &w, double alik
     return phases;
 }
 
-// Which of the applications of its workload this one is, and of how many.
+// Index of the application in its workload, and the number of applications there.
 std::pair<uint32_t, uint32_t> among_alike(const endpoint_plan &e, const application &a) {
     const auto is_alike = [&](const application_plan &o) { return o.workload == a.workload; };
     return {std::count_if(e.applications.begin(), e.applications.begin() + a.index, is_alike),

@@ -14,8 +14,8 @@ namespace wt {
 
 namespace {
 
-// XDP sockets take the pool's memory as one piece and reckon that mbufs lie end to end. DPDK leaves gaps at
-// the ends of pages, for devices that know only physical addresses, unless told that there is none.
+// XDP sockets take the pool's memory as one piece and assume contiguous mbufs. DPDK leaves gaps at the ends
+// of pages, for devices that know only physical addresses, unless told that there is none.
 rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int node) {
     const unsigned mbuf = static_cast<unsigned>(sizeof(rte_mbuf)) + p.data_room_bytes;
     rte_mempool *pool =

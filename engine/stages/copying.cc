@@ -126,14 +126,14 @@ void copy_at_once(body_copying &c, uint64_t now, copy_stats &stats) {
     }
 }
 
-// For want of what a call did nothing.
+// Why a call did nothing.
 stalled_for wanting(const body_copying &c, bool lacks_mbufs) {
     if (lacks_mbufs) return for_mbufs;
     if (c.pending.running > 0) return for_copies;
     return c.pending.count() > 0 ? for_ring : not_stalled;
 }
 
-// A call that only found copies that run is stall: its poll is no part of the copies' work.
+// A call that found no finished copy is stall: its poll is no part of the copies' work.
 void forget_steps(body_copying &c) {
     if (unlikely(c.steps->now != nullptr)) c.steps->taken.fill({});
 }

@@ -22,8 +22,7 @@ namespace wt {
 struct application;
 struct stream;
 
-// For want of what there is no room on the way to nic_tx: between two workers a ring, else the port behind
-// it.
+// Why nic_tx can take no packet: a full ring if it is on another worker, else the port behind it.
 inline stalled_for wanted_by(const handover &towards_port) { return towards_port.ring ? for_ring : for_port; }
 
 constexpr uint16_t no_link = UINT16_MAX;

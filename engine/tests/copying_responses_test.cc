@@ -57,7 +57,7 @@ TEST(naming, no_request_is_taken_while_responses_wait_for_their_copies) {
     EXPECT_EQ(r.app(server).links[0]->to_application->used(), waiting);
 }
 
-// A call that only found copies that run is no work of theirs.
+// A call that found no finished copy is no work of the copies.
 TEST(naming, the_steps_of_a_stalled_call_are_forgotten) {
     copying_rig r(naming_plan());
     handler_steps &steps = *r.copying().steps;

@@ -194,5 +194,5 @@ class Diagnosis(Part):
 
     @property
     def conclusion(self) -> Limit:
-        """What limits: by experiment where that could tell, else by the record."""
+        """What limits: by experiment if it could tell, else from the counters."""
         return self.experiment.limit if self.experiment and self.experiment.limit.kind != "unknown" else self.limit

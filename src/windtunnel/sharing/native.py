@@ -17,7 +17,7 @@ from windtunnel.errors import UserError
 
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
 PATIENCE_S = 20.0
-"""For an answer: what asks for one is done in microseconds, but the core may be everybody's."""
+"""For a response: it takes microseconds, but the core may be shared."""
 REFUSED = 2
 """Exit code of a program that has said why in its last line."""
 PIPE_BYTES = 1 << 20

@@ -184,7 +184,7 @@ def test_they_are_shown_as_what_they_are(evidence):
     console = Console(width=200, record=True, file=StringIO())
     console.print(diagnosis_view(diagnose(made(), recorded=evidence(REPORT))))
     text = console.export_text()
-    assert "(nic-writes), recorded by other tools" in text and "untold: not tried on hardware" in text
+    assert "(nic-writes), recorded by other tools" in text and "not measured: not tried on hardware" in text
     assert "confidence None" not in text
 
 

@@ -47,7 +47,7 @@ def test_an_experiment_stands_above_the_record():
     lines = shown(diagnose(experimental({"client": 50.0, "server": 60.0}, remedies=remedies))).splitlines()
     assert lines[0].startswith("by experiment: too few messages in flight limit")
     text = "\n".join(lines)
-    assert "by the record: " in text and "client.inflight=4096 changes the rate by +" in text
+    assert "from the counters: " in text and "client.inflight=4096 changes the rate by +" in text
     assert "needs ns by slope" in text and "experiments" not in lines[0]
 
 

@@ -40,7 +40,7 @@ CAUSES: dict[str, Check] = {
 def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
     """The causes of a run, that with the greatest gain first, those whose gain cannot be told last, unless they are what limits; and what is
     untold. A run without windows has recorded causes alone. `remedies`: what
-    an experiment has tried. What it measured stands in place of what the record allows."""
+    an experiment has tried. A measured gain replaces the estimate."""
     found, untold = [], []
     for code, check in CAUSES.items():
         if not seen.count and check.observable != "recorded":

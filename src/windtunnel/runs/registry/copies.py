@@ -2,7 +2,9 @@
 
 from windtunnel.runs.registry.metric import Metric, Shown
 
-_CYCLES = "TSC cycles of timed calls, time stamps included, without polls that found no finished copy: they are stall"
+_CYCLES = (
+    "TSC cycles of timed calls, time stamps included, without calls that only found unfinished copies: they are stall"
+)
 _FREED = (
     "the cost of the CPU's copies is measured before the run: the median of 31 batches of rte_memcpy, from the source (responses: from "
     "other memory, in the caches) to as many mbufs as the run uses, in random order, for sizes of 64 bytes to the largest, with linear "
@@ -64,7 +66,7 @@ COPIES = (
         name="poll_cycles",
         unit="cycles",
         formula="cycles of polls / copies that had ended",
-        error=_CYCLES,
+        error=f"{_CYCLES}. Other polls that found no finished copy are included",
         form="number",
         better="lower",
         terminal=Shown("poll", spare=1),

@@ -1,4 +1,4 @@
-"""A tenant's processes and threads, as the file names them. The daemon, what it started and what started it are nobody's tenant."""
+"""A tenant's processes and threads, as the file names them. The daemon, the processes that it started and its parents cannot be tenants."""
 
 import json
 import os
@@ -62,7 +62,7 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
             f"{keys.name}: process {found.pid} is of user {_shown(found.user)}, not of {_shown(owner)}", "user = ..."
         )
     if found.kernel:
-        raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which is nobody's tenant", "name a process")
+        raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which cannot be a tenant", "name a process")
     if found.pid != pid:
         raise BadValue(f"{keys.name}: {pid} is a thread of process {found.pid}", f"pid = {found.pid}")
     return Found(pid) if _not_ours(keys.name, [pid]) else None

@@ -162,7 +162,7 @@ class Tenant:
         self._known, self._ran = {}, {}
 
     def weigh(self, now_ns: int) -> bool:
-        """Which of its threads want CPU, by what they had since the last time. Returns whether it is others than before."""
+        """Finds out which of its threads want CPU, by their CPU time since the last call. Returns True if the set changed."""
         interval_ns, self._weighed_at_ns = max(1, now_ns - self._weighed_at_ns), now_ns
         ran = {tid: threads.cpu_ns(tid) for tid in self.tids}
         part = {tid: (time - self._ran[tid]) / interval_ns for tid, time in ran.items() if tid in self._ran}

@@ -68,7 +68,7 @@ class Started:
         return directory
 
     def look(self) -> bool:
-        """Takes leave of those that ended. Returns whether one of them left no run directory."""
+        """Removes the children that have ended. Returns True if one of them left no run directory."""
         ended = [each for each in self._children if each.process.poll() is not None]
         self._children = [each for each in self._children if each not in ended]
         failed = [each.failed() for each in ended if not (each.directory / "run.json").exists()]
