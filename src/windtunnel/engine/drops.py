@@ -17,7 +17,7 @@ class Drop:
         return f"{self.cause} {self.remedy}"
 
 
-_SENDER = "Look at the program that sends these frames: it makes them wrong, or something on the way cuts them."
+_SENDER = "Check the program that sends these frames: it makes malformed frames, or a device on the path truncates them."
 _FOREIGN = (
     "This is traffic of other hosts or programs. If there is much of it, use an interface that only this run uses."
 )
@@ -54,7 +54,7 @@ DROPS: Final[dict[str, Drop]] = {
     "bad_ip_header": Drop("The version, the header length or the total length in the IP header is invalid.", _SENDER),
     "bad_ip_checksum": Drop(
         "The checksum of the IPv4 header is wrong.",
-        "A capture of a host that leaves checksums to its NIC has wrong ones: capture at the receiver, or compute them anew.",
+        "A capture of a host that leaves checksums to its NIC has wrong ones: capture at the receiver, or compute them again.",
     ),
     "not_ipv6": Drop(
         "The endpoint has an IPv6 address, and the frame is not IPv6.",
@@ -79,7 +79,7 @@ DROPS: Final[dict[str, Drop]] = {
     "bad_udp_checksum": Drop(
         "The UDP checksum is wrong, or is 0 over IPv6.",
         "UDP of the kernel at the other end of a veth has a partial checksum: switch it off there with `ethtool -K INTERFACE tx off`. "
-        "A capture of a host that leaves checksums to its NIC has wrong ones: capture at the receiver, or compute them anew.",
+        "A capture of a host that leaves checksums to its NIC has wrong ones: capture at the receiver, or compute them again.",
     ),
     "unknown_port": Drop(
         "No queue of the endpoint has the UDP port of the packet.",
@@ -87,7 +87,7 @@ DROPS: Final[dict[str, Drop]] = {
     ),
     "misdirected": Drop(
         "The packet came to another queue than that of its UDP port.",
-        "The NIC or the kernel spreads flows by a hash of its own. On `pci` try another `steering`; on other wires use one dispatcher.",
+        "The NIC or the kernel spreads flows by its own hash. On `pci` try another `steering`; on other wires use one dispatcher.",
     ),
     "arp_not_for_us": Drop("An ARP request asks for another address than the endpoint's.", _FOREIGN),
     "bad_arp": Drop(
@@ -95,14 +95,14 @@ DROPS: Final[dict[str, Drop]] = {
         _FOREIGN,
     ),
     "arp_unasked": Drop(
-        "An ARP reply or announcement came that nobody asked for. Addresses are fixed when the run starts.", _FOREIGN
+        "An ARP reply or announcement came that the endpoint had not asked for. Addresses are fixed when the run starts.", _FOREIGN
     ),
     "bad_neighbour": Drop(
         "A message of IPv6 neighbour discovery is malformed, or was not sent on this link (RFC 4861).", _FOREIGN
     ),
     "neighbour_not_for_us": Drop("A neighbour solicitation asks for another address than the endpoint's.", _FOREIGN),
     "neighbour_unasked": Drop(
-        "A neighbour advertisement came that nobody asked for. Addresses are fixed when the run starts.", _FOREIGN
+        "A neighbour advertisement came that the endpoint had not asked for. Addresses are fixed when the run starts.", _FOREIGN
     ),
     "bad_icmp": Drop(
         "The ICMP packet has a wrong checksum, or is no request that gets a reply: only an echo request (ping) of one host does.",
@@ -123,7 +123,7 @@ DROPS: Final[dict[str, Drop]] = {
     ),
     "wrong_workload": Drop("The message is of another workload than its queue.", _OTHER_END),
     "unknown_application": Drop("The message names an application that the client does not have.", _OTHER_END),
-    "bad_slot": Drop("The message names a slot beyond the in-flight budget.", _OTHER_END),
+    "bad_slot": Drop("The message names a slot beyond the in-flight limit.", _OTHER_END),
     "bad_segment_count": Drop(
         "The message has another number of segments than its workload allows, or than its first segment said.",
         _SAME_SIZES,

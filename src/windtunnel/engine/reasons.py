@@ -55,7 +55,7 @@ REASONS: Final[dict[Code, Reason]] = {
     ),
     "protocol error": Reason(
         "The engine's output has a line that the supervisor cannot read.",
-        f"Build the engine anew if it is of another release than the package. {_OURS}",
+        f"Build the engine again if it is of another release than the package. {_OURS}",
     ),
     "no result": Reason("The engine ended as if all was well, but without its last line.", f"{_LOG} {_OURS}"),
     "stopped before the end": Reason(

@@ -24,7 +24,7 @@ STEADY = "steady"
 BAD_CHECKS: Final = {
     WINDOWS: Reason(
         "The kernel or the hypervisor took the CPU of a worker away, the process was stopped, the clock of a core fell, or a link was down, in too many windows.",
-        "Stop other programs on these CPUs, and see to the link. Raising `validity.max_preempted` or `validity.max_excluded_windows` lets more pass.",
+        "Stop other programs on these CPUs, and check the link. Raising `validity.max_preempted` or `validity.max_excluded_windows` lets more pass.",
     ),
     "host state": Reason(
         "The host state that was asked for never came, or is not known.",
