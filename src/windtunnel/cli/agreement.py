@@ -10,7 +10,9 @@ if TYPE_CHECKING:
 
 FromElsewhere = Annotated[
     bool,
-    typer.Option("--from-elsewhere", help="Continue what another user began, without a question: it runs as you."),
+    typer.Option(
+        "--from-elsewhere", help="Continue what another user began, without a question: it runs with your rights."
+    ),
 ]
 
 

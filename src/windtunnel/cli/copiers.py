@@ -25,7 +25,8 @@ def copiers(
 ) -> None:
     """List copiers and their options, and the profiles of engines that can be modelled.
 
-    A copier moves the bodies of requests from a source into packets: a loop of the CPU, a DMA engine, or an engine as figures.
+    A copier copies payload: bodies of requests from a source, responses whose copies the handler names, or writes to a stream. It is a loop
+    of the CPU, a DMA engine, or an engine given as figures.
 
     windtunnel copiers
     windtunnel copiers --json

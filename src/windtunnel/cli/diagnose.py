@@ -64,9 +64,9 @@ def diagnose(
 ) -> None:
     """Say what limits a run.
 
-    A worker, the generator, the messages in flight, a link, the offered load, the host, or a tie: by how long each worker waits, with
-    intervals over the windows. Then why: causes with evidence, remedies as --set and the gain to expect. --probe finds it by experiment. An
-    invalid run is read too. A ledger shows where each worker's nanoseconds went.
+    The limit is a worker, the generator, the messages in flight, a link, the offered load, the host, or a tie. It follows from how long each
+    worker waits, with intervals over the windows. The causes have evidence, remedies as --set and the gain to expect. --probe finds the limit by
+    experiment. An invalid run is read too. A ledger shows where each worker's nanoseconds went.
 
     Exit codes: 0 diagnosed, 2 bad input or refused by the engine, 130 interrupted.
 

@@ -56,8 +56,8 @@ def history(
     """Show how the metrics of a scenario changed over its runs.
 
     Finds the runs of a scenario below directories, and the runs at which a metric changed its level. A history has one host and one state
-    of it. A change is a regression or an improvement for its metric, and "over" where the last runs are back. The labels of runs (run
-    --label) name the versions.
+    of it. A change is a regression or an improvement for its metric, and "over" if recent runs have returned to the old level. The labels of
+    runs (run --label) name the versions.
 
     Exit codes: 0 judged, 2 bad input, 3 cannot tell (too few runs of every scenario). With --fail-if also 1: a change persists, with its whole
     interval beyond the threshold; and 3: the runs do not show whether one does.

@@ -210,8 +210,8 @@ def what_if(
 ) -> None:
     """Predict the rate of a run with other settings, cores or NICs.
 
-    From what a call and a packet cost in the run, stage by stage: the worker that needs longest for a message sets the rate. Nothing is run.
-    Says what would limit, and what it assumes.
+    Uses the costs of a call and of a packet in the run, stage by stage: the worker that needs longest for a message sets the rate. Nothing is
+    run. Says what would limit, and what it assumes.
 
     windtunnel model what-if runs/before --set server.batch.app_rx=64
     windtunnel model what-if runs/before --set workload.0.apps=4 --set workload.0.dispatchers=4 --set server.cores=[4,5,6,7]

@@ -23,17 +23,22 @@ Run = Annotated[
         autocompletion=completion.runs,
     ),
 ]
-Pps = Annotated[str | None, typer.Option("--pps", metavar="RATE", help="Packets per second, as in 10M or 10Mpps.")]
+Pps = Annotated[
+    str | None,
+    typer.Option("--pps", metavar="RATE", help="Packets per second, as in 10M or 10Mpps. Not with RUN and --sweep."),
+]
 Size = Annotated[
     str | None,
-    typer.Option("--size", metavar="BYTES", help="Packet size in memory, without FCS.", show_default="64"),
+    typer.Option(
+        "--size", metavar="BYTES", help="Packet size in memory, without FCS. Not with RUN.", show_default="64"
+    ),
 ]
 Burst = Annotated[
     str | None,
     typer.Option(
         "--burst",
         metavar="SIZES",
-        help="Packets per burst: 4; or 4,8 in equal parts; or 4:3,8:1 by shares.",
+        help="Packets per burst: 4; or 4,8 in equal parts; or 4:3,8:1 by shares. Not with RUN, --from-testpmd and --sweep.",
         show_default="32",
     ),
 ]
@@ -45,7 +50,8 @@ Log = Annotated[
 ]
 Sweep = Annotated[bool, typer.Option("--sweep", help="Plot the charts of the VTune recipe over the packet rate.")]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="New page of --sweep.", show_default="pcie-sweep.html")
+    Path | None,
+    typer.Option("--out", metavar="FILE", help="With --sweep: file of the new page.", show_default="pcie-sweep.html"),
 ]
 NicName = Annotated[
     str | None,
@@ -83,7 +89,11 @@ Compressed = Annotated[
 ]
 Counters = Annotated[
     Path | None,
-    typer.Option("--measured", metavar="FILE", help="Output of `perf iostat` or `pcm-pcie -B -csv`, to compare with."),
+    typer.Option(
+        "--measured",
+        metavar="FILE",
+        help="Output of `perf iostat` or `pcm-pcie -B -csv`, to compare with. Not with --sweep.",
+    ),
 ]
 
 SIZE, BURST, RING = "64", "32", 1024

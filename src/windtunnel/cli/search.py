@@ -87,7 +87,7 @@ def search(
     Searches NDR and PDR together. A trial is an open-loop run. The search sets client.rate. A trial that the host affected, or that
     ran in another host state, is repeated. Ctrl-C keeps what was found so far.
 
-    Exit codes: 0 every goal has a regular result, 1 one is irregular, 2 bad input, 130 interrupted.
+    Exit codes: 0 every goal has a regular result, 1 at least one result is irregular, 2 bad input, 130 interrupted.
 
     windtunnel search scenarios/open-loop.toml
     windtunnel search scenarios/echo.toml --goal NDR=0 --goal PDR=1% --width 1%

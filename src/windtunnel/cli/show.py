@@ -42,8 +42,8 @@ def show(
     """Show the results of runs.
 
     Shows stages, workers, latency, ports, ledger and verdict. Several runs are shown side by side. The two sides of a run
-    on two hosts (run --side) are joined into one. Metrics of an invalid run are marked as rejected; --as takes them with
-    --include-invalid. Off a terminal, tables keep all columns.
+    on two hosts (run --side) are joined into one. Metrics of an invalid run are marked as rejected; --as prints them only
+    with --include-invalid. If stdout is no terminal, tables keep all columns.
 
     windtunnel show
     windtunnel show runs/2026-11-21T10-00-00Z-echo

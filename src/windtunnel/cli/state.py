@@ -11,9 +11,9 @@ def state(
 ) -> None:
     """Show the levels of round-trip times that runs measured on this host: of a cache line between workers, of a copy to a software copier.
 
-    A hypervisor moves virtual CPUs between one core, one L3 and two L3s, and a data plane is up to three times slower on
-    the way. Every run probes that between its windows, and its metrics are of one state. The readings of all runs are
-    kept: they tell one state from another.
+    A hypervisor moves virtual CPUs between one core, one L3 and two L3s, and a data plane can be three times slower in one
+    state than in another. Every run probes the state between its windows, and its metrics belong to one state. The
+    readings of all runs are kept, because they show which states there are.
 
     windtunnel host state
     """
@@ -52,4 +52,6 @@ def state(
             ]
         )
     )
-    console.print(Text(f"one-core is told by additions, not by a trip; kept in {default_file()}", style="dim"))
+    console.print(
+        Text(f"one-core is recognised by additions, not by a round trip; kept in {default_file()}", style="dim")
+    )

@@ -58,8 +58,8 @@ def study(
     """Run a scenario over factors.
 
     Runs every point several times in a random order, keeps a table of results and writes a report. To continue a study,
-    repeat the command with the same --out, or name its directory. What another user began is shown first, and runs if you
-    agree. Points that cannot run on this host are listed and skipped. The first Ctrl-C stops the current run; the second kills it.
+    repeat the command with the same --out, or name its directory. What another user began is shown first, and runs only if
+    you agree. Points that cannot run on this host are listed and skipped. The first Ctrl-C stops the current run; the second kills it.
 
     Exit codes: 0 done, 1 a run stayed invalid, 2 bad input, 130 interrupted.
 

@@ -18,7 +18,7 @@ def wires(
 ) -> None:
     """List wires, what each needs of the host, and their options.
 
-    An option belongs in [wire], or in [client] and [server] where the list says "endpoint".
+    An option belongs in [wire], or in [client] and [server] if the list says "endpoint".
 
     windtunnel wires
     windtunnel wires --json

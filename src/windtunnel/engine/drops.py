@@ -17,7 +17,9 @@ class Drop:
         return f"{self.cause} {self.remedy}"
 
 
-_SENDER = "Check the program that sends these frames: it makes malformed frames, or a device on the path truncates them."
+_SENDER = (
+    "Check the program that sends these frames: it makes malformed frames, or a device on the path truncates them."
+)
 _FOREIGN = (
     "This is traffic of other hosts or programs. If there is much of it, use an interface that only this run uses."
 )
@@ -41,7 +43,7 @@ DROPS: Final[dict[str, Drop]] = {
         "Set `vlan` of the endpoint to the number of the tag.",
     ),
     "other_vlan": Drop(
-        "The tag of the frame is of another VLAN, or of a provider (IEEE 802.1ad).",
+        "The VLAN tag of the frame names another VLAN, or is that of a provider (IEEE 802.1ad).",
         "Set `vlan` to the same number on both ends.",
     ),
     "double_tagged": Drop(
@@ -95,14 +97,16 @@ DROPS: Final[dict[str, Drop]] = {
         _FOREIGN,
     ),
     "arp_unasked": Drop(
-        "An ARP reply or announcement came that the endpoint had not asked for. Addresses are fixed when the run starts.", _FOREIGN
+        "An ARP reply or announcement came that the endpoint had not asked for. Addresses are fixed when the run starts.",
+        _FOREIGN,
     ),
     "bad_neighbour": Drop(
         "A message of IPv6 neighbour discovery is malformed, or was not sent on this link (RFC 4861).", _FOREIGN
     ),
     "neighbour_not_for_us": Drop("A neighbour solicitation asks for another address than the endpoint's.", _FOREIGN),
     "neighbour_unasked": Drop(
-        "A neighbour advertisement came that the endpoint had not asked for. Addresses are fixed when the run starts.", _FOREIGN
+        "A neighbour advertisement came that the endpoint had not asked for. Addresses are fixed when the run starts.",
+        _FOREIGN,
     ),
     "bad_icmp": Drop(
         "The ICMP packet has a wrong checksum, or is no request that gets a reply: only an echo request (ping) of one host does.",
@@ -114,14 +118,14 @@ DROPS: Final[dict[str, Drop]] = {
     ),
     "bad_hello": Drop("A hello of the handshake is malformed.", _OTHER_END),
     "stray_hello": Drop(
-        "A hello is of another session, or came to the wrong side.",
+        "A hello belongs to another session, or came to the wrong side.",
         "A client or server of an earlier run may still send: stop it, or give this run another `port`.",
     ),
     "refused_hello": Drop(
         "The server refused a client that does not fit: another release, another plan, or a second client.",
         "The message of the client names the reason. Start both ends with the same file and the same release, and one client for each server.",
     ),
-    "wrong_workload": Drop("The message is of another workload than its queue.", _OTHER_END),
+    "wrong_workload": Drop("The message belongs to another workload than its queue.", _OTHER_END),
     "unknown_application": Drop("The message names an application that the client does not have.", _OTHER_END),
     "bad_slot": Drop("The message names a slot beyond the in-flight limit.", _OTHER_END),
     "bad_segment_count": Drop(
@@ -132,7 +136,7 @@ DROPS: Final[dict[str, Drop]] = {
     "bad_segment_length": Drop("The segment has another length than its place in the message requires.", _SAME_SIZES),
     "duplicate_segment": Drop("The segment of a message came twice.", _DUPLICATES),
     "stale_segment": Drop(
-        "The segment is of an older message than the one in its slot: it was overtaken.",
+        "The segment belongs to an older message than the one in its slot: it was overtaken.",
         f"The network reorders or delays packets by more than the timeout. {_IN_TIME}",
     ),
     "superseded": Drop(

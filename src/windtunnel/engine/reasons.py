@@ -72,7 +72,7 @@ REASONS: Final[dict[Code, Reason]] = {
         "raise `timeout`.",
     ),
     "no connection": Reason(
-        "The peer sent no response to the request for a TCP connection, or has reset it because nobody listens on the port.",
+        "The peer sent no response to the request for a TCP connection, or has reset it because no program listens on the port.",
         "Start the server first, and look at `peer_ip` and `peer_port`. If the peer is the kernel behind a veth, `ethtool -K INTERFACE tx off` is needed at its end.",
     ),
     "stream reset": Reason(

@@ -118,7 +118,7 @@ def _check_names(file: FleetFile) -> None:
         raise Refusal(
             ("testbed", 0, "name"),
             "[[testbed]] and [[cable]] exclude each other",
-            "name cabled testbeds in [[cable]] alone",
+            "name cabled testbeds only in [[cable]]",
         )
     places = [(("testbed", n, "name"), testbed.name) for n, testbed in enumerate(file.testbed)]
     places += [(("cable", n, side), getattr(of, side)) for n, of in enumerate(file.cable) for side in SIDES]

@@ -56,7 +56,7 @@ def predict_pipeline(
     states = {model.state for model, _ in found}
     if len(states) > 1:
         marks.append(
-            f"the models are of several host states: {', '.join(sorted(state or 'not known' for state in states))}"
+            f"the models belong to several host states: {', '.join(sorted(state or 'not known' for state in states))}"
         )
     return Prediction(total * more, low, high, cores, "pipeline", states.pop() if len(states) == 1 else None, marks)
 

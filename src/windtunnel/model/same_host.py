@@ -24,7 +24,7 @@ def refuse_ladder(ladder: Ladder, host: dict[str, Any], file: Path) -> None:
     """Raises UserError where the ladder is of another host than the study."""
     if apart := differences(ladder.host, host):
         raise UserError(
-            f"{file}: the ladder and the study are of different hosts: {'; '.join(apart)}",
+            f"{file}: the ladder and the study belong to different hosts: {'; '.join(apart)}",
             remedy="use a ladder of the study's host",
         )
 

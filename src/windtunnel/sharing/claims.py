@@ -86,7 +86,7 @@ def _lock(claim: int, cpu: int) -> None:
             if time.monotonic() > deadline:
                 raise UserError(
                     f"another daemon shares CPU {cpu}, or a probe or a figure, or a guardian still restores its tenants",
-                    remedy="choose CPUs that nobody shares: `cpus` of the daemon's file, or --cpu",
+                    remedy="choose CPUs that no other process shares: `cpus` of the daemon's file, or --cpu",
                 ) from None
         time.sleep(LOOK_S)
 

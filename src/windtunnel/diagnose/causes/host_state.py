@@ -26,7 +26,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         ),
         remedy=f"CPUs in the state {fastest.name}; a virtual machine does not choose them, but it can measure when it has them",
         sets=[f"validity.state={fastest.name}"],
-        against=["the metrics are of one state: nothing in the data plane is at fault"],
+        against=["the metrics belong to one state: the data plane is not the cause"],
     )
 
 

@@ -21,7 +21,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         evidence="; ".join(said) or limit.words,
         remedy="stop other programs on these CPUs, or give the workers CPUs of their own",
         gain=Gain(filled(low), filled(high)),
-        against=["excluded windows are in no metric: the gain is of the windows that count"] if excluded else [],
+        against=["no metric includes excluded windows: the gain is that of the windows that count"] if excluded else [],
     )
 
 

@@ -20,9 +20,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     return Case(
         evidence=f"{rate:.0%} of the lines that devices wrote were not in the last-level cache ({tool})",
         remedy="buffers that fit into the cache's ways for devices: fewer descriptors, fewer mbufs, or more ways for DDIO",
-        against=[
-            "the first write of a line misses whatever the settings: the rate counts if it falls with fewer descriptors"
-        ],
+        against=["the first write to a line always misses: the rate matters only if it falls with fewer descriptors"],
         untold=["which device wrote: pcm-pcie counts all of a socket together"],
     )
 

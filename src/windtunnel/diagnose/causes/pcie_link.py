@@ -22,7 +22,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         evidence=f"devices {shown} ({measured.tool}); the link of {port.nic} can carry {link:.0f} Gbit/s each way, headers included: "
         f"at least {most / link:.0%} of it",
         remedy="fewer bytes per packet, larger bursts (fewer descriptor reads), a link of more lanes or another slot",
-        against=["all devices of the host are in it, not this NIC alone"],
+        against=["all devices of the host are included, not only this NIC"],
         untold=["the link's real width and speed: `lspci -vv` shows LnkSta"],
     )
 

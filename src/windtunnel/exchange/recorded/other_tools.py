@@ -11,7 +11,7 @@ _BY_LINE = (
     ),
     (
         re.compile(r".*(?:Mem Read \(MB/s\)|Mem_Ch\d|Memory Channel Monitoring|DIMM Rank Monitoring)"),
-        "the output of pcm-memory: traffic of the memory tells no device from a core",
+        "the output of pcm-memory: memory traffic is that of devices and cores together",
         "pcm-pcie -e -B -csv 1 for devices, or perf stat for cores",
     ),
     (

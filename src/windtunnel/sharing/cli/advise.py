@@ -38,7 +38,7 @@ def advise(
     """Recommend a slice and a number of cores for an SLO, with the expected p99 and the throughput lost.
 
     If no setting meets the SLO, the output names one that would. Estimates come from the simulator, which has the costs of this host
-    once `share probe` has measured them. --check says what the advice is worth.
+    once `share probe` has measured them. --check tests the advice.
 
     windtunnel share advise --slo p99=500us --tenants 8 --load 5krps --service 2us
     windtunnel share advise --slo p99=200us --tenants 30 --cores 6

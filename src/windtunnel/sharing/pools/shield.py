@@ -44,7 +44,7 @@ DYING_S = 1.0
 """The budget of a group that was removed is free again after some milliseconds."""
 _NAME = re.compile(rf"{PREFIX}(\d+)-(\d+)")
 UNCAPPED = "a cap does not hold for tenants that are SCHED_FIFO, as this slicer makes them"
-OTHER_SLICER = "no caps, or a slicer that makes nobody SCHED_FIFO: kicker-far, kicker"
+OTHER_SLICER = "no caps, or a slicer without SCHED_FIFO members: kicker-far, kicker"
 
 
 class NoRealTime(UserError):
@@ -218,7 +218,7 @@ def _give_real_time(group: Path) -> None:
     raise NoRealTime(
         f"{group.parent}: other groups have too much of the real-time runtime of {everything} us; a slicer with SCHED_FIFO members needs "
         f"{LEAST_RT_US} us of each second",
-        remedy="a slicer that makes nobody SCHED_FIFO (kicker-far, kicker), or `shield = false`",
+        remedy="a slicer without SCHED_FIFO members (kicker-far, kicker), or `shield = false`",
     )
 
 
