@@ -134,7 +134,7 @@ def offer(provider, kind, **claims):
 def test_what_providers_offer_is_said():
     said = providers([offer("udp", "ud"), offer("udp", "ud", domain="eth7"), offer("sockets", "rdm")])
     assert said.verdict == "good" and said.value == (
-        "udp: ud, messages of 1472 B, 1024 sends and any number of receives a queue, 256 queue pairs"
+        "udp: ud, messages of 1472 B, 1024 sends and any number of receives per queue, 256 queue pairs"
     )
     assert said.meaning.endswith("no use for sockets")
     assert "messages of any size" in providers([offer("tcp", "rc", largest=(1 << 64) - 1)]).value
