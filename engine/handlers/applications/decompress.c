@@ -169,7 +169,7 @@ static void decompress_request(void *state, const struct wt_message *burst, uint
 #endif
 
 static const struct wt_option decompress_options[] = {
-    {"library", "zlib", LIBRARIES, "what inflates; isal (ISA-L) where the engine was built with libisal-dev",
+    {"library", "zlib", LIBRARIES, "the library; isal (ISA-L) if the engine was built with libisal-dev",
      WT_CHOICE, 0},
     {"ratio", "3", NULL, "bytes of output for each compressed one, about; 1 to 20", WT_TEXT, 0},
     {"level", "6", NULL, "zlib's level with which the client compressed, 1 to 9", WT_COUNT, 0},

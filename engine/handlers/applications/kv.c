@@ -180,7 +180,7 @@ static const struct wt_option kv_options[] = {
     {"distribution", "uniform", "uniform|zipf|fixed|file", "how the client draws its keys", WT_CHOICE, 0},
     {"exponent", "0.99", NULL, "zipf: rank k has a weight of 1 / k^exponent; above 0; 0.99 is YCSB's",
      WT_TEXT, 0},
-    {"hot", "scattered", "scattered|together", "zipf: where the keys asked for most lie; together: first",
+    {"hot", "scattered", "scattered|together", "zipf: places of the most popular keys; together: first",
      WT_CHOICE, 0},
     {"key", "0", NULL, "fixed: the one key", WT_COUNT, 0},
     {"file", "", NULL, "file: lines of a key and its weight (1)", WT_FILE, 0},

@@ -66,7 +66,7 @@ handler_table load_plugin(const std::string &path) {
                       "the path is relative to the scenario's directory");
     if (const auto other = other_writer(file, about.st_uid))
         throw refusal("handler " + path + " is not opened: " + *other,
-                      "keep it where its owner and root alone decide what it is");
+                      "keep it in a directory that only its owner and root can change");
     const std::shared_ptr<void> object(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL), [](void *handle) {
         if (handle) dlclose(handle);
     });

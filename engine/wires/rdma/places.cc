@@ -10,7 +10,7 @@ uint32_t places_of_queue(const region_shape &region, uint64_t depth, size_t queu
 void note_operations(port &made, const region_shape &region, bool reads, uint32_t places, uint64_t depth) {
     made.notes.push_back(
         std::string(reads ? "READ" : "WRITE") + " of pieces of " + std::to_string(region.piece) +
-        " bytes, in place of requests; the bytes of the port are those of the requests alone");
+        " bytes, in place of requests; the bytes of the port are those of the requests only");
     if (places < depth)
         made.notes.push_back("at most " + std::to_string(places) +
                              " pieces a queue are under way: so many have room in 256 MiB");

@@ -17,9 +17,9 @@ in `files/` (logs, `latency.hlog`, `trace.json`, recordings), and `export.json`,
 ## For other readers
 
 - **HdrHistogram**: every run directory has `latency.hlog`, a log of V2 histograms (format 1.3) that HistogramLogAnalyzer and `hdrh` read: one
-  histogram for each measured window and workload, tagged with the workload's name, in nanoseconds. Windows that are excluded from the metrics have
+  histogram for each measured window and workload, in nanoseconds. HdrHistogram's *tag* is the workload's name. Windows that are excluded from the metrics have
   tags that end in `-excluded`. Name the tag: HistogramLogProcessor fails without one (`java -cp HdrHistogram.jar org.HdrHistogram.HistogramLogProcessor -i latency.hlog -tag l_app`),
-  and a program that reads every tag counts excluded windows, too. With Python's `hdrhistogram`:
+  and a program that reads every tag counts excluded windows too. With Python's `hdrhistogram`:
 
   ```python
   from hdrh.histogram import HdrHistogram

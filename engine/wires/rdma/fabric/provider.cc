@@ -125,7 +125,7 @@ void claimed_address::find_address(const endpoint_plan &e) {
     if (::bind(tried.number, reinterpret_cast<const sockaddr *>(&address), sizeof address) != 0)
         throw refusal("rdma wire: " + side + ".ip " + dotted(e.ip.v4) + " is no address of this host",
                       side +
-                          ".ip = \"127.0.0.1\" where both sides run on this host, or an address that `ip "
+                          ".ip = \"127.0.0.1\" if both sides run on this host, or an address that `ip "
                           "address` shows");
 }
 

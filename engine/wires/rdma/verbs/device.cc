@@ -23,7 +23,7 @@ std::string side_of(const endpoint_plan &e) { return side_names[static_cast<int>
         "rdma wire: no RDMA device has the address " + dotted(e.ip.v4) + " of " + side_of(e) + ".ip" + why,
         "`rdma link` lists devices, each with its interface, and `ip address` the addresses of those; "
         "`modprobe rdma_ucm` loads what connects, and `rdma link add rxe0 type rxe netdev INTERFACE` makes a "
-        "device of software, where the kernel has rdma_rxe");
+        "software device, if the kernel has rdma_rxe");
 }
 
 // Events are polled: the descriptor must not wait.
