@@ -19,7 +19,7 @@ from windtunnel.engine.plan_values import (
 )
 from windtunnel.scenario.quantities import AnyRate, Duration, Size, within
 from windtunnel.scenario.table import Table
-from windtunnel.scenario.values import CopySize, Message, Options, Text, Wanted
+from windtunnel.scenario.values import CopierOptions, CopySize, Message, Text, Wanted
 
 
 class Sizes(Table):
@@ -72,7 +72,7 @@ class Copies(Table):
     names the copies of responses, as `fs_read` does."""
 
     engine: Text = Field("cpu", min_length=1, description="copier; `windtunnel copiers` lists them with their options")
-    options: Options = Field(default_factory=dict, description="options of the copier")
+    options: CopierOptions = Field(default_factory=dict, description="options of the copier")
     depth: CopyDepth = Field(64, description="most copies of one application that the copier has at a time")
     batch: Batched = Field(32, description="most copies of one submit, and of one poll")
     way: CopyWay = Field(

@@ -103,6 +103,7 @@ Option = Annotated[
     str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
 Options = Annotated[dict[Text, Option], Wanted("a table of names and values; `windtunnel handlers` lists them")]
+CopierOptions = Annotated[dict[Text, Option], Wanted("a table of names and values; `windtunnel copiers` lists them")]
 Cores = Annotated[
     Literal["auto"] | tuple[int, ...],
     PlainValidator(_cores),

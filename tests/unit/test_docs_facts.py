@@ -1,0 +1,92 @@
+"""What pages state and the code knows, side by side: neither changes alone."""
+
+import inspect
+import json
+import re
+from pathlib import Path
+
+import sample_lines
+
+from windtunnel.exchange.openmetrics import PHASES, Windows
+from windtunnel.index.index import MEMORY
+from windtunnel.scenario.traffic_keys import Copies
+from windtunnel.sharing.cli.reproduce import reproduce
+from windtunnel.sharing.daemon.keys import Serve
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+WIRES = json.loads((DOCS.parent / "src/windtunnel/engine/wires.json").read_text())
+
+
+def page(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def row(text: str, first: str) -> list[str]:
+    """Cells of the row of a table that begins with `first`."""
+    (line,) = (line for line in text.splitlines() if line.startswith(f"| {first} |"))
+    return [cell.strip() for cell in line.strip("|").split("|")]
+
+
+def test_every_openmetrics_family_is_on_a_page():
+    """Counters are on the generated page, the others on that of live interfaces."""
+    by_hand = set(re.findall(r"`windtunnel_(\w+)`", page("reference/live.md")))
+    generated = re.findall(r"^\| \w+ \| `\w+` \| [^|]+ \| `(\w+)` \|", page("reference/counters.md"), re.MULTILINE)
+    served = {
+        family.name.removeprefix("windtunnel_") + ("_total" if family.type == "counter" else "")
+        for family in Windows(sample_lines.spec([sample_lines.plan()])).collect()
+    }
+    assert len(generated) > 30 and len(served) > 50
+    assert served == by_hand | {f"{name}_total" for name in generated}
+
+
+def test_phases_of_openmetrics_are_on_the_page():
+    phases = row(page("reference/live.md"), "`windtunnel_phase` (state set)")[-1]
+    assert re.sub(r" \(.*?\)", "", phases).split(", ") == list(PHASES)
+
+
+def test_the_memory_of_the_index_is_on_the_page():
+    assert re.findall(r"the (\d+) MB that the index may have", page("how-to/watch-in-a-browser.md")) == [
+        MEMORY.removesuffix("MB")
+    ]
+
+
+def test_default_slicers_are_on_the_page():
+    text = page("explanation/sharing.md")
+    reproduced = inspect.signature(reproduce).parameters["slicer"].default
+    assert row(text, "`share serve`")[1].startswith(f"`{Serve.model_fields['slicer'].default}`")
+    assert row(text, "`share reproduce`")[1] == f"`{reproduced}`"
+
+
+def test_drivers_that_were_tried_are_those_of_the_guests():
+    table = page("reference/guests.md").partition("## Wire pci")[2].partition("\n## ")[0]
+    tried = {name.removeprefix("e1000_") for name in re.findall(r"\| net_(\w+) \|", table)}
+    (named,) = re.findall(r"Only (.+?) were \[tried\]", page("reference/ports.md"), re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", named)) == tried == {"em", "igb", "virtio", "vmxnet3"}
+
+
+def test_every_wire_is_on_the_overview():
+    overview = page("reference/wires.md").partition("\n## ")[0]
+    named = {name for line in overview.splitlines() if line.startswith("| ") for name in re.findall(r"`(\w+)`", line)}
+    assert {wire["name"] for wire in WIRES} == named - {"record"}
+
+
+def test_options_of_a_copier_are_listed_by_its_command():
+    assert "windtunnel copiers" in str(Copies.model_fields["options"].metadata)
+    table = page("reference/scenario.md").partition('\n| `engine` | text | `"cpu"` |')[2]
+    assert (
+        row(table.partition("\n\n")[0], "`options`")[1]
+        == "a table of names and values; `windtunnel copiers` lists them"
+    )
+
+
+def test_what_was_measured_has_a_date_and_is_no_explanation():
+    a_date = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+    dated = [name for name in sorted(DOCS.glob("measurements/*.md")) if name.name != "index.md"]
+    assert len(dated) > 8
+    for file in dated:
+        assert a_date.search(file.read_text()), file.name
+        assert f"]({file.name})" in page("measurements/index.md")
+    for file in [*DOCS.glob("explanation/*.md"), DOCS / "how-to/measure-well.md"]:
+        assert not a_date.search(file.read_text()), (
+            f"{file.name}: what was measured on a day belongs to docs/measurements"
+        )
