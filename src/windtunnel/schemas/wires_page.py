@@ -11,7 +11,7 @@ HEAD = """\
 <!-- Generated from the descriptors in engine/wires by `python -m windtunnel.schemas`. -->
 
 `wire.kind` names the wire. `windtunnel wires` prints this list for your own engine. [Wires](wires.md) explains what each wire does to
-packets, and what that means for the measured values.
+packets, and what that means for the measured values. Each wire needs its driver or library when the engine is built and when it runs; *needs* says what else it needs of the host.
 
 | wire | what it is | driver | peer | copies |
 |---|---|---|---|---|
@@ -26,7 +26,7 @@ TRAITS = {
     "unfilled": "frames come with bytes that a handler may fill",
     "twice": "two runs may have it at once, so that `compare` can alternate them window by window",
     "moves_mbufs": "mbufs change hands",
-    "emulates": "faults and a link can be emulated",
+    "emulates": 'faults and a link can be emulated (on `rdma`, with `type = "ud"` only)',
     "nic": "a real NIC, with its own counters",
     "leaves_mac": "its MAC is left as it is",
     "own_mac": "an endpoint may use the port's own MAC",
@@ -43,7 +43,7 @@ def _wire(wire: Wire) -> Iterator[str]:
     sides = " and ".join(f"`[{side}]`" for side in ("client", "server") if side in wire.traits)
     yield f"\n## {wire.name}\n\n"
     yield f"- **Sides:** {sides}\n"
-    yield f"- **Needs:** {needs(wire) or 'nothing'}\n"
+    yield f"- **Needs:** {needs(wire) or 'nothing else'}\n"
     mtu = f", an MTU of {wire.most_mtu} at most ({wire.mtu_why})" if wire.most_mtu else ""
     yield f"- **Limits:** {wire.most_queues} queues per port{mtu}\n"
     yield f"- **Traits:** {'; '.join(words for trait, words in TRAITS.items() if trait in wire.traits)}\n"
