@@ -9,10 +9,7 @@ HEAD = """\
 
 <!-- Generated from src/windtunnel/exchange/tables by `python -m windtunnel.schemas`. -->
 
-What [`windtunnel export`](../how-to/export.md) writes.
-
-An export is a new directory: `run.json`, the windows as tables in long form (`csv`, `parquet`, or `json` with one object per line), the run's other files
-in `files/` (logs, `latency.hlog`, `trace.json`, recordings), and `export.json`, which names tables, columns and types.
+The tables and columns that [`windtunnel export`](../how-to/export.md) writes, and what other readers need to know.
 
 ## For other readers
 
