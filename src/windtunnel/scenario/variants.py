@@ -8,7 +8,7 @@ from windtunnel.scenario.topology import Topology
 
 
 def widened(topology: Topology, variants: Variants | None) -> Topology:
-    """The endpoint with the largest batches and in-flight budgets of any variant."""
+    """The endpoint with the largest batches and in-flight limits of any variant."""
     if variants is None:
         return topology
     own = topology.keys.batch

@@ -1,7 +1,7 @@
 """Whether the client could send its load. What it cannot send is unsent: a limit of the client, and never counted as lost.
 
-A due message that finds the in-flight budget full waits for a response; one that finds the port full waits for the wire. That
-the data plane is too slow, or the budget too small, is what an open loop shows. A message that waits although there is room
+A due message that finds the in-flight limit reached waits for a response; one that finds the port full waits for the wire. That
+the data plane is too slow, or the limit too low, is what an open loop shows. A message that waits although there is room
 waits for the client itself.
 """
 
