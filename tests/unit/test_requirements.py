@@ -12,7 +12,7 @@ PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 REQUIRED = PROJECT["build-system"]["requires"] + PROJECT["project"]["dependencies"]
 PURPOSES = {
-    "run": EXTRAS["sharing"],
+    "run": EXTRAS["sharing"] + EXTRAS["ui"],
     "test": [text for extra in ("test", "docs", "fleet", "sharing", "ui") for text in EXTRAS[extra]],
     "mutants": EXTRAS["mutants"],
 }
