@@ -2,12 +2,14 @@
 something works where Windtunnel was installed from."""
 
 import ast
+import json
 import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from command_line import SCENARIO, in_process
@@ -54,7 +56,7 @@ def unquoted(file: Path) -> Iterator[str]:
 
 
 ALLOWED = {
-    "'--editable ' if ours else ''",
+    "'--editable ' if ours and is_checkout() else ''",
     "OURS",
     "command",  # of a study, whose parts are quoted
 }
@@ -99,8 +101,22 @@ def test_what_is_missing_is_installed_from_the_checkout(monkeypatch, tmp_path):
     python = sys.executable
     assert shlex.split(find.to_install("ui")) == [python, "-m", "pip", "install", "--editable", f"{find.CHECKOUT}[ui]"]
     assert shlex.split(find.to_install(package="other"))[-2:] == ["install", "other"]
+
+
+def test_beside_a_checkout_what_is_missing_is_installed_from_the_file_of_the_wheel(monkeypatch, tmp_path):
+    """No registry has this package: whoever took its name there would be installed."""
     monkeypatch.setattr(find, "CHECKOUT", tmp_path)
-    assert shlex.split(find.to_install("a", "b")) == [python, "-m", "pip", "install", "windtunnel[a,b]"]
+    install = [sys.executable, "-m", "pip", "install"]
+    wheel = tmp_path / "my wheels" / "windtunnel-1-py3-none-any.whl"
+    origin = {"url": wheel.as_uri(), "archive_info": {}}
+    monkeypatch.setattr(find, "distribution", lambda name: SimpleNamespace(read_text=lambda file: json.dumps(origin)))
+    any_wheel = f"./windtunnel-{find.__version__}-py3-none-any.whl[a,b]"
+    assert shlex.split(find.to_install("a", "b")) == [*install, any_wheel], "the file is gone"
+    wheel.parent.mkdir()
+    wheel.touch()
+    assert shlex.split(find.to_install("a", "b")) == [*install, f"{wheel}[a,b]"]
+    monkeypatch.setattr(find, "distribution", lambda name: SimpleNamespace(read_text=lambda file: None))
+    assert shlex.split(find.to_install("a", "b")) == [*install, any_wheel], "pip noted no origin"
 
 
 def test_the_engine_is_built_in_this_checkout_wherever_one_is(monkeypatch, tmp_path):

@@ -1,18 +1,22 @@
 """Finds the engine: from the environment, in this checkout, or installed."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
 import sys
 from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 from windtunnel.engine.ask import ask
 from windtunnel.errors import UserError, as_argument
 from windtunnel.version import __version__
 
 NAME = "windtunnel-engine"
+NAME_OF_PACKAGE = "windtunnel"
 VARIABLE = "WINDTUNNEL_ENGINE"
 CHECKOUT = Path(__file__).resolve().parents[3]
 TIMEOUT_S = 20
@@ -70,12 +74,24 @@ def quickstart() -> str:
     return f"{as_argument(CHECKOUT / 'windtunnel')} quickstart" if is_checkout() else "./windtunnel quickstart"
 
 
-def to_install(*extras: str, package: str = "windtunnel") -> str:
-    """The command that installs what these extras of a package need, into this Python and from where it was installed: a checkout is known
-    to no registry."""
-    ours = package == "windtunnel" and is_checkout()
-    what = f"{CHECKOUT if ours else package}[{','.join(extras)}]" if extras else package
-    return f"{as_argument(sys.executable)} -m pip install {'--editable ' if ours else ''}{as_argument(what)}"
+def to_install(*extras: str, package: str = NAME_OF_PACKAGE) -> str:
+    """The command that installs what these extras of a package need, into this Python and from where it was installed: from the checkout,
+    or from the wheel's file. No registry has this package, so its bare name could be anyone's."""
+    ours = package == NAME_OF_PACKAGE
+    place = (str(CHECKOUT) if is_checkout() else _wheel()) if ours else package
+    what = f"{place}[{','.join(extras)}]" if extras else place
+    return f"{as_argument(sys.executable)} -m pip install {'--editable ' if ours and is_checkout() else ''}{as_argument(what)}"
+
+
+def _wheel() -> str:
+    """The wheel's file that this package was installed from, as pip noted it (PEP 610); its name, if pip did not or the file is gone."""
+    named = f"./{NAME_OF_PACKAGE}-{__version__}-py3-none-any.whl"  # pip takes a name without a slash for a package
+    with contextlib.suppress(PackageNotFoundError, ValueError, KeyError, TypeError):
+        origin = json.loads(distribution(NAME_OF_PACKAGE).read_text("direct_url.json") or "")
+        file = Path(unquote(urlsplit(origin["url"]).path))
+        if file.suffix == ".whl" and file.is_file():
+            return str(file)
+    return named
 
 
 def is_checkout() -> bool:
