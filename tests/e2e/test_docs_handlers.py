@@ -30,10 +30,10 @@ def mine(request, tmp_path_factory):
     for name, body in BLOCK.findall(text):
         (away / name).parent.mkdir(exist_ok=True)
         (away / name).write_text(body)
-    (build,) = BUILD.findall(text)
-    subprocess.run(build.split() + ["-Werror"], cwd=away, check=True)
-    if "mine/parts.c" in dict(BLOCK.findall(text)):
-        subprocess.run(build.replace("add", "parts").split() + ["-Werror"], cwd=away, check=True)
+    builds = BUILD.findall(text)
+    assert len(builds) == sum(name.endswith(".c") for name, _ in BLOCK.findall(text)), "a build line for each source"
+    for build in builds:
+        subprocess.run(build.split() + ["-Werror"], cwd=away, check=True)
     return away, request.param
 
 
