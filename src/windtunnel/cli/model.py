@@ -214,7 +214,7 @@ def what_if(
     run. Says what would limit, and what it assumes.
 
     windtunnel model what-if runs/before --set server.batch.app_rx=64
-    windtunnel model what-if runs/before --set workload.0.apps=4 --set workload.0.dispatchers=4 --set server.cores=[4,5,6,7]
+    windtunnel model what-if runs/before --set workload.0.apps=4 --set workload.0.dispatchers=4 --set 'server.cores=[4,5,6,7]'
     windtunnel model what-if runs/before --set server.nic_profile=mlx5
     """
     from windtunnel.model.capacity import what_if as predicted
