@@ -34,6 +34,13 @@ def test_after_quickstart_help_still_lists_it(tree: Tree, command: list[str]) ->
     assert done.stdout.endswith(f"run {' '.join(command)} in {tree.checkout.resolve()}\n")
 
 
+def test_the_launcher_says_how_it_was_called(tree: Tree) -> None:
+    tree.quickstart()
+    command = tree.checkout / ".venv" / "bin" / "windtunnel"
+    command.write_text('#!/usr/bin/env bash\necho "$WINDTUNNEL_TYPED"\n')
+    assert tree.run("./windtunnel", "show", "a").stdout == "./windtunnel\n"
+
+
 def packages(checkout: Path, purpose: str) -> list[str]:
     """What pip is told: the packages that are locked, and then the checkout."""
     return [f"pip {checkout}/setup/requirements/{purpose}.txt", f"pip {checkout}"]

@@ -119,6 +119,15 @@ def test_beside_a_checkout_what_is_missing_is_installed_from_the_file_of_the_whe
     assert shlex.split(find.to_install("a", "b")) == [*install, any_wheel], "pip noted no origin"
 
 
+@pytest.mark.parametrize("typed", ["./windtunnel", "/opt/wind tunnel/windtunnel", None])
+def test_a_remedy_names_the_command_as_it_was_typed(tmp_path, typed):
+    """A checkout's launcher is on no PATH."""
+    (tmp_path / "windtunnel run.study").write_text(FACTOR)
+    changes = {"WINDTUNNEL_TYPED": typed} if typed else {}
+    [remedy] = remedies(in_process("run", "windtunnel run.study", cwd=tmp_path, **changes))
+    assert shlex.split(remedy) == [typed or "windtunnel", "study", "windtunnel run.study"]
+
+
 def test_the_engine_is_built_in_this_checkout_wherever_one_is(monkeypatch, tmp_path):
     command, word = shlex.split(find.quickstart())
     assert Path(command) == find.CHECKOUT / "windtunnel" and word == "quickstart" and Path(command).is_file()
