@@ -41,6 +41,33 @@ def test_the_launcher_says_how_it_was_called(tree: Tree) -> None:
     assert tree.run("./windtunnel", "show", "a").stdout == "./windtunnel\n"
 
 
+@pytest.mark.parametrize(("response", "status"), [("n\n", 2), ("\n", 0)])
+@pytest.mark.parametrize("lacking", [(), ("libdpdk",)])
+def test_the_suite_says_what_it_installs_and_asks_once(
+    tree: Tree, response: str, status: int, lacking: tuple[str, ...]
+) -> None:
+    tree.lacks(*lacking)
+    tree.environment["SUDO"] = "yes"
+    keyboard, terminal = pty.openpty()
+    try:
+        os.write(keyboard, response.encode())
+        done = tree.run("./test", "quick", stdin=terminal)
+    finally:
+        os.close(keyboard)
+        os.close(terminal)
+    assert done.returncode == status, done.stderr
+    assert done.stderr.count("[Y/n]") == 1
+    assert "11 minutes" in done.stderr
+    assert ("venv" in tree.log) == (status == 0)
+
+
+def test_the_suite_asks_nothing_without_a_terminal_or_the_second_time(tree: Tree) -> None:
+    first, second = tree.run("./test", "quick"), tree.run("./test", "quick")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "[Y/n]" not in first.stderr and "11 minutes" in first.stderr
+    assert "11 minutes" not in second.stderr
+
+
 def packages(checkout: Path, purpose: str) -> list[str]:
     """What pip is told: the packages that are locked, and then the checkout."""
     return [f"pip {checkout}/setup/requirements/{purpose}.txt", f"pip {checkout}"]
