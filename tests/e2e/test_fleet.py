@@ -17,7 +17,7 @@ from real_runs import assert_sound
 from scenario_tools import LENIENT, SHIPPED
 from study_tools import COMMAND, HEAD, runs, written
 
-pytest.importorskip("ray", reason='Ray is not installed: ./test installs it')
+pytest.importorskip("ray", reason="Ray is not installed: ./test installs it")
 import fleet_driver
 from ray_nodes import LocalCluster
 

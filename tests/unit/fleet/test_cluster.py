@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("ray", reason='Ray is not installed: ./test installs it')
+pytest.importorskip("ray", reason="Ray is not installed: ./test installs it")
 from ray.exceptions import RayError
 
 from windtunnel.errors import UserError

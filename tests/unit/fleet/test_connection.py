@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
-pytest.importorskip("ray", reason='Ray is not installed: ./test installs it')
+pytest.importorskip("ray", reason="Ray is not installed: ./test installs it")
 import grpc
 
 from windtunnel.errors import UserError
