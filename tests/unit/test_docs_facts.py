@@ -12,6 +12,7 @@ from windtunnel.index.index import MEMORY
 from windtunnel.scenario.traffic_keys import Copies
 from windtunnel.sharing.cli.reproduce import reproduce
 from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.version import __version__
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIRES = json.loads((DOCS.parent / "src/windtunnel/engine/wires.json").read_text())
@@ -90,3 +91,10 @@ def test_what_was_measured_has_a_date_and_is_no_explanation():
         assert not a_date.search(file.read_text()), (
             f"{file.name}: what was measured on a day belongs to docs/measurements"
         )
+
+
+def test_a_release_has_one_version():
+    assert f"\nversion: {__version__}\n" in (DOCS.parent / "CITATION.cff").read_text()
+    assert re.search(
+        rf"^## (Unreleased: )?{re.escape(__version__)}\b", (DOCS.parent / "CHANGELOG.md").read_text(), re.MULTILINE
+    )
