@@ -31,11 +31,12 @@ _ADDRESS = re.compile(
     rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
     rf"|(?<=enx)(?P<enx>[0-9a-f]{{12}})(?![0-9a-f])"
     rf"|(?P<pci>(?<![{_HEX}:.])(?:[{_HEX}]{{4,8}}:)?[{_HEX}]{{2}}:[01][{_HEX}]\.[0-7](?!\d))"
-    rf"|(?P<six>(?<![\w:])(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]+(?:\d+(?:\.\d+){{3}})?(?![\w:]|\.\d))"
+    rf"|(?P<six>(?<![\w:])(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]++(?:(?:\.\d{{1,3}}){{3}})?(?![\w:]|\.\d))"
     r"|(?P<four>(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d))"
 )
 _HOMES = r"/(?:home|Users)/([^\s/\"'\\]+)"
-_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*(?:"|$)')
+_JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
+"""Possessive, as that of addresses: a text that others have written is read once."""
 
 
 class Redaction:

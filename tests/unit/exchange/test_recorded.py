@@ -230,3 +230,9 @@ def test_what_perf_writes_is_read(counts, separator):
     rows = "".join(separator.join((str(n), "", name, "5", "100.00", "", "")) + "\n" for name, n in counts.items())
     found = values(perf_stat, rows)
     assert {name: each.value for name, each in found.items()} == {name: float(n) for name, n in counts.items()}
+
+
+@pytest.mark.parametrize("line", ["a:" + " " * 200_000 + "c d e", "-" * 200_000 + "x"])
+def test_a_line_that_others_chose_is_read_once(line):
+    """Not once for each of its characters: this would not end."""
+    assert axio_report.readings([line])[0] == []

@@ -125,3 +125,13 @@ def test_a_host_with_the_name_of_a_key_is_refused(tmp_path):
     with pytest.raises(UserError, match="has a word that is also the name of a host"):
         library.export(run, tmp_path / "out", redact=True)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "words", ["::" + "1" * 200_000 + "g", ":" * 200_000 + "g", "1." * 100_000 + "g", '"' + '"\\' * 100_000]
+)
+def test_a_text_that_others_chose_is_read_once(tmp_path, words):
+    """Not once for each of its characters: this would not end."""
+    assert Redaction({}, []).text(words) == words
+    (tmp_path / "notes.json").write_text(words)
+    assert Redaction({}, []).file(tmp_path / "notes.json")

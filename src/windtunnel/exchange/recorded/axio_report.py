@@ -12,9 +12,8 @@ from windtunnel.exchange.source import Fault
 
 TOOL = "Axio's report.rpt"
 _BEGIN = re.compile(r"-{4,}begin all measurement-{4,}")
-_SECTION = re.compile(r"-{4,}.*-{4,}")
 _SOCKET = re.compile(r"\s*(Socket \d+)\b")
-_LINE = re.compile(r"\s*([A-Za-z][\w() -]{0,60}?)\s*:\s*(\S*)\s*(\S*)\s*")
+_LINE = re.compile(r"\s*([A-Za-z][\w() -]{0,60}?)\s*:\s*+(\S*+)\s*+(\S*+)\s*+")  # possessive: a line of blanks is read once
 _NOTHING = ("", "nan", "-nan", "inf", "-inf")
 _NUMERIC = re.compile(r"[-+.\d]")
 
@@ -23,13 +22,17 @@ def is_one(lines: Sequence[str]) -> bool:
     return any(_BEGIN.fullmatch(line.strip()) for line in lines)
 
 
+def _is_section(line: str) -> bool:
+    return len(line) >= 8 and line.startswith("----") and line.endswith("----")
+
+
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     """One for each name, and what is wrong. Lines that explain, as in "IOTLB_hits/misses: times of", have no value."""
     found: dict[str, Reading] = {}
     faults = []
     socket = ""
     for place, line in enumerate(lines, start=1):
-        if _SECTION.fullmatch(line.strip()):
+        if _is_section(line.strip()):
             socket = ""
         elif named := _SOCKET.match(line):
             socket = f"{named[1]} "
