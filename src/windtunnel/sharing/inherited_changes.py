@@ -24,6 +24,8 @@ from windtunnel.sharing.threads import Fields, Process, Stat, Value
 PASSES = 5
 """Passes in which threads are found that were forked during the last pass."""
 GRACE_S, PATIENCE_S = 0.5, 5.0
+FORK_NS, FORK_WAIT_S = 1_000_000, 0.5
+"""CPU time in which a fork ends that had begun, some 100 us, and the longest wait for a thread to have it."""
 
 
 def end(helpers: Iterable[Process]) -> None:
@@ -62,9 +64,29 @@ def _owner(pid: int) -> int:
 
 
 def put_back(entries: list[Entry], remembered: Entries) -> list[str]:
-    """Restores these threads, and those that they forked. Returns what stays changed, and why."""
+    """Restores these threads, and those that they forked. Returns what stays changed, and why.
+
+    A thread that did not sleep when it was restored may have been within a fork: what it forks has what it had before, and shows when the
+    fork ends. It is looked for again once such threads have run."""
     leaving = frozenset(entry.pid for entry in entries)
-    return [*put_back_own(entries, remembered), *filter(None, put_back_forked(entries, remembered, leaving))]
+    said = put_back_own(entries, remembered)
+    forking = {entry.tid: threads.cpu_ns(entry.tid) for entry in entries if threads.is_busy(entry.tid)}
+    said += filter(None, put_back_forked(entries, remembered, leaving))
+    if forking:
+        _await_forks(forking)
+        said += filter(None, put_back_forked(entries, remembered, leaving))
+    return said
+
+
+def _await_forks(forking: Mapping[int, int]) -> None:
+    """Until these threads, with their CPU time then, have slept or run, or for FORK_WAIT_S."""
+    deadline = time.monotonic() + FORK_WAIT_S
+    waiting = dict(forking)
+    while waiting and time.monotonic() < deadline:
+        time.sleep(0.002)
+        waiting = {
+            tid: ns for tid, ns in waiting.items() if threads.is_busy(tid) and threads.cpu_ns(tid) < ns + FORK_NS
+        }
 
 
 def put_back_own(entries: Iterable[Entry], remembered: Entries) -> list[str]:

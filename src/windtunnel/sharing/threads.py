@@ -203,6 +203,15 @@ def cpu_ns(tid: int) -> int:
         return 0
 
 
+def is_busy(tid: int) -> bool:
+    """Whether it runs, or waits for a CPU, or within the kernel for what soon comes, as a fork waits for a change of cgroups. False where it
+    sleeps, or has ended."""
+    try:
+        return _fields(tid)[0] in "RD"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def _fields(tid: int) -> list[str]:
     """Of /proc/TID/stat, from the third on. Below task/, where it is not summed up over all threads of the process: that takes 100 us with
     thousands of them."""

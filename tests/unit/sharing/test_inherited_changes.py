@@ -8,11 +8,14 @@ import pytest
 from journal_tools import LOOKS, Steps, entry_of, raises_for, recorded
 from sharing_tools import (
     CPUS,
+    POLL,
+    SLEEP,
     cpu_cgroup,
     first_thread_ends,
     needs_rights,
     python_tenant,
     starting_tenant,
+    tenant,
     until,
 )
 
@@ -293,12 +296,26 @@ def test_what_an_heir_has_forked_before_it_was_changed_itself_is_restored_too(mi
         }
 
 
+@pytest.mark.parametrize(("runs", "looks"), [(POLL, 2), (SLEEP, 1)])
+def test_who_may_be_within_a_fork_is_looked_at_again_once_it_has_run(monkeypatch, runs, looks):
+    """What it forks has what it had before it was restored, and shows when the fork ends."""
+    ran = []
+    monkeypatch.setattr(
+        inherited_changes, "put_back_forked", lambda entries, *_: iter([ran.append(threads.cpu_ns(entries[0].tid))])
+    )
+    with tenant(runs) as one:
+        until(lambda: threads.is_busy(one.pid) == (runs is POLL))
+        inherited_changes.put_back([entry_of(one.pid, {}, {})], Entries())
+    assert len(ran) == looks and ran[-1] - ran[0] >= (looks - 1) * inherited_changes.FORK_NS
+
+
 def test_each_process_of_a_chain_is_looked_at_once(monkeypatch):
     """A tenant of 700 that had each started the next one kept the daemon from its end for minutes."""
     looked = []
     monkeypatch.setattr(threads, "children", lambda: lambda pid: [pid + 1] if pid < 50 else [])
     monkeypatch.setattr(threads, "threads_of", lambda pid: looked.append(pid) or [])
     monkeypatch.setattr(threads, "within", lambda hierarchy, path: [])
+    monkeypatch.setattr(threads, "is_busy", lambda tid: False)
     entries = Entries(Entry(pid, pid, 0, 0, {}) for pid in range(50))
     inherited_changes.put_back(list(entries.values()), entries)
     assert looked == list(range(51))

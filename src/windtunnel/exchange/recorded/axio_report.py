@@ -13,7 +13,9 @@ from windtunnel.exchange.source import Fault
 TOOL = "Axio's report.rpt"
 _BEGIN = re.compile(r"-{4,}begin all measurement-{4,}")
 _SOCKET = re.compile(r"\s*(Socket \d+)\b")
-_LINE = re.compile(r"\s*([A-Za-z][\w() -]{0,60}?)\s*:\s*+(\S*+)\s*+(\S*+)\s*+")  # possessive: a line of blanks is read once
+_LINE = re.compile(
+    r"\s*([A-Za-z][\w() -]{0,60}?)\s*:\s*+(\S*+)\s*+(\S*+)\s*+"
+)  # possessive: a line of blanks is read once
 _NOTHING = ("", "nan", "-nan", "inf", "-inf")
 _NUMERIC = re.compile(r"[-+.\d]")
 
