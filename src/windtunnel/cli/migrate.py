@@ -62,17 +62,17 @@ def _rewrite(file: Path) -> None:
 
     from windtunnel.runs.files import replacing
 
-    old, new, edits = _new_text(file)
+    _, new, edits = _new_text(file)
     for edit in edits:
         print_values(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
     if not edits:
         print_values(f"{file}: no old names")
         return
     target = file.resolve()
-    backup = _keep(target, old)
+    backup = _keep(target)
     with replacing(target) as temporary:
-        temporary.write_bytes(new.encode())
         copymode(target, temporary)
+        temporary.write_bytes(new.encode())
     print_values(f"{file}: rewritten, old text in {backup}")
 
 
@@ -92,17 +92,17 @@ def _new_text(file: Path) -> "tuple[str, str, list[Edit]]":
     return text, new, edits
 
 
-def _keep(file: Path, text: str) -> Path:
-    """Writes the old text to an unused name in the same directory."""
+def _keep(file: Path) -> Path:
+    """Copies the old file to an unused name in the same directory."""
     from itertools import count
 
     from windtunnel.errors import cannot_write
+    from windtunnel.runs.files import copy
 
     for number in count():
         backup = file.with_name(f"{file.name}.orig{f'.{number}' if number else ''}")
         try:
-            with open(backup, "xb") as stream:
-                stream.write(text.encode())
+            copy(file, backup)
         except FileExistsError:
             continue
         except OSError as error:

@@ -11,6 +11,7 @@ from typing import Any
 
 from windtunnel.errors import UserError, check_name
 from windtunnel.scenario.commented import commented
+from windtunnel.text_file import open_regular
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,8 @@ def write(template: Template, file: Path) -> list[Path]:
 
 def _is(path: Path, content: bytes) -> bool:
     try:
-        return path.read_bytes() == content
+        with os.fdopen(open_regular(path), "rb") as file:  # not a FIFO, which would be waited for
+            return file.read(len(content) + 1) == content
     except OSError:
         return False
 

@@ -70,6 +70,14 @@ def test_a_study_with_keys_of_its_scenario():
     assert migrated(new) == (new, [])
 
 
+def test_who_may_not_read_the_file_may_not_read_the_old_one(typed, tmp_path):
+    file = tmp_path / "old.toml"
+    file.write_text(OLD)
+    file.chmod(0o600)
+    typed("migrate", file)
+    assert {each.stat().st_mode & 0o777 for each in tmp_path.glob("old.toml*")} == {0o600}
+
+
 def test_backups_are_never_overwritten(typed, tmp_path):
     file = tmp_path / "old.toml"
     (tmp_path / "old.toml.orig").write_text("precious")

@@ -1,5 +1,6 @@
 """windtunnel init: every template becomes a commented file that means the same, beside the files that it needs."""
 
+import os
 import re
 import tomllib
 
@@ -67,6 +68,12 @@ def test_existing_files_stay(tmp_path):
     (tmp_path / "frames.pcap").write_bytes(TEMPLATES["pcap-replay"].files["frames.pcap"])
     assert write(TEMPLATES["pcap-replay"], tmp_path / "mine.toml") == [tmp_path / "mine.toml"]
     with pytest.raises(UserError, match="mine.toml: exists already"):
+        write(TEMPLATES["pcap-replay"], tmp_path / "mine.toml")
+
+
+def test_a_fifo_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "frames.pcap")
+    with pytest.raises(UserError, match="frames.pcap: exists already"):
         write(TEMPLATES["pcap-replay"], tmp_path / "mine.toml")
 
 
