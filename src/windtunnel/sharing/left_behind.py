@@ -3,6 +3,7 @@
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,9 @@ from windtunnel.engine import own_directory
 from windtunnel.errors import UserError, in_words
 from windtunnel.sharing import claims, inherited_changes, journal
 from windtunnel.sharing.entries import Entries
+
+SETTLE_S = 0.05
+"""After a kill: forks that had begun have ended then, and calls of the kernel's that killed processes were in."""
 
 
 def journals() -> list[Path]:
@@ -83,7 +87,10 @@ def restore_contents(contents: journal.Contents) -> list[str]:
     contents.helpers = []
     settings = inherited_changes.put_settings_back(contents.settings)
     contents.settings = {path: before for path, before in contents.settings.items() if path in settings}
-    said = inherited_changes.put_back(list(contents.entries.values()), contents.entries)
+    entries = list(contents.entries.values())
+    said = inherited_changes.put_back(entries, contents.entries)
+    time.sleep(SETTLE_S)
+    said += filter(None, inherited_changes.put_back_forked(entries, contents.entries, {each.pid for each in entries}))
     contents.entries = Entries(filter(inherited_changes.is_changed, contents.entries.values()))
     return [*settings.values(), *said]
 
