@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.exchange.recorded import Recorded, is_recorded, read_recorded
-from windtunnel.exchange.source import read
+from windtunnel.exchange.source import read_counters
 from windtunnel.pcie.measured import Measured, is_measured, read_measured
 
 
@@ -62,7 +62,7 @@ def read_evidence(files: Iterable[Path]) -> Evidence:
     """Raises UserError, with file and line, for a text of no known tool."""
     texts, measured = [], []
     for file in files:
-        lines = read(file).text.split("\n")
+        lines = read_counters(file).text.split("\n")
         if is_measured(lines):
             measured.append(read_measured(file))
         if is_recorded(lines) or not is_measured(lines):  # pcm-pcie -e -B is both

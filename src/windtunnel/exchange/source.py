@@ -11,6 +11,9 @@ from windtunnel.text_file import hinted, read_text
 
 MAX_FILE_BYTES = 16 << 20
 """A log of Axio grows by 3 KB a second."""
+MOST_LINE = 1 << 16
+"""Characters of a line of counters: a bound for what a reader does with one line, and for the columns of a table."""
+_WHAT = "a text, as the tool printed it"
 MAX_LISTED = 50
 """Faults. More of them mean that the file is of another kind."""
 
@@ -52,4 +55,14 @@ class Foreign:
 
 def read(path: Path) -> Foreign:
     """Raises UserError for what is no text of at most 16 MiB."""
-    return Foreign(path, read_text(path, MAX_FILE_BYTES, "a text, as the tool printed it"))
+    return Foreign(path, read_text(path, MAX_FILE_BYTES, _WHAT))
+
+
+def read_counters(path: Path, remedy: str = _WHAT, follow: bool = True) -> Foreign:
+    """What a tool prints that reads a host's counters. Raises UserError as `read`, and for a line that none of them prints. `follow`: a link to
+    it."""
+    text = read_text(path, MAX_FILE_BYTES, remedy, follow)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_LINE:
+            raise UserError(f"{path}:{number}: longer than {MOST_LINE:,} characters", remedy=remedy)
+    return Foreign(path, text)

@@ -14,8 +14,7 @@ from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import pcm_pcie
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import number
-from windtunnel.exchange.source import MAX_FILE_BYTES
-from windtunnel.text_file import read_text
+from windtunnel.exchange.source import read_counters
 
 FILE = "pcie-counters.txt"
 """Such output in a run directory, taken during the run: `show` and the report put it beside the estimate."""
@@ -49,7 +48,7 @@ def is_measured(lines: Sequence[str]) -> bool:
 
 def read_measured(file: Path, follow: bool = True) -> Measured:
     """Raises UserError, with file and line, for any other text. `follow`: a link to it."""
-    lines = read_text(file, MAX_FILE_BYTES, _REMEDY, follow).split("\n")
+    lines = read_counters(file, _REMEDY, follow).text.split("\n")
     if (head := _iostat_head(lines)) is not None:
         return _iostat(file, lines, head)
     if is_measured(lines):

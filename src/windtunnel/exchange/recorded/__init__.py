@@ -14,7 +14,7 @@ from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import Reading, Recorded
-from windtunnel.exchange.source import read
+from windtunnel.exchange.source import read_counters
 
 READERS = (axio_report, pcm_pcie, ethtool, perf_stat)
 WHAT = "the output of `perf stat -j` or `-x,`, `pcm-pcie -e -csv` or `ethtool -S`, or Axio's report.rpt"
@@ -27,7 +27,7 @@ def is_recorded(lines: Sequence[str]) -> bool:
 
 def read_recorded(file: Path) -> Recorded:
     """What a tool counted. Raises UserError with file and line for any other text."""
-    foreign = read(file)
+    foreign = read_counters(file)
     lines = foreign.text.split("\n")
     reader = next((each for each in READERS if each.is_one(lines)), None)
     if reader is None:
