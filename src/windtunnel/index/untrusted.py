@@ -6,8 +6,13 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.text_file import MOST_RECORD_BYTES
 
-MOST_BYTES = {"run.json": MOST_RECORD_BYTES, "windows.jsonl": 64 << 20}
-"""Of a run directory's files that are read."""
+MOST_BYTES = {
+    "run.json": MOST_RECORD_BYTES,
+    "windows.jsonl": 64 << 20,
+    "counters.jsonl": 16 << 20,
+    "pcie-counters.txt": 4 << 20,
+}
+"""Of a run directory's files that are read. 16 MiB hold an hour of 16 counters in windows of 1 s; a counter is of one event and worker."""
 
 
 def check_files(directory: Path) -> None:

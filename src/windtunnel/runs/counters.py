@@ -3,8 +3,9 @@
 Its first line says what was asked for. An event that could not be counted has a line with the reason and no others: absent is not zero.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -21,6 +22,8 @@ FILE = "counters.jsonl"
 COUNTERS_VERSION: Literal[1] = 1
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 1 << 20
+MOST_ROWS, MOST_REASONS = 10_000, 10
+"""Events of all workers; reasons of one of them that are told."""
 
 
 class Part(BaseModel):
@@ -94,15 +97,14 @@ class EventRow:
     """Why it is absent, or what is to be known of its value."""
 
 
-def read_counters(run: Path) -> list[Asked | Absent | Count]:
-    """The lines of a run directory; none if nothing was asked for. A last line that a crash cut off is left out. Raises UserError with
-    file and line."""
+def read_counters(run: Path) -> Iterator[Asked | Absent | Count]:
+    """The lines of a run directory, one after the other; none if nothing was asked for. A last line that a crash cut off is left out. Raises
+    UserError with file and line."""
     file = run / FILE
-    lines = enumerate(lines_of(file, MAX_BYTES, MAX_LINE_BYTES), start=1)
-    try:
-        return [_line(file, number, line) for number, line in lines if line.endswith(b"\n")]
-    except FileNotFoundError:
-        return []
+    with suppress(FileNotFoundError):
+        for number, line in enumerate(lines_of(file, MAX_BYTES, MAX_LINE_BYTES), start=1):
+            if line.endswith(b"\n"):
+                yield _line(file, number, line)
 
 
 def _line(file: Path, number: int, line: bytes) -> Asked | Absent | Count:
@@ -117,48 +119,74 @@ def _line(file: Path, number: int, line: bytes) -> Asked | Absent | Count:
         ) from error
 
 
+@dataclass
+class _Sum:
+    """Of one event of one worker: what its lines add up to, so that none of them is kept."""
+
+    first: Absent | Count
+    in_windows: Count | None = None
+    """The first one of a window that counts."""
+    windows: int = 0
+    counted: int = 0
+    enabled: int = 0
+    running: int = 0
+    reasons: dict[str, None] = field(default_factory=dict)
+
+    def add(self, line: Absent | Count, windows: Collection[int]) -> None:
+        if isinstance(line, Absent):
+            if len(self.reasons) < MOST_REASONS:
+                self.reasons[line.reason] = None
+        elif line.window in windows:
+            self.in_windows = self.in_windows or line
+            self.enabled += line.enabled_ns or 0
+            self.running += line.running_ns or 0
+            if line.counted is not None:
+                self.windows += 1
+                self.counted += line.counted
+
+
 def event_rows(run: Run) -> list[EventRow]:
-    """One row for each event of each worker, in the order in which they were asked for. Raises UserError as `read_counters`."""
-    lines: dict[tuple[int, str, int], list[Absent | Count]] = {}
-    asked: list[str] = []
-    for line in read_counters(run.path):
-        if isinstance(line, Asked):
-            asked = line.events
-        else:
-            place = asked.index(line.event) if line.event in asked else len(asked)
-            lines.setdefault((place, line.engine, line.worker), []).append(line)
+    """One row for each event of each worker, in the order in which they were asked for. Raises UserError as `read_counters`, and for more rows
+    than a run has."""
     counted = {name: measured(of) for name, of in run.counted.items()}
     numbers = {name: {window.index for window in of} for name, of in counted.items()}
+    sums: dict[tuple[int, str, int], _Sum] = {}
+    places: dict[str, int] = {}
+    for line in read_counters(run.path):
+        if isinstance(line, Asked):
+            places = {event: place for place, event in enumerate(line.events)}
+            continue
+        key = (places.get(line.event, len(places)), line.engine, line.worker)
+        if key not in sums and len(sums) == MOST_ROWS:
+            raise UserError(f"{run.path / FILE}: more than {MOST_ROWS:,} events of workers")
+        sums.setdefault(key, _Sum(line)).add(line, numbers.get(line.engine, set()))
     every = [window for of in counted.values() for window in of]
     total = sum(messages(w) for w in every if w.workloads or not any(other.workloads for other in every))
     return [
-        _row(of, numbers.get(of[0].engine, set()), total) for _, of in sorted(lines.items(), key=lambda item: item[0])
+        _row(of, len(numbers.get(of.first.engine, ())), total) for _, of in sorted(sums.items(), key=lambda i: i[0])
     ]
 
 
-def _row(lines: Sequence[Absent | Count], windows: Collection[int], total: int) -> EventRow:
-    first = lines[0]
-    of = [line for line in lines if isinstance(line, Count) and line.window in windows]
-    counts = [line.counted for line in of if line.counted is not None]
-    words = [line.reason for line in lines if isinstance(line, Absent)]
-    unit = of[0].unit if of else ""
-    row = partial(EventRow, first.event, first.engine, first.worker, first.cpu, unit, windows=len(counts))
-    if not counts:
+def _row(of: _Sum, windows: int, total: int) -> EventRow:
+    """`windows`: number of those that count."""
+    first, line, words = of.first, of.in_windows, list(of.reasons)
+    unit = line.unit if line else ""
+    row = partial(EventRow, first.event, first.engine, first.worker, first.cpu, unit, windows=of.windows)
+    if line is None or not of.windows:
         words = words or ["no window that counts has this event"]
         return row(value=None, a_message=None, counted_share=None, words="; ".join(words))
-    if of[0].level:
+    if line.level:
         words = ["mean over windows", *words]
-        return row(value=sum(counts) / len(counts), a_message=None, counted_share=None, words="; ".join(words))
-    enabled, running = sum(line.enabled_ns or 0 for line in of), sum(line.running_ns or 0 for line in of)
-    share = min(running / enabled, 1.0) if enabled else None
-    value = float(sum(counts)) if share is None else sum(counts) / share if share else None
-    if of[0].user_only:
+        return row(value=of.counted / of.windows, a_message=None, counted_share=None, words="; ".join(words))
+    share = min(of.running / of.enabled, 1.0) if of.enabled else None
+    value = float(of.counted) if share is None else of.counted / share if share else None
+    if line.user_only:
         words.append("without the kernel's part")
     if share is not None and share < 1:
         words.append(f"counted in {share:.0%} of the time, and scaled" if share else "it never had a hardware counter")
-    if len(counts) < len(windows):
-        words.append(f"in {len(counts)} of {len(windows)} windows")
-    whole = value is not None and len(counts) == len(windows) and total
+    if of.windows < windows:
+        words.append(f"in {of.windows} of {windows} windows")
+    whole = value is not None and of.windows == windows and total
     return row(
         value=value, a_message=value / total if value is not None and whole else None, counted_share=share,
         words="; ".join(words) or None,

@@ -12,6 +12,7 @@ from sample_runs import HOSTILE
 from windtunnel.errors import UserError
 from windtunnel.index import look
 from windtunnel.index.index import Index, files_below
+from windtunnel.index.untrusted import check_files
 
 
 @pytest.fixture
@@ -285,6 +286,15 @@ def test_one_giant_hides_no_other_run(runs, tmp_path):
     (row,) = index.find("path = long/run.json")[1]
     assert row.problem == "run.json: larger than 4 MiB"
     index.close()
+
+
+@pytest.mark.parametrize("name", ["windows.jsonl", "counters.jsonl", "pcie-counters.txt"])
+def test_a_giant_beside_a_record_is_not_opened(runs, name):
+    """A page of it would be read from that file as a whole."""
+    (runs / "giant").mkdir()
+    os.truncate(os.open(runs / "giant" / name, os.O_CREAT | os.O_WRONLY), (64 << 20) + 1)
+    with pytest.raises(UserError, match=f"{name}: larger than [0-9]+ MiB"):
+        check_files(runs / "giant")
 
 
 def test_a_name_that_is_not_utf8_is_read_once_and_opened(runs, tmp_path):

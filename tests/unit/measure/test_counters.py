@@ -13,7 +13,7 @@ from windtunnel.host.perf_events import Reading, Refused
 from windtunnel.measure import counters
 from windtunnel.measure.counters import Counting, parse
 from windtunnel.runs import RunWriter, Verdict, load
-from windtunnel.runs.counters import FILE, event_rows, read_counters
+from windtunnel.runs.counters import FILE, MOST_REASONS, MOST_ROWS, event_rows, read_counters
 from windtunnel.views.document import document
 from windtunnel.views.pages.page import render
 from windtunnel.views.terminal.run import run_view
@@ -102,7 +102,7 @@ def test_counts_are_of_the_windows_that_count(tmp_path, monkeypatch):
     assert row.counted_share == 1.0 and row.words is None
     responses = sum(w.responses for window in measured for w in window.workloads)
     assert row.a_message == pytest.approx(row.value / responses)
-    lines = read_counters(run.path)
+    lines = list(read_counters(run.path))
     assert lines[0].events == ["context-switches"]
     ends = {w.index: w.end_ns for w in run.windows["windtunnel"]}
     assert all(line.at_ns == ends[line.window] for line in lines[1:])
@@ -114,7 +114,7 @@ def test_a_multiplexed_event_is_scaled_and_marked(tmp_path, monkeypatch):
     row = rows(run)["LLC-load-misses", 0]
     assert row.value == pytest.approx(40 * row.windows) and row.counted_share == 0.25
     assert row.words == "without the kernel's part; counted in 25% of the time, and scaled"
-    line = read_counters(run.path)[1]
+    line = list(read_counters(run.path))[1]
     assert (line.counted, line.value, line.enabled_ns, line.running_ns) == (10, 40.0, 100, 25)
 
 
@@ -142,7 +142,7 @@ def test_why_an_event_was_not_counted_is_said(tmp_path, monkeypatch, script, thr
     row = rows(run)["cycles", 0]
     assert words in row.words and row.windows < len(run.windows["windtunnel"]) - 1
     if words.startswith("it never"):
-        assert row.value is None and read_counters(run.path)[1].value is None
+        assert row.value is None and list(read_counters(run.path))[1].value is None
 
 
 def test_a_counter_of_64_bits_that_wraps_is_read_on(tmp_path, monkeypatch):
@@ -165,7 +165,7 @@ class FakeGroup:
 def test_resctrl_counts_bytes_and_leaves_out_a_window_in_which_they_wrapped(tmp_path, monkeypatch):
     monkeypatch.setattr(counters.resctrl, "Group", FakeGroup)
     run = executed(tmp_path, monkeypatch, {"mbm-total": None})
-    lines = [line for line in read_counters(run.path)[1:] if line.worker == 0]
+    lines = [line for line in list(read_counters(run.path))[1:] if line.worker == 0]
     assert [line.counted for line in lines[:4]] == [10, 20, None, 10]
     row = rows(run)["mbm-total", 0]
     assert row.unit == "bytes" and row.counted_share is None
@@ -176,7 +176,7 @@ def test_resctrl_counts_bytes_and_leaves_out_a_window_in_which_they_wrapped(tmp_
 def test_a_level_is_a_mean(tmp_path, monkeypatch):
     monkeypatch.setattr(counters.resctrl, "Group", FakeGroup)
     run = executed(tmp_path, monkeypatch, {"llc-occupancy": None})
-    lines = [line for line in read_counters(run.path)[1:] if line.worker == 0]
+    lines = [line for line in list(read_counters(run.path))[1:] if line.worker == 0]
     measured = {w.index for w in run.windows["windtunnel"] if w.phase == "measure"}
     seen = [line.counted for line in lines if line.window in measured]
     row = rows(run)["llc-occupancy", 0]
@@ -197,6 +197,20 @@ def test_they_are_shown_and_a_run_without_them_shows_nothing(tmp_path, monkeypat
     assert event_rows(run) == [] and "Counted by the kernel" not in render(run)
 
 
+def test_lines_that_somebody_sent_are_not_kept(tmp_path, monkeypatch):
+    """An event that is absent again and again is one row with some reasons, and events without end are refused."""
+    run = executed(tmp_path, monkeypatch, {"cycles": [NONE]})
+    absent = {"type": "absent", "engine": "e", "worker": 0, "cpu": 0, "event": "cycles", "reason": "?"}
+    with (run.path / FILE).open("a") as file:
+        file.writelines(json.dumps(absent | {"reason": f"<{number}>"}) + "\n" for number in range(50))
+    [row] = [row for row in event_rows(run) if row.engine == "e"]
+    assert row.words.count("<") == MOST_REASONS
+    with (run.path / FILE).open("a") as file:
+        file.writelines(json.dumps(absent | {"worker": number}) + "\n" for number in range(MOST_ROWS + 1))
+    with pytest.raises(UserError, match=f"{FILE}: more than {MOST_ROWS:,} events of workers"):
+        event_rows(run)
+
+
 WRONG_VERSION, MORE = '{"type":"asked","version":2,"events":[]}', '{"type":"asked","events":[],"more":1}'
 
 
@@ -205,6 +219,6 @@ def test_a_malformed_line_is_refused_with_its_place(tmp_path, line):
     asked = '{"type":"asked","version":1,"events":["cycles"]}\n'
     (tmp_path / FILE).write_text(asked + line + "\n")
     with pytest.raises(UserError, match=f"{FILE}:2: "):
-        read_counters(tmp_path)
+        list(read_counters(tmp_path))
     (tmp_path / FILE).write_text(asked + '{"type":"cou')
-    assert len(read_counters(tmp_path)) == 1, "a crash cut it off"
+    assert len(list(read_counters(tmp_path))) == 1, "a crash cut it off"
