@@ -60,7 +60,7 @@ def migrate(
 def _rewrite(file: Path) -> None:
     from shutil import copymode
 
-    from windtunnel.runs.files import replacing
+    from windtunnel.runs.files import mode_of_copy, replacing
 
     _, new, edits = _new_text(file)
     for edit in edits:
@@ -70,9 +70,9 @@ def _rewrite(file: Path) -> None:
         return
     target = file.resolve()
     backup = _keep(target)
-    with replacing(target) as temporary:
-        copymode(target, temporary)
+    with replacing(target, mode_of_copy(target.stat())) as temporary:
         temporary.write_bytes(new.encode())
+        copymode(target, temporary)
     print_values(f"{file}: rewritten, old text in {backup}")
 
 

@@ -9,7 +9,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.exchange.source import Foreign
 from windtunnel.runs.directories import making
-from windtunnel.runs.files import replace
+from windtunnel.runs.files import mode_of_copy, replace
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import ForeignValue, Imported, Record
 from windtunnel.runs.rows import PortRow, StageRow
@@ -52,9 +52,10 @@ def keep(
         imported=imported,
     )
     try:
+        mode = mode_of_copy(foreign.file.stat())
         with making(directory) as made:
-            (made / SOURCE).write_bytes(foreign.text.encode())
-            replace(made / "run.json", record.model_dump_json(indent=1) + "\n")
+            replace(made / SOURCE, foreign.text, mode)
+            replace(made / "run.json", record.model_dump_json(indent=1) + "\n", mode)
     except OSError as error:
         raise cannot_write(directory, error) from error
     return load(directory)

@@ -13,13 +13,13 @@ from pathlib import Path
 from windtunnel.errors import UserError, cannot_write, check_name
 
 
-def make_directory(directory: Path) -> None:
-    """Makes a directory, and those above it that are missing, without an access list. Raises UserError for one that exists or cannot be
-    made."""
+def make_directory(directory: Path, mode: int = 0o777) -> None:
+    """Makes a directory, and those above it that are missing, without an access list. `mode`: less the umask. Raises UserError for one that
+    exists or cannot be made."""
     check_name(directory)
     try:
         make_missing(directory.parent)
-        _make(directory)
+        _make(directory, mode)
     except FileExistsError as error:
         raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from error
     except OSError as error:
@@ -31,13 +31,13 @@ def make_missing(directory: Path) -> None:
     missing = [path for path in (directory, *directory.parents) if not path.exists()]
     for path in reversed(missing):
         with contextlib.suppress(FileExistsError):  # another process has made it meanwhile
-            _make(path)
+            _make(path, 0o777)
 
 
-def _make(directory: Path) -> None:
+def _make(directory: Path, mode: int) -> None:
     """By the access list that a new directory inherits (acl(5)), the owner of a directory above could give themselves a right to write in all
     that is made in it. We may have made the directory above in an earlier run: whose it is says nothing."""
-    directory.mkdir()
+    directory.mkdir(mode)
     with held(directory, follow=False) as place:
         lists = [name for name in _attributes(place) if name.startswith("system.posix_acl_")]
         for name in lists:
@@ -98,9 +98,9 @@ def held(directory: Path, follow: bool = True) -> Iterator[Path]:
         opened.close()
 
 
-def make_held(directory: Path) -> Held:
-    """Makes a directory and opens it. Raises UserError for one that exists or cannot be made."""
-    make_directory(directory)
+def make_held(directory: Path, mode: int = 0o777) -> Held:
+    """Makes a directory, as `make_directory`, and opens it. Raises UserError for one that exists or cannot be made."""
+    make_directory(directory, mode)
     made = Held(directory, follow=False)
     if made.place.stat().st_uid != os.geteuid() or any(made.place.iterdir()):
         raise UserError(f"{directory}: another program has put something else there", "choose a new directory")
@@ -108,9 +108,10 @@ def make_held(directory: Path) -> Held:
 
 
 @contextlib.contextmanager
-def making(directory: Path) -> Iterator[Path]:
-    """A new directory, held, which is removed again if what is within fails. Raises UserError for one that exists or cannot be made."""
-    made = make_held(directory)
+def making(directory: Path, mode: int = 0o777) -> Iterator[Path]:
+    """A new directory, as `make_directory` makes it, held, which is removed again if what is within fails. Raises UserError for one that exists
+    or cannot be made."""
+    made = make_held(directory, mode)
     try:
         with made.named():
             yield made.place

@@ -6,6 +6,8 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import reduce
+from operator import and_
 from pathlib import Path
 from typing import BinaryIO
 
@@ -28,25 +30,26 @@ def check_new(*paths: Path | None) -> None:
             raise UserError(f"{path}: named twice", remedy="choose two files")
 
 
-def replace(path: Path, text: str) -> None:
-    """Write `text` to `path` so that a reader, or a crash, sees the old file or the new one and nothing between.
+def replace(path: Path, text: str, mode: int = 0o666) -> None:
+    """Write `text` to `path` so that a reader, or a crash, sees the old file or the new one and nothing between. `mode`: of the new file, less
+    the umask.
 
     Raises UserError if it cannot, and leaves the old file.
     """
-    with _replacing(path) as file:
+    with _replacing(path, mode) as file:
         file.write(text.encode())
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
     """Replaces as `replace` does, for another writer: enters with a path of the new, empty file itself, whatever takes its name
     meanwhile."""
-    with _replacing(path) as file:
+    with _replacing(path, mode) as file:
         yield Path(f"/proc/self/fd/{file.fileno()}")
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def _replacing(path: Path, mode: int) -> Iterator[BinaryIO]:
     """The new file. What has its name is removed before: a file that somebody killed has left, or a link that would lead us out of the
     directory."""
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -55,7 +58,7 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
             temporary = temporary_of(directory / path.name)
             try:
                 temporary.unlink(missing_ok=True)
-                with open(os.open(temporary, flags, 0o666), "w+b") as file:
+                with open(os.open(temporary, flags, mode), "w+b") as file:
                     yield file
                     file.flush()
                     os.fsync(file.fileno())
@@ -66,6 +69,12 @@ def _replacing(path: Path) -> Iterator[BinaryIO]:
                     temporary.unlink(missing_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def mode_of_copy(*originals: os.stat_result) -> int:
+    """Of a new file, or directory, that says what others say: nobody may read it who may not read all of them."""
+    shared = reduce(and_, (each.st_mode for each in originals), 0o077)
+    return 0o700 | shared if all(stat.S_ISDIR(each.st_mode) for each in originals) else 0o600 | shared & 0o066
 
 
 def copy(source: Path, target: Path) -> None:
@@ -80,7 +89,7 @@ def copy(source: Path, target: Path) -> None:
             raise UserError(f"{source}: not a file, and so not copied", remedy="remove it") from None
         raise
     with os.fdopen(descriptor, "rb") as read:
-        mode = 0o600 | stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o066
+        mode = mode_of_copy(os.fstat(descriptor))
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as written:
             shutil.copyfileobj(read, written)
 
@@ -96,10 +105,11 @@ class LineFile:
     A line that the disk cannot take whole is taken back, so that a full disk leaves the lines before it.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, mode: int = 0o644):
+        """`mode`: less the umask."""
         self.path = path
         try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, mode)
         except OSError as error:
             raise cannot_write(path, error) from error
         self._size = 0

@@ -4,8 +4,10 @@ Each host has a clock of its own, and no time of one is ever subtracted from one
 index alone, counts by what they count.
 """
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from windtunnel.engine.plan_values import Side
@@ -13,7 +15,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError, as_argument, cannot_write
 from windtunnel.runs.directories import making
-from windtunnel.runs.files import copy
+from windtunnel.runs.files import copy, mode_of_copy, replace
 from windtunnel.runs.reader import MOST_WINDOWS_BYTES, Run, load
 from windtunnel.runs.record import EngineRecord, Record
 from windtunnel.runs.validity import HEADLINES, HostState, Validity
@@ -95,12 +97,13 @@ def merge(server: Path, client: Path, directory: Path) -> None:
     never met make an invalid run. Raises UserError if the new directory exists or cannot be written."""
     joined = _joined(load(server), load(client))
     try:
-        with making(directory) as made:
+        with making(directory, mode_of_copy(*(path.stat() for path in joined.paths.values()))) as made:
             for side, path in joined.paths.items():
                 for file in sorted(path.iterdir()):
                     _copy_of(side, file, made)
             record = joined.record.model_copy(update={"rejected": joined.rejected})
-            (made / "run.json").write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
+            mode = mode_of_copy(*((path / "run.json").stat() for path in joined.paths.values()))
+            replace(made / "run.json", record.model_dump_json(indent=1) + "\n", mode)
     except OSError as error:
         raise cannot_write(directory, error) from error
 
@@ -111,7 +114,9 @@ def _copy_of(side: Side, file: Path, directory: Path) -> None:
         case "run.json":
             return
         case "windows.jsonl":
-            with (directory / file.name).open("ab") as windows:
+            mode = mode_of_copy(file.stat())
+            with open(directory / file.name, "ab", opener=partial(os.open, mode=mode)) as windows:
+                os.fchmod(windows.fileno(), os.fstat(windows.fileno()).st_mode & mode)
                 windows.write(read_regular(file, MOST_WINDOWS_BYTES))
         case "latency.hlog":
             if side == "client":

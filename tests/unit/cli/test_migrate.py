@@ -1,6 +1,7 @@
 """`windtunnel migrate`, and the refusal of a file with old names."""
 
 import json
+import shutil
 import stat
 import tomllib
 
@@ -87,6 +88,17 @@ def test_backups_are_never_overwritten(typed, tmp_path):
     assert (tmp_path / "old.toml.orig.1").read_text() == OLD
     assert typed("migrate", file).stdout == f"{file}: no old names\n"
     assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_the_new_text_is_private_from_the_beginning(typed, tmp_path, monkeypatch):
+    """Who opens a file may read what comes into it later."""
+    file = tmp_path / "old.toml"
+    file.write_text(OLD)
+    file.chmod(0o600)
+    seen = []
+    monkeypatch.setattr(shutil, "copymode", lambda _, made: seen.append(stat.S_IMODE(made.stat().st_mode)))
+    typed("migrate", file)
+    assert seen == [0o600]
 
 
 def test_stdout_changes_no_file(typed, tmp_path):

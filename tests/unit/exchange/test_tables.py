@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import stat
 import typing
 from types import UnionType
 from typing import Annotated
@@ -199,6 +200,21 @@ def test_an_incomplete_export_is_refused_and_leaves_no_file(exported, tmp_path, 
         restore(tmp_path / "out", tmp_path / "again")
     assert words in refused.value.message
     assert not (tmp_path / "again").exists()
+
+
+def test_a_copy_is_read_by_nobody_who_may_not_read_the_run(run, tmp_path):
+    private = tmp_path / "private"
+    shutil.copytree(run, private)
+    for path in private.iterdir():
+        path.chmod(0o600)
+    private.chmod(0o700)
+    out = export(load(private), tmp_path / "out", "csv")
+    again = restore(out, tmp_path / "again").path
+    whole = [path for made in (out, again) for path in (made, *made.iterdir())]
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in whole}
+    open_ones = {name for name, mode in modes.items() if mode & 0o077}
+    assert open_ones <= {"files", "export.json"}, "which have no text of the run's"
+    assert {modes["out"], modes["again"]} == {0o700} and modes["windows.csv"] == modes["windows.jsonl"] == 0o600
 
 
 def test_an_existing_directory_is_not_written_to(run, exported, tmp_path):

@@ -37,6 +37,14 @@ def test_ports_drops_bursts_and_cycles_are_in_the_run(tmp_path):
     assert found["port 1", "TX-bursts of 0 packets"] == (0, "%")
 
 
+def test_the_copy_of_a_text_is_read_by_nobody_who_may_not_read_it(tmp_path):
+    text = tmp_path / "testpmd.txt"
+    text.write_text(MACSWAP)
+    text.chmod(0o600)
+    imported("testpmd", text, "--out", tmp_path / "run")
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "run").iterdir()} == {0o600}
+
+
 def test_the_last_of_several_reports_counts_with_a_note(tmp_path):
     run = run_of(tmp_path, "testpmd", MACSWAP)
     assert any("the last of 2 reports" in note for note in run.record.notes)

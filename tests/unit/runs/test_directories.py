@@ -74,7 +74,7 @@ def test_what_fails_removes_nothing_else(tmp_path, victim):
 
 @pytest.mark.parametrize("other", ["a link", "a directory with files", "an empty one of another user"])
 def test_what_took_its_name_before_it_was_opened_is_not_written(tmp_path, victim, monkeypatch, other):
-    def made(path):
+    def made(path, mode):
         path.symlink_to(victim) if other == "a link" else victim.rename(path)
 
     if other == "an empty one of another user":
@@ -147,7 +147,7 @@ def test_a_directory_without_an_access_list_has_the_rights_of_the_umask(tmp_path
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
 def test_a_directory_that_another_user_put_in_the_place_of_a_new_one_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        directories, "make_directory", lambda directory: (directory.mkdir(), os.chown(directory, 54321, -1))
+        directories, "make_directory", lambda directory, mode: (directory.mkdir(), os.chown(directory, 54321, -1))
     )
     with pytest.raises(UserError, match="another program has put something else there"):
         make_held(tmp_path / "new")

@@ -246,6 +246,17 @@ def test_a_run_on_two_hosts_is_of_both(tmp_path):
     assert look(tmp_path / "a-whole" / "run.json").host == "a and of-both"
 
 
+@pytest.mark.parametrize("private", [("server",), ("client",), ("server", "client")])
+def test_the_whole_is_read_by_nobody_who_may_not_read_a_side(tmp_path, private):
+    sides = both_sides(tmp_path, "server", "client")
+    for name in private:
+        for path in (tmp_path / name, *(tmp_path / name).iterdir()):
+            path.chmod(path.stat().st_mode & 0o700)
+    merge(*(run.path for run in sides), tmp_path / "whole")
+    whole = (tmp_path / "whole", tmp_path / "whole" / "run.json", tmp_path / "whole" / "windows.jsonl")
+    assert [path.stat().st_mode & 0o077 for path in whole] == [0, 0, 0]
+
+
 def test_a_directory_that_is_there_stays(tmp_path):
     server, client = both_sides(tmp_path, "server", "client")
     there = one_side(tmp_path / "there", "server", session="cd" * 16).path

@@ -20,7 +20,7 @@ from windtunnel.exchange.tables.shape import Table, tables
 from windtunnel.exchange.tables.unfold import Row, rows
 from windtunnel.runs import Record, Run, load
 from windtunnel.runs.directories import held, making
-from windtunnel.runs.files import LineFile, copy
+from windtunnel.runs.files import LineFile, copy, mode_of_copy
 from windtunnel.runs.files import replace as write
 from windtunnel.runs.reader import record_of
 from windtunnel.text_file import MOST_RECORD_BYTES, open_regular, parse_json, read_regular
@@ -59,7 +59,7 @@ def export(run: Run, directory: Path, form: str, redaction: Redaction | None = N
     then. Raises UserError where they cannot be; then nothing is left."""
     record = redaction.record(run.record) if redaction else run.record
     try:
-        with held(run.path) as source, making(directory) as made:
+        with held(run.path) as source, making(directory, mode_of_copy(source.stat())) as made:
             if record_of(source).started != run.record.started:
                 raise UserError(f"{run.path}: another directory than the one that was read", remedy="export it again")
             _export(run, record, source, made, form, redaction)
@@ -76,7 +76,7 @@ def restore(source: Path, directory: Path) -> Run:
         with held(source) as given:
             manifest = _manifest(given)
             windows = _windows(given, manifest.format)
-            with making(directory) as made:
+            with making(directory, mode_of_copy(given.stat())) as made:
                 _restore(manifest, windows, given, made)
                 return replace(load(made), path=directory)
     except OSError as error:
@@ -90,7 +90,8 @@ def _restore(manifest: Manifest, windows: list[tuple[str, Window]], source: Path
             for name in manifest.files:
                 copy(others / name, directory / name)
     if manifest.windows:
-        file = LineFile(directory / "windows.jsonl")
+        given = [(source / f"{name}.{manifest.format}").stat() for name in tables()]
+        file = LineFile(directory / "windows.jsonl", mode_of_copy(*given))
         for engine, window in windows:
             file.append(json.dumps({"engine": engine} | window.model_dump(mode="json")) + "\n")
         file.close()
@@ -107,22 +108,26 @@ def _export(run: Run, record: Record, source: Path, directory: Path, form: str, 
         copy(file, copied)
         if redaction and not redaction.file(copied):
             copied.unlink()
-    write(directory / "run.json", record.model_dump_json(indent=1) + "\n")  # as this version has it, like the tables
+    mode = mode_of_copy((source / "run.json").stat())
+    write(
+        directory / "run.json", record.model_dump_json(indent=1) + "\n", mode
+    )  # as this version has it, like the tables
     found = (row for engine, windows in run.windows.items() for row in rows(engine, windows))
     if redaction:
         found = ((table, {column: redaction.document(cell) for column, cell in row.items()}) for table, row in found)
-    _write_tables(directory, form, found)
+    has_windows = (source / "windows.jsonl").exists()
+    _write_tables(directory, form, found, mode_of_copy((source / "windows.jsonl").stat()) if has_windows else mode)
     manifest = Manifest(
         windtunnel=__version__,
         format=form,
-        windows=(source / "windows.jsonl").exists(),
+        windows=has_windows,
         tables={name: {column.name: column.sql for column in table.all} for name, table in tables().items()},
         files=sorted(file.name for file in others.iterdir()),
     )
     write(directory / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
 
-def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]]) -> None:
+def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]], mode: int) -> None:
     with ExitStack() as stack:
         files = {name: stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8")) for name in tables()}
         for name, row in found:
@@ -133,8 +138,12 @@ def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]]) 
             source = (
                 f"read_json('{_path(files[name].fileno())}', format='newline_delimited', columns={_columns(table)})"
             )
-            options = _WRITE[form] + (_quoted(table) if form == "csv" else "")
-            database.execute(f"COPY (SELECT * FROM {source}) TO '{directory / name}.{form}' ({options})")
+            file = directory / f"{name}.{form}"
+            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+            options = (
+                _WRITE[form] + (_quoted(table) if form == "csv" else "") + ", USE_TMP_FILE false"
+            )  # into that file
+            database.execute(f"COPY (SELECT * FROM {source}) TO '{file}' ({options})")
 
 
 def _windows(source: Path, form: str) -> list[tuple[str, Window]]:
