@@ -4,6 +4,7 @@ import json
 import shutil
 import stat
 import typing
+from itertools import count, islice
 from types import UnionType
 from typing import Annotated
 
@@ -24,7 +25,8 @@ from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.line_model import Line
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
-from windtunnel.exchange.tables import FORMATS, export, restore, shape
+from windtunnel.exchange.tables import FORMATS, export, restore, shape, unfold
+from windtunnel.exchange.tables import fold as fold_module
 from windtunnel.exchange.tables.files import Manifest
 from windtunnel.runs import load
 from windtunnel.schemas.generate import CHECKOUT
@@ -200,6 +202,28 @@ def test_an_incomplete_export_is_refused_and_leaves_no_file(exported, tmp_path, 
         restore(tmp_path / "out", tmp_path / "again")
     assert words in refused.value.message
     assert not (tmp_path / "again").exists()
+
+
+def test_a_window_of_more_rows_than_any_has_is_refused_before_they_are_kept(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(fold_module, "MOST_WINDOW_ROWS", 100)
+    with pytest.raises(UserError, match="window 0 of windtunnel has more than 100 rows"):
+        restore(export(load(run), tmp_path / "out", "parquet"), tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
+def test_a_window_is_made_before_the_rows_of_the_next_ones_are_read(run):
+    """An export that somebody sent may have millions of rows."""
+    window = load(run).windows["windtunnel"][0]
+    rows = list(unfold.rows("windtunnel", [window]))
+
+    def endless(name):
+        for number in count():
+            for table, row in rows:
+                if table == name:
+                    yield row | {"window": number}
+
+    found = fold_module.fold({name: endless(name) for name in shape.tables() if name in dict(rows)})
+    assert list(islice(found, 3)) == [("windtunnel", window)] * 3
 
 
 def test_a_copy_is_read_by_nobody_who_may_not_read_the_run(run, tmp_path):

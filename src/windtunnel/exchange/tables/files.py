@@ -3,11 +3,11 @@
 import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import duckdb
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.exchange.redacted import Redaction
-from windtunnel.exchange.tables.fold import Fold
+from windtunnel.exchange.tables.fold import fold
 from windtunnel.exchange.tables.shape import Table, tables
 from windtunnel.exchange.tables.unfold import Row, rows
 from windtunnel.runs import Record, Run, load
 from windtunnel.runs.directories import held, making
 from windtunnel.runs.files import LineFile, copy, mode_of_copy
 from windtunnel.runs.files import replace as write
-from windtunnel.runs.reader import record_of
+from windtunnel.runs.reader import MOST_WINDOWS_BYTES, record_of
 from windtunnel.text_file import MOST_RECORD_BYTES, open_regular, parse_json, read_regular
 from windtunnel.version import __version__
 
@@ -38,6 +38,7 @@ MOST_ROWS, MOST_TEXT = 10_000_000, 1 << 28
 """Of an export: rows of all its tables, bytes of the texts of one. Two hours of windows of 1 s are some 9,000,000 rows."""
 LEAST_ROWS = 10_000
 """A table may always have as many. Beyond them each row takes at least a byte of its file: ours have 2.6 in Parquet, 56 in CSV."""
+ROWS_AT_ONCE = 1024
 _WHICH = "name a directory that `windtunnel export` has left"
 
 
@@ -75,15 +76,14 @@ def restore(source: Path, directory: Path) -> Run:
     try:
         with held(source) as given:
             manifest = _manifest(given)
-            windows = _windows(given, manifest.format)
             with making(directory, mode_of_copy(given.stat())) as made:
-                _restore(manifest, windows, given, made)
+                _restore(manifest, given, made)
                 return replace(load(made), path=directory)
     except OSError as error:
         raise UserError(f"{error.filename or source}: {error.strerror}", remedy=_WHICH) from error
 
 
-def _restore(manifest: Manifest, windows: list[tuple[str, Window]], source: Path, directory: Path) -> None:
+def _restore(manifest: Manifest, source: Path, directory: Path) -> None:
     copy(source / "run.json", directory / "run.json")
     if manifest.files:
         with held(source / OTHERS, follow=False) as others:
@@ -92,8 +92,13 @@ def _restore(manifest: Manifest, windows: list[tuple[str, Window]], source: Path
     if manifest.windows:
         given = [(source / f"{name}.{manifest.format}").stat() for name in tables()]
         file = LineFile(directory / "windows.jsonl", mode_of_copy(*given))
-        for engine, window in windows:
-            file.append(json.dumps({"engine": engine} | window.model_dump(mode="json")) + "\n")
+        left = MOST_WINDOWS_BYTES
+        for engine, window in _windows(source, manifest.format):
+            line = json.dumps({"engine": engine} | window.model_dump(mode="json")) + "\n"
+            left -= len(line)
+            if left < 0:
+                raise UserError(f"{source}: windows of more than {MOST_WINDOWS_BYTES >> 30} GiB", remedy=_WHICH)
+            file.append(line)
         file.close()
 
 
@@ -146,46 +151,64 @@ def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]], 
             database.execute(f"COPY (SELECT * FROM {source}) TO '{file}' ({options})")
 
 
-def _windows(source: Path, form: str) -> list[tuple[str, Window]]:
+def _windows(source: Path, form: str) -> Iterator[tuple[str, Window]]:
     """Each with its engine's name."""
-    with duckdb.connect(config=BOUNDS) as database:  # one for all: each takes tens of ms to start
+    with ExitStack() as stack:
+        database = stack.enter_context(duckdb.connect(config=BOUNDS))  # one for all: each takes tens of ms to start
         by_table = {}
         left = MOST_ROWS
         for name, table in tables().items():
-            by_table[name] = _read_table(database, source, table, form, left)
-            left -= len(by_table[name])
-    try:
-        return Fold(by_table).windows()
-    except UserError as error:
-        raise UserError(f"{source}/{error.message}", remedy=_WHICH) from error
+            count, by_table[name] = _table(stack, database, source, table, form, left)
+            left -= count
+        try:
+            yield from fold(by_table)
+        except UserError as error:
+            raise UserError(f"{source}/{error.message}", remedy=_WHICH) from error
 
 
-def _read_table(
-    database: duckdb.DuckDBPyConnection, directory: Path, table: Table, form: str, most_rows: int
-) -> list[Row]:
-    path = directory / f"{table.name}.{form}"
-    names = [column.name for column in table.all]
+def _table(
+    stack: ExitStack, database: duckdb.DuckDBPyConnection, directory: Path, table: Table, form: str, most_rows: int
+) -> tuple[int, Iterator[Row]]:
+    """How many rows it has, and the rows. A file of some KiB may have gigabytes of rows or of texts, so they are counted first."""
+    file = f"{table.name}.{form}"
+    path = directory / file
     descriptor = open_regular(path, follow=False)
+    stack.callback(os.close, descriptor)
+    most_rows = min(most_rows, max(LEAST_ROWS, os.fstat(descriptor).st_size))
+    select = _select(_path(descriptor), table, form, most_rows)
+    texts = " + ".join(f'coalesce(strlen("{column.name}"), 0)' for column in table.all if column.sql == "VARCHAR")
     try:
-        most_rows = min(most_rows, max(LEAST_ROWS, os.fstat(descriptor).st_size))
-        found = _rows(database, _path(descriptor), table, form, most_rows)
+        query = f"SELECT count(*), coalesce(sum({texts}), 0) FROM ({select})"
+        count, length = database.execute(query).fetchall()[0]
     except duckdb.Error as error:
         raise UserError(f"{path}: cannot be read: {_first_line(error)}", remedy=_WHICH) from error
-    finally:
-        os.close(descriptor)
-    if isinstance(found, str):
-        raise UserError(f"{path}: {found}", remedy=_WHICH)
-    made = [dict(zip(names, row, strict=True)) for row in found]
-    for number, row in enumerate(made, 1):
-        if any(row[key.name] is None for key in table.keys):
-            raise UserError(f"{path}: row {number}: {', '.join(k.name for k in table.keys)} must all be there")
-    return made
+    if count > most_rows:
+        words = f"more than {most_rows:,} rows, which an export of this size does not have"
+        raise UserError(f"{path}: {words}", remedy=_WHICH)
+    if length > MOST_TEXT:
+        raise UserError(f"{path}: too long texts", remedy=_WHICH)
+    return count, _rows(stack.enter_context(database.cursor()), select, table, file)
 
 
-def _rows(
-    database: duckdb.DuckDBPyConnection, path: str, table: Table, form: str, most: int
-) -> list[tuple[Any, ...]] | str:
-    """The rows, or why they are not read. A file of some KiB may have gigabytes of rows or of texts, so they are counted first."""
+def _rows(database: duckdb.DuckDBPyConnection, select: str, table: Table, file: str) -> Iterator[Row]:
+    names = [column.name for column in table.all]
+    number = 0
+    try:
+        found = database.execute(select)
+        while some := found.fetchmany(ROWS_AT_ONCE):
+            for cells in some:
+                row = dict(zip(names, cells, strict=True))
+                number += 1
+                if any(row[key.name] is None for key in table.keys):
+                    keys = ", ".join(key.name for key in table.keys)
+                    raise UserError(f"{file}: row {number}: {keys} must all be there")
+                yield row
+    except duckdb.Error as error:
+        raise UserError(f"{file}: cannot be read: {_first_line(error)}") from error
+
+
+def _select(path: str, table: Table, form: str, most: int) -> str:
+    """The query of all rows; of one more, if there are more than `most`."""
     source = {
         "csv": f"read_csv('{path}', auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
         f"allow_quoted_nulls=false, columns={_columns(table)})",
@@ -193,12 +216,7 @@ def _rows(
         "json": f"read_json('{path}', format='newline_delimited', columns={_columns(table)})",
     }[form]
     typed = ", ".join(f'CAST("{column.name}" AS {column.sql}) AS "{column.name}"' for column in table.all)
-    texts = " + ".join(f'coalesce(strlen("{column.name}"), 0)' for column in table.all if column.sql == "VARCHAR")
-    some = f"FROM (SELECT {typed} FROM {source} LIMIT {most + 1})"
-    count, length = database.execute(f"SELECT count(*), coalesce(sum({texts}), 0) {some}").fetchall()[0]
-    if count > most:
-        return f"more than {most:,} rows, which an export of this size does not have"
-    return "too long texts" if length > MOST_TEXT else database.execute(f"SELECT * {some}").fetchall()
+    return f"SELECT {typed} FROM {source} LIMIT {most + 1}"
 
 
 def _manifest(source: Path) -> Manifest:

@@ -1,7 +1,9 @@
 """Rows -> windows, the inverse of `unfold`."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -14,34 +16,62 @@ from windtunnel.exchange.tables.unfold import Row
 
 Key = tuple[Any, ...]
 """Cells of the key columns of a table."""
+MOST_WINDOW_ROWS = 1 << 18
+"""Of all tables. One of two workers has some 1,200."""
 
 
-class Fold:
-    """Rows of all tables by what they belong to. Raises UserError for rows that belong to nothing."""
+def fold(by_table: Mapping[str, Iterable[Row]]) -> Iterator[tuple[str, Window]]:
+    """Each window with its engine's name, as soon as its rows have come: the tables stand in the order of windows, as `unfold` has them, so
+    nothing is kept but the rows of one. Raises UserError for rows that make none, and for those that are left over."""
+    groups = {name: groupby(found, key=itemgetter("engine", "window")) for name, found in by_table.items()}
+    windows = groups.pop(WINDOWS)
+    waiting = {name: next(group, None) for name, group in groups.items()}
+    last: dict[str, int] = {}
+    for key, found in windows:
+        engine, number = key
+        row, more = next(found), sum(1 for _ in found)
+        if more:
+            raise UserError(f"{WINDOWS}: window {number} of {engine} stands {more + 1} times")
+        if number <= last.get(engine, -1):
+            raise UserError(f"{WINDOWS}: window {number} of {engine} stands below window {last[engine]}")
+        last[engine] = number
+        rows: dict[str, list[Row]] = {}
+        left = MOST_WINDOW_ROWS
+        for name, group in waiting.items():
+            if group and group[0] == key:
+                rows[name] = list(islice(group[1], left + 1))
+                left -= len(rows[name])
+                if left < 0:
+                    raise UserError(f"{name}: window {number} of {engine} has more than {MOST_WINDOW_ROWS:,} rows")
+                waiting[name] = next(groups[name], None)
+        try:
+            yield engine, _One(rows).window(engine, number, row)
+        except (ValidationError, ValueError) as error:
+            raise UserError(f"{WINDOWS}: window {number} of {engine}: {_first(error)}") from error
+    for name, group in waiting.items():
+        if group:
+            raise UserError(f"{name}: a row without its parent: {', '.join(map(str, group[0]))}, or in another order")
+
+
+class _One:
+    """The rows of one window by what they belong to."""
 
     def __init__(self, by_table: Mapping[str, Sequence[Row]]):
         self._groups: dict[str, dict[Key, list[Row]]] = {}
         for name, found in by_table.items():
             keys = [column.name for column in tables()[name].keys]
-            owner = keys if name in (WINDOWS, HISTOGRAMS) else keys[:-1]
+            owner = keys if name == HISTOGRAMS else keys[:-1]
             groups = self._groups.setdefault(name, {})
-            for row in sorted(found, key=lambda row: tuple(row[key] for key in keys)):
+            for row in sorted(found, key=itemgetter(*keys)):
                 groups.setdefault(tuple(row[key] for key in owner), []).append(row)
 
-    def windows(self) -> list[tuple[str, Window]]:
-        """Each with its engine's name. Raises UserError for rows that make none, and for those that are left over."""
-        found = []
-        for (engine, number), (row, *more) in list(self._take(WINDOWS).items()):
-            if more:
-                raise UserError(f"{WINDOWS}: window {number} of {engine} stands {len(more) + 1} times")
-            try:
-                found.append((engine, Window.model_validate(self._window(engine, number, row))))
-            except (ValidationError, ValueError) as error:
-                raise UserError(f"{WINDOWS}: window {number} of {engine}: {_first(error)}") from error
+    def window(self, engine: str, number: int, row: Row) -> Window:
+        """Raises UserError for rows that are left over, ValueError for those that make none."""
+        made = Window.model_validate(self._window(engine, number, row))
         for name, groups in self._groups.items():
             for key in groups:
                 raise UserError(f"{name}: a row without its parent: {', '.join(map(str, key))}")
-        return found
+        return made
 
     def _window(self, engine: str, number: int, row: Row) -> Row:
         document = _plain(Window, row)
@@ -68,9 +98,6 @@ class Fold:
             raise ValueError(f"histogram {key[-1]} stands {len(found)} times")
         buckets = self._groups.get(BUCKETS, {}).pop(key, [])
         return _plain(Histogram, found[0]) | {"counts": [(each["lowest"], each["count"]) for each in buckets]}
-
-    def _take(self, name: str) -> dict[Key, list[Row]]:
-        return self._groups.pop(name, {})
 
 
 def _plain(model: type[BaseModel], row: Row) -> Row:
