@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from printed_pages import blocks, save
 from real_runs import messages, recorded, run_well
 from study_tools import invoke
 
@@ -16,7 +17,6 @@ from windtunnel.runs.summary import summarise
 CHECKOUT = Path(__file__).resolve().parents[2]
 SHORT = ("duration=200ms", "warmup=50ms", "window=100ms")
 PAGES = {"crc": "docs/tutorials/study-your-own-handler.md", "add": "docs/how-to/write-a-handler.md"}
-BLOCK = re.compile(r'```\w+ title="([^"]+)"\n(.*?)```', re.DOTALL)
 RESPONSE, SEGMENT, HEADERS_BYTES = 0x12, 42 + 12, 14 + 20 + 8 + 16
 """The first byte of a response; where a message header has its segment; the bytes before a body."""
 BUILD = re.compile(r"^cc .*$", re.MULTILINE)
@@ -25,16 +25,20 @@ BUILD = re.compile(r"^cc .*$", re.MULTILINE)
 @pytest.fixture(scope="module", params=PAGES)
 def mine(request, tmp_path_factory):
     """A directory with what the page has the reader save and build; and the handler's name."""
-    away, text = tmp_path_factory.mktemp(request.param), (CHECKOUT / PAGES[request.param]).read_text()
+    away, page = tmp_path_factory.mktemp(request.param), CHECKOUT / PAGES[request.param]
     shutil.copytree(CHECKOUT / "include", away / "include")
-    for name, body in BLOCK.findall(text):
-        (away / name).parent.mkdir(exist_ok=True)
-        (away / name).write_text(body)
-    builds = BUILD.findall(text)
-    assert len(builds) == sum(name.endswith(".c") for name, _ in BLOCK.findall(text)), "a build line for each source"
+    files = [block for block in blocks(page) if block.file]
+    for block in files:
+        save(block, away)
+    builds = BUILD.findall(page.read_text())
+    assert len(builds) == sum(block.file.endswith(".c") for block in files), "a build line for each source"
     for build in builds:
         subprocess.run(build.split() + ["-Werror"], cwd=away, check=True)
     return away, request.param
+
+
+of_the_tutorial = pytest.mark.parametrize("mine", ["crc"], indirect=True)
+of_the_guide = pytest.mark.parametrize("mine", ["add"], indirect=True)
 
 
 def test_the_example_handler_is_listed(mine):
@@ -50,20 +54,18 @@ def test_the_example_handler_responds_to_every_request(mine):
     assert run.record.question.endswith("?")
 
 
+@of_the_tutorial
 def test_the_slowest_point_of_the_tutorial_is_work_and_not_interrupted(mine, tmp_path):
-    away, name = mine
-    if name != "crc":
-        pytest.skip("the how-to guide has no study")
+    away, _ = mine
     slowest = ("workload.0.options.method=bits", "workload.0.request=1024")
     run = run_well(tmp_path, away / "mine" / "crc.toml", *SHORT, *slowest)
     [row] = [row for row in summarise(run).stages if (row.endpoint, row.stage) == ("server", "app_rx")]
     assert row.work_ns is not None
 
 
+@of_the_tutorial
 def test_the_study_of_the_tutorial_has_points_for_both_methods(mine, monkeypatch):
-    away, name = mine
-    if name != "crc":
-        pytest.skip("the how-to guide has no study")
+    away, _ = mine
     monkeypatch.chdir(away)
     plan = json.loads(invoke("study", "mine/crc-sizes.toml", "--plan", "--json"))
     assert {point["factors"]["method"] for point in plan["points"]} == {"table", "bits"}
@@ -71,11 +73,10 @@ def test_the_study_of_the_tutorial_has_points_for_both_methods(mine, monkeypatch
     assert os.path.exists("mine/libcrc.so")
 
 
+@of_the_guide
 @pytest.mark.parametrize("copies", [("workload.0.copies.engine=dma",), ("workload.0.copies.engine=cpu",), None])
 def test_the_example_that_names_copies_responds_the_same_with_and_without_a_copier(mine, copies, tmp_path):
-    away, name = mine
-    if name != "add":
-        pytest.skip("the tutorial names no copies")
+    away, _ = mine
     file = away / "mine" / "parts.toml"
     if copies is None:
         plain = file.with_name("plain.toml")

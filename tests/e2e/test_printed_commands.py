@@ -4,14 +4,13 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from printed_pages import Block, blocks, save
 from ui_tools import free_port, signed_in
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/tutorials/*.md"))]
-FENCE = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```$|`(\./windtunnel [^`]+)`", re.MULTILINE | re.DOTALL)
 TRIED_ELSEWHERE = re.compile(
     r"\./windtunnel quickstart|\./test\b|git clone|cd |\./windtunnel ui|.* --on ray://|.*stream.toml|\./windtunnel share serve"
 )
@@ -20,19 +19,6 @@ the share daemon's."""
 MADE_HERE = {".git", ".venv", "build", "runs", "mine", "mine.toml"}
 OUTCOMES = {"compare": {0, 1, 3}, "history": {0, 3}}
 """Exit codes that answer the question: two variants cannot always be told apart, and the first runs are no history."""
-
-
-class Block(NamedTuple):
-    """What stands between two fences: commands, or a file with its name; or one command in the running text."""
-
-    language: str
-    file: str
-    content: str
-
-
-def blocks(page: Path) -> list[Block]:
-    found = FENCE.finditer(page.read_text())
-    return [Block("sh", "", match[4]) if match[4] else Block(match[1], match[2] or "", match[3]) for match in found]
 
 
 def commands(block: Block) -> list[str]:
@@ -82,8 +68,7 @@ def test_a_short_command_of_a_page_ends_well(checkout, line):
 def test_a_page_can_be_followed_to_its_end(checkout, page):
     for block in blocks(page):
         if block.file:
-            (checkout / block.file).parent.mkdir(exist_ok=True)
-            (checkout / block.file).write_text(block.content)
+            save(block, checkout)
         for line in commands(block):
             enter(line, checkout)
 
