@@ -16,12 +16,12 @@ class Finding:
     remedy: str
 
 
-class Untold(Exception):
+class NotMeasured(Exception):
     """A value that the check needs was not measured; `str` says which, where that helps a user."""
 
 
-def told(value: T | None, what: str = "") -> T:
-    """The value. Raises Untold where it was not measured; `what` names it."""
+def require(value: T | None, what: str = "") -> T:
+    """The value. Raises NotMeasured if it was not measured; `what` names it."""
     if value is None:
-        raise Untold(what)
+        raise NotMeasured(what)
     return value

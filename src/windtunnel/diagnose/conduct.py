@@ -10,7 +10,7 @@ from windtunnel.diagnose.observed import observe
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.errors import UserError
-from windtunnel.finding import Untold
+from windtunnel.finding import NotMeasured
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.measure.variants import execute_variants
 from windtunnel.runs.directories import make_directory
@@ -57,7 +57,7 @@ def execute_experiment(
         raise UserError(f"{file}: there is nothing to delay: {words}", remedy='accounting.level = "sampled", or above')
     try:
         variants = variants_for(found, seen, more_in_flight=_may_have_more(asked))
-    except Untold as missing:
+    except NotMeasured as missing:
         raise UserError(f"{file}: there is nothing to delay: {missing}") from None
     window = min(asked.window // MS or 1, WINDOW_MS)
     blocks = max(EXPERIMENT_MS // (window * (1 + len(variants))), LEAST_BLOCKS)

@@ -7,7 +7,7 @@ from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
 from windtunnel.diagnose.observed import Observed, observe
 from windtunnel.diagnose.recorded import NONE, Evidence
-from windtunnel.finding import Untold
+from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
 from windtunnel.runs import Run
 
@@ -29,11 +29,11 @@ def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diag
         ledgers=[account.ledger for account in seen.accounts],
         causes=[],
         experiment=found_by,
-        untold=[*_untold(seen), *missing],
+        not_measured=[*_not_measured(seen), *missing],
         axio=axio.verdicts(run) if as_axio else None,
     )
-    causes, untold = look(seen, found.conclusion, found_by.remedies if found_by else ())
-    return found.model_copy(update={"causes": causes, "untold": [*found.untold, *untold]})
+    causes, not_measured = look(seen, found.conclusion, found_by.remedies if found_by else ())
+    return found.model_copy(update={"causes": causes, "not_measured": [*found.not_measured, *not_measured]})
 
 
 def _worker(seen: Observed, slack: Slack) -> WorkerSeen:
@@ -53,11 +53,11 @@ def _experiment(run: Run, seen: Observed, workers: list[WorkerSeen]) -> tuple[Ex
         return None, []
     try:
         return experiment(run, seen, workers), []
-    except Untold as missing:
+    except NotMeasured as missing:
         return None, [str(missing)]
 
 
-def _untold(seen: Observed) -> list[str]:
+def _not_measured(seen: Observed) -> list[str]:
     """What this run cannot show."""
     said = []
     if seen.run.record.imported:

@@ -28,7 +28,7 @@ from windtunnel.diagnose.model import (
 )
 from windtunnel.diagnose.observed import Observed
 from windtunnel.engine.plan import Delay, Variant
-from windtunnel.finding import told
+from windtunnel.finding import require
 from windtunnel.measure.validity import Slack
 from windtunnel.measure.variants import BATCHES, INFLIGHT, variant
 from windtunnel.runs import Run
@@ -108,7 +108,7 @@ def is_experiment(run: Run) -> bool:
 
 
 def experiment(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Experiment:
-    """What the variants of an experiment show. `run` as it was recorded: with what was changed. Raises Untold without messages."""
+    """What the variants of an experiment show. `run` as it was recorded: with what was changed. Raises NotMeasured without messages."""
     blocks = Blocks.of(run)
     variants = _variants(run)
     by_stage: dict[str, list[int]] = {}
@@ -167,11 +167,13 @@ class Blocks:
 
     @classmethod
     def of(cls, run: Run) -> "Blocks":
-        """Of the engine that counts messages. Raises Untold where it has no windows, or none of the first variant."""
+        """Of the engine that counts messages. Raises NotMeasured if it has no windows, or none of the first variant."""
         validity = run.record.validity
         marks = validity.excluded if validity and not validity.too_few_left else []
         excluded = {(mark.engine, mark.window) for mark in marks}
-        engine = told(next((e for e in run.record.engines if any(map(messages, run.windows[e.name]))), None), NO_WINDOW)
+        engine = require(
+            next((e for e in run.record.engines if any(map(messages, run.windows[e.name]))), None), NO_WINDOW
+        )
         variants = len(_variants(run))
         windows = measured(run.windows[engine.name], VARIED)
         ns = np.full((-(-len(windows) // variants), variants), np.nan)
@@ -183,8 +185,8 @@ class Blocks:
                 added[number] += delay_cycles(window)
                 moved[number] += count
         whole = ns[~np.isnan(ns[:, 0])]
-        tick_ns = 1e9 / told(engine.hello, NO_WINDOW).tsc_hz
-        return cls(told(whole if len(whole) else None, NO_WINDOW), added * tick_ns / np.maximum(moved, 1))
+        tick_ns = 1e9 / require(engine.hello, NO_WINDOW).tsc_hz
+        return cls(require(whole if len(whole) else None, NO_WINDOW), added * tick_ns / np.maximum(moved, 1))
 
     @property
     def count(self) -> int:

@@ -93,7 +93,7 @@ class Cause(Finding):
         Field(description="run: in any run; guest: of a NIC, as a guest has one; recorded: by other tools alone"),
     ]
     against: Annotated[list[str], Field(description="what the evidence has against it")]
-    untold: Annotated[list[str], Field(description="what this run cannot show of it")]
+    not_measured: Annotated[list[str], Field(description="what this run cannot show of it")]
     sets: Annotated[list[str], Field(description="the remedy as words of --set; empty: none does it")]
     gain: Annotated[Gain | None, Field(description="null: one run cannot tell")]
     confidence: Annotated[
@@ -188,7 +188,7 @@ class Diagnosis(Part):
     ledgers: list[Ledger]
     causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
     experiment: Experiment | None = Field(None, description="with --probe")
-    untold: list[str] = Field(description="what could not be looked at, and why")
+    not_measured: list[str] = Field(description="what could not be looked at, and why")
     tried: list[Tried] | None = Field(None, description="with --try")
     axio: list[AxioVerdict] | None = Field(description="with --as axio")
 

@@ -11,7 +11,7 @@ from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.engine.plan import Endpoint, Plan
 from windtunnel.engine.windows import Window
-from windtunnel.finding import told
+from windtunnel.finding import require
 from windtunnel.measure.validity import Slack, budget_is_reached, slacks
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.runs.metrics import measured, ratio
@@ -58,14 +58,14 @@ class Observed:
         return accounts({name: self.windows[name] for name in tick_ns}, self.messages, tick_ns)
 
     def account(self, slack: Slack) -> Account:
-        """The ledger's series of this worker. Raises Untold."""
+        """The ledger's series of this worker. Raises NotMeasured."""
         found = (each for each in self.accounts if (each.engine, each.worker) == (slack.engine, slack.worker))
-        return told(next(found, None), f"what the time of the worker on CPU {slack.cpu} went into")
+        return require(next(found, None), f"what the time of the worker on CPU {slack.cpu} went into")
 
     @cached_property
     def ns_a_message(self) -> float:
-        """Time of the windows over the messages. Raises Untold without a message."""
-        return told(ratio(self._lasted_ns, sum(self.messages)), "ns per message: there were none")
+        """Time of the windows over the messages. Raises NotMeasured without a message."""
+        return require(ratio(self._lasted_ns, sum(self.messages)), "ns per message: there were none")
 
     @cached_property
     def _lasted_ns(self) -> int:
@@ -113,9 +113,9 @@ class Observed:
         return any(budget_is_reached(window, plans[name]) for name, of in self.windows.items() for window in of)
 
     def endpoint(self, side: str) -> Endpoint:
-        """Raises Untold where the run has no such side."""
+        """Raises NotMeasured if the run has no such side."""
         ends = (endpoint for plan in self.plans for endpoint in plan.endpoints if endpoint.side == side)
-        return told(next(ends, None), f"the {side}: it ran elsewhere")
+        return require(next(ends, None), f"the {side}: it ran elsewhere")
 
     @property
     def has_client(self) -> bool:
@@ -131,18 +131,18 @@ class Observed:
         return [engine.plan for engine in self.run.record.engines]
 
     def tick_ns(self, engine: str) -> float:
-        """Raises Untold for an engine that never began."""
-        return 1e9 / told(self.engine(engine).hello, "times: the engine never began").tsc_hz
+        """Raises NotMeasured for an engine that never began."""
+        return 1e9 / require(self.engine(engine).hello, "times: the engine never began").tsc_hz
 
     def packets_a_message(self, slack: Slack, stage: str) -> float:
-        """Packets that the stage of this worker moved, a message. Raises Untold without a message."""
+        """Packets that the stage of this worker moved, a message. Raises NotMeasured without a message."""
         moved = sum(
             each.objects
             for window in self.windows[slack.engine]
             for each in window.stages
             if each.worker == slack.worker and f"{each.endpoint} {each.stage}" == stage
         )
-        return told(ratio(moved, sum(self.messages)), "packets per message: there were no messages")
+        return require(ratio(moved, sum(self.messages)), "packets per message: there were no messages")
 
     def engine(self, name: str) -> EngineRecord:
         return next(engine for engine in self.run.record.engines if engine.name == name)

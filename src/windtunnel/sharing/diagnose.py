@@ -1,6 +1,6 @@
 """Why tenants that share a core are slow: what the figures of a run say, each finding with its evidence and a remedy.
 
-A pure function of `Shared`. What was not measured is None there; a check that needs it is named in `untold` and finds nothing.
+A pure function of `Shared`. What was not measured is None there; a check that needs it is named in `not_measured` and finds nothing.
 """
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from windtunnel import format as fmt
 from windtunnel.engine.histogram import Histogram
-from windtunnel.finding import Finding, Untold, told
+from windtunnel.finding import Finding, NotMeasured, require
 from windtunnel.runs.histogram import percentile
 from windtunnel.sharing.simulate.cache import refill_ns
 from windtunnel.sharing.simulate.plan import Machine
@@ -77,7 +77,7 @@ class Diagnosis:
     """Findings, and the checks that could not be made."""
 
     findings: list[Finding] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
+    not_measured: list[str] = field(default_factory=list)
     """Codes of the checks without the values that they need."""
 
 
@@ -101,21 +101,21 @@ def of_reading(slicer: str, seen: SliceReading, tenants: list[SharedTenant], hos
 
 def diagnose(run: Shared) -> Diagnosis:
     """All checks, in the order in which to try their remedies."""
-    found, untold = [], []
+    found, not_measured = [], []
     for code, check in CHECKS.items():
         try:
             finding = check(run)
-        except Untold:
-            untold.append(code)
+        except NotMeasured:
+            not_measured.append(code)
             continue
         if finding is not None:
             found.append(finding)
-    return Diagnosis(found, untold)
+    return Diagnosis(found, not_measured)
 
 
 def tick_bound(run: Shared) -> Finding | None:
     """Slices end at the kernel's tick, not at the requested length."""
-    tick, median = told(run.tick_ns), told(percentile(run.slices, 50))
+    tick, median = require(run.tick_ns), require(percentile(run.slices, 50))
     alone = len(run.tenants) < 2  # no other tenant shares the core
     if alone or run.slice_ns > tick / 2 or median < 0.6 * tick:
         return None
@@ -129,10 +129,10 @@ def tick_bound(run: Shared) -> Finding | None:
 
 def fair_server(run: Shared) -> Finding | None:
     """Real-time tenants stand still while the kernel runs normal tasks for ~50 ms a second."""
-    if not any(told(tenant.real_time) for tenant in run.tenants):
+    if not any(require(tenant.real_time) for tenant in run.tenants):
         return None
     low, high = FAIR_SERVER_NS
-    long = [(at, count) for at, count in told(run.gaps).counts if low <= at <= high]
+    long = [(at, count) for at, count in require(run.gaps).counts if low <= at <= high]
     # each tenant has the same gap
     total = sum(at * count for at, count in long) / len(run.tenants)
     share = total / run.interval_ns
@@ -152,7 +152,7 @@ def neighbour(run: Shared) -> Finding | None:
     """Other threads run on a core of `ls`."""
     if run.pool != "ls":
         return None
-    own = told(run.own_share)
+    own = require(run.own_share)
     if own >= LEAST_OWN_SHARE:
         return None
     return Finding(
@@ -165,8 +165,8 @@ def neighbour(run: Shared) -> Finding | None:
 
 def cache_thrash(run: Shared) -> Finding | None:
     """Working sets overflow the L2, and a slice is too short to load them again."""
-    sets = [told(tenant.working_set) for tenant in run.tenants]
-    room, count = told(run.l2_bytes), len(sets)
+    sets = [require(tenant.working_set) for tenant in run.tenants]
+    room, count = require(run.l2_bytes), len(sets)
     if count < 2 or sum(sets) <= room:
         return None
     machine, mean = Machine(l2_bytes=room), sum(sets) // count
@@ -241,7 +241,7 @@ def overload(run: Shared) -> Finding | None:
             "use a larger weight, another core for `ls`, or the autoscaler; in overload p99 shows only the length of the run",
         )
     if not told:
-        raise Untold
+        raise NotMeasured
     return None
 
 

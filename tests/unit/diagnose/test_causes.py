@@ -129,8 +129,8 @@ def test_small_batches_by_what_a_call_costs(tmp_path):
     """Where calls moved different numbers, their cost is told apart and the gain is no bound."""
     bound = causes(small(2))["small-batches"]
     split = causes(changed(small(2), timed(call=30, packet=70)))["small-batches"]
-    assert "go into calls before they move anything" in split.evidence and split.untold == []
-    assert "go into calls" not in bound.evidence and bound.untold
+    assert "go into calls before they move anything" in split.evidence and split.not_measured == []
+    assert "go into calls" not in bound.evidence and bound.not_measured
     cheap = causes(changed(small(2), timed(call=1, packet=99)))["small-batches"]
     assert 0 <= cheap.gain.low <= cheap.gain.high < split.gain.low <= split.gain.high < bound.gain.high
 
@@ -157,11 +157,11 @@ def test_what_a_call_stalled_for_is_told_apart():
         return lambda window: with_stage(window, "client", "app_tx", **counters)
 
     run = pool(free=3, stalled=10)
-    assert causes(run)["few-mbufs"].untold
+    assert causes(run)["few-mbufs"].not_measured
     for_ring = changed(run, of({"stalled_for_mbufs": 0, "stalled_for_ring": 10, "stalled_for_port": 0}))
     assert "few-mbufs" not in causes(for_ring)
     told = causes(changed(run, of({"stalled_for_mbufs": 4, "stalled_for_ring": 6, "stalled_for_port": 0})))["few-mbufs"]
-    assert told.untold == [] and "stalled for mbufs in 48 calls" in told.evidence
+    assert told.not_measured == [] and "stalled for mbufs in 48 calls" in told.evidence
 
 
 def full_ring(stalled=5, **slack):
@@ -429,5 +429,5 @@ def test_what_is_no_such_cause(code, run):
 
 
 @pytest.mark.parametrize("words", ["host-state: the state of the host", "payload: what a byte costs"])
-def test_what_the_run_does_not_show_is_untold(words):
-    assert any(line.startswith(words) for line in diagnose(made()).untold)
+def test_what_the_run_does_not_show_is_not_measured(words):
+    assert any(line.startswith(words) for line in diagnose(made()).not_measured)

@@ -100,7 +100,7 @@ def test_an_imported_run_has_no_slack():
     run = made()
     run = type(run)(run.path, run.record.model_copy(update={"engines": [], "imported": imported}), {})
     found = diagnose(run)
-    assert found.limit.kind == "unknown" and found.untold and found.workers == []
+    assert found.limit.kind == "unknown" and found.not_measured and found.workers == []
 
 
 def waiting(fastest_ns, first_ns=100_000):

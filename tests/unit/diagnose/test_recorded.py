@@ -49,13 +49,13 @@ def test_they_are_marked_as_recorded_and_have_no_score(evidence):
     assert causes.keys() == CODES
     for cause in causes.values():
         assert cause.observable == "recorded" and cause.confidence is None and cause.gain is None
-        assert "not tried on hardware" in cause.untold and cause.sets == []
+        assert "not tried on hardware" in cause.not_measured and cause.sets == []
 
 
 def test_without_texts_there_are_none_and_nothing_is_said():
     known = diagnose(made())
     assert not CODES & {cause.code for cause in known.causes}
-    assert not any(line.startswith(code) for line in known.untold for code in CODES)
+    assert not any(line.startswith(code) for line in known.not_measured for code in CODES)
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_they_come_last_and_are_found_in_a_run_without_windows(evidence):
     assert {cause.code for cause in diagnose(bare, recorded=evidence(REPORT)).causes} == {"shared-cache", "nic-writes"}
 
 
-def test_a_text_without_the_counters_is_untold(evidence):
+def test_a_text_without_the_counters_is_not_measured(evidence):
     known = diagnose(made(), recorded=evidence("5,,cycles,9,100.00,,\n"))
-    assert any(line.startswith("shared-cache: no text has LLC-loads") for line in known.untold)
-    assert any(line.startswith("nic-writes: no text has misses of the NIC's writes") for line in known.untold)
+    assert any(line.startswith("shared-cache: no text has LLC-loads") for line in known.not_measured)
+    assert any(line.startswith("nic-writes: no text has misses of the NIC's writes") for line in known.not_measured)
 
 
 def test_pause_frames_by_who_sent_them(evidence):
@@ -149,7 +149,7 @@ def _counts_no_frames(name):
 
 def test_a_text_without_counters_of_pause_frames_is_not_silence(evidence):
     known = diagnose(made(), recorded=evidence("NIC statistics:\n     rx_packets: 5\n     rx_xon: 7\n"))
-    assert "pause-frames: no counter of pause frames in this text of ethtool -S" in known.untold
+    assert "pause-frames: no counter of pause frames in this text of ethtool -S" in known.not_measured
 
 
 def test_a_ratio_is_of_what_was_counted_at_the_same_times(evidence):
@@ -167,7 +167,7 @@ def test_a_ratio_is_of_what_was_counted_at_the_same_times(evidence):
         made(),
         recorded=evidence(row.format(1, 600000, "LLC-loads") + row.format(1, "<not counted>", "LLC-load-misses")),
     )
-    (said,) = (line for line in known.untold if line.startswith("shared-cache: no text has LLC-loads"))
+    (said,) = (line for line in known.not_measured if line.startswith("shared-cache: no text has LLC-loads"))
     assert said.endswith("; LLC-load-misses: perf says: not counted")
 
 

@@ -13,7 +13,7 @@ OF_LOADS = "20% of loads that reach the last-level cache miss it (perf stat)"
 
 def diagnosed(*files):
     known = diagnose(made(), recorded=read_evidence(files))
-    return {cause.code: cause for cause in known.causes if cause.code in CODES}, known.untold
+    return {cause.code: cause for cause in known.causes if cause.code in CODES}, known.not_measured
 
 
 @pytest.fixture
@@ -116,9 +116,9 @@ def test_each_drivers_pause_frames(of_text, received, sent, others):
 )
 def test_a_driver_without_such_a_counter_is_said(of_text, names):
     text = "NIC statistics:\n" + "".join(f"     {name}: 7\n" for name in names)
-    causes, untold = of_text(text)
+    causes, not_measured = of_text(text)
     assert "pause-frames" not in causes
-    assert "pause-frames: no counter of pause frames in this text of ethtool -S" in untold
+    assert "pause-frames: no counter of pause frames in this text of ethtool -S" in not_measured
 
 
 def test_the_kernels_own_names_of_pause_frames(of_text):
@@ -141,8 +141,8 @@ def test_a_gauge_that_falls_on_an_idle_port_is_no_restart(of_text):
 
 def test_a_counter_that_fell_while_traffic_rose_is_not_read_as_none(of_text):
     text = "NIC statistics:\n     rx_packets: {}\n     rx_pause_frames: {}\n"
-    _, untold = of_text(text.format(100, 4005) + text.format(900, 5))
-    (line,) = (line for line in untold if line.startswith("pause-frames"))
+    _, not_measured = of_text(text.format(100, 4005) + text.format(900, 5))
+    (line,) = (line for line in not_measured if line.startswith("pause-frames"))
     assert "rx_pause_frames: it fell from 4005 to 5" in line
 
 

@@ -67,7 +67,7 @@ def test_every_check_has_its_case():
 def test_nothing_is_found_where_nothing_is_wrong():
     diagnosis = diagnose(GOOD)
     assert diagnosis.findings == []
-    assert diagnosis.untold == []
+    assert diagnosis.not_measured == []
 
 
 @pytest.mark.parametrize("code", SICK)
@@ -84,7 +84,7 @@ def test_what_was_not_measured_is_not_judged():
     nothing = Shared("kicker", 120 * US, 1000 * MS, [SharedTenant("t")])
     diagnosis = diagnose(nothing)
     assert diagnosis.findings == []
-    assert set(diagnosis.untold) == {"overload", "tick-bound", "fair-server", "neighbour", "cache-thrash"}
+    assert set(diagnosis.not_measured) == {"overload", "tick-bound", "fair-server", "neighbour", "cache-thrash"}
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,8 @@ class TestVerdicts:
         ]
         [_, shorter, _] = Fig6(True, "kicker").verdicts(spoiled)
         assert shorter.outcome == "holds" and [f.pairs for f in shorter.findings] == [3]
-        untold = [r.model_copy(update={"p99_ns": None}) if r.sharing == "tick" else r for r in rows]
-        assert self.outcomes(untold) == {"2": "not shown", "3": "not shown", "Fig. 6": "holds"}
+        without_p99 = [r.model_copy(update={"p99_ns": None}) if r.sharing == "tick" else r for r in rows]
+        assert self.outcomes(without_p99) == {"2": "not shown", "3": "not shown", "Fig. 6": "holds"}
 
     @pytest.mark.parametrize(
         ("peak_short", "tail_short", "outcome"),

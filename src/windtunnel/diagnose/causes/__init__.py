@@ -25,7 +25,7 @@ from windtunnel.diagnose.causes import (
 from windtunnel.diagnose.causes.cause import Check
 from windtunnel.diagnose.model import Cause, Gain, Limit, Remedy
 from windtunnel.diagnose.observed import Observed
-from windtunnel.finding import Untold
+from windtunnel.finding import NotMeasured
 
 CAUSES: dict[str, Check] = {
     each.CAUSE.code: each.CAUSE
@@ -38,17 +38,18 @@ CAUSES: dict[str, Check] = {
 
 
 def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
-    """The causes of a run, that with the greatest gain first, those whose gain cannot be told last, unless they are what limits; and what is
-    untold. A run without windows has recorded causes alone. `remedies`: what
-    an experiment has tried. A measured gain replaces the estimate."""
-    found, untold = [], []
+    """The causes of a run, and what was not measured.
+
+    The cause with the greatest gain comes first. Causes of unknown gain come last, unless they are what limits. A run without windows has
+    recorded causes alone. `remedies`: what an experiment has tried. A measured gain replaces the estimate."""
+    found, not_measured = [], []
     for code, check in CAUSES.items():
         if not seen.count and check.observable != "recorded":
             continue
         try:
             cause = check.cause(seen, limit)
-        except Untold as missing:
-            untold.append(f"{code}: {missing}")
+        except NotMeasured as missing:
+            not_measured.append(f"{code}: {missing}")
             continue
         if cause is not None:
             found.append(cause)
@@ -57,14 +58,14 @@ def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple
     more = [_by(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0]
     valid = seen.run.record.verdict.valid
     causes = [_bounded(cause, valid) for cause in (*known, *more)]
-    return sorted(causes, key=lambda cause: _rank(cause, limit)), untold
+    return sorted(causes, key=lambda cause: _rank(cause, limit)), not_measured
 
 
 def _with(cause: Cause, remedy: Remedy) -> Cause:
     """The cause with what its remedy brought."""
     words, gain = f"tried: {remedy.words}", remedy.gain
     if gain.low is None or gain.high is None:
-        return replace(cause, untold=[*cause.untold, f"{words}, in too few windows for an interval"])
+        return replace(cause, not_measured=[*cause.not_measured, f"{words}, in too few windows for an interval"])
     if gain.low <= 0:
         return replace(cause, gain=Gain(gain.low, gain.high), against=[*cause.against, words], confidence="medium")
     return replace(cause, gain=Gain(gain.low, gain.high), evidence=f"{cause.evidence}; {words}", confidence="high")
@@ -79,7 +80,7 @@ def _by(remedy: Remedy) -> Cause:
         remedy="as tried",
         observable=CAUSES[remedy.code].observable,
         against=[],
-        untold=[],
+        not_measured=[],
         sets=remedy.sets,
         gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0),
         confidence="high",

@@ -20,7 +20,7 @@ class Loops:
 
     words: str
     gain: Gain
-    untold: list[str]
+    not_measured: list[str]
 
 
 def small(seen: Observed, slack: Slack) -> dict[str, int]:
@@ -39,7 +39,7 @@ def small(seen: Observed, slack: Slack) -> dict[str, int]:
 
 def loops_of(seen: Observed, slack: Slack, moved: int) -> Loops:
     """Of USUAL packets a loop in place of `moved`. Where the run does not tell what calls cost, they bring at most what they would if a loop
-    cost the same whatever it moved. Raises Untold."""
+    cost the same whatever it moved. Raises NotMeasured."""
     account = seen.account(slack)
     work = sum(account.work(each).mean for each in seen.stages_of(slack.engine, slack.worker))
     words, part = f"it works {work:.1f} ns per message", 1 - moved / USUAL

@@ -23,12 +23,12 @@ class Case:
     gain: Gain | None = None
     """None: it cannot be told from one run."""
     against: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
+    not_measured: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Check:
-    """A cause by its code. `find` returns None where the run does not have it; it raises Untold."""
+    """A cause by its code. `find` returns None where the run does not have it; it raises NotMeasured."""
 
     code: str
     title: str
@@ -36,7 +36,7 @@ class Check:
     observable: Observable = "run"
 
     def cause(self, seen: Observed, limit: Limit) -> Cause | None:
-        """Raises Untold."""
+        """Raises NotMeasured."""
         case = self.find(seen, limit)
         if case is None:
             return None
@@ -49,7 +49,7 @@ class Check:
             sets=case.sets,
             gain=case.gain,
             against=case.against,
-            untold=[*case.untold, NOT_TRIED] if self.observable == "recorded" else case.untold,
+            not_measured=[*case.not_measured, NOT_TRIED] if self.observable == "recorded" else case.not_measured,
             confidence=None if self.observable == "recorded" else _confidence(case, limit),
         )
 
@@ -63,7 +63,7 @@ def _confidence(case: Case, limit: Limit) -> Confidence:
 def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
     """Of a worker that needs `saved` ns per message less: the rate rises until that worker, or the next one, is full.
 
-    Raises Untold where no message got a response.
+    Raises NotMeasured if no message got a response.
     """
     now = seen.ns_a_message
     others = [other for other in seen.slacks if other is not relieved]
@@ -76,7 +76,7 @@ def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
 
 
 def room(seen: Observed) -> Gain:
-    """Of what fills the time in which the worker with the least slack waits: from nothing to all of it. Raises Untold."""
+    """Of what fills the time in which the worker with the least slack waits: from nothing to all of it. Raises NotMeasured."""
     return Gain(0.0, filled(min((slack.share.mean for slack in seen.slacks), default=0.0)))
 
 

@@ -26,7 +26,7 @@ def _of_endpoint(seen: Observed, endpoint: Endpoint) -> Case | None:
         if (each.endpoint, each.stage) == (endpoint.side, stage)
     ]  # fmt: skip
     stalled = [calls if for_mbufs is None else for_mbufs for calls, for_mbufs in told_apart]
-    untold = ["for what each call stalled: the release that wrote the run counted mbufs and full rings together"]
+    not_measured = ["for what each call stalled: the release that wrote the run counted mbufs and full rings together"]
     lacking = _of_driver(seen, endpoint.side)
     batch = int(getattr(endpoint.batch, stage))
     takes = endpoint.side == "client" or endpoint.response_mbuf == "new"
@@ -41,7 +41,7 @@ def _of_endpoint(seen: Observed, endpoint: Endpoint) -> Case | None:
         remedy=f"a pool of {larger:,} mbufs",
         sets=[f"{endpoint.side}.mempool.size={larger}"],
         gain=room(seen),
-        untold=untold if any(for_mbufs is None for _, for_mbufs in told_apart) else [],
+        not_measured=not_measured if any(for_mbufs is None for _, for_mbufs in told_apart) else [],
     )
 
 

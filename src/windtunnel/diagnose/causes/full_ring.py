@@ -31,7 +31,7 @@ def _short(seen: Observed, slack: Slack) -> Case | None:
                 remedy=f"a ring of {size:,} entries, longer than a batch",
                 sets=[f"{side}.ring_size={size}"],
                 gain=loops.gain,
-                untold=loops.untold,
+                not_measured=loops.not_measured,
             )
     return None
 
@@ -53,7 +53,7 @@ def _full(seen: Observed, limit: Limit) -> Case | None:
         remedy=f"a ring of {size:,} entries",
         sets=[f"{side}.ring_size={size}"] if size <= MOST else [],
         gain=room(seen),
-        untold=["how full rings were within a window: they are seen at its end"],
+        not_measured=["how full rings were within a window: they are seen at its end"],
     )
 
 

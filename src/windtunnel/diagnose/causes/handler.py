@@ -32,7 +32,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         evidence=evidence,
         remedy="make the handler cheaper; the gain is that of one whose stage takes half as long",
         gain=gain(seen, slack, half),
-        untold=[] if steps else ["how much of the stage is the handler: it has no steps of its own"],
+        not_measured=[] if steps else ["how much of the stage is the handler: it has no steps of its own"],
     )
 
 

@@ -4,7 +4,7 @@ from windtunnel import format as fmt
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.finding import told
+from windtunnel.finding import require
 from windtunnel.measure.validity import Estimate, estimate
 from windtunnel.runs.validity import HostState
 from windtunnel.runs.variants import responses
@@ -13,8 +13,8 @@ UNKNOWN = "the state of the host: how far apart the workers' CPUs are"
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
-    validity = told(seen.run.record.validity, UNKNOWN)
-    headline = told(validity.headline_state, UNKNOWN)
+    validity = require(seen.run.record.validity, UNKNOWN)
+    headline = require(validity.headline_state, UNKNOWN)
     fastest = max(validity.states, key=lambda state: _rate(seen, state).mean)
     now, then = _rate(seen, headline), _rate(seen, fastest)
     if now.high is None or then.low is None or then.low <= now.high:

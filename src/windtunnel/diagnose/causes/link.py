@@ -12,7 +12,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     return Case(
         evidence=f"{limit.words}; sent: {', '.join(ports)}",
         remedy="a faster link, fewer bytes per message, or fewer messages",
-        untold=["the rate of the link: a diagnosis does not read it"],
+        not_measured=["the rate of the link: a diagnosis does not read it"],
     )
 
 

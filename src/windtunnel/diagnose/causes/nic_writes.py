@@ -4,14 +4,14 @@ from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.exchange.recorded.pcm_pcie import WRITES, name_of
-from windtunnel.finding import told
+from windtunnel.finding import require
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
     if not seen.recorded.texts:
         return None
     by_pcm = seen.recorded.rate([name_of(e, "Miss") for e in WRITES], [name_of(e, "Total") for e in WRITES])
-    rate, tool = told(
+    rate, tool = require(
         by_pcm or seen.recorded.named("IO Write Miss Rate"),
         "no text has misses of the NIC's writes (`pcm-pcie -e`), or their rate",
     )
@@ -21,7 +21,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         evidence=f"{rate:.0%} of the lines that devices wrote were not in the last-level cache ({tool})",
         remedy="buffers that fit into the cache's ways for devices: fewer descriptors, fewer mbufs, or more ways for DDIO",
         against=["the first write to a line always misses: the rate matters only if it falls with fewer descriptors"],
-        untold=["which device wrote: pcm-pcie counts all of a socket together"],
+        not_measured=["which device wrote: pcm-pcie counts all of a socket together"],
     )
 
 

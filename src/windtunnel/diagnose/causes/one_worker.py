@@ -26,7 +26,7 @@ def _two_sides(seen: Observed, slack: Slack, work: dict[str, float], free: int) 
         evidence=f"its client takes {client:.1f} ns per message, its server {server:.1f} ns; CPU {free} is free",
         remedy=f"client and server on two workers, the client on CPU {free}",
         sets=[f"client.cores=[{free}]", f"server.cores=[{slack.cpu}]"],
-        untold=["what a wire between two CPUs costs, which may be more than is gained: --try runs it"],
+        not_measured=["what a wire between two CPUs costs, which may be more than is gained: --try runs it"],
     )
 
 
@@ -43,7 +43,7 @@ def _two_roles(seen: Observed, slack: Slack, work: dict[str, float], free: int) 
         remedy=f"application and dispatcher on two workers, the second one on CPU {free}",
         sets=[f"{key}=false", f"{slack.sides}.cores={[*cpus, free]}"],
         gain=Gain(0.0, _most(seen, slack, max(application, dispatcher))),
-        untold=["what a ring between two CPUs costs"],
+        not_measured=["what a ring between two CPUs costs"],
     )
 
 

@@ -5,7 +5,7 @@ from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.exchange.recorded import ethtool
 from windtunnel.exchange.recorded.pause_counters import is_received
-from windtunnel.finding import told
+from windtunnel.finding import require
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
@@ -13,9 +13,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     if not texts:
         return None
     known = [each for text in texts for each in text.readings if is_received(each.name) is not None]
-    told(known or None, "no counter of pause frames in this text of ethtool -S")
+    require(known or None, "no counter of pause frames in this text of ethtool -S")
     read = [each for each in known if each.value is not None]
-    told(read or None, f"no counter of pause frames was read: {known[0].name}: {known[0].words}" if known else "")
+    require(read or None, f"no counter of pause frames was read: {known[0].name}: {known[0].words}" if known else "")
     counted = {each.name: each.value for each in read if each.value}
     if not counted:
         return None
@@ -30,7 +30,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         ]
         if any(each.words == ethtool.SINCE for text in texts for each in text.readings)
         else [],
-        untold=["for how long the port stood still"],
+        not_measured=["for how long the port stood still"],
     )
 
 

@@ -6,7 +6,7 @@ from statistics import fmean
 from windtunnel.diagnose.causes.cause import Case, Check, gain
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.finding import Untold
+from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Estimate
 
 LEAST_POINTS = 8
@@ -19,11 +19,11 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     vary = any(workload.request_sizes or workload.response_sizes for plan in seen.plans for workload in plan.workloads)
     sizes = list(_bytes(seen))
     if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
-        raise Untold("what a byte costs: messages have one size, or windows are few")
+        raise NotMeasured("what a byte costs: messages have one size, or windows are few")
     account = seen.account(slack)
     work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
     if len(work) != len(sizes):
-        raise Untold("what a byte costs: some windows have no message")
+        raise NotMeasured("what a byte costs: some windows have no message")
     per_byte, error = _slope(sizes, work)
     low = per_byte - 2 * error
     if low <= 0:
@@ -34,7 +34,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
         sets=list(_sets(seen)),
         gain=gain(seen, slack, Estimate(per_byte * mean, 0.0, (per_byte + 2 * error) * mean)),
-        untold=["which part of it is the scan, the checksum, and the copy"],
+        not_measured=["which part of it is the scan, the checksum, and the copy"],
     )
 
 

@@ -3,7 +3,7 @@
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.finding import told
+from windtunnel.finding import require
 from windtunnel.pcie.run_estimate import ports_of, tightest
 
 
@@ -11,7 +11,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     if not seen.recorded.measured:
         return None
     measured = seen.recorded.measured[0]
-    port = told(tightest(ports_of(seen.run)), "what the packets of this run need of a PCIe link")
+    port = require(tightest(ports_of(seen.run)), "what the packets of this run need of a PCIe link")
     gbps = {"read": _gbps(measured.inbound_read), "wrote": _gbps(measured.inbound_write)}
     link = port.link.usable * 8 / 1e9
     most = max((value for value in gbps.values() if value is not None), default=0.0)
@@ -23,7 +23,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         f"at least {most / link:.0%} of it",
         remedy="fewer bytes per packet, larger bursts (fewer descriptor reads), a link of more lanes or another slot",
         against=["all devices of the host are included, not only this NIC"],
-        untold=["the link's real width and speed: `lspci -vv` shows LnkSta"],
+        not_measured=["the link's real width and speed: `lspci -vv` shows LnkSta"],
     )
 
 

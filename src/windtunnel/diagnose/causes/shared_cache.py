@@ -3,7 +3,7 @@
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.finding import told
+from windtunnel.finding import require
 
 WAYS = {"load": "loads", "store": "stores"}
 
@@ -19,14 +19,14 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     ]
     said = seen.recorded.not_counted(f"LLC-{way}{kind}" for way in WAYS for kind in ("s", "-misses"))
     without = "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, or their rates"
-    told(rates or None, "; ".join((without, *said)))
+    require(rates or None, "; ".join((without, *said)))
     if not any(rate for _, rate, _ in rates):
         return None
     return Case(
         evidence=f"{' and '.join(words for words, _, _ in rates)} that reach the last-level cache miss it ({rates[0][2]})",
         remedy="fewer workers that share an L3, smaller tables, or fewer mbufs: a miss rate that falls with fewer workers is contention",
         against=["a table that is larger than the cache misses it without any other core"],
-        untold=["which core's lines another one drove out"],
+        not_measured=["which core's lines another one drove out"],
     )
 
 

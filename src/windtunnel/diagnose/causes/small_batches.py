@@ -25,7 +25,7 @@ def _of_worker(seen: Observed, slack: Slack) -> Case | None:
         remedy=f"a larger batch of {' and '.join(stages)}: up to {USUAL} packets share what a loop costs",
         sets=[f"{'.batch.'.join(each.split())}={USUAL}" for each in stages],
         gain=loops.gain,
-        untold=[f"{missing}. --probe tries it" for missing in loops.untold],
+        not_measured=[f"{missing}. --probe tries it" for missing in loops.not_measured],
     )
 
 

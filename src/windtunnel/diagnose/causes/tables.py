@@ -35,7 +35,7 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
         remedy="a table that needs fewer accesses to memory: looked up in bulk, with fewer entries, or by another method",
         sets=sets,
         gain=gain(seen, slack, saved),
-        untold=["cache misses: no counter of this run has them"],
+        not_measured=["cache misses: no counter of this run has them"],
     )
 
 

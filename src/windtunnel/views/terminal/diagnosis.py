@@ -20,7 +20,7 @@ INVALID = (
 
 
 def diagnosis_view(found: Diagnosis) -> RenderableType:
-    """The limit, its evidence, the workers and their ledgers, what is untold, and Axio's verdict."""
+    """The limit, its evidence, the workers and their ledgers, what was not measured, and Axio's verdict."""
     parts: list[RenderableType] = [*_axio(found)]
     if found.experiment:
         parts += [
@@ -47,7 +47,7 @@ def diagnosis_view(found: Diagnosis) -> RenderableType:
         ]
     if found.ledgers:
         parts += [Text(), Text("ns per message", style="bold"), _ledgers(found)]
-    parts += [Text(f"not measured: {line}", style="dim") for line in found.untold]
+    parts += [Text(f"not measured: {line}", style="dim") for line in found.not_measured]
     return Group(*parts)
 
 
@@ -92,7 +92,7 @@ def _cause(cause: Cause) -> Iterator[Text]:
     yield Text.assemble((cause.title, "bold"), f" ({cause.code}), {known}")
     yield Text(f"  for: {cause.evidence}")
     yield from (Text(f"  against: {line}") for line in cause.against)
-    yield from (Text(f"  not measured: {line}", style="dim") for line in cause.untold)
+    yield from (Text(f"  not measured: {line}", style="dim") for line in cause.not_measured)
     sets = f": {' '.join(f'--set {quote(each)}' for each in cause.sets)}" if cause.sets else ""
     yield Text(f"  remedy: {cause.remedy}{sets}", style="green" if cause.sets else "")
 
