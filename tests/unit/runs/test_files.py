@@ -69,6 +69,22 @@ def test_a_file_is_copied(tmp_path, victim):
         copy(victim, tmp_path / "copied")
 
 
+def test_a_copy_takes_no_more_of_the_disk(tmp_path):
+    source = tmp_path / "sparse"
+    with source.open("wb") as file:
+        file.write(b"begin")
+        file.seek(1 << 30)
+        file.write(b"middle")
+        file.truncate(3 << 40)
+    copy(source, tmp_path / "copied")
+    there = (tmp_path / "copied").stat()
+    assert there.st_size == 3 << 40 and there.st_blocks * 512 <= 1 << 20
+    with (tmp_path / "copied").open("rb") as file:
+        assert file.read(8) == b"begin\0\0\0"
+        file.seek((1 << 30) - 2)
+        assert file.read(10) == b"\0\0middle\0\0"
+
+
 @pytest.mark.parametrize(("mode", "copied"), [(0o600, 0o600), (0o640, 0o640), (0o444, 0o644), (0o755, 0o644)])
 def test_a_copy_is_read_by_nobody_else(tmp_path, victim, mode, copied):
     victim.chmod(mode)
