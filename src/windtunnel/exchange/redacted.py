@@ -9,6 +9,8 @@ import getpass
 import json
 import platform
 import re
+import shutil
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -20,12 +22,16 @@ from pydantic import ValidationError
 
 from windtunnel.errors import UserError
 from windtunnel.runs import Record
+from windtunnel.runs.reader import MOST_WINDOWS_BYTES
+from windtunnel.text_file import MOST_RECORD_BYTES, lines_of
 
 HOME = "/home/user"
 LEAST_NAME = 3
 """Characters of a name that is replaced where it stands alone: shorter ones are parts of other words."""
 NOBODY = {"root", "user", "localhost"}
 """Names that say nothing."""
+MOST_NAMES = 64
+"""Each word is compared with each name, and a record that somebody sent may name as many users as it has words."""
 _HEX = "0-9A-Fa-f"
 _ADDRESS = re.compile(
     rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
@@ -84,15 +90,22 @@ class Redaction:
             ) from None
 
     def file(self, path: Path) -> bool:
-        """Rewrites a file. False: it is not text, and may hold anything. Raises OSError."""
-        try:
-            words = path.read_bytes().decode()
-        except UnicodeDecodeError:
-            return False
-        if "\0" in words:
-            return False
+        """Rewrites a file, a line after the other. False: it is not text, and may hold anything. Raises OSError, and UserError for a file or
+        a line without end."""
         of_line = self._json if path.suffix in (".json", ".jsonl") else self.text
-        path.write_bytes("\n".join(map(of_line, words.split("\n"))).encode())
+        with tempfile.TemporaryFile() as redacted:
+            for line in lines_of(path, MOST_WINDOWS_BYTES, MOST_RECORD_BYTES):
+                try:
+                    words = line.decode()
+                except UnicodeDecodeError:
+                    return False
+                if "\0" in words:
+                    return False
+                end = "\n" if words.endswith("\n") else ""
+                redacted.write((of_line(words.removesuffix("\n")) + end).encode())
+            redacted.seek(0)
+            with path.open("wb") as rewritten:
+                shutil.copyfileobj(redacted, rewritten)
         return True
 
     def _json(self, line: str) -> str:
@@ -147,7 +160,8 @@ class Redaction:
 
 
 def redaction_of(record: Record) -> Redaction:
-    """For what this record and the files beside it say of its hosts, its users, and whoever publishes it."""
+    """For what this record and the files beside it say of its hosts, its users, and whoever publishes it. Raises UserError if they are too
+    many."""
     words = list(_texts(record.model_dump(mode="json")))
     users = {name for text in words for name in re.findall(_HOMES, text)}
     users.add(_user())
@@ -156,11 +170,16 @@ def redaction_of(record: Record) -> Redaction:
     for n, host in enumerate(dict.fromkeys(str(host) for host in hosts if host), 1):
         names |= {host.partition(".")[0]: f"host-{n}", host: f"host-{n}"}
     names |= dict.fromkeys(users, "user")
+    names = {
+        name: stand_in for name, stand_in in names.items() if len(name) >= LEAST_NAME and name.lower() not in NOBODY
+    }
+    if len(names) > MOST_NAMES:
+        raise UserError(
+            f"the record cannot be redacted: it names {len(names)} hosts and users, and at most {MOST_NAMES} are replaced",
+            remedy="export it without --redact, and take out by hand what is not for others",
+        )
     home = str(Path.home())
-    return Redaction(
-        {name: stand_in for name, stand_in in names.items() if len(name) >= LEAST_NAME and name.lower() not in NOBODY},
-        [home] if home != "/" else [],
-    )
+    return Redaction(names, [home] if home != "/" else [])
 
 
 def _user() -> str:

@@ -120,6 +120,26 @@ def test_what_stands_for_a_secret(words, then):
     assert Redaction({"box1": "host-1", "kiss": "host-2", "kii": "host-3"}, []).text(words) == (then or words)
 
 
+def test_a_record_of_too_many_users_is_refused(tmp_path):
+    """Each word of each text would be compared with each of them."""
+    users = redacted.MOST_NAMES + 1
+    run = made(tmp_path / "run", question=" ".join(f"/home/user-{n}/x" for n in range(users)))
+    with pytest.raises(UserError, match=r"it names \d+ hosts and users, and at most 64 are replaced"):
+        library.export(run, tmp_path / "out", redact=True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_text_is_redacted_line_by_line(tmp_path):
+    text = tmp_path / "x.txt"
+    text.write_text("in /root/a\n\nkiss\r\nbox1")
+    redaction = Redaction({"box1": "host-1", "kiss": "host-2"}, [])
+    assert redaction.file(text)
+    assert text.read_bytes() == b"in /home/user/a\n\nhost-2\r\nhost-1"
+    text.write_bytes(b"x" * (redacted.MOST_RECORD_BYTES + 1))
+    with pytest.raises(UserError, match="x.txt:1: longer than"):
+        redaction.file(text)
+
+
 def test_a_host_with_the_name_of_a_key_is_refused(tmp_path):
     run = made(tmp_path / "run", host={"hostname": "client"})
     with pytest.raises(UserError, match="has a word that is also the name of a host"):
