@@ -19,6 +19,7 @@
 #include "handlers/loading/plugin.h"
 #include "handlers/loading/registry.h"
 #include "handlers/match_action/live_table.h"
+#include "host/interrupt_thread.h"
 #include "host/print_ladder.h"
 #include "report/build_id.h"
 #include "run/guard.h"
@@ -52,7 +53,10 @@ static void start_eal(std::vector<std::string> words) {
 // before this.
 struct running_eal {
     explicit running_eal(const std::vector<std::string> &words) { start_eal(words); }
-    ~running_eal() { rte_eal_cleanup(); }
+    ~running_eal() {
+        await_interrupt_thread();  // it reads memory that is unmapped now, whenever a driver has woken it
+        rte_eal_cleanup();
+    }
     running_eal(const running_eal &) = delete;
     running_eal &operator=(const running_eal &) = delete;
 };

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "core/refusal.h"
+#include "host/interrupt_thread.h"
 #include "host/way.h"
 #include "plan/addresses.h"
 #include "wires/device.h"
@@ -150,6 +151,20 @@ void await_memif(const port &made, uint32_t looks) {
     rte_eth_dev_start(made.id);
 }
 
+// When the other side goes, the driver's interrupt thread frees what a close frees as well, without a lock.
+// It says that the link is down before it begins.
+void close_memif(port &made) {
+    await_interrupt_thread();
+    close_device(made);
+}
+
+constexpr port_operations operations = {
+    .link = link_of_device,
+    .words = words_of_device,
+    .missed = missed_by_device,
+    .close = close_memif,
+};
+
 }  // namespace
 
 WT_WIRE(memif) = {
@@ -169,6 +184,7 @@ WT_WIRE(memif) = {
     .open = open_memif,
     .start = start_memif,
     .await_link = await_memif,
+    .operations = &operations,
 };
 
 }  // namespace wt
