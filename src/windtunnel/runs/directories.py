@@ -14,12 +14,12 @@ from windtunnel.errors import UserError, cannot_write, check_name
 
 
 def make_directory(directory: Path, mode: int = 0o777) -> None:
-    """Makes a directory, and those above it that are missing, without an access list. `mode`: less the umask. Raises UserError for one that
-    exists or cannot be made."""
+    """Makes a directory in which nobody else may write, and those above it that are missing, without an access list. `mode`: less the umask.
+    Raises UserError for one that exists or cannot be made."""
     check_name(directory)
     try:
         make_missing(directory.parent)
-        _make(directory, mode)
+        _make(directory, mode & ~0o022)
     except FileExistsError as error:
         raise UserError(f"{directory}: exists already", remedy="choose a new directory with --out") from error
     except OSError as error:

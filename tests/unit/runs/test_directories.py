@@ -135,13 +135,15 @@ def test_a_study_and_what_a_fleet_sends_have_none(with_access_list, victim):
         assert_no_access_list(with_access_list / made)
 
 
-def test_a_directory_without_an_access_list_has_the_rights_of_the_umask(tmp_path):
+def test_nobody_else_writes_in_a_new_directory_and_a_group_may_in_those_above(tmp_path):
+    """A group's directory (setgid) hands its group on to what is made in it."""
     before = os.umask(0o002)
     try:
         made = make_held(tmp_path / "runs" / "run")
     finally:
         os.umask(before)
-    assert {stat.S_IMODE(path.stat().st_mode) for path in (made.place, tmp_path / "runs")} == {0o775}
+    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "runs", made.place)]
+    assert modes == [0o775, 0o755]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives directories away")
