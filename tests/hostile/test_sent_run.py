@@ -296,6 +296,15 @@ def test_no_command_reads_a_private_run_through_links_of_a_sent_one(tmp_path, na
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == here
 
 
+def test_a_clock_without_a_frequency_is_no_record(tmp_path):
+    run = made(tmp_path / "run")
+    record = json.loads((run / "run.json").read_text())
+    record["engines"][0]["hello"]["tsc_hz"] = 0
+    (run / "run.json").write_text(json.dumps(record))
+    with pytest.raises(UserError, match="tsc_hz: Input should be greater than 0"):
+        load(run)
+
+
 def test_a_link_to_a_run_is_shown_for_who_names_it(tmp_path):
     made(tmp_path / "run", title="mine")
     (tmp_path / "link").symlink_to(tmp_path / "run")

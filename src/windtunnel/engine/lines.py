@@ -38,7 +38,7 @@ class Hello(Line):
     dpdk: str
     pid: int
     plan_hash: str
-    tsc_hz: int
+    tsc_hz: int = Field(gt=0)
     tsc_source: str = Field(
         description="how the frequency was found: measured against CLOCK_MONOTONIC_RAW, or DPDK's own"
     )

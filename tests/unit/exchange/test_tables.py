@@ -8,6 +8,7 @@ from itertools import count, islice
 from types import UnionType
 from typing import Annotated
 
+import duckdb
 import jsonschema
 import pytest
 import sample_lines as sample
@@ -201,6 +202,21 @@ def test_an_incomplete_export_is_refused_and_leaves_no_file(exported, tmp_path, 
     with pytest.raises(UserError) as refused:
         restore(tmp_path / "out", tmp_path / "again")
     assert words in refused.value.message
+    assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("repeat('[', 100000)", "probe: not JSON: recursion limit exceeded"), ("repeat('[],', 400000)", "too long texts")],
+)
+def test_json_of_a_cell_has_a_bound(run, tmp_path, text, words):
+    """A few KiB of Parquet may be a text that takes gigabytes."""
+    out = export(load(run), tmp_path / "out", "parquet")
+    windows, spoilt = out / "windows.parquet", tmp_path / "spoilt.parquet"
+    duckdb.execute(f"COPY (SELECT * REPLACE ({text} AS probe) FROM '{windows}') TO '{spoilt}'")
+    spoilt.replace(windows)
+    with pytest.raises(UserError, match=words):
+        restore(out, tmp_path / "again")
     assert not (tmp_path / "again").exists()
 
 

@@ -34,8 +34,9 @@ _WRITE = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet", "json": "FOR
 _MADE_AGAIN = {"run.json", "windows.jsonl", "report.html"}
 BOUNDS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "1GB", "temp_directory": ""}
 """Of DuckDB, where it reads what others have sent."""
-MOST_ROWS, MOST_TEXT = 10_000_000, 1 << 28
-"""Of an export: rows of all its tables, bytes of the texts of one. Two hours of windows of 1 s are some 9,000,000 rows."""
+MOST_ROWS, MOST_TEXT, MOST_CELL = 10_000_000, 1 << 28, 1 << 20
+"""Of an export: rows of all its tables, bytes of the texts of one table, and of one text. Two hours of windows of 1 s are some 9,000,000
+rows. JSON of a text takes twenty times its bytes."""
 LEAST_ROWS = 10_000
 """A table may always have as many. Beyond them each row takes at least a byte of its file: ours have 2.6 in Parquet, 56 in CSV."""
 ROWS_AT_ONCE = 1024
@@ -144,11 +145,10 @@ def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]], 
                 f"read_json('{_path(files[name].fileno())}', format='newline_delimited', columns={_columns(table)})"
             )
             file = directory / f"{name}.{form}"
-            os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
-            options = (
-                _WRITE[form] + (_quoted(table) if form == "csv" else "") + ", USE_TMP_FILE false"
-            )  # into that file
-            database.execute(f"COPY (SELECT * FROM {source}) TO '{file}' ({options})")
+            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as made:
+                # into that file, whatever takes its name meanwhile
+                options = _WRITE[form] + (_quoted(table) if form == "csv" else "") + ", USE_TMP_FILE false"
+                database.execute(f"COPY (SELECT * FROM {source}) TO '{_path(made.fileno())}' ({options})")
 
 
 def _windows(source: Path, form: str) -> Iterator[tuple[str, Window]]:
@@ -176,16 +176,17 @@ def _table(
     stack.callback(os.close, descriptor)
     most_rows = min(most_rows, max(LEAST_ROWS, os.fstat(descriptor).st_size))
     select = _select(_path(descriptor), table, form, most_rows)
-    texts = " + ".join(f'coalesce(strlen("{column.name}"), 0)' for column in table.all if column.sql == "VARCHAR")
+    lengths = [f'coalesce(strlen("{column.name}"), 0)' for column in table.all if column.sql == "VARCHAR"]
+    total, longest = f"coalesce(sum({' + '.join(lengths)}), 0)", f"coalesce(max(greatest({', '.join(lengths)})), 0)"
     try:
-        query = f"SELECT count(*), coalesce(sum({texts}), 0) FROM ({select})"
-        count, length = database.execute(query).fetchall()[0]
+        query = f"SELECT count(*), {total}, {longest} FROM ({select})"
+        count, length, most = database.execute(query).fetchall()[0]
     except duckdb.Error as error:
         raise UserError(f"{path}: cannot be read: {_first_line(error)}", remedy=_WHICH) from error
     if count > most_rows:
         words = f"more than {most_rows:,} rows, which an export of this size does not have"
         raise UserError(f"{path}: {words}", remedy=_WHICH)
-    if length > MOST_TEXT:
+    if length > MOST_TEXT or most > MOST_CELL:
         raise UserError(f"{path}: too long texts", remedy=_WHICH)
     return count, _rows(stack.enter_context(database.cursor()), select, table, file)
 

@@ -1,6 +1,5 @@
 """Rows -> windows, the inverse of `unfold`."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
@@ -13,6 +12,7 @@ from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables.shape import BUCKETS, HISTOGRAMS, WINDOWS, counter_table, parts_of, tables
 from windtunnel.exchange.tables.unfold import Row
+from windtunnel.text_file import parse_json
 
 Key = tuple[Any, ...]
 """Cells of the key columns of a table."""
@@ -46,7 +46,7 @@ def fold(by_table: Mapping[str, Iterable[Row]]) -> Iterator[tuple[str, Window]]:
                 waiting[name] = next(groups[name], None)
         try:
             yield engine, _One(rows).window(engine, number, row)
-        except (ValidationError, ValueError) as error:
+        except (ValidationError, ValueError, UserError) as error:
             raise UserError(f"{WINDOWS}: window {number} of {engine}: {_first(error)}") from error
     for name, group in waiting.items():
         if group:
@@ -102,7 +102,7 @@ class _One:
 
 def _plain(model: type[BaseModel], row: Row) -> Row:
     return {
-        column.name: json.loads(row[column.name]) if column.json else row[column.name]
+        column.name: parse_json(row[column.name], column.name) if column.json else row[column.name]
         for column in parts_of(model).plain
     }
 
