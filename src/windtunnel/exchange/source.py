@@ -40,12 +40,15 @@ class Foreign:
 
     def error(self, faults: Sequence[Fault]) -> UserError:
         """One fault is an ordinary error; several are listed in the order of their lines."""
+        ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line)
         lines = ["", *self.text.split("\n")]
-        named = [replace(each, what=hinted(each.what, "".join(lines[each.line : each.line + 1]))) for each in faults]
-        ordered = sorted(dict.fromkeys(named), key=lambda fault: fault.line)
+        named = [
+            replace(each, what=hinted(each.what, "".join(lines[each.line : each.line + 1])))
+            for each in ordered[:MAX_LISTED]
+        ]
         if len(ordered) == 1:
-            return UserError(f"{self._place(ordered[0])}: {ordered[0].what}", remedy=ordered[0].remedy)
-        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in ordered[:MAX_LISTED]]
+            return UserError(f"{self._place(named[0])}: {named[0].what}", remedy=named[0].remedy)
+        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in named]
         number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
         return UserError("\n".join(map(one_line, [f"{self.file}: {number}, each with what expected:", *listed])))
 

@@ -11,7 +11,9 @@ from importing import DATA, imported, refusal
 from scenario_tools import machine
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.axio import config
 from windtunnel.exchange.axio.keys import BATCHES, COLON, CONVERTED, LEFT, NUMBERS, SWITCHES, TABLES
+from windtunnel.exchange.source import Foreign
 from windtunnel.scenario import load, resolve
 
 COLONS, TOML = (DATA / "axio-colon.conf").read_text(), (DATA / "axio-server.toml").read_text()
@@ -264,7 +266,7 @@ NEITHER = "neither a configuration nor a log of Axio"
         (TOML.replace("ssh_port = 22", "ssh_port = = 22"), "text:8: "),
         (TOML.replace("iterations = 30", "iterations = " + "9" * 3000), "of at most 18 digits"),
         (TOML.replace("iterations = 30", "iterations = " + "9" * 5000), "text:60: exceeds the limit (4300 digits)"),
-        (TOML + "a" + ".a" * 100_000 + " = 1\n", "more than 200 points in one line"),
+        (TOML + "a" + ".a" * 10_000 + " = 1\n", "more than 200 points in one line"),
         (TOML + "".join(f"{n}{'.a' * 199} = 1\n" for n in range(40)), "more than 4000 points"),
         (COLONS + "x\n" * 60, "60 faults, the first 50 of them"),
     ],
@@ -315,3 +317,13 @@ def test_a_configuration_with_one_line_changed_becomes_a_scenario_or_a_refusal(t
         assert "file" in error.message
     else:
         load(directory / "scenario.toml")
+
+
+@pytest.mark.parametrize("form", ["TOML", "colon"])
+def test_a_configuration_has_a_bound(tmp_path, monkeypatch, form):
+    """A text of megabytes takes a minute to read."""
+    monkeypatch.setattr(config, "_from_toml", None)
+    monkeypatch.setattr(config, "_from_colons", None)
+    text = {"TOML": "schema_version = 1\n# ", "colon": "kDispRxBatchSize : 32\n# "}[form] + "x" * config.MOST_TEXT
+    with pytest.raises(UserError, match="axio: more than 65,536 characters"):
+        config.read_config(Foreign(tmp_path / "axio", text))

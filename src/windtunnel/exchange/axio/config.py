@@ -15,6 +15,8 @@ _COLON_LINE = re.compile(r"\s*([A-Za-z]\w*)\s*:(.*)")
 _TOML_LINE = re.compile(r"^[ \t]*(\[\[?[\w.]+\]|schema_version[ \t]*=)", re.MULTILINE)
 _WORKLOAD = "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0 : 0,1|2 : 0|2"
 MAX_NUMBER = 10**18
+MOST_TEXT = 64 << 10
+"""Characters; as for a scenario."""
 MAX_GROUP = 256
 """Axio has at most 16 workspaces; a larger range is a typing error."""
 
@@ -77,12 +79,13 @@ class AxioConfig:
 
 
 def read_config(foreign: Foreign) -> AxioConfig | None:
-    """The configuration, faults and all; None for a text that is none in either form."""
-    if _TOML_LINE.search(foreign.text):
-        return _from_toml(foreign.text)
-    if any(_key_of(line) for line in foreign.text.splitlines()):
-        return _from_colons(foreign.text)
-    return None
+    """The configuration, faults and all; None for a text that is none in either form. Raises UserError for one that takes long to read."""
+    is_toml = _TOML_LINE.search(foreign.text)
+    if not is_toml and not any(_key_of(line) for line in foreign.text.splitlines()):
+        return None
+    if len(foreign.text) > MOST_TEXT:
+        raise foreign.error([Fault(0, f"more than {MOST_TEXT:,} characters", "a configuration of Axio")])
+    return _from_toml(foreign.text) if is_toml else _from_colons(foreign.text)
 
 
 def _key_of(line: str) -> str | None:
