@@ -11,11 +11,14 @@ Addresses are all of IPv4 or all of IPv6. Ranges of ports are expanded to prefix
 here looks at them.
 """
 
+import contextlib
 import hashlib
 import ipaddress
+import os
 import re
 import socket
 import stat
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -27,7 +30,12 @@ from windtunnel.engine.plan_values import MAX_RULES
 from windtunnel.errors import UserError
 from windtunnel.text_file import hinted, read_text
 
-MAX_FILE_BYTES = 1 << 30
+MAX_FILE_BYTES = 1 << 28
+MAX_EXPANDED = 1 << 20
+"""Rules of a file of filters: 4,000 lines may expand to 3,600,000 rules, which take a minute and gigabytes."""
+MOST_KEPT_BYTES = 1 << 30
+IN_USE_S = 3600.0
+"""What was asked for within this time may be read by an engine that starts."""
 IPV6_BYTES = 16
 MOST_DATA = (1 << 31) - 2
 """What every method can hold; 2^31 - 1 is a miss of rte_fib."""
@@ -100,11 +108,27 @@ def kept(rules: RuleFile) -> Path:
     file = home.cache_directory() / "rules" / f"{hashlib.sha256(rules.text.encode()).hexdigest()}.txt"
     try:
         home.make(file.parent)
-        if not home.is_own(file):
+        if home.is_own(file):
+            os.utime(file)
+        else:
             home.keep(file, rules.text.encode())  # two that write it write the same
+            _forget_oldest(file.parent)
     except OSError as error:
         raise UserError(f"{file.parent}: cannot be written: {error.strerror}", remedy=home.REMEDY) from None
     return file
+
+
+def _forget_oldest(directory: Path) -> None:
+    """Each text that is checked leaves a file. Raises OSError."""
+    states = []
+    for path in directory.iterdir():
+        with contextlib.suppress(FileNotFoundError):  # another process forgets, too
+            states.append((path.stat(), path))
+    left = MOST_KEPT_BYTES
+    for state, path in sorted(states, key=lambda each: each[0].st_mtime, reverse=True):
+        left -= state.st_size
+        if left < 0 and time.time() - state.st_mtime > IN_USE_S:
+            path.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=4)
@@ -112,6 +136,7 @@ def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> R
     text = read_text(file, MAX_FILE_BYTES, FORMS[kind])
     filtering = kind == "ternary" and key_of_filters(file) is not None
     read = {"exact": _exact, "lpm": _prefix, "ternary": _ternary}[kind]
+    most = min(MAX_EXPANDED, MAX_RULES) if filtering else MAX_RULES
     there: dict[tuple[bytes, bytes], _Rule] = {}
     filters: dict[str, int] = {}
     for number, line in _lines(text):
@@ -127,10 +152,8 @@ def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> R
                 raise UserError(
                     f"{file}:{number}: conflicts with line {before.line}: the same rule", remedy="one of them"
                 )
-        if len(there) > MAX_RULES:
-            raise UserError(
-                f"{file}:{number}: more than {MAX_RULES:,} rules", remedy="fewer filters, or narrower ranges"
-            )
+        if len(there) > most:
+            raise UserError(f"{file}:{number}: more than {most:,} rules", remedy="fewer filters, or narrower ranges")
     if not there:
         raise UserError(f"{file}: no rules", remedy=FORMS[kind])
     return RuleFile(

@@ -190,8 +190,8 @@ def test_rules_are_kept_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     read = rules(tmp_path, "10.0.0.0/8,7\n", "lpm")
     file = kept(read)
-    before = file.stat().st_mtime_ns
-    assert file.read_text() == read.text and kept(read) == file and file.stat().st_mtime_ns == before
+    before = file.stat().st_ino
+    assert file.read_text() == read.text and kept(read) == file and file.stat().st_ino == before
     assert [p.name for p in file.parent.iterdir()] == [file.name]
     file.unlink()
     os.mkfifo(file)
@@ -199,6 +199,33 @@ def test_rules_are_kept_once(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(file))
     with pytest.raises(UserError, match="Not a directory"):
         kept(read)
+
+
+def test_old_rules_are_forgotten_if_they_take_too_much(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    files = []
+    for n in range(4):
+        text = rules(tmp_path, f"10.0.0.0/8,{n}\n", "lpm")
+        rule_files._read.cache_clear()
+        files.append(kept(text))
+        os.utime(files[-1], (n, n))
+    monkeypatch.setattr(rule_files, "MOST_KEPT_BYTES", 2 * files[0].stat().st_size)
+    monkeypatch.setattr(rule_files, "IN_USE_S", 1e12)
+    newest = kept(rules(tmp_path, "10.0.0.0/8,5\n", "lpm"))
+    assert all(file.exists() for file in files), "an engine may still read them"
+    monkeypatch.setattr(rule_files, "IN_USE_S", 3600.0)
+    rule_files._read.cache_clear()
+    assert kept(rules(tmp_path, "10.0.0.0/8,5\n", "lpm")) == newest
+    newest.unlink()
+    assert kept(rules(tmp_path, "10.0.0.0/8,5\n", "lpm")) == newest
+    assert [file.exists() for file in files] == [False, False, False, True]
+
+
+def test_filters_expand_to_a_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(rule_files, "MAX_EXPANDED", 1000)
+    wide = "".join(f"@10.0.0.{n}/32 10.0.0.0/8 1 : 65534 1 : 65534 0x11/0xFF\n" for n in range(2))
+    with pytest.raises(UserError, match=r":2: more than 1,000 rules"):
+        rules(tmp_path, wide, "ternary", 13)
 
 
 ACL = "@192.0.2.0/24 198.51.100.0/24 0 : 65535 80 : 80 "
