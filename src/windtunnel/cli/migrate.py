@@ -1,5 +1,6 @@
 """windtunnel migrate: the old key names of a scenario or study become the new ones."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -58,22 +59,35 @@ def migrate(
 
 
 def _rewrite(file: Path) -> None:
-    from shutil import copymode
-
+    from windtunnel.errors import UserError
+    from windtunnel.runs.directories import held
     from windtunnel.runs.files import mode_of_copy, replacing
+    from windtunnel.scenario.load import MAX_FILE_BYTES
+    from windtunnel.text_file import read_text
 
-    _, new, edits = _new_text(file)
+    old, new, edits = _new_text(file)
     for edit in edits:
         print_values(f"{file}:{edit.line}: {edit.old} -> {edit.new}")
     if not edits:
         print_values(f"{file}: no old names")
         return
     target = file.resolve()
-    backup = _keep(target)
-    with replacing(target, mode_of_copy(target.stat())) as temporary:
-        temporary.write_bytes(new.encode())
-        copymode(target, temporary)
-    print_values(f"{file}: rewritten, old text in {backup}")
+    with held(target.parent) as directory:
+        place = directory / target.name
+        status = place.lstat()
+        if read_text(place, MAX_FILE_BYTES, "name a scenario or study file", follow=False) != old:
+            raise UserError(f"{file}: changed meanwhile", remedy="migrate it again")
+        backup = _keep(place)
+        with replacing(place, mode_of_copy(status)) as temporary:
+            temporary.write_bytes(new.encode())
+            temporary.chmod(_mode_of_new(status))
+    print_values(f"{file}: rewritten, old text in {target.with_name(backup.name)}")
+
+
+def _mode_of_new(old: os.stat_result) -> int:
+    """The file is ours then: of another user's it gets no right to write, and of nobody's the right to be another user when it is run."""
+    others_write = 0 if old.st_uid == os.geteuid() else 0o022
+    return old.st_mode & 0o777 & ~others_write
 
 
 def _new_text(file: Path) -> "tuple[str, str, list[Edit]]":

@@ -1,16 +1,18 @@
 """`windtunnel migrate`, and the refusal of a file with old names."""
 
 import json
-import shutil
+import os
 import stat
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from windtunnel.cli import migrate
 from windtunnel.errors import UserError
-from windtunnel.scenario import load
+from windtunnel.scenario import load, migration
 from windtunnel.scenario.migration import NotRewritten, migrated
 from windtunnel.scenario.renames import KEYS, renamed
 
@@ -96,9 +98,40 @@ def test_the_new_text_is_private_from_the_beginning(typed, tmp_path, monkeypatch
     file.write_text(OLD)
     file.chmod(0o600)
     seen = []
-    monkeypatch.setattr(shutil, "copymode", lambda _, made: seen.append(stat.S_IMODE(made.stat().st_mode)))
-    typed("migrate", file)
+    monkeypatch.setattr(Path, "chmod", lambda made, _: seen.append(stat.S_IMODE(made.stat().st_mode)))
+    migrate._rewrite(file)
     assert seen == [0o600]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize(("owner", "mode"), [(None, 0o777), (54321, 0o755)])
+def test_the_new_file_gives_nobody_the_rights_of_who_migrates(tmp_path, owner, mode):
+    """Another user would run what they write into it as its new owner, or change it."""
+    file = tmp_path / "old.toml"
+    file.write_text(OLD)
+    os.chown(file, -1 if owner is None else owner, -1)
+    file.chmod(0o6777)
+    migrate._rewrite(file)
+    assert stat.S_IMODE(file.stat().st_mode) == mode
+
+
+def test_what_took_the_name_of_the_file_is_not_replaced(tmp_path, monkeypatch):
+    """A link of another user may lead to a file of ours by then."""
+    ours, link, old = tmp_path / "ours", tmp_path / "link.toml", tmp_path / "old.toml"
+    ours.write_text("ours")
+    old.write_text(OLD)
+    link.symlink_to(old)
+
+    def swap(text):
+        link.unlink()
+        link.symlink_to(ours)
+        return migrated(text)
+
+    monkeypatch.setattr(migration, "migrated", swap)
+    with pytest.raises(UserError, match="changed meanwhile"):
+        migrate._rewrite(link)
+    assert ours.read_text() == "ours" and old.read_text() == OLD
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["link.toml", "old.toml", "ours"]
 
 
 def test_stdout_changes_no_file(typed, tmp_path):
