@@ -26,6 +26,23 @@ Code = Literal[
 ]
 
 
+FAULTS: Final[frozenset[Code]] = frozenset(
+    (
+        "engine died",
+        "protocol error",
+        "no result",
+        "no responses",
+        "ledger open",
+        "copies wrong",
+        "copies never ended",
+        "region wrong",
+        "handler wrong",
+        "worker allocations",
+    )
+)
+"""Of the program that was measured. A busy host causes none of them."""
+
+
 @dataclass(frozen=True)
 class Reason:
     cause: str

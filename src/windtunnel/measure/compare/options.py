@@ -4,10 +4,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from windtunnel.engine.reasons import FAULTS
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Measure, Point
+from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Measure, Point, Run
+from windtunnel.measure.compare.obstacles import MOST_INVALID
 from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
+from windtunnel.measure.compare.statistics import LEAST_RUNS
 from windtunnel.scenario.quantities import Quantity
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
@@ -53,7 +56,8 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     """A condition is met if the whole interval lies beyond the threshold, and not met if nothing of it does. Otherwise these runs cannot
     tell; nor can they if a point has no verdict. A condition without a threshold asks for a difference that is shown: it is met or not.
 
-    The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them.
+    The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them. It decides nothing if it
+    rests on an assumed spread. Any condition is met if B is broken: a crash is no noise.
     """
     decisions = list(_decisions(asked, comparison)) if asked else []
     met, doubtful = (
@@ -74,11 +78,14 @@ Decision = tuple[bool | None, str]
 def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[Decision]:
     for point in comparison.points:
         where = f"{words(point.factors.items())}: " if point.factors else ""
+        if fault := _fault_of_b(point):
+            yield True, f"{where}{fault}"
+            continue
         for judged in point.judged:
             name = f"{where}{judged.workload}: " if judged.workload else where
             if judged.verdict in NO_VERDICT:
                 refused = judged.verdict == "invalid" and any(condition.what == "invalid" for condition in asked)
-                yield refused or None, f"{name}{judged.verdict}: {judged.reasons[0]}"
+                yield refused or None, f"{name}{judged.verdict}: {'; '.join(judged.reasons)}"
                 continue
             for condition in asked:
                 if condition.what in ("slower", "faster"):
@@ -91,6 +98,21 @@ def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[D
                 yield None, f"{where}{condition.text}: not measured"
 
 
+def _fault_of_b(point: Point) -> str | None:
+    """What ends most runs of B, and none of A, and is not the host; in words."""
+    a, b = ([run for run in point.runs if run.side == side] for side in ("a", "b"))
+    if any(map(_fault, a)):
+        return None
+    faults = [fault for fault in map(_fault, b) if fault]
+    if len(faults) <= MOST_INVALID * len(b):
+        return None
+    return f"B is broken, in {len(faults)} of {len(b)} {'run' if len(b) == 1 else 'runs'}, and A is not: {faults[0]}"
+
+
+def _fault(run: Run) -> str | None:
+    return next((reason for reason in run.reasons if reason.partition(":")[0] in FAULTS), None)
+
+
 def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
     interval, threshold = measure.interval, condition.percent
     if interval is None:
@@ -100,6 +122,11 @@ def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
         rises = (condition.what == "faster") == (measure.better == "higher")
     nearest, farthest = (interval.low, interval.high) if rises else (-interval.high, -interval.low)
     what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{interval.low:+.1f} .. {interval.high:+.1f}]"
+    if interval.method == "assumed":
+        return (
+            None,
+            f"{what}, with an assumed spread between runs: {LEAST_RUNS} pairs in one state of the host are needed",
+        )
     if nearest > threshold:
         return True, what
     if farthest <= threshold or not threshold:

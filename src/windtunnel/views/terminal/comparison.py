@@ -9,6 +9,7 @@ from rich.text import Text
 from windtunnel import format as fmt
 from windtunnel.host.states import counts
 from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, Point, Whole
+from windtunnel.measure.compare.options import fall
 from windtunnel.measure.compare.points import words
 from windtunnel.views.terminal.columns import Column, Fitting
 
@@ -211,5 +212,6 @@ def _whole(whole: Whole) -> Text:
 
 def _found(interval: Interval) -> str:
     return (
-        f"{percent(interval.percent)} [{range_of(interval)}], smallest detectable difference: {interval.smallest:.1f}%"
+        f"{percent(interval.percent)} [{range_of(interval)}], smallest detectable difference: "
+        f"+{interval.smallest:.1f}% or -{fall(interval.smallest):.1f}%"
     )

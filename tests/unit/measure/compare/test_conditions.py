@@ -91,8 +91,54 @@ def _decided(text, metric, better, percent, low, high, smallest, shown):
     return _decision(condition, found, "")[0]
 
 
+def test_an_assumed_spread_decides_nothing(tmp_path):
+    """A single pair may differ by anything."""
+    comparison = compared(*in_turn(tmp_path / "pool", 2, 6.0, 0.6), force=True)
+    decided = decide(conditions(["slower:5%", "faster:5%"]), comparison)
+    assert not decided.met
+    assert [words.partition("], ")[2] for words in decided.doubtful] == [
+        "with an assumed spread between runs: 3 pairs in one state of the host are needed"
+    ] * 2
+
+
+BUSY = "windows: 9 of 12 windows excluded"
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "words"),
+    [
+        (
+            [BUSY],
+            ["engine died: SIGABRT while measuring"],
+            "B is broken, in 1 of 1 run, and A is not: engine died: SIGABRT",
+        ),
+        ([None], ["handler wrong: misses 3"], "B is broken, in 1 of 1 run, and A is not: handler wrong: misses 3"),
+        ([None, BUSY], [BUSY, "ledger open: 1 mbuf"], None),
+        ([None], [BUSY], None),
+        ([None], ["engine killed: silent for 5 s"], None),
+        (["no result: x"], ["engine died: SIGSEGV"], None),
+    ],
+)
+def test_a_b_that_crashes_fails_any_condition_and_a_busy_host_none(tmp_path, of_a, of_b, words):
+    for side, reasons in (("a", of_a), ("b", of_b)):
+        for n, reason in enumerate(reasons):
+            made(tmp_path / side / str(n), 6.0, 20 * n + 10 * (side == "b"), invalid=reason)
+    decided = decide(conditions(["slower:5%"]), compared(tmp_path / "a", tmp_path / "b"))
+    if words:
+        assert len(decided.met) == 1 and decided.met[0].startswith(words) and not decided.doubtful
+    else:
+        assert decided.doubtful and not decided.met
+
+
+def test_both_sides_that_are_invalid_say_why(tmp_path):
+    a = made(tmp_path / "a", 6.0, invalid="windows: 9 of 12")
+    b = made(tmp_path / "b", 6.0, 10, invalid="clock: unsteady")
+    (words,) = decide(conditions(["slower:5%"]), compared(a, b)).doubtful
+    assert "A: 1 of 1 run invalid" in words and "B: 1 of 1 run invalid" in words and "clock: unsteady" in words
+
+
 def test_without_a_comparison_only_invalid_is_met(tmp_path):
-    b = made(tmp_path / "b", 6.0, 10, invalid="engine died: SIGSEGV while measuring")
+    b = made(tmp_path / "b", 6.0, 10, invalid="windows: 9 of 12 windows excluded")
     comparison = compared(made(tmp_path / "a", 6.0), b)
     reason = "echo: invalid: B: 1 of 1 run invalid"
     for texts, met, doubtful in ((["faster:5%"], 0, 1), (["faster:5%", "invalid"], 1, 0), ([], 0, 0)):
