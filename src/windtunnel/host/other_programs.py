@@ -13,6 +13,12 @@ from pathlib import Path
 SELF = "windtunnel"
 """Name of this process among the others: it takes CPU time too."""
 
+GUARD = "wt-guard"
+"""Of the process between a supervisor and its engine, which has the engine's time once that has ended (engine/run/guard.cc)."""
+
+OTHER_RUN = "another windtunnel run"
+"""Name of the engines and guards of others."""
+
 NAME_LENGTH = 15
 """The kernel cuts names off there."""
 
@@ -60,8 +66,8 @@ def parse(text: str) -> tuple[Key, Process]:
 
 
 def ran(before: Look, after: Look, cpus: Collection[int], own: int, engine: str) -> dict[str, float]:
-    """Name -> seconds of CPU time between two looks, the most first: of programs that were seen on one of these CPUs. Children of the
-    process `own` that are called `engine` are not among them, and those whose guard stands between."""
+    """Name -> seconds of CPU time between two looks, the most first: of programs that were seen on one of these CPUs. Engines and guards
+    below the process `own` are not among them."""
     grown = {key: process.ticks - (before[key].ticks if key in before else 0) for key, process in after.items()}
     alive = {pid: (pid, started) for pid, started in after}
     parents = {pid: process.parent for (pid, _), process in before.items()}
@@ -73,12 +79,15 @@ def ran(before: Look, after: Look, cpus: Collection[int], own: int, engine: str)
                 waited = parents.get(waited, 0)
             if waited:
                 grown[alive[waited]] -= process.ticks
+    ours = (engine[:NAME_LENGTH], GUARD)
     seconds: Counter[str] = Counter()
     for key, process in after.items():
         seen_on = {process.cpu, before[key].cpu if key in before else process.cpu}
         above = (process.parent, parents_now.get(process.parent))
-        measures = own in above and process.name == engine[:NAME_LENGTH]
-        if not measures and grown[key] > 0 and seen_on & set(cpus):
-            seconds[SELF if key[0] == own else process.name] += grown[key]
+        if own in above and process.name in ours:
+            continue
+        if grown[key] > 0 and seen_on & set(cpus):
+            name = OTHER_RUN if process.name in ours else process.name
+            seconds[SELF if key[0] == own else name] += grown[key]
     ticks_a_second = os.sysconf("SC_CLK_TCK")
     return {name: ticks / ticks_a_second for name, ticks in seconds.most_common()}

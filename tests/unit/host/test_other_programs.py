@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.host.other_programs import SELF, Process, look, parse, ran
+from windtunnel.host.other_programs import OTHER_RUN, SELF, Process, look, parse, ran
 
 TICKS = os.sysconf("SC_CLK_TCK")
 OWN, ENGINE = 700, "windtunnel-engine"
@@ -76,9 +76,10 @@ def test_the_engines_are_left_out_and_this_process_has_its_own_name():
 
 
 def test_an_engine_below_its_guard_is_left_out_and_one_below_another_guard_is_not():
-    guards = {(2, 5): process("wt-guard", parent=OWN), (3, 5): process("wt-guard", parent=9)}
+    """A guard has the time of its engine once that has ended."""
+    guards = {(2, 5): process("wt-guard", OWN, 7 * TICKS), (3, 5): process("wt-guard", 9, 2 * TICKS)}
     engines = {(n, 5): process("windtunnel-engi", parent=n - 2, ticks=TICKS * n) for n in (4, 5)}
-    assert ran({}, guards | engines, {1}, OWN, ENGINE) == {"windtunnel-engi": 5.0}
+    assert ran({}, guards | engines, {1}, OWN, ENGINE) == {OTHER_RUN: 7.0}
 
 
 def test_a_child_that_ended_counts_with_what_it_used_since_the_first_look():
