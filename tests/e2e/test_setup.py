@@ -80,6 +80,14 @@ def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: 
     assert tree.log == ["venv", *packages(tree.checkout, "run"), "meson setup", "ninja engine/windtunnel-engine"]
 
 
+def test_an_unknown_option_is_refused_before_the_build(tree: Tree) -> None:
+    tree.quickstart()
+    (tree.checkout / ".venv/bin/windtunnel").write_text("#!/usr/bin/env bash\n[[ $* != *--yes*--help ]] || exit 2\n")
+    assert "ninja engine/windtunnel-engine" in tree.log
+    tree.quickstart("--yes", code=2)
+    assert not any(call.startswith("ninja") for call in tree.log)
+
+
 @pytest.mark.parametrize("command", ["windtunnel quickstart", "test", "test quick", "test lint", "test lock"])
 def test_no_tool_is_called_where_the_caller_is(tree: Tree, command: str) -> None:
     """`python -m venv` takes a venv.py that lies there, pip a pip/, pytest a pytest.ini, meson its native files."""
