@@ -35,7 +35,10 @@ def fit(
     not suffice, or are not a study."""
     observed = observe(path, response, include_invalid)
     world = world_of(ladder)
-    curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]
+    try:
+        curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]
+    except UserError as error:
+        raise UserError("; ".join((error.message, *observed.left_out)), error.remedy) from None
     runs = sum(len(series.runs) for series in observed.series)
     return ModelRecord(
         kind="cost",

@@ -37,6 +37,10 @@ SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
 """Suffix of a column that is a cost or a rate -> ns per packet at a value of 1."""
 
 
+INCLUDED, RELAXED = "included", "limits relaxed"
+"""What sentences begin with that say how good the runs of a model are."""
+
+
 @dataclass(frozen=True)
 class ObservedRun:
     """One valid run."""
@@ -167,8 +171,11 @@ def usable(rows: list[dict[str, Any]], include_invalid: bool) -> tuple[list[dict
     """The rows of a study that a model may use, and sentences on the invalid ones."""
     included = [row for row in rows if include_invalid and not row["valid"] and has_metrics(row)]
     out = sum(not row["valid"] for row in rows) - len(included)
-    said = [f"included: {len(included)} run{'' if len(included) == 1 else 's'} invalid"] if included else []
-    return [row for row in rows if row["valid"] or row in included], said + _left_out(out, "invalid")
+    said = [f"{INCLUDED}: {len(included)} run{'' if len(included) == 1 else 's'} invalid"] if included else []
+    used = [row for row in rows if row["valid"] or row in included]
+    relaxed = dict.fromkeys(limit for row in used for limit in row["relaxed"] or ())
+    said += [f"{RELAXED}: {', '.join(relaxed)}"] if relaxed else []
+    return used, said + _left_out(out, "invalid")
 
 
 def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:

@@ -16,7 +16,16 @@ from windtunnel.model.fit import world_of
 from windtunnel.model.measured_runs import Parts
 from windtunnel.model.points import World
 from windtunnel.model.popularity import shared_misses
-from windtunnel.model.predict import SAMPLES, Prediction, band, bytes_at, curve_ns, curve_samples, range_marks
+from windtunnel.model.predict import (
+    SAMPLES,
+    Prediction,
+    band,
+    bytes_at,
+    curve_ns,
+    curve_samples,
+    quality_marks,
+    range_marks,
+)
 from windtunnel.model.record import Curve, ModelRecord, Neighbour, Step
 from windtunnel.model.table_settings import differences, own_settings
 
@@ -43,7 +52,8 @@ def predict_pipeline(
     shares = _shares(found, [entries for _, entries in tables])
     for (model, curve), (table, entries), share in zip(found, tables, shares, strict=True):
         world = world_of(model.ladder)
-        marks += [f"table {table['name']}: {mark}" for mark in range_marks(curve, entries, extrapolate)]
+        of_table = quality_marks(model) + range_marks(curve, entries, extrapolate)
+        marks += [f"table {table['name']}: {mark}" for mark in of_table]
         scale = share * _scale(model, speed)
         total += scale * curve_ns(curve, entries, world)
         samples += scale * curve_samples(curve, entries, world, rng)

@@ -12,6 +12,7 @@ from windtunnel.model.arrays import Floats
 from windtunnel.model.curve import CONFIDENCE
 from windtunnel.model.fit import world_of
 from windtunnel.model.forms import Form
+from windtunnel.model.observe import INCLUDED, RELAXED
 from windtunnel.model.points import World
 from windtunnel.model.popularity import misses
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
@@ -63,7 +64,7 @@ def predict(
     """`settings`: KEY=VALUE as `--set` takes them, enough to name one curve; `zipf`: exponent of the keys' popularity, where the curve was
     measured with uniform keys. Raises UserError where the model has no such curve, and for sizes that are too far from the measured ones."""
     curve, world = select(model.curves, settings), world_of(model.ladder)
-    marks = range_marks(curve, entries, extrapolate)
+    marks = quality_marks(model) + range_marks(curve, entries, extrapolate)
     samples = curve_samples(curve, entries, world, np.random.default_rng(1))
     ns = curve_ns(curve, entries, world)
     if zipf:
@@ -98,6 +99,11 @@ def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
         f"{len(fitting)} curves of the model fit",
         remedy="select one: " + "; ".join(f"--set {path}={'|'.join(values)}" for path, values in levels.items()),
     )
+
+
+def quality_marks(model: ModelRecord) -> list[str]:
+    """How good the runs are that the model was fitted to: a prediction is no better."""
+    return [f"fitted to runs, {said}" for said in model.provenance.left_out if said.startswith((INCLUDED, RELAXED))]
 
 
 def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:

@@ -28,7 +28,9 @@ class Provenance(Part):
     started: AwareDatetime
     results_sha256: str
     runs: int = Field(description="valid ones")
-    left_out: list[str] = Field(description="sentences: runs that were not used, and why")
+    left_out: list[str] = Field(
+        description="sentences: runs that were not used, and why; invalid runs that were; validity limits that were relaxed"
+    )
 
 
 class Parameter(Part):

@@ -13,7 +13,7 @@ from windtunnel.format import rate
 from windtunnel.host import facts
 from windtunnel.model.latency import fitted_of
 from windtunnel.model.pipeline import predict_pipeline
-from windtunnel.model.predict import FURTHEST, Prediction, predict, select
+from windtunnel.model.predict import FURTHEST, Prediction, predict, quality_marks, select
 from windtunnel.model.record import ModelRecord, read
 from windtunnel.model.same_host import refuse_other_host
 from windtunnel.scenario.quantities import option
@@ -107,7 +107,8 @@ def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate:
             remedy="run this load, or predict it with --extrapolate",
         )
     fitted = fitted_of(curve)
-    marks = [] if low <= at <= high else [f"outside the loads that were run, {rate(low)} to {rate(high)}"]
+    marks = quality_marks(model)
+    marks += [] if low <= at <= high else [f"outside the loads that were run, {rate(low)} to {rate(high)}"]
     ns = {name: fitted.at(at, name) for name in fitted.coefficients}
     utilisation = at / curve.capacity if curve.capacity_identified else None
     return Latency(at, utilisation, ns, curve.mape, marks, model.state)

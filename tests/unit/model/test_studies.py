@@ -11,7 +11,9 @@ from study_tools import invoke, refused
 
 from windtunnel.measure.study.directory import RESULTS
 from windtunnel.model.observe import usable
+from windtunnel.model.predict import predict
 from windtunnel.model.record import ModelRecord, read
+from windtunnel.views.terminal.model import curve_sentences
 
 pytestmark = pytest.mark.slow
 
@@ -258,9 +260,45 @@ def test_check_shows_every_study(latency, ladder, tmp_path):
 
 
 def test_rejected_metrics_are_fitted_only_on_request_and_counted():
-    rows = [{"valid": valid, "measured_s": lasted} for valid, lasted in ((True, 1.0), (False, 1.0), (False, None))]
+    rows = [
+        {"valid": valid, "measured_s": lasted, "relaxed": []}
+        for valid, lasted in ((True, 1.0), (False, 1.0), (False, None))
+    ]
     assert usable(rows, include_invalid=False) == (rows[:1], ["left out: 2 runs invalid"])
     assert usable(rows, include_invalid=True) == (rows[:2], ["included: 1 run invalid", "left out: 1 run invalid"])
+
+
+def test_a_prediction_says_how_good_its_runs_were(fitted, tmp_path):
+    rows = [{"valid": True, "measured_s": 1.0, "relaxed": [limit]} for limit in ("a 1 instead of 2", "b", "b")]
+    assert usable(rows, include_invalid=False) == (rows, ["limits relaxed: a 1 instead of 2, b"])
+    model = read(fitted[0])
+    said = ["included: 3 runs invalid", "limits relaxed: b", "left out: 2 runs on a shared core"]
+    spoilt = model.model_copy(update={"provenance": model.provenance.model_copy(update={"left_out": said})})
+    marks = predict(spoilt, 100, settings=[f"{LOOKUP}=bulk"]).marks
+    assert marks == ["fitted to runs, included: 3 runs invalid", "fitted to runs, limits relaxed: b"]
+
+
+def test_a_refusal_names_the_runs_that_were_left_out(tmp_path, ladder):
+    study = a_study(tmp_path / "s", lambda point: 30.0, {ENTRIES: SIZES})
+    changed = study / "changed.parquet"
+    duckdb.execute(
+        f"COPY (SELECT * REPLACE (entries = '{SIZES[0]:g}' AS valid) FROM '{study / RESULTS}') TO '{changed}' (FORMAT parquet)"
+    )
+    changed.replace(study / RESULTS)
+    message = refused("model", "fit", study, "--ladder", ladder).message
+    assert "1 size of the table" in message and "; left out: " in message and message.endswith("runs invalid")
+
+
+def test_a_form_with_the_lesser_error_is_named(fitted):
+    (curve, *_) = read(fitted[0]).curves
+    assert not any("--form" in sentence for sentence in curve_sentences(curve.model_copy(update={"mape": 0.0})))
+    tried = [one.model_copy(update={"mape": 0.01}) if one.form == "two pieces" else one for one in curve.tried]
+    (said,) = (
+        sentence
+        for sentence in curve_sentences(curve.model_copy(update={"mape": 0.5, "tried": tried}))
+        if "--form" in sentence
+    )
+    assert said.endswith("; between the measured sizes take --form 'two pieces'")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Models in the terminal: fits, held-out errors and predictions."""
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -127,7 +128,7 @@ def curve_sentences(curve: Curve) -> list[str]:
     )
     said = [f"held-out error: {percent(curve.mape)} on average, {percent(curve.most)} at most; {floor}"]
     if curve.thesis_mape is not None:
-        said.append(f"forms of the thesis only: {percent(curve.thesis_mape)}")
+        said.append(f"forms of the thesis only: {percent(curve.thesis_mape)}{_better_between(curve)}")
     if curve.beyond:
         b = curve.beyond
         thesis = DASH if b.thesis_mape is None else percent(b.thesis_mape)
@@ -138,6 +139,15 @@ def curve_sentences(curve: Curve) -> list[str]:
     if curve.contention:
         said.append(f"each further core adds {percent(curve.contention)} to the cost of a packet")
     return said
+
+
+def _better_between(curve: Curve) -> str:
+    """Which option takes a form of the thesis, if it has the lesser error: a form that knows the caches is taken before it."""
+    forms = [one for one in curve.tried if one.thesis and one.mape is not None]
+    if not forms or curve.thesis_mape is None or curve.mape is None or curve.thesis_mape >= curve.mape:
+        return ""
+    best = min(forms, key=lambda one: one.mape or 0.0)
+    return f"; between the measured sizes take --form {quote(best.form)}"
 
 
 def _tried(curve: Curve) -> Fitting:
