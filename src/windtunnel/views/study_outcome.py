@@ -1,5 +1,6 @@
 """Output of `study`: before it runs, with --plan, and at its end."""
 
+from collections import Counter
 from json import dumps
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,9 @@ def print_tables(study: Study, page: Path | None) -> None:
         )
     if study.invalid:
         console.print(f"{study.invalid} of {study.finished} runs are invalid{_included(study)}", style="red")
+        console.print(f"most often: {_reason(study)}", style="red", soft_wrap=True)
+        if not study.interrupted:
+            console.print(_WHAT_NOW + ("" if study.included else _REJECTED), soft_wrap=True)
     if study.relaxed:
         console.print(f"valid, limits relaxed: {', '.join(study.relaxed)}", style="yellow")
     if said := state_words(study):
@@ -142,6 +146,20 @@ def print_tables(study: Study, page: Path | None) -> None:
     for what, path in (("study", study.path), ("table", study.results if study.rows else None), ("report", page)):
         if path:
             console.print(Text.assemble((f"{what:<7}", "dim"), str(path)), soft_wrap=True)
+
+
+_WHAT_NOW = (
+    "They were repeated as often as `retries` allows, and the same command runs nothing more. "
+    "--out NEW runs the study again."
+)
+_REJECTED = " --include-invalid takes in what they measured."
+
+
+def _reason(study: Study) -> str:
+    """With which most of the invalid runs begin. Figures in it differ from run to run, so the code decides, and the first one is shown."""
+    reasons: list[str] = [row["reasons"][0] for row in study.rows if not row["valid"]]
+    ((code, _),) = Counter(reason.partition(":")[0] for reason in reasons).most_common(1)
+    return next(reason for reason in reasons if reason.startswith(code))
 
 
 def _included(study: Study) -> str:

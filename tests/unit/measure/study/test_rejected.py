@@ -38,7 +38,9 @@ def test_the_output_says_how_many_are_in_it(tmp_path):
     file = written(tmp_path, head=ONCE)
     said = invoke("study", file, "--out", tmp_path / "out", "--include-invalid", code=1)
     assert "3 of 3 runs are invalid; 3 included (--include-invalid)" in said
-    assert "3 of 3 runs are invalid and excluded" in invoke("study", tmp_path / "out", code=1)
+    again = invoke("study", tmp_path / "out", code=1)
+    assert "3 of 3 runs are invalid and excluded" in again
+    assert "most often: " in again and "the same command runs nothing more" in again
 
 
 def test_limits_that_were_relaxed_are_in_the_table_and_named(tmp_path, monkeypatch):
