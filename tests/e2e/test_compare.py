@@ -233,6 +233,7 @@ def test_a_kill_loses_no_finished_run(scenario, tmp_path):
         (["--fail-if", "slowest"], "--fail-if slowest: not a condition"),
         (["--json", "--quiet"], "exclude each other"),
         (["--set-b", "server.bach.app_rx=64"], "--set server.bach.app_rx=64"),
+        (["--set-b", "workload.0.name=other"], "no workload in common: A has l_app, B has other"),
     ],
 )
 def test_bad_input_is_refused_before_any_file_is_written(scenario, tmp_path, arguments, words):

@@ -345,7 +345,13 @@ def _law(run: Run, sets: Sequence[str]) -> _Law:
     windows = measured(run.counted[engine.name])
     before, after = (_Layout(_scenario(run, some)) for some in ((), sets))
     found = slacks({engine.name: windows}, {engine.name: engine.plan})
-    if not found or before.scenario.client is None or before.scenario.server is None:
+    if before.scenario.client is None or before.scenario.server is None:
+        lacking = "client" if before.scenario.client is None else "server"
+        raise UserError(
+            f"{run.path}: this run has no {lacking}, and what one side may win depends on the other one",
+            remedy='a run of both sides, as over wire.kind = "ring"',
+        )
+    if not found:
         raise UserError(
             f"{run.path}: no call of a client and a server was timed", remedy='accounting.level = "sampled", or above'
         )

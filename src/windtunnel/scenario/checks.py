@@ -175,6 +175,12 @@ def _workloads(scenario: Scenario) -> None:
             raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a unique name for each")
         if workload.name:
             names.add(workload.name)
+        if workload.extra_ticks and workload.handler is None and workload.packet_handler is not None:
+            raise Refusal(
+                (*here, "extra_ticks"),
+                "extra_ticks is work of a message handler, and this workload has a packet handler alone",
+                "no extra_ticks, or a packet handler of your own that does the work",
+            )
         if workload.packet_options and not (workload.handler and workload.packet_handler):
             raise Refusal(
                 (*here, "packet_options"),

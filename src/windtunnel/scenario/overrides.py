@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario.refusal import Override, Refusal, dotted
 
 MAX_DEPTH = 8
@@ -36,7 +36,7 @@ def as_sets(changes: Mapping[str, Any]) -> list[str]:
 
 def as_changes(sets: Sequence[str]) -> dict[str, Any]:
     """The keys and values that these texts say: the inverse of `as_sets`. Raises UserError."""
-    return {dotted(each.path): value_of(each.text.partition("=")[2].strip()) for each in parse_overrides(list(sets))}
+    return {dotted(each.path): value_of(each.value) for each in parse_overrides(list(sets))}
 
 
 def apply(override: Override, data: dict[str, Any]) -> None:
@@ -46,16 +46,17 @@ def apply(override: Override, data: dict[str, Any]) -> None:
         path = override.path[:depth]
         if isinstance(level, list):
             if not isinstance(part, int) or part >= len(level):
+                indexed = dotted((*path[:-1], 0, *override.path[depth - 1 :]))
                 raise Refusal(
                     path,
                     f"{dotted(path)}: the list has {len(level)} {'entry' if len(level) == 1 else 'entries'}, counted from 0",
-                    EXAMPLE,
+                    EXAMPLE if isinstance(part, int) else f"--set {as_argument(f'{indexed}={override.value}')}",
                 )
         elif not isinstance(level, dict):
             raise Refusal(path, f"{dotted(path[:-1])} is not a table", EXAMPLE)
         key: Any = part if isinstance(level, list) else str(part)
         if depth == len(override.path):
-            level[key] = value_of(override.text.partition("=")[2].strip())
+            level[key] = value_of(override.value)
         else:
             level = level[key] if isinstance(level, list) else level.setdefault(key, {})
 

@@ -51,6 +51,11 @@ class Override:
     text: str
     path: Path
 
+    @property
+    def value(self) -> str:
+        """As it was typed."""
+        return self.text.partition("=")[2].strip()
+
 
 @dataclass(frozen=True)
 class Source:

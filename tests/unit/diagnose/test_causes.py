@@ -252,6 +252,7 @@ def test_the_time_of_the_host():
     found = causes(preempted(made(), sample.WINDOW_NS // 10))["host-time"]
     assert "the worker on CPU 1 had no CPU for 10.0% of the time" in found.evidence
     assert found.gain.low == pytest.approx(100 / 9) and found.gain.high == pytest.approx(100 / 9)
+    assert "host-time" not in causes(preempted(made(), sample.WINDOW_NS // 10_000)), "it would print as 0.0%"
     marks = [ExcludedWindow(engine="windtunnel", window=0, reasons=["preempted on CPU 1 for 30% of the window"])]
     found = causes(made(validity=Validity(checks=[], excluded=marks)))["host-time"]
     assert "1 windows excluded, as for: preempted on CPU 1" in found.evidence

@@ -15,6 +15,7 @@ from windtunnel.runs import Run, RunWriter, Verdict
 
 HOST = {"cpus": {"allowed": [0, 1]}}
 CORES = {"client": {"cores": [0]}, "server": {"cores": [1]}}
+ALONE = {"client": None, "wire": {"kind": "null"}, "server": {"cores": [1]}, "workload": [{"packet_handler": "l2fwd"}]}
 STAGES = ("app_rx", "disp_rx", "disp_tx", "nic_rx", "nic_tx")
 LARGER = [f"server.batch.{stage}=30" for stage in STAGES]
 CALLS, PACKETS = 100_000, 800_000
@@ -169,6 +170,9 @@ def test_a_run_without_what_it_needs_is_refused():
     of = recorded()
     with pytest.raises(UserError, match="no call of a client and a server was timed"):
         what_if(Run(of.path, of.record, {name: [] for name in of.windows}), [])
+    with pytest.raises(UserError, match="this run has no client") as refused:
+        what_if(made(scenario=ALONE, host=HOST), [])
+    assert "a run of both sides" in refused.value.remedy
     two = made(scenario=CORES | {"workload": [{"handler": "l_app"}, {"handler": "t_app"}]}, host=HOST)
     with pytest.raises(UserError, match="one workload"):
         what_if(two, [])

@@ -59,6 +59,13 @@ def test_question_and_title_of_a_file(tmp_path):
         ("disp_rx = 32", "dips_rx = 32", 8, 'unknown key "dips_rx" in [server.batch]', 'did you mean "disp_rx"?'),
         ("size = 8191", "size = 0", 10, "server.mempool.size", '"auto" or a whole number'),
         ('handler = "t_app"', "request = 86", 15, "workload 1 has no handler", "handler ="),
+        (
+            'handler = "t_app"',
+            'packet_handler = "echo"\nextra_ticks = 5',
+            17,
+            "this workload has a packet handler alone",
+            "no extra_ticks",
+        ),
         ('handler = "t_app"', 'handler = "t_app"\nrequest = "15B"', 17, "workload.1.request", '"16B" to "4MiB"'),
         ("client.apps = 2", "client.apps = 0", 17, "workload.1.client.apps is 0", "from 1 to 64"),
         ("client.apps = 2", 'name = "a b"', 17, "workload.1.name", "text"),
@@ -188,6 +195,10 @@ def test_an_error_in_a_set_names_the_set(tmp_path, change, what):
     error = refused(tmp_path, GOOD, change)
     assert error.message.startswith(f"--set {change}: ")
     assert what in error.message
+
+
+def test_a_key_of_a_list_without_its_place_is_written_with_it(tmp_path):
+    assert refused(tmp_path, GOOD, "workload.request=1 KiB").remedy == "--set 'workload.0.request=1 KiB'"
 
 
 def test_an_error_in_the_file_does_not_name_a_set(tmp_path):

@@ -31,6 +31,11 @@ def test_a_remedy_can_be_pasted():
     assert "--set workload.0.colocate=false --set 'server.cores=[1, 2]'" in text
 
 
+def test_if_no_remedy_could_be_tried_it_says_so():
+    text = shown(diagnose(made()).model_copy(update={"tried": []}))
+    assert "nothing: no remedy of these causes is a change of keys" in text and "brought" not in text
+
+
 def test_a_gain_that_is_not_known_is_no_zero():
     assert "(link), gain not known, confidence low" in shown(diagnose(made(0.8, 0.7, drops={"emulated_queue_full": 5})))
 

@@ -5,13 +5,17 @@ from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Estimate, Slack, estimate
 
+LEAST_SHOWN = 0.0005
+"""Share of the time; less is 0.0% in words, and every kernel takes it."""
+
 
 def _find(seen: Observed, limit: Limit) -> Case | None:
     excluded = [reason for each in _excluded(seen) for reason in each]
     workers = seen.of_limit(limit) or seen.slacks
     worst = max(((slack, _taken(seen, slack)) for slack in workers), key=lambda one: one[1].mean, default=None)
     taken = worst[1] if worst else Estimate(0.0)
-    if limit.kind != "host" and (taken.low is None or taken.low <= 0) and not excluded:
+    shown = taken.low is not None and taken.low > 0 and (taken.high or 0.0) >= LEAST_SHOWN
+    if limit.kind != "host" and not shown and not excluded:
         return None
     said = [f"the worker on CPU {worst[0].cpu} had no CPU for {taken.mean:.1%} of the time"] if worst else []
     said += [f"{len(_excluded(seen))} windows excluded, as for: {excluded[0]}"] if excluded else []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError, as_argument
 from windtunnel.host.states import Where, groups
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
@@ -15,6 +16,7 @@ from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
 from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
+from windtunnel.scenario.topology import workload_names
 
 PAIRS = 15
 START_S = 1.5
@@ -114,6 +116,17 @@ def directory_for(a: Path, b: Path) -> Path:
     return new_directory(f"{a.stem}-against-{b.stem}")
 
 
+def _refuse_strangers(a: Sequence[str], b: Sequence[str]) -> None:
+    """Raises UserError if the scenarios have no workload in common: nothing of them would be compared."""
+    if set(a) & set(b):
+        return
+    one_each = f"--set-b {as_argument(f'workload.0.name={a[0]}')}" if len(a) == len(b) == 1 else ""
+    raise UserError(
+        f"no workload in common: A has {', '.join(a)}, B has {', '.join(b)}",
+        remedy=one_each or "give workloads that belong together the same `name`",
+    )
+
+
 def run_in_turn(
     a: Contestant,
     b: Contestant,
@@ -136,6 +149,7 @@ def run_in_turn(
     scenarios = [contestant.scenario() for contestant in (a, b)]
     for scenario in scenarios:
         resolve(scenario, executor.view)  # refused before there is a directory
+    _refuse_strangers(*map(workload_names, scenarios))
     planned_s = sum(map(_length_s, scenarios)) / 2
     change = change_after(scenarios, change, cabled=isinstance(executor.view, Cable))
     make_directory(directory)

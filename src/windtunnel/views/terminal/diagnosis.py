@@ -101,7 +101,9 @@ def _gain(gain: Gain | None) -> str:
     return "gain not known" if gain is None else f"gain {gain.low:+.1f}% to {gain.high:+.1f}%"
 
 
-def _tried(rows: list[Tried]) -> Fitting:
+def _tried(rows: list[Tried]) -> RenderableType:
+    if not rows:
+        return Text("nothing: no remedy of these causes is a change of keys")
     return Fitting(
         [
             Column("cause", [row.code for row in rows], words=True),
