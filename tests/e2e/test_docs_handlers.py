@@ -54,6 +54,16 @@ def test_the_example_handler_responds_to_every_request(mine):
     assert run.record.question.endswith("?")
 
 
+@of_the_guide
+def test_the_example_that_forwards_sends_what_it_receives(mine, tmp_path):
+    away, _ = mine
+    run = run_well(tmp_path, away / "mine" / "swap.toml", *SHORT)
+    (port,) = summarise(run).ports
+    assert port.rx_mpps and port.tx_mpps == pytest.approx(port.rx_mpps, rel=0.1)
+    (row,) = [row for row in summarise(run).stages if row.stage == "disp_rx"]
+    assert row.drops == {}
+
+
 @of_the_tutorial
 def test_the_slowest_point_of_the_tutorial_is_work_and_not_interrupted(mine, tmp_path):
     away, _ = mine
