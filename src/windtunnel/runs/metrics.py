@@ -209,6 +209,8 @@ def _worker_row(members: list[WorkerWindow], stages: list[StageWindow], duration
     busy, idle, stall = (_sum(stages, name) for name in ("busy_cycles", "idle_cycles", "stall_cycles"))
     interrupted, traffic = _sum(stages, "interrupted_cycles"), _sum(stages, "traffic_cycles")
     preempted = _sum_or_none(members, "preempted_ns")
+    if preempted is not None:  # the kernel counts a wait when it ends: it may have begun before these windows
+        preempted = min(preempted, round(duration_s * _NS))
     return WorkerRow(
         worker=members[0].worker,
         cpu=members[0].cpu,

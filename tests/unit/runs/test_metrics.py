@@ -98,6 +98,8 @@ def test_a_counter_missing_in_one_window_is_null_in_the_sum():
     delays = [worker(preempted_ns=delay) for delay in (5_000_000, None)]
     assert metrics.worker_rows([window(workers=delays[:1])])[0].preempted_share == pytest.approx(0.005)
     assert metrics.worker_rows([window(workers=[w]) for w in delays])[0].preempted_share is None
+    long = worker(preempted_ns=5_000_000_000)
+    assert metrics.worker_rows([window(workers=[long])])[0].preempted_share == 1, "it may have begun before"
 
 
 def test_stages_are_in_packet_order():

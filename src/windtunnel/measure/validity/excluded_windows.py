@@ -130,7 +130,7 @@ def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Itera
             hypervisor[thread.cpu] = hypervisor.get(thread.cpu, 0) + thread.steal_ns
     for what, lost, programs in (("preempted", kernel, by), ("steal", hypervisor, None)):
         losses = [
-            f"{what} on CPU {cpu} for {ns / spans[cpu]:.0%} of the time"
+            f"{what} on CPU {cpu} for {min(ns / spans[cpu], 1.0):.0%} of the time"
             for cpu, ns in sorted(lost.items())
             if ns > 0.005 * spans[cpu]  # less rounds to nothing
         ]
