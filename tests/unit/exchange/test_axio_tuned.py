@@ -1,5 +1,7 @@
 """A scenario in Axio's colon form: what is written is read back by the importer."""
 
+import os
+
 import pytest
 from fake_runs import FAKE
 from scenario_tools import engine, loaded
@@ -8,7 +10,7 @@ from tuning_tools import SCENARIO
 from windtunnel.errors import UserError
 from windtunnel.exchange.axio.config import read_config
 from windtunnel.exchange.axio.scenario import scenario_text
-from windtunnel.exchange.axio.tuned import out_texts
+from windtunnel.exchange.axio.tuned import out_texts, write_axio
 from windtunnel.exchange.source import Foreign
 
 FILES = {"client": "send_config.out", "server": "recv_config.out"}
@@ -75,3 +77,15 @@ def test_two_workloads_have_workspaces_of_their_own(tmp_path):
 def test_more_dispatchers_than_applications_are_refused(tmp_path):
     with pytest.raises(UserError, match="in Axio an application has one dispatcher"):
         texts(tmp_path, "apps = 1\ndispatchers = 2\n")
+
+
+def test_what_stands_beside_the_file_is_read_to_a_bound(tmp_path):
+    """Somebody may have sent the directory: a FIFO there would be waited for, and a file without end read."""
+    file = tmp_path / "best.toml"
+    file.write_text(SCENARIO)
+    assert len(write_axio(file)) == 2 and len(write_axio(file)) == 2, "what is there already is the same"
+    fifo = tmp_path / "send_config.out"
+    fifo.unlink()
+    os.mkfifo(fifo)
+    with pytest.raises(UserError, match="not a regular file"):
+        write_axio(file)

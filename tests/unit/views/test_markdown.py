@@ -136,6 +136,7 @@ TEXTS = (
     "@team",
     "&#64;team",
     "#12",
+    "GH-12",
     "`code",
     "\\`code`",
     "https://evil",

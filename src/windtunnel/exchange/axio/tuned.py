@@ -5,10 +5,12 @@ from pathlib import Path
 
 from windtunnel.engine.plan_values import Side
 from windtunnel.errors import UserError
+from windtunnel.exchange.axio.config import MOST_TEXT
 from windtunnel.exchange.axio.keys import BATCHES, COLON, PHASES
 from windtunnel.runs.files import replace
 from windtunnel.scenario import Scenario, load
 from windtunnel.scenario.topology import Topology, endpoint, topologies
+from windtunnel.text_file import read_regular
 
 FILES = {"client": "send_config.out", "server": "recv_config.out"}
 _BATCH_KEYS = {name: next(key for key, of in COLON.items() if of == name) for name in BATCHES}
@@ -42,7 +44,7 @@ def write_axio(file: Path) -> list[Path]:
         path = file.with_name(name)
         if not path.exists():
             replace(path, text)
-        elif path.read_text(encoding="utf-8") != text:
+        elif read_regular(path, MOST_TEXT) != text.encode():
             raise UserError(f"{path}: exists already", remedy="move it away")
         written.append(path)
     return written

@@ -25,6 +25,7 @@ _SPELLED_OUT = [
             r"#(?=\d)",
             "#&#8203;",
         ),  # a space of no width: issues, and who is mentioned, are looked for in what has been rendered
+        (r"(?i)(?<=GH)-(?=\d)", "&#45;"),
         ("<", "&lt;"),
         ("@", "@&#8203;"),
         ("://", "&#58;//"),
