@@ -9,7 +9,7 @@ from typing import Any
 
 from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
-from windtunnel.engine.plan_values import Side
+from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
 from windtunnel.scenario import wires
 from windtunnel.scenario.capture import Capture
 from windtunnel.scenario.copies import check_workers, copy_devices, profile_of, reserved_cpus, source_bytes, threads
@@ -32,7 +32,7 @@ from windtunnel.scenario.run_spec import RunSpec
 from windtunnel.scenario.stream_sizes import interrupted_above_ns
 from windtunnel.scenario.streams import buffers_bytes
 from windtunnel.scenario.table_memory import tables_bytes
-from windtunnel.scenario.topology import Topology, topologies
+from windtunnel.scenario.topology import Topology, request_bytes, topologies
 from windtunnel.scenario.variants import longest_delay_ns
 
 
@@ -283,11 +283,21 @@ def _notes(decided: _Decided) -> list[str]:
     notes += _modelled(decided.scenario)
     if decided.capture and decided.scenario.server:
         notes += decided.capture.notes(decided.scenario.server.vlan)
+    notes += _empty_bodies(decided.scenario)
     notes += far_nics(decided.scenario, decided.host, decided.placed)
     notes += few_receives(decided.scenario)
     if decided.mode == "no-huge":
         notes.append("without hugepages: packets cost more; not comparable with runs on hugepages")
     return [*notes, *unseen_phases(decided.scenario)]
+
+
+def _empty_bodies(scenario: Scenario) -> list[str]:
+    """Who writes a handler may take `request` for the body that it sees."""
+    return [
+        f"workload {index}: a request of {MESSAGE_HEADER_BYTES}B is the message header alone: the handler sees no body"
+        for index, workload in enumerate(scenario.workload)
+        if workload.handler and not workload.request_sizes and request_bytes(scenario, index) == MESSAGE_HEADER_BYTES
+    ]
 
 
 def _dump(scenario: Scenario) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from windtunnel import format as fmt
 from windtunnel.engine.plan import Endpoint, Load, Plan, Sizes, StageOf, Stream, Workload
+from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES
 from windtunnel.scenario import RunSpec
 from windtunnel.scenario.quantities import write
 
@@ -66,9 +67,9 @@ def _handled(workload: Workload) -> str:
 
 
 def _sizes(largest: int, sizes: Sizes | None) -> str:
-    """ "86B", or "16B to 1472B by weight"."""
+    """ "86B (70B body)", or "16B to 1472B by weight"."""
     if sizes is None:
-        return write("size", largest)
+        return f"{write('size', largest)} ({write('size', largest - MESSAGE_HEADER_BYTES)} body)"
     how = {"sequence": f"in turns of {len(sizes.bytes)}", "uniform": "each alike", "weighted": "by weight"}[sizes.kind]
     return f"{write('size', min(sizes.bytes))} to {write('size', max(sizes.bytes))} {how}"
 

@@ -196,6 +196,12 @@ def test_notes_of_a_resolved_scenario(tmp_path):
     assert "without hugepages" in notes
 
 
+def test_a_request_without_a_body_is_noted(tmp_path):
+    words = "workload 0: a request of 16B is the message header alone: the handler sees no body"
+    assert words in finished(tmp_path, ECHO, "workload.0.request=16B").notes
+    assert words not in finished(tmp_path, ECHO, "workload.0.request=17B").notes
+
+
 def test_a_settle_below_the_duration_is_noted_where_it_was_asked_for(tmp_path):
     def notes(*sets):
         return [note for note in finished(tmp_path, ECHO, "duration=30s", *sets).notes if "settle" in note]
