@@ -15,7 +15,7 @@ GENERATED = "<!-- Generated from {} by `python -m windtunnel.schemas`. -->"
 SCENARIOS = {
     "Start here": ("echo", "split", "open-loop", "two-workloads"),
     "Shape the load": ("phases", "imix", "kv-zipf"),
-    "Copies of payload": ("copy-dma",),
+    "Copies of payload": ("copy-dma", "copy-model"),
     "TCP streams": ("stream", "stream-to-kernel"),
     "Message handlers": (
         "handler-empty",

@@ -16,6 +16,7 @@ from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
 from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
+from windtunnel.scenario.copies import profile_of
 from windtunnel.scenario.topology import workload_names
 
 PAIRS = 15
@@ -127,6 +128,20 @@ def _refuse_strangers(a: Sequence[str], b: Sequence[str]) -> None:
     )
 
 
+def _is_modelled(scenario: Scenario) -> bool:
+    """Whether its copies are a model's."""
+    return any(profile_of(scenario, index) for index in range(len(scenario.workload)))
+
+
+def _refuse_modelled(a: bool, b: bool) -> None:
+    """Raises UserError if a model moves the payload of one side alone: its figures are compared with those of a model."""
+    if a != b:
+        raise UserError(
+            f"copies are modelled only in {'A' if a else 'B'}",
+            remedy="windtunnel host copies --as-profile FILE makes a model of this host's copies for the other side",
+        )
+
+
 def run_in_turn(
     a: Contestant,
     b: Contestant,
@@ -150,6 +165,7 @@ def run_in_turn(
     for scenario in scenarios:
         resolve(scenario, executor.view)  # refused before there is a directory
     _refuse_strangers(*map(workload_names, scenarios))
+    _refuse_modelled(*map(_is_modelled, scenarios))
     planned_s = sum(map(_length_s, scenarios)) / 2
     change = change_after(scenarios, change, cabled=isinstance(executor.view, Cable))
     make_directory(directory)
