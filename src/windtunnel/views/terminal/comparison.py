@@ -198,6 +198,8 @@ def _verdict(judged: Judged, point: Point, where: str, between: float) -> Text:
     measure = next(m for m in point.measures if (m.workload, m.metric) == (judged.workload, judged.decided_by))
     assert measure.interval is not None
     line.append(f", {measure.metric} {_found(measure.interval)}; {judged.because}")
+    if rejected := sum(run.place is not None and bool(run.reasons) for run in point.runs):
+        line.append(f"; {rejected} of {len(point.runs)} runs are rejected", "yellow")
     if measure.interval.method == "assumed":
         line.append(f"; rests on a spread of {between:.0%} between identical runs, which is assumed", "yellow")
     return line

@@ -12,7 +12,7 @@ from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.model import PairedRuns
 from windtunnel.measure.compare.sides import sides
-from windtunnel.views.terminal.comparison import state_words, verdict_lines
+from windtunnel.views.terminal.comparison import state_words, verdict_lines, verdicts
 
 judge = import_module("windtunnel.measure.compare.judge")
 FAULTS = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0, "reorder_depth": 1}
@@ -203,6 +203,8 @@ def test_rejected_metrics_are_compared_only_on_request_and_counted(tmp_path):
     assert f"{b / '03'}: invalid, included: steady: fell" in comparison.warnings
     included = [run for run in comparison.points[0].runs if run.reasons]
     assert len(included) == 6 and all(run.place is not None for run in included)
+    (line,) = verdicts(comparison.points[0], 0.05)
+    assert line.plain.endswith("; 6 of 20 runs are rejected")
 
 
 def test_interrupted_runs_do_not_affect_the_others(tmp_path):
