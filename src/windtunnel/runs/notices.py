@@ -5,6 +5,7 @@ follows: a check has the state "warning" or "note", and what no check looks at i
 """
 
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -23,6 +24,20 @@ SLOW_WINDOW = 1.5
 """A window's median length in times of what was asked."""
 NIC_LOSSES = ("miss", "error", "drop", "discard")
 """Parts of the names of drivers' loss counters; the first three are DPDK's own."""
+
+
+KINDS = {
+    "preempted": "preempted",
+    "steal": "steal",
+    "window lasted": "stopped",
+    "CPU": "on a slower CPU",
+    "the link": "without a link",
+    "another host state": "in another host state",
+    "the host's state changed": "while the host state changed",
+    "the host's state is not known": "in an unknown host state",
+    "warming up": "while warming up",
+}
+"""What reasons of excluded windows begin with, and what such windows are called together."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +77,17 @@ def _of_checks(validity: Validity | None) -> Iterator[Notice]:
 
 
 def _excluded_words(validity: Validity) -> str:
-    """How many windows are excluded, with the first reason."""
+    """How many windows are excluded, and by which kinds of reasons: most differ in figures alone."""
     first, *others = validity.excluded
-    because = f"window {first.window}, {first.reasons[0]}"
-    return (
-        f"{len(validity.excluded)} windows excluded: {because}, and others"
-        if others
-        else f"1 window excluded: {because}"
-    )
+    if not others:
+        return f"1 window excluded: window {first.window}, {first.reasons[0]}"
+    kinds = Counter(_kind(each.reasons[0]) for each in validity.excluded)
+    parts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+    return f"{len(validity.excluded)} windows excluded: {parts}; the first is window {first.window}, {first.reasons[0]}"
+
+
+def _kind(reason: str) -> str:
+    return next((kind for beginning, kind in KINDS.items() if reason.startswith(beginning)), "for another reason")
 
 
 def crowded(workers: Sequence[WorkerRow]) -> Iterator[Notice]:

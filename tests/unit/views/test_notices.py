@@ -6,7 +6,11 @@ import pytest
 from sample_runs import RUNS, Page, execute
 from terminal_views import printed
 
+from windtunnel.measure.validity.excluded_windows import _lost, _slower, _stopped, _unlinked
+from windtunnel.measure.validity.host_states import MIXED, NOT_KNOWN, _reason
+from windtunnel.runs import notices
 from windtunnel.runs.validity import Check, ExcludedWindow, Validity
+from windtunnel.scenario.validity_keys import Validity as Limits
 from windtunnel.views.pages.page import render
 from windtunnel.views.terminal.run import run_view
 from windtunnel.views.terminal.side_by_side import side_by_side_view
@@ -14,14 +18,17 @@ from windtunnel.views.terminal.side_by_side import side_by_side_view
 NOTE, WARNING, EXCLUDED = (
     "a time stamp costs much",
     "40% is in long calls. Set it higher",
-    "2 windows excluded: window 3, steal",
+    "2 windows excluded: 1 steal, 1 while warming up; the first is window 3, steal on CPU 0 for 40% of the window",
 )
 VALIDITY = Validity(
     checks=[
         Check(name="accounting", state="warning", words=WARNING),
         Check(name="resolution", state="note", words=NOTE),
     ],
-    excluded=[ExcludedWindow(engine="windtunnel", window=n, reasons=["steal"]) for n in (3, 4)],
+    excluded=[
+        ExcludedWindow(engine="windtunnel", window=n, reasons=[reason])
+        for n, reason in ((3, "steal on CPU 0 for 40% of the window"), (4, "warming up: the rate was not settled yet"))
+    ],
 )
 TITLE = "Notes on this run"
 
@@ -54,3 +61,17 @@ def test_a_terminal_calls_each_by_its_kind_and_warns_last(run):
 def test_runs_side_by_side_have_warnings_alone(run, plain):
     shown = printed(side_by_side_view([plain, run]))
     assert WARNING in shown and NOTE not in shown and "excluded" not in shown
+
+
+def test_reasons_of_the_checks_have_kinds(run):
+    """A kind that nobody knows would be "for another reason"."""
+    settings, thread = Limits(), run.windows["windtunnel"][0].workers[0]
+    reasons = [
+        *_lost(thread.model_copy(update={"preempted_ns": 10**9, "steal_ns": 10**9}), 10**6, settings),
+        *_stopped(10**9, 10**6, settings),
+        *_slower(thread.model_copy(update={"chain_ticks": 100}), 1.0, settings),
+        *_unlinked(run.windows["windtunnel"][0].ports[0].model_copy(update={"link_down_ns": 1}), 10**6),
+        *(_reason(name, "one-l3") for name in ("two-l3s", MIXED, NOT_KNOWN)),
+        "warming up: the rate was not settled yet",
+    ]
+    assert {notices._kind(reason) for reason in reasons} == set(notices.KINDS.values())
