@@ -147,8 +147,11 @@ def test_a_client_is_known_by_its_app_tx(tmp_path):
 
 def test_a_packet_handler_alone_needs_no_application_stage(tmp_path):
     text = TOML.replace("packet_handler = 'empty'", "packet_handler = 'echo'").replace("'app_rx', ", "")
-    workload = scenario(tmp_path, text)[0]["workload"][0]
-    assert workload["packet_handler"] == "echo" and not {"handler", "response", "options"} & workload.keys()
+    data, _, said = scenario(tmp_path, text)
+    (workload,) = data["workload"]
+    assert workload["packet_handler"] == "echo"
+    assert not {"handler", "response", "options", "extra_ticks"} & workload.keys()
+    assert "app_ticks_per_message" in said and "has no application to do this work" in said
 
 
 REFUSED = [

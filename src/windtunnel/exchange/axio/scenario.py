@@ -163,9 +163,13 @@ def _workloads(conversion: Conversion) -> None:
         for key, name in (("request", "request_payload_bytes"), ("response", "response_payload_bytes")):
             if key in conversion.data["workload"][index]:
                 conversion.put(("workload", index, key), name)
-        conversion.put(("workload", index, "extra_ticks"), "app_ticks_per_message")
+        if "handler" in conversion.data["workload"][index]:  # a packet handler alone has no application to do this work
+            conversion.put(("workload", index, "extra_ticks"), "app_ticks_per_message")
         applications = sum(len(applications) for applications, _ in workload.groups)
         conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
+    ticks = config.values.get("app_ticks_per_message")
+    if ticks and ticks.value and not any("handler" in each for each in conversion.data["workload"]):
+        config.left.append((ticks, "a packet handler alone has no application to do this work"))
     if config.workloads:
         conversion.notes.append(
             "inflight: Axio has an in-flight limit for each application of a workload, here it is their sum"
