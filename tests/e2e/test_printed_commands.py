@@ -42,9 +42,12 @@ def checkout(tmp_path):
 
 
 def enter(line: str, checkout: Path) -> None:
-    """A command as it is printed; runs that the page calls FIRST and SECOND are those there are."""
+    """A command as it is printed; runs that the page calls RUN, or FIRST and SECOND, are those there are."""
     runs = sorted((checkout / "runs").glob("*/run.json"))
-    for name, run in zip(("runs/FIRST", "runs/SECOND"), runs, strict=False):
+    for name, run in (
+        *zip(("runs/FIRST", "runs/SECOND"), runs, strict=False),
+        *(("runs/RUN", run) for run in runs[:1]),
+    ):
         line = line.replace(name, str(run.parent.relative_to(checkout)))
     typed = ["bash", "-c", line]
     done = subprocess.run(typed, check=False, cwd=checkout, capture_output=True, text=True, stdin=subprocess.DEVNULL)
