@@ -205,7 +205,7 @@ class WatchedProcess:
             self._take(json.loads(text))
         except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
             kind = "another version of windtunnel" if isinstance(error, ValidationError) else "no lines of windtunnel"
-            self.trouble = f"what it says cannot be read: {kind}"
+            self.trouble = f"its output cannot be parsed: {kind}"
 
     def _take(self, line: dict[str, Any]) -> None:
         if "live" in line:

@@ -89,7 +89,7 @@ BAD_TESTBED = {"name": "alpha", "state": "odd", "about": "0001", "runs": 12, "ut
 )
 def test_what_cannot_be_read_is_said(process, line):
     tell(process, line)
-    assert process.trouble and "cannot be read" in process.trouble
+    assert process.trouble and "cannot be parsed" in process.trouble
     assert (process.how_far, process.fleet) == (None, None)
 
 
