@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from windtunnel.engine.drops import DROPS, Drop
-from windtunnel.engine.reasons import REASONS, Reason
+from windtunnel.engine.reasons import FAULTS, REASONS, Reason
 from windtunnel.runs.record import DID_NOT_FINISH, NO_END
 from windtunnel.runs.validity import BAD_CHECKS
 
@@ -28,6 +28,10 @@ An invalid run has one reason or several. Each begins with one of these codes an
 ### How the run ended, and its ledgers
 
 """
+FAULTY = """\
+[`compare --fail-if`](../how-to/compare.md#use-it-in-ci) takes B for broken if most of its runs, and at least three, end by one of these, and none of A's does: {}.
+
+"""
 CHECKS = """
 ### What the run measured
 
@@ -41,6 +45,7 @@ def page() -> str:
         HEAD
         + "".join(_rows("drop", DROPS.items()))
         + VERDICTS
+        + FAULTY.format(", ".join(f"`{code}`" for code in REASONS if code in FAULTS))
         + "".join(_rows("reason", [(DID_NOT_FINISH, NO_END), *REASONS.items()]))
         + CHECKS
         + "".join(_rows("reason", BAD_CHECKS.items()))

@@ -34,9 +34,14 @@ def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
         for name in sorted(shared)
     ]
     if not shared:
-        ours, theirs = (", ".join(side[0].modes) or "none" for side in (a, b))
-        reasons.append(f"no workload in common: A has {ours}, B has {theirs}")
+        reasons.append(no_common_workload(*(list(side[0].modes) for side in (a, b))))
     return [each for each in reasons if each]
+
+
+def no_common_workload(a: Sequence[str], b: Sequence[str]) -> str:
+    """In words, for the names of the workloads of both sides."""
+    ours, theirs = (", ".join(names) or "none" for names in (a, b))
+    return f"no workload in common: A has {ours}, B has {theirs}"
 
 
 def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:

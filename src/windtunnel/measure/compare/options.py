@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from windtunnel.engine.reasons import FAULTS
+from windtunnel.engine.reasons import fault
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Measure, Point, Run
+from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Measure, Point
 from windtunnel.measure.compare.obstacles import MOST_INVALID
 from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
@@ -78,8 +78,8 @@ Decision = tuple[bool | None, str]
 def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[Decision]:
     for point in comparison.points:
         where = f"{words(point.factors.items())}: " if point.factors else ""
-        if fault := _fault_of_b(point):
-            yield True, f"{where}{fault}"
+        if broken := _fault_of_b(point):
+            yield True, f"{where}{broken}"
             continue
         for judged in point.judged:
             name = f"{where}{judged.workload}: " if judged.workload else where
@@ -99,18 +99,12 @@ def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[D
 
 
 def _fault_of_b(point: Point) -> str | None:
-    """What ends most runs of B, and none of A, and is not the host; in words."""
-    a, b = ([run for run in point.runs if run.side == side] for side in ("a", "b"))
-    if any(map(_fault, a)):
+    """What ends most runs of B, at least LEAST_RUNS of them, and none of A, and is not the host; in words."""
+    a, b = ([fault(run.reasons) for run in point.runs if run.side == side] for side in ("a", "b"))
+    faults = [each for each in b if each]
+    if any(a) or len(faults) < LEAST_RUNS or len(faults) <= MOST_INVALID * len(b):
         return None
-    faults = [fault for fault in map(_fault, b) if fault]
-    if len(faults) <= MOST_INVALID * len(b):
-        return None
-    return f"B is broken, in {len(faults)} of {len(b)} {'run' if len(b) == 1 else 'runs'}, and A is not: {faults[0]}"
-
-
-def _fault(run: Run) -> str | None:
-    return next((reason for reason in run.reasons if reason.partition(":")[0] in FAULTS), None)
+    return f"B is broken, in {len(faults)} of {len(b)} runs, and A is not: {faults[0]}"
 
 
 def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
@@ -123,10 +117,8 @@ def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
     nearest, farthest = (interval.low, interval.high) if rises else (-interval.high, -interval.low)
     what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{interval.low:+.1f} .. {interval.high:+.1f}]"
     if interval.method == "assumed":
-        return (
-            None,
-            f"{what}, with an assumed spread between runs: {LEAST_RUNS} pairs in one state of the host are needed",
-        )
+        needed = f"{LEAST_RUNS} pairs in one state of the host are needed"
+        return None, f"{what}, with an assumed spread between runs: {needed}"
     if nearest > threshold:
         return True, what
     if farthest <= threshold or not threshold:

@@ -11,6 +11,7 @@ from windtunnel.errors import UserError, as_argument
 from windtunnel.host.states import Where, groups
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
+from windtunnel.measure.compare.obstacles import no_common_workload
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
@@ -117,15 +118,14 @@ def directory_for(a: Path, b: Path) -> Path:
     return new_directory(f"{a.stem}-against-{b.stem}")
 
 
-def _refuse_strangers(a: Sequence[str], b: Sequence[str]) -> None:
-    """Raises UserError if the scenarios have no workload in common: nothing of them would be compared."""
+def _check_workloads(a: Sequence[str], b: Sequence[str]) -> None:
+    """Raises UserError for names of workloads that none of the other side has: no run would be compared."""
     if set(a) & set(b):
         return
-    one_each = f"--set-b {as_argument(f'workload.0.name={a[0]}')}" if len(a) == len(b) == 1 else ""
-    raise UserError(
-        f"no workload in common: A has {', '.join(a)}, B has {', '.join(b)}",
-        remedy=one_each or "give workloads that belong together the same `name`",
-    )
+    remedy = "give workloads that belong together the same `name`"
+    if len(a) == len(b) == 1:
+        remedy = f"--set-b {as_argument(f'workload.0.name={a[0]}')}"
+    raise UserError(no_common_workload(a, b), remedy=remedy)
 
 
 def _is_modelled(scenario: Scenario) -> bool:
@@ -133,8 +133,8 @@ def _is_modelled(scenario: Scenario) -> bool:
     return any(profile_of(scenario, index) for index in range(len(scenario.workload)))
 
 
-def _refuse_modelled(a: bool, b: bool) -> None:
-    """Raises UserError if a model moves the payload of one side alone: its figures are compared with those of a model."""
+def _check_copies(a: bool, b: bool) -> None:
+    """Raises UserError if copies are modelled on one side only: a model is compared with a model."""
     if a != b:
         raise UserError(
             f"copies are modelled only in {'A' if a else 'B'}",
@@ -164,8 +164,8 @@ def run_in_turn(
     scenarios = [contestant.scenario() for contestant in (a, b)]
     for scenario in scenarios:
         resolve(scenario, executor.view)  # refused before there is a directory
-    _refuse_strangers(*map(workload_names, scenarios))
-    _refuse_modelled(*map(_is_modelled, scenarios))
+    _check_workloads(*map(workload_names, scenarios))
+    _check_copies(*map(_is_modelled, scenarios))
     planned_s = sum(map(_length_s, scenarios)) / 2
     change = change_after(scenarios, change, cabled=isinstance(executor.view, Cable))
     make_directory(directory)
