@@ -1,7 +1,6 @@
 """The launcher and setup/lib.sh in a copied tree, with fakes in place of every tool that installs or builds."""
 
 import os
-import pty
 from pathlib import Path
 
 import pytest
@@ -48,13 +47,7 @@ def test_the_suite_says_what_it_installs_and_asks_once(
 ) -> None:
     tree.lacks(*lacking)
     tree.environment["SUDO"] = "yes"
-    keyboard, terminal = pty.openpty()
-    try:
-        os.write(keyboard, response.encode())
-        done = tree.run("./test", "quick", stdin=terminal)
-    finally:
-        os.close(keyboard)
-        os.close(terminal)
+    done = tree.at_terminal(response, "./test", "quick")
     assert done.returncode == status, done.stderr
     assert done.stderr.count("[Y/n]") == 1
     assert "11 to 14 minutes" in done.stderr
@@ -254,13 +247,7 @@ def test_files_made_through_sudo_belong_to_the_user(tree: Tree) -> None:
 def test_at_a_terminal_there_is_one_question(tree: Tree, response: str, status: int) -> None:
     tree.lacks("libdpdk")
     tree.environment["SUDO"] = "yes"
-    keyboard, terminal = pty.openpty()
-    try:
-        os.write(keyboard, response.encode())
-        done = tree.run("./windtunnel", "quickstart", stdin=terminal)
-    finally:
-        os.close(keyboard)
-        os.close(terminal)
+    done = tree.at_terminal(response, "./windtunnel", "quickstart")
     assert done.returncode == status, done.stderr
     assert done.stderr.count("[Y/n]") == 1
     assert any(call.startswith("apt-get") for call in tree.log) == (status == 0)

@@ -1,6 +1,7 @@
 """A copied tree with the launcher, ./test and setup/lib.sh, and fakes in place of every tool that installs or builds."""
 
 import os
+import pty
 import shutil
 import subprocess
 import tempfile
@@ -107,6 +108,16 @@ class Tree:
         lines = done.stderr.splitlines()
         self.left += [Path(line.removeprefix(KEPT)) for line in lines if line.startswith(KEPT)]
         return done
+
+    def at_terminal(self, typed: str, *command: str) -> Done:
+        """The command at a terminal on which this was typed already."""
+        keyboard, terminal = pty.openpty()
+        try:
+            os.write(keyboard, typed.encode())
+            return self.run(*command, stdin=terminal)
+        finally:
+            os.close(keyboard)
+            os.close(terminal)
 
     def quickstart(self, *words: str, code: int = 0, **how) -> Done:
         """`./windtunnel quickstart`, which ends with this code."""

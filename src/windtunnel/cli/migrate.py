@@ -63,7 +63,7 @@ def _rewrite(file: Path) -> None:
     from windtunnel.runs.directories import held
     from windtunnel.runs.files import mode_of_copy, replacing
     from windtunnel.scenario.load import MAX_FILE_BYTES
-    from windtunnel.text_file import read_text
+    from windtunnel.text_file import decoded, open_regular
 
     old, new, edits = _new_text(file)
     for edit in edits:
@@ -74,9 +74,10 @@ def _rewrite(file: Path) -> None:
     target = file.resolve()
     with held(target.parent) as directory:
         place = directory / target.name
-        status = place.lstat()
-        if read_text(place, MAX_FILE_BYTES, "name a scenario or study file", follow=False) != old:
-            raise UserError(f"{file}: changed meanwhile", remedy="migrate it again")
+        with os.fdopen(open_regular(place, follow=False), "rb") as opened:
+            status = os.fstat(opened.fileno())
+            if decoded(opened.read(MAX_FILE_BYTES)) != old:
+                raise UserError(f"{file}: changed meanwhile", remedy="migrate it again")
         backup = _keep(place)
         with replacing(place, mode_of_copy(status)) as temporary:
             temporary.write_bytes(new.encode())

@@ -220,17 +220,17 @@ def short_slice(run: Shared) -> Finding | None:
 
 def overload(run: Shared) -> Finding | None:
     """A tenant's load is above its share."""
-    told, reasons = False, []
+    measured, reasons = False, []
     for tenant in run.tenants:
         if tenant.asks is not None and tenant.share is not None:
-            told = True
+            measured = True
             if tenant.asks > FULL * tenant.share:
                 reasons.append(
                     f"{tenant.name} needs {fmt.percent(tenant.asks)} of a CPU and has {fmt.percent(tenant.share)}"
                 )
                 continue
         if tenant.offered and tenant.served is not None and tenant.lost is not None:
-            told = True
+            measured = True
             if tenant.lost and tenant.served < FULL * tenant.offered:
                 reasons.append(f"{tenant.name} served {fmt.count(tenant.served)} of {fmt.count(tenant.offered)}")
     if reasons:
@@ -240,7 +240,7 @@ def overload(run: Shared) -> Finding | None:
             "; ".join(reasons[:5]) + (f"; and {len(reasons) - 5} more" if len(reasons) > 5 else ""),
             "use a larger weight, another core for `ls`, or the autoscaler; in overload p99 shows only the length of the run",
         )
-    if not told:
+    if not measured:
         raise NotMeasured
     return None
 

@@ -75,10 +75,10 @@ def test_a_copy_takes_no_more_of_the_disk(tmp_path):
         file.write(b"begin")
         file.seek(1 << 30)
         file.write(b"middle")
-        file.truncate(3 << 40)
+        file.truncate(2 << 30)
     copy(source, tmp_path / "copied")
     there = (tmp_path / "copied").stat()
-    assert there.st_size == 3 << 40 and there.st_blocks * 512 <= 1 << 20
+    assert there.st_size == 2 << 30 and there.st_blocks * 512 <= 1 << 20
     with (tmp_path / "copied").open("rb") as file:
         assert file.read(8) == b"begin\0\0\0"
         file.seek((1 << 30) - 2)
