@@ -28,7 +28,7 @@ NIC_LOSSES = ("miss", "error", "drop", "discard")
 
 KINDS = {
     "preempted": "preempted",
-    "steal": "steal",
+    "steal": "with steal",
     "window lasted": "stopped",
     "CPU": "on a slower CPU",
     "the link": "without a link",
@@ -83,7 +83,8 @@ def _excluded_words(validity: Validity) -> str:
         return f"1 window excluded: window {first.window}, {first.reasons[0]}"
     kinds = Counter(_kind(each.reasons[0]) for each in validity.excluded)
     parts = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
-    return f"{len(validity.excluded)} windows excluded: {parts}; the first is window {first.window}, {first.reasons[0]}"
+    which = f": {parts}" if len(kinds) > 1 else f", all {next(iter(kinds))}"
+    return f"{len(validity.excluded)} windows excluded{which}; the first is window {first.window}, {first.reasons[0]}"
 
 
 def _kind(reason: str) -> str:

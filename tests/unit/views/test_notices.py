@@ -18,7 +18,7 @@ from windtunnel.views.terminal.side_by_side import side_by_side_view
 NOTE, WARNING, EXCLUDED = (
     "a time stamp costs much",
     "40% is in long calls. Set it higher",
-    "2 windows excluded: 1 steal, 1 while warming up; the first is window 3, steal on CPU 0 for 40% of the window",
+    "2 windows excluded: 1 with steal, 1 while warming up; the first is window 3, steal on CPU 0 for 40% of the window",
 )
 VALIDITY = Validity(
     checks=[
@@ -75,3 +75,13 @@ def test_reasons_of_the_checks_have_kinds(run):
         "warming up: the rate was not settled yet",
     ]
     assert {notices._kind(reason) for reason in reasons} == set(notices.KINDS.values())
+
+
+def test_windows_of_one_kind_are_counted_once(run):
+    alike = [
+        ExcludedWindow(engine="windtunnel", window=n, reasons=[f"steal on CPU {n} for 40% of the window"])
+        for n in (1, 2)
+    ]
+    validity = run.record.validity.model_copy(update={"excluded": alike})
+    words = notices._excluded_words(validity)
+    assert words == "2 windows excluded, all with steal; the first is window 1, steal on CPU 1 for 40% of the window"
