@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import pytest
-from plugin_tools import ROOT, built
+from plugin_tools import ROOT, built, handler
 from real_runs import after, assert_sound, execute, messages, recorded, run_well, scenario
 from scenario_tools import SHIPPED
 from short_runs import run_short
@@ -177,3 +177,34 @@ def test_a_crash_at_open_is_named_in_the_verdict(tmp_path):
     run = execute(tmp_path, scenario({"handler": f"./{library.name}"})).run
     assert run.record.verdict.reasons == [f"engine died: SIGSEGV while opening {library}"]
     assert not (runtime_directory() / "dpdk" / run.record.engines[0].plan.eal.file_prefix).exists()
+
+
+SLOW = """
+#define ALLOW_EXPERIMENTAL_API
+#include <rte_interrupts.h>
+#include <sys/eventfd.h>
+static int event;
+static void slow(void *file) {
+    eventfd_t count;
+    if (eventfd_read(event, &count) != 0) return;
+    usleep(100000);
+    fclose(fopen(file, "w"));
+}
+static void begin(char *file) {
+    struct rte_intr_handle *handle = rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE);
+    event = eventfd(1, EFD_NONBLOCK);
+    rte_intr_fd_set(handle, event);
+    rte_intr_type_set(handle, RTE_INTR_HANDLE_EXT);
+    rte_intr_callback_register(handle, slow, file);
+}
+"""
+
+
+def test_the_engine_ends_when_dpdks_interrupt_thread_has_caught_up(tmp_path):
+    """EAL's cleanup unmaps memory that this thread may still read: an engine died of that."""
+    ended = tmp_path / "ended"
+    flags = subprocess.run(["pkg-config", "--cflags", "libdpdk"], check=True, capture_output=True, text=True).stdout
+    stays = "-Wl,-z,nodelete"  # the callback runs when the handler has been closed and its library dropped
+    library = handler(tmp_path / "libslow.so", stays, *flags.split(), beside=SLOW, closed=f'begin("{ended}");')
+    run = run_well(tmp_path, scenario({"handler": str(library)}))
+    assert ended.exists(), "".join(log.read_text() for log in run.path.glob("*.log"))
