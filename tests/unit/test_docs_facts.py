@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import sample_lines
+from sample_runs import RUNS, execute
+from terminal_views import printed
 
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
@@ -13,6 +15,7 @@ from windtunnel.scenario.traffic_keys import Copies
 from windtunnel.sharing.cli.reproduce import reproduce
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.version import __version__
+from windtunnel.views.terminal.run import run_view
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIRES = json.loads((DOCS.parent / "src/windtunnel/engine/wires.json").read_text())
@@ -98,3 +101,21 @@ def test_a_release_has_one_version():
     assert re.search(
         rf"^## (Unreleased: )?{re.escape(__version__)}\b", (DOCS.parent / "CHANGELOG.md").read_text(), re.MULTILINE
     )
+
+
+def columns(line: str) -> list[str]:
+    return re.split(r"\s{2,}", line.strip())
+
+
+def test_the_sample_of_the_readme_is_what_a_run_prints(tmp_path):
+    """The sample leaves columns and rows out, and adds none."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", (DOCS.parent / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    (sample,) = (text for language, text in fenced if not language)
+    shown = printed(run_view(execute(tmp_path / "run", *RUNS["both sides"])), width=200).splitlines()
+    for first in ("stage", "workload"):
+        (of_sample,) = (columns(line) for line in sample.splitlines() if columns(line)[0] == first)
+        (of_run,) = (columns(line) for line in shown if columns(line)[0] == first)
+        assert [name for name in of_run if name in of_sample] == of_sample
+    for first in ("ledger: ", "verdict: "):
+        (line,) = (line for line in sample.splitlines() if line.startswith(first))
+        assert any(each.startswith(line) for each in shown), (line, shown)
