@@ -47,7 +47,7 @@ def fit(
         fitted=datetime.now(UTC),
         axis=observed.axis,
         response=observed.response,
-        provenance=provenance(path, observed.record, runs, observed.left_out),
+        provenance=provenance(path, observed.record, runs, observed.left_out, observed.doubts),
         host=observed.record.host,
         memory=memory_of(observed.record),
         versions=observed.record.versions | {"fitted by": __version__},
@@ -68,7 +68,7 @@ def world_of(ladder: Ladder | None) -> World:
     return World(steps[:-1], [float(rung.bytes) for rung in ladder.rungs], [rung.ns for rung in ladder.rungs])
 
 
-def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) -> Provenance:
+def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str], doubts: list[str]) -> Provenance:
     try:
         with os.fdopen(open_regular(path / RESULTS, follow=False), "rb") as results:
             digest = hashlib.file_digest(results, "sha256").hexdigest()
@@ -81,6 +81,7 @@ def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str]) ->
         results_sha256=digest,
         runs=runs,
         left_out=left_out,
+        doubts=doubts,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
-from windtunnel.model.observe import RATE, axis_of, number_of, usable
+from windtunnel.model.observe import RATE, axis_of, doubts, number_of, usable
 from windtunnel.model.points import NoFit
 from windtunnel.model.queueing import (
     JUDGED,
@@ -65,7 +65,7 @@ def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
         fitted=datetime.now(UTC),
         axis=axis,
         response="latency",
-        provenance=provenance(path, kept, len(good), said),
+        provenance=provenance(path, kept, len(good), said, doubts(timed)),
         host=kept.host,
         memory=memory_of(kept),
         versions=kept.versions | {"fitted by": __version__},

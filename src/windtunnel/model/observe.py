@@ -37,10 +37,6 @@ SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
 """Suffix of a column that is a cost or a rate -> ns per packet at a value of 1."""
 
 
-INCLUDED, RELAXED = "included", "limits relaxed"
-"""What sentences begin with that say how good the runs of a model are."""
-
-
 @dataclass(frozen=True)
 class ObservedRun:
     """One valid run."""
@@ -91,6 +87,8 @@ class Observed:
     """The correction of the costs."""
     left_out: list[str] = field(default_factory=list)
     """Sentences: runs that are not in the series, and why."""
+    doubts: list[str] = field(default_factory=list)
+    """As `doubts` finds them."""
 
 
 def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, str] | None:
@@ -164,18 +162,21 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     series = tuple(
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
-    return Observed(path, kept, axis, chosen, series, of_state.state, neighbour, said)
+    return Observed(path, kept, axis, chosen, series, of_state.state, neighbour, said, doubts(used))
 
 
 def usable(rows: list[dict[str, Any]], include_invalid: bool) -> tuple[list[dict[str, Any]], list[str]]:
-    """The rows of a study that a model may use, and sentences on the invalid ones."""
-    included = [row for row in rows if include_invalid and not row["valid"] and has_metrics(row)]
-    out = sum(not row["valid"] for row in rows) - len(included)
-    said = [f"{INCLUDED}: {len(included)} run{'' if len(included) == 1 else 's'} invalid"] if included else []
-    used = [row for row in rows if row["valid"] or row in included]
+    """The rows of a study that a model may use, and a sentence on those that are left out."""
+    used = [row for row in rows if row["valid"] or (include_invalid and has_metrics(row))]
+    return used, _left_out(len(rows) - len(used), "invalid")
+
+
+def doubts(used: list[dict[str, Any]]) -> list[str]:
+    """What makes these rows worse than those of valid runs with the default limits."""
+    invalid = sum(not row["valid"] for row in used)
     relaxed = dict.fromkeys(limit for row in used for limit in row["relaxed"] or ())
-    said += [f"{RELAXED}: {', '.join(relaxed)}"] if relaxed else []
-    return used, said + _left_out(out, "invalid")
+    found = [f"{invalid} invalid run{'' if invalid == 1 else 's'}"] if invalid else []
+    return found + ([f"relaxed limits: {', '.join(relaxed)}"] if relaxed else [])
 
 
 def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:

@@ -12,7 +12,6 @@ from windtunnel.model.arrays import Floats
 from windtunnel.model.curve import CONFIDENCE
 from windtunnel.model.fit import world_of
 from windtunnel.model.forms import Form
-from windtunnel.model.observe import INCLUDED, RELAXED
 from windtunnel.model.points import World
 from windtunnel.model.popularity import misses
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
@@ -103,7 +102,7 @@ def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
 
 def quality_marks(model: ModelRecord) -> list[str]:
     """How good the runs are that the model was fitted to: a prediction is no better."""
-    return [f"fitted to runs, {said}" for said in model.provenance.left_out if said.startswith((INCLUDED, RELAXED))]
+    return [f"the model rests on {doubt}" for doubt in model.provenance.doubts]
 
 
 def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:

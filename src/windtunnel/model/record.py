@@ -28,9 +28,8 @@ class Provenance(Part):
     started: AwareDatetime
     results_sha256: str
     runs: int = Field(description="valid ones")
-    left_out: list[str] = Field(
-        description="sentences: runs that were not used, and why; invalid runs that were; validity limits that were relaxed"
-    )
+    left_out: list[str] = Field(description="sentences: runs that were not used, and why")
+    doubts: list[str] = Field([], description="invalid runs that were used, and validity limits that were relaxed")
 
 
 class Parameter(Part):

@@ -10,10 +10,10 @@ from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
 from windtunnel.measure.study.directory import RESULTS
-from windtunnel.model.observe import usable
+from windtunnel.model.observe import doubts, usable
 from windtunnel.model.predict import predict
 from windtunnel.model.record import ModelRecord, read
-from windtunnel.views.terminal.model import curve_sentences
+from windtunnel.views.terminal.model import curve_sentences, notes
 
 pytestmark = pytest.mark.slow
 
@@ -265,17 +265,19 @@ def test_rejected_metrics_are_fitted_only_on_request_and_counted():
         for valid, lasted in ((True, 1.0), (False, 1.0), (False, None))
     ]
     assert usable(rows, include_invalid=False) == (rows[:1], ["left out: 2 runs invalid"])
-    assert usable(rows, include_invalid=True) == (rows[:2], ["included: 1 run invalid", "left out: 1 run invalid"])
+    assert usable(rows, include_invalid=True) == (rows[:2], ["left out: 1 run invalid"])
+    assert doubts(rows[:2]) == ["1 invalid run"] and doubts(rows[:1]) == []
 
 
 def test_a_prediction_says_how_good_its_runs_were(fitted, tmp_path):
     rows = [{"valid": True, "measured_s": 1.0, "relaxed": [limit]} for limit in ("a 1 instead of 2", "b", "b")]
-    assert usable(rows, include_invalid=False) == (rows, ["limits relaxed: a 1 instead of 2, b"])
+    assert doubts(rows) == ["relaxed limits: a 1 instead of 2, b"]
     model = read(fitted[0])
-    said = ["included: 3 runs invalid", "limits relaxed: b", "left out: 2 runs on a shared core"]
-    spoilt = model.model_copy(update={"provenance": model.provenance.model_copy(update={"left_out": said})})
+    said = ["3 invalid runs", "relaxed limits: b"]
+    spoilt = model.model_copy(update={"provenance": model.provenance.model_copy(update={"doubts": said})})
     marks = predict(spoilt, 100, settings=[f"{LOOKUP}=bulk"]).marks
-    assert marks == ["fitted to runs, included: 3 runs invalid", "fitted to runs, limits relaxed: b"]
+    assert marks == ["the model rests on 3 invalid runs", "the model rests on relaxed limits: b"]
+    assert "rests on relaxed limits: b" in notes(spoilt)
 
 
 def test_a_refusal_names_the_runs_that_were_left_out(tmp_path, ladder):

@@ -40,6 +40,7 @@ def notes(model: ModelRecord) -> list[str]:
         f"{of.get(model.response, model.response)}; {model.provenance.runs} runs of {model.provenance.study}",
         f"host {model.host.get('hostname')}, {cpu}, {model.memory or 'several memory modes'}",
         state_words(model.state),
+        *(f"rests on {doubt}" for doubt in model.provenance.doubts),
         *model.provenance.left_out,
     ]
     if model.neighbour:
