@@ -253,7 +253,7 @@ class TestRun:
     @pytest.fixture(autouse=True)
     def able(self, monkeypatch):
         needs_native("client", "keeper", "slicer", "tenant", "batch")
-        for figure, measured in ((fig2, SHORT_NS), (fig6, (SHORT_NS,)), (fig10, (SHORT_NS,))):
+        for figure, measured in ((fig2, SHORT_NS), (fig6, (5 * SHORT_NS,)), (fig10, (SHORT_NS,))):
             monkeypatch.setattr(figure, "WARMUP_NS", SHORT_NS)
             monkeypatch.setattr(figure, "MEASURED_NS", measured)
         monkeypatch.setattr(fig2, "CONTENT", Content(keys=500))
