@@ -138,8 +138,8 @@ def compare(
     pair goes first. Ctrl-C stops the run and compares the pairs that are complete.
 
     Exit codes: 0 compared, 2 bad input, 3 cannot tell (no verdict), 130 interrupted. With --fail-if also 1: the whole
-    interval lies beyond a threshold, or most runs of B crash or are wrong, and those of A are not; and 3: the runs do not
-    show it.
+    interval lies beyond a threshold, or most runs of B, at least three, crash or are wrong, and none of A; and 3: the
+    runs do not show it.
 
     windtunnel compare scenarios/echo.toml scenarios/echo.toml --set-b server.batch.app_rx=64
     windtunnel compare before.toml after.toml --within 10min --fail-if slower:5%
