@@ -12,7 +12,6 @@ def test_two_workers_probe_the_way_between_them(tmp_path):
     run = run_well(tmp_path, scenario(**KEYS))
     windows = [window for window in run.windows["windtunnel"] if window.phase == "measure"]
     probes = [window.probe for window in windows if window.probe]
-    assert len(probes) > len(windows) / 2  # one that comes late may leave the next too short
     complete = [probe for probe in probes if probe.complete]
     for probe in complete:
         assert [(pair.a, pair.b) for pair in probe.pairs] == [(0, 1)] and probe.pairs[0].line_ns > 1
