@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from windtunnel.diagnose.model import Interval, Ledger
 from windtunnel.engine.windows import Window
-from windtunnel.measure.validity import Estimate, Parts, clock_ticks, estimate, of_worker, parts_of
+from windtunnel.measure.validity import Parts, clock_ticks, of_worker, parts_of
+from windtunnel.stats import Estimate, mean_of
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Account:
 
     def estimate(self, of: Callable[[Parts], float]) -> Estimate:
         """That part, ns per message."""
-        return estimate([of(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
+        return mean_of([of(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
 
     @property
     def ledger(self) -> Ledger:

@@ -11,8 +11,9 @@ from statistics import fmean
 from windtunnel import format as fmt
 from windtunnel.diagnose.model import Kind, Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.measure.validity import LEAST_WINDOWS_ESTIMATED, Estimate, Slack, estimate, slowest
+from windtunnel.measure.validity import Slack, slowest
 from windtunnel.runs.metrics import add
+from windtunnel.stats import LEAST, Estimate, mean_of
 
 QUEUE_FULL = "emulated_queue_full"
 """Drop of a packet that found the queue of an emulated link full; a NIC counts such drops under names of its driver."""
@@ -62,7 +63,7 @@ def _only_open(seen: Observed) -> bool:
 def _offered(seen: Observed) -> Limit | None:
     """Of an open loop: the load itself, if all of it was sent. None: the client sent less than was due."""
     per_window = [[w for of in seen.windows.values() for w in of[n].workloads] for n in range(seen.count)]
-    unsent = estimate([sum(w.offered - w.sent for w in of) for of in per_window])
+    unsent = mean_of([sum(w.offered - w.sent for w in of) for of in per_window])
     if unsent.low is None or unsent.low > 0:
         return None
     offered, sent, responses, lost = (
@@ -82,8 +83,8 @@ def _saturated(seen: Observed) -> Limit:
         level = seen.run.record.accounting
         return _limit("unknown", f"what limits is not known: at the accounting level {level} no call was timed")
     evidence = [*map(_has, sorted(seen.slacks, key=lambda slack: slack.share.mean)), *_little(seen)]
-    if seen.count < LEAST_WINDOWS_ESTIMATED:
-        words = f"what limits is not known: {seen.count} windows are too few for an interval; {LEAST_WINDOWS_ESTIMATED} have one"
+    if seen.count < LEAST:
+        words = f"what limits is not known: {seen.count} windows are too few for an interval; {LEAST} have one"
         return _limit("unknown", words, evidence)
     tied = slowest(seen.slacks)
     match tied[0].more_than_half:

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel.finding import Finding
-from windtunnel.measure.validity import Estimate
+from windtunnel.stats import Estimate
 
 DIAGNOSIS_VERSION: Final = 1
 
@@ -20,7 +20,7 @@ class Part(BaseModel):
 
 
 class Interval(Part):
-    """A mean over windows and its 95% interval, by batch means."""
+    """A mean over windows and its 95% interval."""
 
     mean: float
     low: float | None = Field(description="null, and `high`: too few windows")

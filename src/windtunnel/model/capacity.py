@@ -25,7 +25,6 @@ from windtunnel.measure.validity import (
     call_cost,
     clock_ticks,
     of_worker,
-    over_windows,
     slacks,
     slowest,
 )
@@ -40,6 +39,7 @@ from windtunnel.scenario.load import refusal_of
 from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import topologies
+from windtunnel.stats import jackknife
 
 KEYS = (
     "client.batch.*", "server.batch.*", "client.cores", "server.cores", "client.inflight", "client.rate", "client.nic_profile",
@@ -305,7 +305,7 @@ def what_if(run: Run, sets: Sequence[str]) -> Capacity:
     """Raises UserError for a key that it does not take, and for a run whose record is not enough."""
     law = _law(run, sets)
     places = range(len(law.windows))
-    estimates = [over_windows(places, partial(_rate, law, of_calls=part)) for part in (0.0, 1.0)]
+    estimates = [jackknife(places, partial(_rate, law, of_calls=part)) for part in (0.0, 1.0)]
     costs, ends = law.costs(places, 0.0), [law.rate(places, part) for part in (0.0, 1.0)]
     if costs is None or None in ends or None in estimates:
         raise UserError(f"{run.path}: no window that counts has a response", remedy="a run with responses")

@@ -118,7 +118,7 @@ class Settled(Part):
     windows: int
     mean: float
     half_width: float | None = Field(
-        description="half of the mean's 95% interval, as a share of the mean, by batch means; null: too few windows"
+        description="half of the mean's 95% interval, as a share of the mean; null: too few windows"
     )
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
-from windtunnel.measure.validity import call_cost, estimate, over_windows
+from windtunnel.measure.validity import call_cost
 
 STAGE = next(line for line in sample.engine_lines(sample.plan()) if line.type == "window").stages[0]
 
@@ -53,23 +53,3 @@ def test_nor_do_few_calls_or_a_record_without_the_sums():
     unknown = dict.fromkeys(("timed_work_calls", "timed_objects_squared", "timed_objects_cycles"))
     earlier = STAGE.model_copy(update=unknown)
     assert call_cost([of_calls([(1, 10), (2, 20)] * 50), earlier]) is None
-
-
-def mean(values):
-    return sum(values) / len(values) if values else None
-
-
-def test_the_interval_of_a_mean_is_that_of_batch_means():
-    values = [3.0, 5.0, 4.0, 6.0, 2.0, 4.0, 5.0, 3.0, 4.0, 4.0, 6.0, 2.0]
-    found = over_windows(values, mean)
-    assert found.mean == 4.0
-    assert (found.low, found.high) == pytest.approx((estimate(values).low, estimate(values).high))
-    wider = over_windows([4 + 10 * (v - 4) for v in values], mean)
-    assert wider.high - 4 == pytest.approx(10 * (found.high - 4))
-
-
-def test_too_few_windows_have_no_interval_and_none_no_value():
-    assert over_windows([1.0, 2.0], mean).low is None
-    assert over_windows([], mean) is None
-    found = over_windows([1.0] * 6, lambda some: 1.0 if len(some) == 6 else None)
-    assert found.mean == 1.0 and found.low is None, "it needs every window"

@@ -129,9 +129,9 @@ def test_more_than_half_needs_an_interval():
     def found(*idle):
         return worker_of(*([polled(empty_calls=5, idle_cycles=ticks)] for ticks in idle)).more_than_half
 
-    assert found(700, 710, 690, 700) is True
-    assert found(300, 310, 290, 300) is False
-    assert found(400, 600, 450, 550) is None
+    assert found(700, 710, 690, 700, 705) is True
+    assert found(300, 310, 290, 300, 305) is False
+    assert found(400, 600, 450, 550, 500) is None
     assert found(700) is None
 
 

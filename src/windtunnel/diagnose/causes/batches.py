@@ -7,8 +7,9 @@ from windtunnel.diagnose.causes.cause import gain
 from windtunnel.diagnose.model import Gain
 from windtunnel.diagnose.observed import Observed
 from windtunnel.engine.windows import StageWindow, Window
-from windtunnel.measure.validity import Estimate, Slack, call_cost, clock_ticks, full_batch, of_worker, over_windows
+from windtunnel.measure.validity import Slack, call_cost, clock_ticks, full_batch, of_worker
 from windtunnel.runs.metrics import add
+from windtunnel.stats import Estimate, jackknife
 
 USUAL = 32
 """Packets: a scenario's own default."""
@@ -72,7 +73,7 @@ def _calls_ns(seen: Observed, slack: Slack) -> Estimate | None:
         moved = sum(messages.get(window.index, 0) for window in some)
         return ticks * tick_ns / moved if moved else None
 
-    found = over_windows(windows, ns_a_message)
+    found = jackknife(windows, ns_a_message)
     return found if found and found.low is not None else None
 
 

@@ -5,9 +5,9 @@ from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.finding import require
-from windtunnel.measure.validity import Estimate, estimate
 from windtunnel.runs.validity import HostState
 from windtunnel.runs.variants import responses
+from windtunnel.stats import Estimate, mean_of
 
 UNKNOWN = "the state of the host: how far apart the workers' CPUs are"
 
@@ -35,7 +35,7 @@ def _rate(seen: Observed, state: HostState) -> Estimate:
     windows = next(iter(seen.run.windows.values()), [])
     of_state = [window for window in windows if window.index in set(state.indexes)]
     rates = [responses(window) / (window.end_ns - window.start_ns) * 1e9 for window in of_state]
-    return estimate(rates) if rates else Estimate(0.0)
+    return mean_of(rates) if rates else Estimate(0.0)
 
 
 CAUSE = Check("host-state", "the host is in a slow state", _find)

@@ -3,7 +3,8 @@
 from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.measure.validity import Estimate, Slack, estimate
+from windtunnel.measure.validity import Slack
+from windtunnel.stats import Estimate, mean_of
 
 LEAST_SHOWN = 0.0005
 """Share of the time; less is 0.0% in words, and every kernel takes it."""
@@ -44,7 +45,7 @@ def _taken(seen: Observed, slack: Slack) -> Estimate:
         for each in window.workers
         if each.worker == slack.worker
     ]
-    return estimate(shares)
+    return mean_of(shares)
 
 
 CAUSE = Check("host-time", "the host runs something else on the workers' CPUs", _find)

@@ -3,7 +3,7 @@
 excluded_windows   windows with preemption, steal, a stopped process, a slower clock or no link
 preempting         which programs ran on the workers' CPUs
 host_states        the places of the workers' CPUs: metrics are of one state of the host
-steady             steps and trends in a series of windows, and the interval of its mean
+steady             steps and trends in a series of windows
 loads              windows that had the same load: all, or those of each phase
 settled            whether a run settled on one level, and whether it should go on until it does
 parts              the parts of a worker's time, without what reading the clock adds
@@ -14,19 +14,16 @@ clocks             the TSC against the kernel's clock, and the cost of time stam
 accounting         time in calls that are longer than the interruption threshold
 """
 
-from windtunnel.measure.validity.call_cost import CallCost, call_cost, over_windows
+from windtunnel.measure.validity.call_cost import CallCost, call_cost
 from windtunnel.measure.validity.host_states import readings_of
 from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
 from windtunnel.measure.validity.preempting import Preempting
 from windtunnel.measure.validity.settled import Extension
 from windtunnel.measure.validity.slack import Slack, budget_is_reached, full_batch, slacks, slowest
-from windtunnel.measure.validity.steady import LEAST_WINDOWS_ESTIMATED, Estimate, estimate
 from windtunnel.measure.validity.validate import validate
 
 __all__ = [
-    "LEAST_WINDOWS_ESTIMATED",
     "CallCost",
-    "Estimate",
     "Extension",
     "Parts",
     "Preempting",
@@ -34,10 +31,8 @@ __all__ = [
     "budget_is_reached",
     "call_cost",
     "clock_ticks",
-    "estimate",
     "full_batch",
     "of_worker",
-    "over_windows",
     "parts_of",
     "readings_of",
     "slacks",

@@ -19,7 +19,7 @@ from statistics import fmean
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
-from windtunnel.measure.validity.steady import T_9975, Estimate, estimate
+from windtunnel.stats import DECIDING, Estimate, mean_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Slack:
     @property
     def is_known(self) -> bool:
         """Whether it has slack for sure: more than its ledger leaves open. If not, its share is noise."""
-        low = estimate([share + rest for share, rest in zip(self.shares, self.rests, strict=True)], T_9975).low
+        low = mean_of([share + rest for share, rest in zip(self.shares, self.rests, strict=True)], DECIDING).low
         return low is not None and low > 0
 
     @property
@@ -54,11 +54,11 @@ class Slack:
 
     @property
     def share(self) -> Estimate:
-        return estimate(self.shares)
+        return mean_of(self.shares)
 
     @property
     def waiting(self) -> Estimate:
-        return estimate(self.waits)
+        return mean_of(self.waits)
 
     @property
     def more_than_half(self) -> bool | None:
@@ -110,7 +110,7 @@ def _has_more(one: Slack, other: Slack) -> bool:
 
 
 def _is_positive(differences: Sequence[float]) -> bool:
-    low = estimate(differences, T_9975).low
+    low = mean_of(differences, DECIDING).low
     return low is not None and low > 0
 
 

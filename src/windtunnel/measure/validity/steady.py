@@ -1,16 +1,18 @@
-"""Whether the windows of a run are of one level: steps, a trend, and the interval of the mean.
+"""Whether the windows of a run are of one level: steps and a trend.
 
 The windows of one run are not independent, because a host is slow for seconds. So the noise is an AR(1) process whose
 autocorrelation is estimated with each candidate, and a change counts if its likelihood ratio is beyond what such noise shows by
 chance. Only numpy is used: a run asks `course` whether to go on, and an import of scipy's statistics would take a worker's CPU.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+from windtunnel.stats.mean import mean_of, whitened
 
 LEAST_WINDOWS = 8
 """Fewest windows: with fewer, noise cannot be told from a change."""
@@ -18,13 +20,6 @@ BEYOND_CHANCE = 15.0
 """Twice the logarithm of the likelihood ratio. Series of 8 to 80 windows of AR(1) noise with autocorrelation 0 to 0.9 and a standard
 deviation of 10% exceed it, with a change beyond 10%, in at most 5% of the cases (bench/steady_power.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
-LEAST_WINDOWS_ESTIMATED = 4
-"""Fewest windows of an interval: with fewer, a mean has none."""
-MOST_BATCHES = 10
-T_975 = {1: 12.71, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
-"""Quantile 0.975 of Student's t by degrees of freedom, for batch means."""
-T_9975 = {1: 127.3, 2: 14.09, 3: 7.453, 4: 5.598, 5: 4.773, 6: 4.317, 7: 4.029, 8: 3.833, 9: 3.690}
-"""Quantile 0.9975."""
 
 Series = NDArray[np.float64]
 
@@ -65,35 +60,7 @@ def course(values: Sequence[float], limit: float) -> Course:
     levels = [Level(a, float(series[a:b].mean())) for a, b in pairwise(starts)]
     last = series[levels[-1].start :]
     change = _change(last, limit)
-    return Course(levels, change.size if change and change.at is None else 0.0, half_width(last), len(series))
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over windows and its interval; None, None: fewer than 4 windows have none."""
-
-    mean: float
-    low: float | None = None
-    high: float | None = None
-
-
-def estimate(values: Sequence[float] | Series, quantiles: Mapping[int, float] = T_975) -> Estimate:
-    """The mean of at least one value; the interval, of 95% by T_975 and 99.5% by T_9975, by batch means (A. M. Law, "Simulation Modeling and
-    Analysis", 9.5.3)."""
-    series = np.asarray(values, dtype=float)
-    mean = float(series.mean())
-    if len(series) < LEAST_WINDOWS_ESTIMATED:
-        return Estimate(mean)
-    batches = min(len(series) // 2, MOST_BATCHES)
-    means = [batch.mean() for batch in np.array_split(series, batches)]
-    half = float(quantiles[batches - 1] * np.std(means, ddof=1) / np.sqrt(batches))
-    return Estimate(mean, mean - half, mean + half)
-
-
-def half_width(values: Sequence[float] | Series) -> float | None:
-    """Half the 95% interval of the mean, as a share of it; None with fewer than 4 values or without a positive mean."""
-    interval = estimate(values)
-    return None if interval.high is None or interval.mean <= 0 else (interval.high - interval.mean) / interval.mean
+    return Course(levels, change.size if change and change.at is None else 0.0, mean_of(last).half_width, len(series))
 
 
 @dataclass(frozen=True)
@@ -128,7 +95,7 @@ def _change(series: Series, limit: float) -> _Change | None:
     without, with_change = -np.inf, np.full(count, -np.inf)
     sizes = np.zeros(count)
     for rho in AUTOCORRELATIONS:
-        constant, y, x = (_whitened(each, rho) for each in (np.ones(count), series, shapes))
+        constant, y, x = (whitened(each, rho) for each in (np.ones(count), series, shapes))
         y = y - constant * (constant @ y) / (constant @ constant)
         x = x - np.outer(constant, constant @ x) / (constant @ constant)
         projected, length = y @ x, (x * x).sum(axis=0)
@@ -143,8 +110,3 @@ def _change(series: Series, limit: float) -> _Change | None:
     if 2 * (with_change[best] - without) <= BEYOND_CHANCE or abs(size) <= limit:
         return None
     return _Change(None if best == count - 1 else best + 1, size)
-
-
-def _whitened(values: NDArray[np.float64], rho: float) -> NDArray[np.float64]:
-    rest = values[1:] - rho * values[:-1]
-    return np.concatenate([np.sqrt(1 - rho * rho) * values[:1], rest])
