@@ -15,7 +15,7 @@ from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.model import Comparison
 from windtunnel.runs import EngineRecord, Record, Verdict
-from windtunnel.runs.validity import HostState, Validity
+from windtunnel.runs.validity import HostState, Settled, Validity
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 HOST = {"hostname": "here", "kernel": "6.1", "cpus": {"model": "a cpu"}}
@@ -48,11 +48,12 @@ def made(directory: Path, mpps: float = 6.0, at_s: float = 0, *, seed: int = 1, 
     return directory
 
 
+LEVEL = {"what": "responses_per_s", "after_ns": 0, "windows": 12, "mean": 6e6, "half_width": 0.01}
 LINE_NS = {"one-l3": 91.0, "two-l3s": 425.0}
 
 
-def in_state(name: str) -> Validity:
-    """What a run finds out whose windows were all in one state of the host."""
+def in_state(name: str, settled: bool | None = None) -> Validity:
+    """What a run finds out whose windows were all in one state of the host. `settled` None: they were too few to tell."""
     state = HostState(
         name=name,
         words=name,
@@ -62,7 +63,8 @@ def in_state(name: str) -> Validity:
         responses_per_s={},
         p50_ns={},
     )
-    return Validity(checks=[], excluded=[], states=[state], headline=name)
+    level = None if settled is None else Settled(**LEVEL, settled=settled)
+    return Validity(checks=[], excluded=[], states=[state], headline=name, settled=level)
 
 
 @cache

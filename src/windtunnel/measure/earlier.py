@@ -140,4 +140,4 @@ def _before(run: Run) -> Iterator[Record]:
 def _level(record: Record) -> Settled | None:
     """What a valid run settled on; None for another, and for one that changed between windows: its pools and buffers are larger."""
     level = record.validity.settled if record.validity and not record.variants else None
-    return level if level and level.settled and record.verdict.valid else None
+    return level if level and record.verdict.valid else None

@@ -20,7 +20,7 @@ HEADLINES = " and "
 WINDOWS = "windows"
 """Name of the check that enough windows are left."""
 STEADY = "steady"
-"""Name of the check that the run settled on one level."""
+"""Name of the check that the run settled on one level. It makes no run invalid: that a run does not settle is a result."""
 BAD_CHECKS: Final = {
     WINDOWS: Reason(
         "The kernel or the hypervisor took the CPU of a worker away, the process was stopped, the clock of a core fell, or a link was down, in too many windows.",
@@ -29,10 +29,6 @@ BAD_CHECKS: Final = {
     "host state": Reason(
         "The host state that was asked for never came, or is not known.",
         "Repeat the run, or ask for a state that was seen: the reason lists them.",
-    ),
-    STEADY: Reason(
-        "The response rate, or in an open loop the median latency, had a step or a trend until the end.",
-        "Repeat the run, or set a longer `validity.settle`. A load with phases needs a `duration` of whole rounds of the phases.",
     ),
     "traffic": Reason(
         "No packet was received or sent: nothing was measured.",
@@ -110,11 +106,12 @@ def shown(what: What, value: float) -> str:
 
 
 class Settled(Part):
-    """The level that the metrics are of: windows without a step or a trend, within the headline's state."""
+    """The metric by which the run is looked at over time, over the windows that the metrics are of, and whether these had neither a step nor
+    a trend. Runs of versions before 0.6.0 excluded the windows before the last level: there it is that level's."""
 
     what: What
     settled: bool
-    after_ns: int = Field(description="from the beginning of the measurement to the first window of this level")
+    after_ns: int = Field(description="from the beginning of the measurement to the last step; 0: there was none")
     windows: int
     mean: float
     half_width: float | None = Field(

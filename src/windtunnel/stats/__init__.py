@@ -3,6 +3,7 @@
 Nothing here knows a run, a window or a metric: numbers go in, estimates come out.
 
 mean    the mean of a series whose neighbours resemble each other
+shares  shares of counts
 """
 
 from windtunnel.stats.mean import DECIDING, LEAST, SHOWN, Estimate, jackknife, mean_of

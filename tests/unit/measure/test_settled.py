@@ -33,58 +33,58 @@ def test_a_run_of_one_level_says_the_level_and_its_interval():
     assert "stayed on one level" in check(found, "steady").words
 
 
-def test_slow_first_windows_are_a_warm_up():
+def test_slow_first_windows_may_be_a_warm_up():
     engine, windows = course(0.4, 0.7, *[1.0] * 10)
     found = judged(engine, windows)
     first = measured_of(windows)
-    assert [mark.window for mark in found.excluded] == [first[0].index, first[1].index]
-    assert all("warming up" in mark.reasons[0] for mark in found.excluded)
-    assert found.reasons == [] and "settled after" in check(found, "steady").words
     assert found.settled.after_ns == first[2].start_ns - first[0].start_ns
+    assert check(found, "steady").words.endswith("If the data plane was warming up, a longer `warmup` leaves that out")
 
 
-def test_fast_first_windows_are_excluded_with_a_note_once_the_level_after_them_held_three_times_as_long():
-    engine, windows = course(*[1.8] * 4, *[1.0] * 12)
-    found = judged(engine, windows)
-    assert found.reasons == [] and len(found.excluded) == 4
-    assert check(found, "steady").state == "note" and "without a known cause" in check(found, "steady").words
-    assert not any("warming up" in mark.reasons[0] for mark in found.excluded)
+@pytest.mark.parametrize("factor", [0.8, 1.25])
+@pytest.mark.parametrize("at", [2, 6, 10])
+def test_a_step_up_leaves_as_much_in_the_metrics_as_a_step_down(at, factor):
+    """Who drops slow first windows, and keeps fast ones, shows 4.7% too much on average."""
+    found = judged(*course(*[1.0] * at, *[factor] * (12 - at)))
+    level = judged(*course(*[1.0] * 12)).settled.mean
+    assert found.excluded == [] and found.settled.windows == 12
+    assert found.settled.mean == pytest.approx(level * (at + factor * (12 - at)) / 12, rel=1e-3)
 
 
-@pytest.mark.parametrize("at", range(4, 12))
+@pytest.mark.parametrize("at", range(2, 12))
 def test_a_step_down_is_found_wherever_it_is(at):
     engine, windows = course(*[1.0] * at, *[0.55] * (12 - at))
-    assert f"from window {at + 1} on" in judged(engine, windows).reasons[0]
+    assert f"from window {at + 1} on" in steadiness(engine, windows).words
 
 
 @pytest.mark.parametrize(
     ("factors", "words", "step"),
     [
         ([1.8] * 5 + [1.0] * 7, "from window 6 on", 0.8),  # fast first windows are no warm-up
+        ([1.8] * 4 + [1.0] * 12, "from window 5 on", 0.8),  # however long the level after them
         ([0.5] * 7 + [1.0] * 5, "from window 8 on", 0.5),  # a warm-up longer than what follows
         ([1.0] * 8 + [0.0] * 4, "from window 9 on", 1.0),  # its peer goes at last
     ],
 )
-def test_a_run_that_is_not_settled_is_invalid_and_excludes_nothing(factors, words, step):
+def test_that_a_run_did_not_settle_is_a_result_and_excludes_nothing(factors, words, step):
     found = judged(*course(*factors))
-    (reason,) = found.reasons
-    assert "not settled" in reason and words in reason
-    assert found.excluded == [] and not found.settled.settled
-    assert check(found, "steady").value == pytest.approx(step, rel=1e-3)
-
-
-def test_a_level_of_few_windows_has_no_interval_and_can_be_kept():
-    engine, windows = course(*[1.0] * 10, 0.5, 0.5)
-    found = judged(engine, windows)
-    assert found.settled.windows == 2 and found.settled.half_width is None
+    steady = check(found, "steady")
+    assert steady.state == "warning" and steady.words.startswith("not settled") and words in steady.words
+    assert steady.value == pytest.approx(step, rel=1e-3)
+    assert found.reasons == [] and found.excluded == [] and not found.settled.settled
     assert type(found).model_validate_json(found.model_dump_json()) == found
 
 
-def test_a_drift_makes_the_run_invalid():
+def test_the_interval_of_a_run_that_did_not_settle_is_wide():
+    found = judged(*course(*[1.0] * 8, *[0.8] * 8))
+    assert found.settled.half_width > 0.1
+
+
+def test_a_drift_is_said():
     engine, windows = course(*[1 - 0.03 * n for n in range(12)])
-    (reason,) = judged(engine, windows).reasons
-    assert reason.startswith("steady: not settled: the response rate fell by 4")
-    assert judged(engine, windows, Limits(max_drift=0.5)).reasons == []
+    found = steadiness(engine, windows)
+    assert found.state == "warning" and found.words.startswith("not settled: the response rate fell by 4")
+    assert steadiness(engine, windows, Limits(max_drift=0.5)).state == "good"
     few = judged(*finished(7))
     assert check(few, "steady").state == "unknown" and few.settled is None
 

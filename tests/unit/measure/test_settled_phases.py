@@ -29,7 +29,7 @@ def test_phases_of_different_loads_are_each_of_one_level():
     assert found.reasons == [] and found.excluded == [] and found.settled is None
     first, second = found.settled_phases
     assert (first.phase, first.windows, first.settled, first.what) == ({"echo": 1}, 10, True, "p50_ns")
-    assert (second.phase, second.after_ns) == ({"echo": 2}, 10 * SPAN)
+    assert (second.phase, second.after_ns) == ({"echo": 2}, 0)
     assert (first.mean, second.mean) == (pytest.approx(10_000, rel=0.01), pytest.approx(50_000, rel=0.01))
     assert steady(found).state == "good"
     assert "phase 2 (300 k/s, poisson): the median latency stayed on one level: 50" in steady(found).words
@@ -42,8 +42,8 @@ def test_a_phase_of_two_levels_is_named_and_the_others_are_not():
     phases = [load_phase(12, 1e5), load_phase(12, 2e4)]
     medians = noise(12, 10_000) + noise(6, 20_000) + noise(6, 30_000)
     found = judged(*in_phases(medians, phases))
-    (reason,) = found.reasons
-    assert reason.startswith("steady: phase 2 (20.0 k/s): not settled: the median latency was 20")
+    reason = steady(found).words
+    assert reason.startswith("phase 2 (20.0 k/s): not settled: the median latency was 20")
     assert ", from window 7 of the phase on 30" in reason and found.settled_words is None
     assert [level.settled for level in found.settled_phases] == [True, False] and found.excluded == []
     assert "Repeat the run, or set a duration of whole rounds" in reason
@@ -52,26 +52,23 @@ def test_a_phase_of_two_levels_is_named_and_the_others_are_not():
 def test_the_same_phase_of_all_rounds_is_one_series():
     phases = [load_phase(4, 1e5), load_phase(4, 3e5)]
     rounds = [noise(4, 10_000, seed) + noise(4, 50_000 if seed < 3 else 80_000, seed) for seed in range(6)]
-    (reason,) = judged(*in_phases([*chain.from_iterable(rounds)], phases)).reasons
-    assert reason.startswith("steady: phase 2 (300 k/s): not settled") and "from window 13 of the phase on" in reason
+    reason = steady(judged(*in_phases([*chain.from_iterable(rounds)], phases))).words
+    assert reason.startswith("phase 2 (300 k/s): not settled") and "from window 13 of the phase on" in reason
 
 
-def test_slow_first_windows_of_a_phase_are_its_warm_up():
+def test_slow_first_windows_of_a_phase_may_be_its_warm_up():
     phases = [load_phase(10, 1e5), load_phase(10, 3e5)]
     engine, windows = in_phases(noise(10, 10_000) + noise(2, 90_000) + noise(8, 50_000), phases)
     found = judged(engine, windows)
-    out = [window.index for window in measured_of(windows)[10:12]]
-    assert found.reasons == [] and [mark.window for mark in found.excluded] == out
-    assert found.excluded[0].reasons[0].startswith("phase 2 (300 k/s): warming up")
-    assert found.settled_phases[1].after_ns == 12 * SPAN
-    assert "the first 2 windows of the phase excluded: warming up" in steady(found).words
+    assert found.excluded == [] and found.settled_phases[1].after_ns == 12 * SPAN
+    assert "phase 2 (300 k/s): not settled" in steady(found).words and "warming up" in steady(found).words
 
 
 def test_a_drift_within_a_phase_is_said_of_the_phase():
     phases = [load_phase(10, 1e5), load_phase(10, 3e5)]
     found = judged(*in_phases([10_000 + 500 * n for n in range(10)] + noise(10, 50_000), phases))
-    assert "phase 1 (100 k/s): not settled: the median latency rose by" in found.reasons[0]
-    assert "during the phase" in found.reasons[0]
+    assert "phase 1 (100 k/s): not settled: the median latency rose by" in steady(found).words
+    assert "during the phase" in steady(found).words
 
 
 def test_phases_with_too_few_windows_are_named_with_what_helps():
@@ -146,11 +143,10 @@ def test_a_step_planted_in_one_phase_is_found_there(run, data):
     medians = [int(m * 1.5) if n in after else m for n, m in enumerate(medians)]
     found = judged(*in_phases(medians, [load_phase(n, 1e4 * (k + 1)) for k, n in enumerate(lengths)]))
     words = steady(found).words
-    assert steady(found).state == ("note" if count - at >= 3 * at else "bad")
+    assert steady(found).state == "warning" and found.excluded == []
     assert words.startswith(f"phase {planted + 1} (") and f"from window {at + 1} of the phase on" in words
     others = [level for level in found.settled_phases if level.phase != {"echo": planted + 1}]
     assert all(level.settled and level.windows == rounds * lengths[level.phase["echo"] - 1] for level in others)
-    assert all(mark.reasons[0].startswith(f"phase {planted + 1} (") for mark in found.excluded)
 
 
 def extended(medians, planned, phases, most, preempted=()):
@@ -206,5 +202,5 @@ def test_a_phase_with_too_many_excluded_windows_or_a_wide_interval_goes_on():
 def test_limits_hold_in_phases():
     phases = [load_phase(12, 1e5), load_phase(12, 2e4)]
     medians = noise(12, 10_000) + noise(6, 20_000) + noise(6, 30_000)
-    assert judged(*in_phases(medians, phases), Limits(max_drift=0.6)).reasons == []
-    assert judged(*in_phases(medians, phases), LIMITS).reasons != []
+    assert steady(judged(*in_phases(medians, phases), Limits(max_drift=0.6))).state == "good"
+    assert steady(judged(*in_phases(medians, phases), LIMITS)).state == "warning"

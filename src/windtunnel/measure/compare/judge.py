@@ -12,6 +12,7 @@ from windtunnel.measure.compare.points import Point, differences, points, words
 from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
 from windtunnel.measure.compare.statistics import LEAST_RUNS, LEVEL, Estimate
+from windtunnel.stats.shares import shares_differ
 from windtunnel.version import __version__
 
 BETWEEN_RUNS = 0.05
@@ -127,8 +128,18 @@ def _point(compared: _Compared, corrected: dict[MetricKey, float]) -> model.Poin
         if compared.held
         else [],
         dropped=compared.held.dropped if compared.held else 0,
+        unsettled=_unsettled(compared.held) if compared.held else None,
         judged=_judged(compared, measures),
         measures=list(measures.values()),
+    )
+
+
+def _unsettled(held: ValidRuns) -> model.Unsettled | None:
+    a, b = ([reading.unsettled for reading in side if reading.unsettled is not None] for side in (held.a, held.b))
+    if not a or not b or not any((*a, *b)):
+        return None
+    return model.Unsettled(
+        a=sum(a), of_a=len(a), b=sum(b), of_b=len(b), p=shares_differ(sum(a), len(a), sum(b), len(b))
     )
 
 
@@ -257,6 +268,12 @@ def _warnings(compared: _Compared) -> list[str]:
         warnings.append(f"{len(included)} of {len(readings)} runs are invalid and included (--include-invalid)")
         warnings += [f"{reading.path}: invalid, included: {reading.included[0]}" for reading in included]
     warnings += obstacles.warnings(held.a, held.b)
+    if unsettled := _unsettled(held):
+        warnings.append(
+            f"not settled: {unsettled.a} of {unsettled.of_a} runs of A and {unsettled.b} of {unsettled.of_b} of B; "
+            + ("the shares differ" if unsettled.p <= LEVEL else "the shares may be the same")
+            + f" (exact test, p = {unsettled.p:.2g})"
+        )
     if held.method == "assumed":
         warnings.append(
             f"too few runs to measure the spread between identical runs: {held.between:.0%} is assumed (--between-runs); "

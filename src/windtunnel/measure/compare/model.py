@@ -100,6 +100,18 @@ class InState(Part):
     b: int
 
 
+class Unsettled(Part):
+    """Runs of which the windows had a step or a trend. They are compared like the others."""
+
+    a: int
+    of_a: int = Field(description="runs of A of which it can be told")
+    b: int
+    of_b: int
+    p: float = Field(
+        description="chance of shares as different as these if there is no difference (Fisher's exact test)"
+    )
+
+
 class Judged(Part):
     """The verdict on one workload."""
 
@@ -119,6 +131,7 @@ class Point(Part):
     in_turn: bool = Field(description="whether pairs are compared, which ran in turn")
     states: list[InState] = Field(description="empty: nothing was compared")
     dropped: int = Field(description="pairs whose runs were in two states, or in one that is not known")
+    unsettled: Unsettled | None = Field(None, description="null: all settled, or that cannot be told of either side")
     judged: list[Judged]
     measures: list[Measure]
 

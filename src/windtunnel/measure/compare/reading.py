@@ -69,6 +69,8 @@ class Reading:
     title: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marked it with."""
+    unsettled: bool | None = None
+    """Whether its windows had a step or a trend; None: that could not be told."""
 
 
 def read(path: Path, include_invalid: bool = False) -> Reading:
@@ -102,6 +104,7 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
         included=list(record.verdict.reasons) if valid else [],
         title=record.title,
         labels=record.labels,
+        unsettled=_unsettled(run),
     )
 
 
@@ -151,6 +154,12 @@ def better(metric: str) -> Better:
     """The better direction that the registry names; packets that a server received are like responses."""
     entry = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
     return (entry.better if entry else None) or "higher"
+
+
+def _unsettled(run: Run) -> bool | None:
+    validity = run.record.validity
+    levels = ([validity.settled] if validity.settled else validity.settled_phases) if validity else []
+    return any(not level.settled for level in levels) if levels else None
 
 
 def _modes(run: Run) -> dict[str, str]:

@@ -32,7 +32,7 @@ HOST = ("windows", "clock", "host state")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
 BUSY = "sibling busy"
 """Part of the name of a state of the host."""
-DATA_PLANE = ("steady", "generator", "no responses")
+DATA_PLANE = ("generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
 

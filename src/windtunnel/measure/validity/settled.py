@@ -1,16 +1,16 @@
-"""Whether a run settled: its metrics are of windows of one level, within the headline's host state.
+"""Whether a run settled: its windows are of one level, within the headline's host state.
 
 A load with phases is judged phase by phase, because only windows of one load can be of one level.
 
 A run that has not settled at the end of its duration goes on, up to `validity.settle` (`Extension`). What the run showed then is
-judged once more, from all its windows (`check`).
+judged once more, from all its windows (`check`). No window is excluded for its rate: who keeps the level that comes last, or the faster
+one, chooses the result. That a run did not settle is a result of its own.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from windtunnel import format as fmt
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.host.levels import Readings
@@ -32,11 +32,12 @@ from windtunnel.runs.validity import (
     shown,
 )
 from windtunnel.scenario.validity_keys import Validity as Limits
+from windtunnel.stats import mean_of
 
 WIDE = 0.05
 """Half of the 95% interval, as a share of the mean, above which a run goes on."""
 OUTWEIGHS = 3
-"""A level without a known cause may be excluded if the level after it lasted so many times as long."""
+"""How many times as long as all before it a level has to last until the run need not go on; as long, if all before it was worse."""
 GROWTH = 0.25
 """Share of the windows so far by which a run is extended at once. Each decision takes a worker's CPU for a few milliseconds."""
 
@@ -44,12 +45,10 @@ GROWTH = 0.25
 @dataclass(frozen=True)
 class Found:
     check: Check
-    excluded: list[ExcludedWindow]
-    """Windows before the level that the metrics are of; in a load with phases before that of their phase."""
     settled: Settled | None
-    """The level of a load without phases; None if it cannot be told."""
+    """Of a load without phases; None if it cannot be told."""
     phases: list[SettledPhase]
-    """The levels of those phases of which they can be told."""
+    """Of those phases of which it can be told."""
     lacking: bool
     """Whether more windows may show more: some load has not settled, has a wide interval, or too few windows that are not excluded."""
 
@@ -72,7 +71,6 @@ def check(
     value = max(values, default=None)
     return Found(
         Check(name=STEADY, state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
-        [mark for each in judged for mark in each.late],
         next((each.level for each in judged if each.level and not each.part.phase), None),
         [
             SettledPhase(**each.level.model_dump(), phase=each.part.phase)
@@ -156,7 +154,7 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
     return list(windows), rates, what
 
 
-WORST_FIRST: tuple[State, ...] = ("bad", "note", "unknown", "good")
+WORST_FIRST: tuple[State, ...] = ("warning", "unknown", "good")
 
 
 @dataclass(frozen=True)
@@ -166,15 +164,16 @@ class _Judged:
     part: loads.Part
     state: State
     words: str
-    late: list[ExcludedWindow]
     level: Settled | None = None
+    course: steady.Course | None = None
     value: float | None = None
     """The largest change that was seen, as a share."""
 
     @property
     def lacking(self) -> bool:
-        if self.level:
-            return not self.level.settled or self.level.half_width is None or self.level.half_width > WIDE
+        if self.level and self.course:
+            width = self.course.half_width
+            return _goes_on(self.course, self.level.what) or width is None or width > WIDE
         # One window fewer than are needed: it is asked a window before the end.
         return not self.part.unlike and self.part.measured >= steady.LEAST_WINDOWS - 1
 
@@ -182,29 +181,26 @@ class _Judged:
 def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
     """`begin`: of the measurement, ns."""
     if part.unlike:
-        return _Judged(part, "unknown", f"not checked: {part.unlike}", [])
+        return _Judged(part, "unknown", f"not checked: {part.unlike}")
     windows, values, what = _series(asking.plan, part.windows)
     if len(values) < steady.LEAST_WINDOWS:
         words = f"too few windows to check for steps and drift: {len(values)}, and {steady.LEAST_WINDOWS} are needed"
-        return _Judged(part, "unknown", words, [])
+        return _Judged(part, "unknown", words)
     course = steady.course(values, limits.max_drift)
     if not loads.is_known(asking.plan) and (course.trend or len(course.levels) > 1):
         words = f"{WHAT[what]} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
-        return _Judged(part, "unknown", words, [])
-    state = _state(course, what)
-    reason = f"{part.words}: {_reason(course, what)}" if part.phase else _reason(course, what)
-    before = [] if state == "bad" else windows[: course.last.start]
-    late = [ExcludedWindow(engine=asking.name, window=window.index, reasons=[reason]) for window in before]
+        return _Judged(part, "unknown", words)
+    mean = mean_of(values)
     level = Settled(
         what=what,
-        settled=state != "bad",
-        after_ns=windows[course.last.start].start_ns - begin,
-        windows=course.windows_of_last,
-        mean=course.last.mean,
-        half_width=course.half_width,
+        settled=len(course.levels) == 1 and not course.trend,
+        after_ns=windows[course.last.start].start_ns - begin if course.last.start else 0,
+        windows=len(values),
+        mean=mean.mean,
+        half_width=mean.half_width,
     )
     value = max([abs(course.trend)] + [_apart(one.mean, course.last.mean) for one in course.levels])
-    return _Judged(part, state, _words(course, state, level, part), late, level, value)
+    return _Judged(part, "good" if level.settled else "warning", _words(course, level, part), level, course, value)
 
 
 def _apart(level: float, last: float) -> float:
@@ -218,40 +214,27 @@ def _warmed_up(course: steady.Course, what: What) -> bool:
     return all(better * (course.last.mean - level.mean) > 0 for level in course.levels[:-1])
 
 
-def _state(course: steady.Course, what: What) -> State:
-    if course.trend:
-        return "bad"
-    if len(course.levels) == 1:
-        return "good"
-    if _warmed_up(course, what) and course.windows_of_last >= course.last.start:
-        return "good"
-    return "note" if course.windows_of_last >= OUTWEIGHS * course.last.start else "bad"
+def _goes_on(course: steady.Course, what: What) -> bool:
+    """Whether the last level has not lasted long enough."""
+    before = course.last.start * (1 if _warmed_up(course, what) else OUTWEIGHS)
+    return course.trend != 0 or course.windows_of_last < before
 
 
-def _reason(course: steady.Course, what: What) -> str:
-    if _warmed_up(course, what):
-        return f"warming up: {WHAT[what]} was not settled yet"
-    return f"before {WHAT[what]} settled on another level"
-
-
-def _words(course: steady.Course, state: State, level: Settled, part: loads.Part) -> str:
-    what, first, mean = WHAT[level.what], shown(level.what, course.levels[0].mean), shown(level.what, level.mean)
+def _words(course: steady.Course, level: Settled, part: loads.Part) -> str:
+    what, mean = WHAT[level.what], shown(level.what, level.mean)
+    if level.half_width is not None:
+        mean += f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}"
     whole, of_phase = ("the phase", " of the phase") if part.phase else ("the measurement", "")
-    levels = first + "".join(
-        f", from window {one.start + 1}{of_phase} on {shown(level.what, one.mean)}" for one in course.levels[1:]
-    )
-    width = f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}" if level.half_width is not None else ""
+    if level.settled:
+        return f"{what} stayed on one level: {mean}"
     if course.trend:
         span = whole if len(course.levels) == 1 else f"the last {course.windows_of_last} windows{of_phase}"
-        return f"not settled: {what} {'rose' if course.trend > 0 else 'fell'} by {abs(course.trend):.0%} during {span}"
-    if state == "bad":
-        return f"not settled: {what} was {levels}"
-    if len(course.levels) == 1:
-        return f"{what} stayed on one level: {mean}{width}"
-    settled = f"{what} settled after {fmt.duration(level.after_ns)}: {mean}{width}"
-    if state == "note":
-        return f"{settled}; before, without a known cause, it was {levels}"
-    return f"{settled}; the first {course.last.start} windows{of_phase} excluded: warming up"
+        changed = f"{what} {'rose' if course.trend > 0 else 'fell'} by {abs(course.trend):.0%} during {span}"
+    else:
+        changed = f"{what} was {shown(level.what, course.levels[0].mean)}" + "".join(
+            f", from window {one.start + 1}{of_phase} on {shown(level.what, one.mean)}" for one in course.levels[1:]
+        )
+    return f"not settled: {changed}; over all windows {mean}"
 
 
 def _words_of_all(judged: Sequence[_Judged], plan: Plan) -> str:
@@ -277,10 +260,18 @@ MOST_NAMED = 8
 
 
 def _remedies(judged: Sequence[_Judged], plan: Plan) -> Iterator[str]:
-    if any(each.state == "bad" for each in judged):
-        if loads.windows_of_rounds(plan):
-            yield "Repeat the run, or set a longer validity.settle"
-        else:
-            yield "Repeat the run, or set a duration of whole rounds of the phases: only by these can a run go on"
+    unsettled = [each for each in judged if each.level and each.course and not each.level.settled]
+    if unsettled and all(_warmed_up_alone(each) for each in unsettled):
+        yield "If the data plane was warming up, a longer `warmup` leaves that out"
+    elif unsettled and loads.windows_of_rounds(plan):
+        yield "Repeat the run, or set a longer validity.settle"
+    elif unsettled:
+        yield "Repeat the run, or set a duration of whole rounds of the phases: only by these can a run go on"
     if any(each.part.phase and each.level is None and not each.part.unlike for each in judged):
         yield "Longer phases, more rounds or a shorter window give a phase more windows"
+
+
+def _warmed_up_alone(judged: _Judged) -> bool:
+    """Whether nothing but a warm-up can be seen."""
+    assert judged.course and judged.level
+    return not _goes_on(judged.course, judged.level.what) and _warmed_up(judged.course, judged.level.what)

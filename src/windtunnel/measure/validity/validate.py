@@ -27,9 +27,8 @@ def validate(
     Of a run with variants that is the first one. Windows of the others are excluded by the same rules, each variant's among themselves,
     and in the headline's state.
 
-    Windows with preemption, steal, a slower clock or no link are excluded first, then those of another host state than the headline's, then
-    those before the run settled. The other checks use the windows that are left. If too few are, only what does not depend on them is
-    checked: the clock, the host's state over all windows, whether all packets were dropped, and what is emulated.
+    Windows with preemption, steal, a slower clock or no link are excluded first, then those of another host state than the headline's. The
+    other checks use the windows that are left. If too few are, only what does not depend on them is checked: the clock, the host's state over all windows, whether all packets were dropped, and what is emulated.
     """
     measured = {engine.name: metrics.measured(windows[engine.name]) for engine in engines}
     marks = _taken_by_host(engines, windows, limits)
@@ -47,7 +46,6 @@ def validate(
     marks += host.excluded
     level = settled.check(engines, windows, marks, limits)
     checks.append(level.check)
-    marks += level.excluded
     left = counted(measured, Validity(checks=[], excluded=marks))
     workers = [row for engine in engines for row in metrics.worker_rows(left[engine.name])]
     waiting = slacks({name: metrics.measured(of) for name, of in left.items()}, {e.name: e.plan for e in engines})
@@ -103,8 +101,7 @@ def _excluded_of_others(
                 for window in metrics.measured(of_engine)
             ]
             continue
-        marks += host.excluded
-        excluded += [*marks, *settled.check(engines, variant_windows, marks, limits).excluded]
+        excluded += [*marks, *host.excluded]
     return excluded
 
 

@@ -4,7 +4,7 @@ from importlib import import_module
 
 import pytest
 import sample_lines as sample
-from comparing import HOST, SCENARIO, change, compared, in_turn, made
+from comparing import HOST, SCENARIO, change, compared, in_state, in_turn, made
 
 from windtunnel.engine.plan import Load
 from windtunnel.errors import UserError
@@ -191,16 +191,46 @@ def test_a_few_invalid_runs_are_excluded_with_their_partners(tmp_path):
     assert only(compared(a, b)).reasons[0].startswith("B: 6 of 10 runs invalid")
 
 
+def falling(directory, count, of_b):
+    """Pairs, and every third run of B, as many as `of_b`, fell by 30% half-way: its mean is 15% lower, and it did not settle."""
+    for n in range(count):
+        fell = n % 3 == 0 and n < 3 * of_b
+        made(directory / "a" / f"{n:02}", 6.0, 20 * n, seed=2 * n)
+        made(directory / "b" / f"{n:02}", 5.1 if fell else 6.0, 20 * n + 10, seed=2 * n + 1)
+        for side, settled in (("a", True), ("b", not fell)):
+            validity = in_state("one-l3", settled).model_dump(mode="json")
+            change(directory / side / f"{n:02}", validity=validity)
+    return compared(directory / "a", directory / "b")
+
+
+@pytest.mark.slow
+def test_a_run_that_did_not_settle_is_compared_like_any_other(tmp_path):
+    """Who drops it, and its partner, shows no difference of a build that falls in some runs."""
+    comparison = falling(tmp_path, 24, 8)
+    assert len(measure(comparison, "responses_per_s").b) == 24
+    assert measure(comparison, "responses_per_s").interval.percent < -1
+    found = comparison.points[0].unsettled
+    assert (found.a, found.of_a, found.b, found.of_b) == (0, 24, 8, 24) and found.p == pytest.approx(0.0039, abs=1e-3)
+    words = "not settled: 0 of 24 runs of A and 8 of 24 of B; the shares differ (exact test, p = 0.0039)"
+    assert words in comparison.warnings
+
+
+def test_shares_that_may_be_the_same_are_said_to_be(tmp_path):
+    comparison = falling(tmp_path, 4, 1)
+    assert any("1 of 4 of B; the shares may be the same" in words for words in comparison.warnings)
+    assert falling(tmp_path / "none", 3, 0).points[0].unsettled is None
+
+
 @pytest.mark.slow
 def test_rejected_metrics_are_compared_only_on_request_and_counted(tmp_path):
     a, b = in_turn(tmp_path, 10, 6.0, 5.4)
     for n in range(6):
-        change(b / f"{n:02}", verdict={"valid": False, "reasons": ["steady: fell"]})
+        change(b / f"{n:02}", verdict={"valid": False, "reasons": ["generator: too slow"]})
     assert only(compared(a, b)).verdict == "invalid"
     comparison = compared(a, b, include_invalid=True)
     assert only(comparison).verdict == "slower" and len(measure(comparison, "p50").b) == 10
     assert "6 of 20 runs are invalid and included (--include-invalid)" in comparison.warnings
-    assert f"{b / '03'}: invalid, included: steady: fell" in comparison.warnings
+    assert f"{b / '03'}: invalid, included: generator: too slow" in comparison.warnings
     included = [run for run in comparison.points[0].runs if run.reasons]
     assert len(included) == 6 and all(run.place is not None for run in included)
     (line,) = verdicts(comparison.points[0], 0.05)
