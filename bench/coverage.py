@@ -13,7 +13,7 @@ from harness.session import Session
 from harness.statistics import Goal, extent, judge
 from scipy.signal import lfilter
 
-from windtunnel.stats import mean_of
+from windtunnel.stats.mean import mean_of
 
 SERIES = 2_000
 """Of each kind."""

@@ -44,6 +44,6 @@ def test_no_load_above_the_line_passes_and_no_latency_below_the_delay(tmp_path):
     assert loss.relevant_lower_bound is None or loss.relevant_lower_bound <= 1.05 * most
     # twice 100 us of delay, and 12 us on each line
     assert latency.relevant_lower_bound is None and latency.irregular
-    assert all(ns is None or ns >= 224_000 for trial in counted for ns in trial.latency_bounds_ns.values())
+    assert all(ns is None or ns >= 224_000 for trial in counted for ns in trial.percentiles_ns.values())
     runs = {path.parent.name for path in (tmp_path / "found").glob("trial-*/run.json")}
     assert {trial.run for trial in record.trials} == runs

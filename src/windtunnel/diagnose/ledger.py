@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from windtunnel.diagnose.model import Interval, Ledger
 from windtunnel.engine.windows import Window
 from windtunnel.measure.validity import Parts, clock_ticks, of_worker, parts_of
-from windtunnel.stats import Estimate, mean_of
+from windtunnel.stats.mean import Estimate, mean_of
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from windtunnel.diagnose.model import Kind, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Slack, slowest
 from windtunnel.runs.metrics import add
-from windtunnel.stats import LEAST, Estimate, mean_of
+from windtunnel.stats.mean import LEAST, Estimate, mean_of
 
 QUEUE_FULL = "emulated_queue_full"
 """Drop of a packet that found the queue of an emulated link full; a NIC counts such drops under names of its driver."""

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel.finding import Finding
-from windtunnel.stats import Estimate
+from windtunnel.stats.mean import Estimate
 
 DIAGNOSIS_VERSION: Final = 1
 

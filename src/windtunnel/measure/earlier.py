@@ -14,10 +14,10 @@ from windtunnel.errors import UserError
 from windtunnel.host.states import groups, words
 from windtunnel.runs.identity import factors, identity
 from windtunnel.runs.latest import written
-from windtunnel.runs.median import interval
 from windtunnel.runs.reader import Run, record_of
 from windtunnel.runs.record import Record
 from windtunnel.runs.validity import WHAT, Settled, What, shown
+from windtunnel.stats.median import interval
 
 MOST = 50
 """Run directories that are read, the newest before the run."""

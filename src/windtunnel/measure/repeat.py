@@ -1,6 +1,6 @@
 """One scenario, run again and again: what its metrics are in each state of the host, and how well that is known.
 
-The median of the runs of one state has an exact interval (`windtunnel.runs.median`). It is looked at after every run:
+The median of the runs of one state has an exact interval (`windtunnel.stats.median`). It is looked at after every run:
 docs/how-to/measure-well.md says what that costs.
 
 History of the record's version:
@@ -23,8 +23,8 @@ from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.executor import Executor, Job, ThisHost
 from windtunnel.runs.directories import make_directory
-from windtunnel.runs.median import LEAST_RUNS, interval
 from windtunnel.scenario import load, resolve
+from windtunnel.stats.median import LEAST_RUNS, interval
 from windtunnel.version import __version__
 
 REPEATED_VERSION: Final = 1

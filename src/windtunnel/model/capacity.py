@@ -39,7 +39,7 @@ from windtunnel.scenario.load import refusal_of
 from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import topologies
-from windtunnel.stats import jackknife
+from windtunnel.stats.mean import jackknife
 
 KEYS = (
     "client.batch.*", "server.batch.*", "client.cores", "server.cores", "client.inflight", "client.rate", "client.nic_profile",

@@ -10,10 +10,10 @@ from statistics import median
 from windtunnel.engine.plan import Variants
 from windtunnel.engine.windows import Window
 from windtunnel.runs.histogram import merge, percentile
-from windtunnel.runs.median import interval
 from windtunnel.runs.metrics import VARIED, measured, ratio, seconds
 from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import Middle, VariantRow
+from windtunnel.stats.median import interval
 
 
 def variant_rows(run: Run) -> list[VariantRow]:

@@ -1,11 +1,9 @@
 """Intervals, tests and change points: each once, with its source, and with the coverage that `bench/coverage.py` has seen.
 
-Nothing here knows a run, a window or a metric: numbers go in, estimates come out.
+Nothing here knows a run, a window or a metric: numbers go in, estimates come out. Name the module: some are imported where scipy, and even
+numpy, would take too long.
 
-mean    the mean of a series whose neighbours resemble each other
+mean    the mean of a series whose neighbours resemble each other, and statistics of its parts
+median  the median of independent values, as runs are
 shares  shares of counts
 """
-
-from windtunnel.stats.mean import DECIDING, LEAST, SHOWN, Estimate, jackknife, mean_of
-
-__all__ = ["DECIDING", "LEAST", "SHOWN", "Estimate", "jackknife", "mean_of"]

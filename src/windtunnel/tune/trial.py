@@ -9,7 +9,7 @@ from pathlib import Path
 
 from windtunnel.format import duration
 from windtunnel.measure.study.constraints import Combination
-from windtunnel.runs.median import LEAST_RUNS, interval
+from windtunnel.stats.median import LEAST_RUNS, interval
 from windtunnel.tune.evidence import MOST_PAIRS, Look, look
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.record import Failure, LatencyRecord, Outcome, PairRecord, TrialRecord, differences

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from windtunnel.measure.repeat import Repeated, _repeated
-from windtunnel.runs.median import LEAST_RUNS, interval
+from windtunnel.stats.median import LEAST_RUNS, interval
 
 NEAR, FAR = ("one-l3", 91.0), ("two-l3s", 425.0)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from properties import examples
 from simulated import ar1
 
-from windtunnel.stats import DECIDING, LEAST, jackknife, mean_of
+from windtunnel.stats.mean import DECIDING, LEAST, jackknife, mean_of
 
 SERIES = 400
 

@@ -9,7 +9,7 @@ from windtunnel.diagnose.observed import Observed
 from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity import Slack, call_cost, clock_ticks, full_batch, of_worker
 from windtunnel.runs.metrics import add
-from windtunnel.stats import Estimate, jackknife
+from windtunnel.stats.mean import Estimate, jackknife
 
 USUAL = 32
 """Packets: a scenario's own default."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from windtunnel.diagnose.model import Cause, Confidence, Gain, Limit, Observable
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Slack
-from windtunnel.stats import Estimate
+from windtunnel.stats.mean import Estimate
 
 BOUNDLESS = 1e6
 """Percent. JSON has no infinity."""

@@ -4,7 +4,7 @@ from windtunnel import format as fmt
 from windtunnel.diagnose.causes.cause import Case, Check, gain
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.stats import Estimate
+from windtunnel.stats.mean import Estimate
 
 
 def _find(seen: Observed, limit: Limit) -> Case | None:

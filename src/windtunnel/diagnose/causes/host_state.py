@@ -7,7 +7,7 @@ from windtunnel.diagnose.observed import Observed
 from windtunnel.finding import require
 from windtunnel.runs.validity import HostState
 from windtunnel.runs.variants import responses
-from windtunnel.stats import Estimate, mean_of
+from windtunnel.stats.mean import Estimate, mean_of
 
 UNKNOWN = "the state of the host: how far apart the workers' CPUs are"
 

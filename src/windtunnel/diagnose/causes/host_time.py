@@ -4,7 +4,7 @@ from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.measure.validity import Slack
-from windtunnel.stats import Estimate, mean_of
+from windtunnel.stats.mean import Estimate, mean_of
 
 LEAST_SHOWN = 0.0005
 """Share of the time; less is 0.0% in words, and every kernel takes it."""

@@ -7,7 +7,7 @@ from windtunnel.diagnose.causes.cause import Case, Check, gain
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.finding import NotMeasured
-from windtunnel.stats import Estimate
+from windtunnel.stats.mean import Estimate
 
 LEAST_POINTS = 8
 

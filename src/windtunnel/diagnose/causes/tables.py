@@ -3,7 +3,7 @@
 from windtunnel.diagnose.causes.cause import Case, Check, gain
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
-from windtunnel.stats import Estimate
+from windtunnel.stats.mean import Estimate
 
 FASTER = {"linear": "acl", "tss": "acl", "lpm": "fib"}
 """Method of a table -> the one that needs fewer accesses to memory."""

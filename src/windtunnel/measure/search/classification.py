@@ -46,7 +46,7 @@ def is_full(goal: Goal, trial: TrialResult) -> bool:
 
 
 def fails(goal: Goal, trial: TrialResult) -> bool:
-    """Whether it is a high-loss trial, or does not show that the goal's latency objective is met, which counts alike. Raises UserError
+    """Whether it is a high-loss trial, or one that does not meet the goal's latency objective, which counts alike. Raises UserError
     for a trial without latencies if the goal has an objective."""
     if trial.loss_ratio > goal.loss_ratio:
         return True

@@ -1,22 +1,21 @@
 """Latency objectives: a percentile of a trial's messages that must not exceed a limit.
 
-A trial has a sample of latencies, not their distribution. An objective is met if an upper bound of the percentile is within the
-limit: the order statistic that the percentile exceeds with a chance of at most 1 - CONFIDENCE, by the binomial distribution
-(H. A. David and H. N. Nagaraja, Order Statistics, 3rd ed., section 7.1). Nothing is assumed of the distribution.
+A message without a response is later than any limit. The messages of one trial wait in the same queue and are no independent sample: they
+bound no percentile. What is known of one comes from trial to trial, as for loss: a share of the trials may fail, and the percentile at the
+result is the median of its trials, with the interval of that.
 """
 
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import accumulate
 from typing import Self
 
 from windtunnel.errors import UserError
 
-CONFIDENCE = 0.95
-"""Confidence of an upper bound, one-sided."""
+ROUNDING = 1e-6
+"""Part of a message that shares such as 0.99 may be off by."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,18 @@ class Latencies:
         at = bisect_right(self.ns, limit_ns)
         return self.seen[at - 1] if at else 0
 
-    def upper_bound_ns(self, share: float) -> float:
-        """The value that the percentile of this share does not exceed, with a confidence of CONFIDENCE; infinite if there are too
-        few messages to bound it, or too many have no response."""
-        rank = upper_rank(self.messages, share)
+    def percentile_ns(self, share: float) -> float:
+        """The least value that this share of the messages does not exceed; infinite if so many have no response, or there are too few for one
+        to lie beyond it."""
+        rank = self.rank(share)
         responses = self.messages - self.missing
         return math.inf if rank > responses else float(self.ns[bisect_left(self.seen, rank)])
+
+    def rank(self, share: float) -> int:
+        """Place, from 1, of the percentile of this share; one more than there are messages if too few would lie beyond it."""
+        if self.messages * (1 - share) < 1 - ROUNDING:
+            return self.messages + 1
+        return max(1, math.ceil(share * self.messages - ROUNDING))
 
 
 @dataclass(frozen=True)
@@ -68,18 +73,9 @@ class Objective:
             raise UserError(f"a latency limit of {self.limit_ns:g} ns", remedy="above 0")
 
     def is_met(self, latencies: Latencies) -> bool:
-        return latencies.within(self.limit_ns) >= upper_rank(latencies.messages, self.share)
+        return latencies.within(self.limit_ns) >= latencies.rank(self.share)
 
     @property
     def least_messages(self) -> int:
-        """Fewest messages of a trial that can meet it: with fewer, not even the largest value bounds the percentile."""
-        return math.ceil(math.log(1 - CONFIDENCE) / math.log(self.share))
-
-
-@lru_cache(maxsize=4096)
-def upper_rank(messages: int, share: float) -> int:
-    """Place, from 1, of the least value of so many that is an upper bound of the percentile; `messages` + 1 if none is."""
-    # half a second to import, so only searches for a latency do
-    from scipy.stats import binom
-
-    return int(binom.ppf(CONFIDENCE, messages, share)) + 1 if messages else 1
+        """Fewest messages of a trial that can meet it: with fewer, none lies beyond the percentile."""
+        return math.ceil(1 / (1 - self.share) - ROUNDING)

@@ -7,6 +7,7 @@ from windtunnel.measure.search.bounds import Trials
 from windtunnel.measure.search.classification import conditional_throughput, fails, is_full
 from windtunnel.measure.search.goals import Goal, Limits
 from windtunnel.measure.search.trials import TrialResult
+from windtunnel.stats.median import interval
 
 
 @dataclass(frozen=True)
@@ -49,14 +50,24 @@ class GoalResult:
         return 2 * len(unsent) > len(failed)
 
     @property
-    def latency_bound_ns(self) -> float | None:
-        """The upper bound of the objective's percentile at the relevant lower bound, the median of its full-length trials; at the
-        relevant upper bound if there is no lower one. None without an objective or such trials."""
+    def latency_ns(self) -> float | None:
+        """The objective's percentile at the relevant lower bound, the median of its full-length trials; at the relevant upper bound if there
+        is no lower one; infinite if half of the trials lost too many messages for one. None without an objective or such trials."""
+        return median(found) if (found := self._latencies_ns) else None
+
+    @property
+    def latency_interval_ns(self) -> tuple[float, float] | None:
+        """The 95% interval of that median; None: too few trials."""
+        low, high = interval(self._latencies_ns)
+        return None if low is None or high is None else (low, high)
+
+    @property
+    def _latencies_ns(self) -> list[float]:
+        if self.goal.latency is None:
+            return []
         trials = self.lower_trials or self.upper_trials
         full = [trial.latencies for trial in trials if is_full(self.goal, trial) and trial.latencies]
-        if self.goal.latency is None or not full:
-            return None
-        return median(latencies.upper_bound_ns(self.goal.latency.share) for latencies in full)
+        return [latencies.percentile_ns(self.goal.latency.share) for latencies in full]
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class Finder:
             self._save()
 
     def _least_for_latency(self) -> float:
-        """Messages per second at which the shortest trials bound every goal's percentile; 0 without such goals. Raises UserError for
+        """Messages per second at which the shortest trials have every goal's percentile; 0 without such goals. Raises UserError for
         a --min or --max below it."""
         least = 0.0
         for goal in self._options.goals:
@@ -264,8 +264,8 @@ class Finder:
 
 
 def _trial_row(trial: TrialResult, goals: Sequence[Goal]) -> TrialRow:
-    bounds = {
-        goal.name: trial.latencies.upper_bound_ns(goal.latency.share)
+    percentiles = {
+        goal.name: trial.latencies.percentile_ns(goal.latency.share)
         for goal in goals
         if goal.latency and trial.latencies
     }
@@ -277,13 +277,18 @@ def _trial_row(trial: TrialResult, goals: Sequence[Goal]) -> TrialRow:
         forwarded=trial.forwarded,
         unsent=trial.unsent,
         loss_ratio=trial.loss_ratio if trial.intended else None,
-        latency_bounds_ns={name: ns if math.isfinite(ns) else None for name, ns in bounds.items()},
+        percentiles_ns={name: _finite(ns) for name, ns in percentiles.items()},
         excluded=trial.excluded,
     )
 
 
+def _finite(ns: float | None) -> float | None:
+    return ns if ns is not None and math.isfinite(ns) else None
+
+
 def _goal_row(result: GoalResult) -> GoalRow:
-    goal, bound = result.goal, result.latency_bound_ns
+    goal = result.goal
+    low, high = result.latency_interval_ns or (None, None)
     return GoalRow(
         name=goal.name,
         loss_ratio=goal.loss_ratio,
@@ -296,7 +301,9 @@ def _goal_row(result: GoalResult) -> GoalRow:
         and LatencyGoal(
             percentile=100 * goal.latency.share,
             limit_ns=goal.latency.limit_ns,
-            bound_ns=bound if bound is not None and math.isfinite(bound) else None,
+            ns=_finite(result.latency_ns),
+            low_ns=_finite(low),
+            high_ns=_finite(high),
         ),
         irregular=result.irregular,
         relevant_lower_bound=result.relevant_lower_bound,

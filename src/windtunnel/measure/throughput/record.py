@@ -3,6 +3,7 @@
 History of the record's version:
 1  MLRsearch and RFC 2544's binary search, latency at parts of the rate, back-to-back bursts
 2  `excluded` (was `disturbed`); host states; goals with a latency objective
+3  percentiles of trials, and the interval of their median (were bounds by the binomial distribution)
 """
 
 from typing import Any, Final, Literal
@@ -11,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from windtunnel.notebook import Shown
 
-SEARCH_VERSION: Final = 2
+SEARCH_VERSION: Final = 3
 
 
 class Part(BaseModel):
@@ -28,9 +29,9 @@ class TrialRow(Part):
     forwarded: int = Field(description="got a response in time")
     unsent: int = Field(description="messages that the client was too slow to send")
     loss_ratio: float | None = Field(description="share of all messages to send; null: excluded before any was sent")
-    latency_bounds_ns: dict[str, float | None] = Field(
+    percentiles_ns: dict[str, float | None] = Field(
         default_factory=dict,
-        description="goal -> value that its percentile does not exceed, with 95% confidence; null: too few messages, or too many lost",
+        description="goal -> its percentile in this trial, lost messages being later than any; null: too few messages, or too many lost",
     )
     excluded: str | None = Field(description="why it is excluded; null: it counts")
 
@@ -40,10 +41,12 @@ class LatencyGoal(Part):
 
     percentile: float
     limit_ns: float
-    bound_ns: float | None = Field(
-        description="upper bound of the percentile (95% confidence) at the lower bound, the median of its trials; at the upper "
-        "bound if there is no lower one; null: not bounded"
+    ns: float | None = Field(
+        description="the percentile at the lower bound, the median of its trials; at the upper bound if there is no lower one; null: too "
+        "few messages, or too many lost"
     )
+    low_ns: float | None = Field(description="of the 95% interval of that median; null: too few trials")
+    high_ns: float | None = Field(description="null: too few trials, or too many messages lost in them")
 
 
 class GoalRow(Part):
@@ -98,7 +101,7 @@ class BurstRow(Part):
 class SearchRecord(Shown, Part):
     """What search.json holds; written anew after every trial, so that a crash leaves what was found."""
 
-    version: Literal[2] = SEARCH_VERSION
+    version: Literal[3] = SEARCH_VERSION
     title: str
     question: str | None
     started: AwareDatetime

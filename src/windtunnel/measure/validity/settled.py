@@ -32,7 +32,7 @@ from windtunnel.runs.validity import (
     shown,
 )
 from windtunnel.scenario.validity_keys import Validity as Limits
-from windtunnel.stats import mean_of
+from windtunnel.stats.mean import mean_of
 
 WIDE = 0.05
 """Half of the 95% interval, as a share of the mean, above which a run goes on."""

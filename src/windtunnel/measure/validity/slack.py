@@ -19,7 +19,7 @@ from statistics import fmean
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
-from windtunnel.stats import DECIDING, Estimate, mean_of
+from windtunnel.stats.mean import DECIDING, Estimate, mean_of
 
 
 @dataclass(frozen=True)

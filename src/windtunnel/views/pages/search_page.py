@@ -14,9 +14,9 @@ from windtunnel.views.pages.page import filled, host_lines, pretty
 from windtunnel.views.terminal.search import (
     METHODS,
     allowed_words,
-    bound_words,
     doubts,
     host_words,
+    latency_words,
     load_words,
     width_of,
 )
@@ -46,7 +46,7 @@ def render(record: SearchRecord) -> str:
         width=width_of,
         doubts=doubts(record),
         allowed=allowed_words,
-        bound=bound_words,
+        latency_of=latency_words,
         host_words=host_words(record),
         host=host_lines(record.host),
         facts=pretty(record.host),

@@ -6,7 +6,7 @@ from rich.text import Text
 from windtunnel import format as fmt
 from windtunnel.host.states import counts
 from windtunnel.measure.repeat import Middle, Repeated
-from windtunnel.runs.median import LEAST_RUNS
+from windtunnel.stats.median import LEAST_RUNS
 from windtunnel.views.terminal.columns import Column, Fitting
 
 

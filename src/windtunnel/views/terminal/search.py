@@ -73,19 +73,18 @@ def goal_table(rows: Sequence[GoalRow]) -> RenderableType:
             Column("lower bound", [load_words(row.relevant_lower_bound) for row in rows]),
             Column("upper bound", [load_words(row.relevant_upper_bound) for row in rows]),
             Column("width", [fmt.percent(width_of(row), 2) for row in rows], spare=1),
-            *(
-                [Column("latency at most", [bound_words(row) for row in rows])]
-                if any(row.latency for row in rows)
-                else []
-            ),
+            *([Column("latency", [latency_words(row) for row in rows])] if any(row.latency for row in rows) else []),
             Column("result", ["irregular" if row.irregular else "regular" for row in rows], words=True),
         ]
     )
 
 
-def bound_words(row: GoalRow) -> str:
-    """The upper bound of the goal's percentile at its lower bound."""
-    return fmt.duration(row.latency.bound_ns) if row.latency else ""
+def latency_words(row: GoalRow) -> str:
+    """The goal's percentile at its lower bound, as in "45.1 us [44.0 us .. 47.1 us]"."""
+    if row.latency is None:
+        return ""
+    ns, low, high = map(fmt.duration, (row.latency.ns, row.latency.low_ns, row.latency.high_ns))
+    return ns if row.latency.low_ns is None else f"{ns} [{low} .. {high}]"
 
 
 def latency_table(rows: Sequence[LatencyRow]) -> RenderableType:

@@ -156,17 +156,17 @@ def test_latency_at_parts_of_the_rate_is_of_the_searchs_state(finder, monkeypatc
     assert asked[0].validity.state == "one-l3" and asked[0].client.rate == 500.0
 
 
-@pytest.mark.parametrize("limit", [{"min_load": 100.0}, {"max_load": 200.0}])
+@pytest.mark.parametrize("limit", [{"min_load": 50.0}, {"max_load": 100.0}])
 def test_loads_with_too_few_messages_for_a_percentile_are_refused(finder, limit):
     made = finder(options=Options(goals=(P99,), **limit))
-    with pytest.raises(windtunnel.UserError, match="p99 needs 299") as refused:
+    with pytest.raises(windtunnel.UserError, match="p99 needs 100") as refused:
         made._least_for_latency()
-    assert "300pps or more, or a longer --trial" in refused.value.remedy
+    assert "101pps or more, or a longer --trial" in refused.value.remedy
 
 
 def test_the_least_load_has_enough_messages_for_every_percentile(finder):
     made = finder(options=Options(goals=(P99,), max_load=1e5))
-    assert made._limits(made._least_for_latency()).min_load == 300
+    assert made._limits(made._least_for_latency()).min_load == 101
 
 
 @pytest.mark.parametrize(("seconds", "in_a_row"), [(0.1, 120), (1.0, 120), (4.0, 30), (60.0, 10)])

@@ -1,6 +1,7 @@
 """The interval of a median, from the order of the values alone: it holds whatever the law of the noise.
 
-It is that of the sign test. It needs no numpy and no scipy, whose import is too slow for the output of one run.
+It is that of the sign test (W. R. Thompson, 1936), and exact for values that do not depend on each other. It needs no numpy and no scipy,
+whose import is too slow for the output of one run.
 """
 
 from collections.abc import Sequence
