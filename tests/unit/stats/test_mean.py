@@ -23,7 +23,7 @@ def share_that_holds(windows, correlation, level=0.95):
 @pytest.mark.parametrize("windows", [12, 40, 80])
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
 def test_the_interval_holds_as_often_as_it_says(windows, correlation):
-    assert 0.89 <= share_that_holds(windows, correlation) <= 0.99  # two standard errors of 400 beyond 92-97%
+    assert 0.89 <= share_that_holds(windows, correlation) <= 0.995
 
 
 def test_the_level_that_decides_holds_more_often():
@@ -34,13 +34,22 @@ def test_independent_values_cost_little():
     values = np.random.default_rng(1).normal(10, 1, 80)
     found = mean_of(values)
     usual = 1.99 * values.std(ddof=1) / np.sqrt(80)
-    assert found.high - found.mean == pytest.approx(usual, rel=0.2)
-    assert abs(found.correlation) < 0.2
+    assert usual < found.high - found.mean < 1.5 * usual
 
 
-def test_dependent_values_know_less_and_say_how_much_they_depend():
-    found = mean_of(ar1(np.random.default_rng(3), 200, 0.8))
-    assert 0.6 < found.correlation < 0.95
+def test_dependent_values_whose_neighbours_have_noise_of_their_own_are_held_too():
+    """AR(1) alone sees a small correlation, and holds in 70-80%."""
+    random, holds = np.random.default_rng(7), 0
+    for _ in range(SERIES):
+        found = mean_of(ar1(random, 60, 0.8) + random.normal(0, 1, 60))
+        holds += found.low <= 0 <= found.high
+    assert holds >= 0.89 * SERIES
+
+
+def test_a_long_series_is_that_of_its_groups():
+    values = ar1(np.random.default_rng(3), 800, 0.5)
+    found, grouped = mean_of(values), mean_of(values.reshape(80, 10).mean(axis=1))
+    assert (found.low, found.high) == pytest.approx((grouped.low, grouped.high))
 
 
 @examples(50)
