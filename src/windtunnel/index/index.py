@@ -49,7 +49,7 @@ _COLUMNS = {
     "facts": "path, name, number, text",
     "readings": "path, scenario, history, reading",
 }
-_SHAPE = 5
+_SHAPE = 6
 _TABLES = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
 problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE,

@@ -48,16 +48,18 @@ def highest_of_bucket(lowest: int, bits: int) -> int:
     return lowest + (1 << shift) - 1
 
 
-def percentile(histogram: Histogram | None, percent: float) -> int | None:
+def percentile(histogram: Histogram | None, percent: float, lost: int = 0) -> int | None:
     """The value that `percent` of the samples do not exceed: the top of its bucket, as HdrHistogram has it, and never
-    above the largest sample.
+    above the largest sample. `lost`: samples beyond any value, as messages without a response are.
 
     Null if there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
-    another name. Raises UserError for a histogram whose buckets have fewer samples than it says.
+    another name; and if it is one of the lost. Raises UserError for a histogram whose buckets have fewer samples than it says.
     """
-    if histogram is None or histogram.total == 0 or histogram.total * (100 - percent) < 100 - 1e-6:
+    if histogram is None or histogram.total == 0 or not enough(histogram.total + lost, percent):
         return None
-    wanted = max(1, floor(percent * histogram.total / 100 + 0.5))
+    wanted = max(1, floor(percent * (histogram.total + lost) / 100 + 0.5))
+    if wanted > histogram.total:
+        return None
     passed = 0
     for lowest, count in histogram.counts:
         passed += count
@@ -65,6 +67,11 @@ def percentile(histogram: Histogram | None, percent: float) -> int | None:
             top = highest_of_bucket(lowest, histogram.bits)
             return top if histogram.max is None else min(top, histogram.max)
     raise UserError(f"a histogram of {histogram.total} samples has only {passed} in its buckets")
+
+
+def enough(samples: int, percent: float) -> bool:
+    """Whether one of so many samples lies beyond this percentile."""
+    return samples * (100 - percent) >= 100 - 1e-6
 
 
 def to_hdr(histogram: Histogram) -> HdrHistogram:

@@ -113,9 +113,9 @@ def ratio(numerator: float | None, denominator: float | None) -> float | None:
     return numerator / denominator
 
 
-def latency(histogram: Histogram | None) -> Latency:
-    """Percentiles of a histogram of ns."""
-    p50, p90, p99, p999, p9999, p99999, p999999 = (percentile(histogram, p) for p in PERCENTILES)
+def latency(histogram: Histogram | None, lost: int = 0) -> Latency:
+    """Percentiles of a histogram of ns, and of so many messages that took longer than any in it."""
+    p50, p90, p99, p999, p9999, p99999, p999999 = (percentile(histogram, p, lost) for p in PERCENTILES)
     most, samples = (histogram.max, histogram.total) if histogram else (None, 0)
     return Latency(p50, p90, p99, p999, p9999, p99999, p999999, most, samples)
 
@@ -256,7 +256,7 @@ def workload_row(name: str, members: Sequence[WorkloadWindow], duration_s: float
         in_flight=members[-1].in_flight,
         responses_per_s=ratio(counts["responses"], duration_s),
         offered_per_s=ratio(counts["offered"], duration_s),
-        latency=latency(merge(member.latency for member in members)),
-        latency_sent=latency(merge(member.latency_sent for member in members)),
+        latency=latency(merge(member.latency for member in members), counts["lost"]),
+        latency_sent=latency(merge(member.latency_sent for member in members), counts["lost"]),
         pacing=latency(merge(paced)) if paced else None,
     )

@@ -100,14 +100,13 @@ def crowded(workers: Sequence[WorkerRow]) -> Iterator[Notice]:
 
 
 def lost_messages(workloads: Sequence[WorkloadRow]) -> Iterator[Notice]:
-    """Workloads whose percentiles lack messages: those without a response in time, which took the longest."""
+    """Workloads that lost messages: a percentile that one of them would be is not there."""
     for row in workloads:
         if row.lost and row.responses:
             yield Notice(
                 "warning",
-                f"{row.workload}: {row.lost:,} lost messages ({row.lost / (row.lost + row.responses):.2%} of all) are in no percentile: "
-                "with them the highest ones would be at least the timeout. State the loss together with the percentiles, or lower the load "
-                "until nothing is lost",
+                f"{row.workload}: {row.lost:,} messages were lost ({row.lost / (row.lost + row.responses):.2%} of all). In the percentiles "
+                "they took longer than any response. State the loss together with the percentiles, or lower the load until nothing is lost",
             )
 
 

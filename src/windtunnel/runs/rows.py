@@ -189,7 +189,7 @@ class PortRow:
 
 @dataclass(frozen=True)
 class Latency:
-    """Percentiles in ns; None if there were too few responses."""
+    """Percentiles in ns of messages, the lost ones being later than any response; None if there were too few messages, or it is a lost one's."""
 
     p50: int | None
     p90: int | None

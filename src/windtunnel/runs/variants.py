@@ -44,6 +44,7 @@ def _row(name: str, finished: Sequence[Window], excluded: set[int], tsc_hz: int)
     kept = [window for window in finished if window.index not in excluded]
     costs = [cost for window in kept if (cost := ratio(seconds([window]) * 1e9, messages(window))) is not None]
     latency = merge(workload.latency for window in kept for workload in window.workloads)
+    lost = sum(workload.lost for window in kept for workload in window.workloads)
     return VariantRow(
         name=name,
         measured=len(finished),
@@ -51,8 +52,8 @@ def _row(name: str, finished: Sequence[Window], excluded: set[int], tsc_hz: int)
         ns_per_message=Middle(median(costs), *interval(costs)) if costs else None,
         responses_per_s=ratio(sum(map(responses, kept)), seconds(kept)),
         delay_ns=ratio(sum(map(delay_cycles, kept)) * 1e9 / tsc_hz, sum(map(messages, kept))),
-        p50=percentile(latency, 50),
-        p99=percentile(latency, 99),
+        p50=percentile(latency, 50, lost),
+        p99=percentile(latency, 99, lost),
     )
 
 

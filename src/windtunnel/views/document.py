@@ -11,6 +11,7 @@ from windtunnel.measure.earlier import Earlier
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.counters import event_rows
+from windtunnel.runs.intervals import percentile_rows
 from windtunnel.runs.joined import Joined, crossings, on_two_hosts, session
 from windtunnel.runs.reader import Run
 from windtunnel.runs.summary import summarise
@@ -51,6 +52,7 @@ def document(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
         "metrics": asdict(summarise(run)) if run.has_metrics else None,
+        "percentiles": [asdict(row) for row in percentile_rows(run)] if run.has_metrics else [],
         "events": [asdict(row) for row in event_rows(run)] if run.has_metrics else [],
         "pcie": pcie(ports_of(run), measured_with_run(run.path)) if run.has_metrics and record.engines else None,
     } | (_between_hosts(run) if on_two_hosts(run) else {})

@@ -117,14 +117,14 @@ def test_shares_of_a_worker_add_up_to_its_time():
         assert row.work_share + row.stall_share + row.idle_share + row.interrupted_share == pytest.approx(1)
 
 
-def test_lost_messages_are_said_to_be_in_no_percentile():
+def test_lost_messages_are_said_to_be_later_than_any_response():
     windows = [line for line in LINES if isinstance(line, Window)]
     (row,) = metrics.workload_rows(windows, ["echo"])
     lost = replace(row, responses=9_950, lost=50)
     assert list(lost_messages([replace(lost, lost=0), replace(lost, responses=0)])) == []
     [warning] = lost_messages([lost])
     assert warning.kind == "warning" and warning.words.startswith(
-        "echo: 50 lost messages (0.50% of all) are in no percentile"
+        "echo: 50 messages were lost (0.50% of all). In the percentiles they took longer than any response"
     )
 
 

@@ -7,7 +7,7 @@ from math import exp, expm1
 
 from windtunnel.host import states
 from windtunnel.measure.compare import model, obstacles, statistics
-from windtunnel.measure.compare.measures import ValidRuns, estimate, valid_runs
+from windtunnel.measure.compare.measures import ValidRuns, beyond, estimate, valid_runs
 from windtunnel.measure.compare.points import Point, differences, points, words
 from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
@@ -188,6 +188,8 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
         b=[reading.values.get(key) for reading in compared.held.b],
         interval=interval_of(result, corrected[key]) if result else None,
         unmeasured=unmeasured,
+        beyond_a=beyond(compared.held.a, key),
+        beyond_b=beyond(compared.held.b, key),
         shown=result is not None and corrected[key] <= LEVEL,
     )
 

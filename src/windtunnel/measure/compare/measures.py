@@ -30,6 +30,10 @@ class ValidRuns:
     """Assumed spread from run to run, as a share."""
 
     @property
+    def sides(self) -> list[tuple[str, list[Reading]]]:
+        return [("A", self.a), ("B", self.b)]
+
+    @property
     def fewest(self) -> int:
         """Runs of the smaller side."""
         return min(len(self.a), len(self.b))
@@ -57,6 +61,11 @@ class ValidRuns:
                 values = [value for window in self._windows[id(reading)] if (value := window.get(key))]
                 squares += (statistics.windows_error(values) / len(side)) ** 2 if values else 0.0
         return sqrt(squares)
+
+
+def beyond(side: Sequence[Reading], key: MetricKey) -> int:
+    """Runs of a side in which this percentile is one of a lost message."""
+    return sum(key in reading.beyond for reading in side)
 
 
 def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paired: bool) -> ValidRuns:
@@ -87,6 +96,9 @@ def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paire
 
 def estimate(held: ValidRuns, key: MetricKey) -> tuple[Estimate | None, str | None]:
     """How far B is from A in this metric, or why there is no estimate."""
+    lost = [f"{count} of {len(side)} runs of {name}" for name, side in held.sides if (count := beyond(side, key))]
+    if lost:
+        return None, f"so many messages were lost that it is beyond any response in {' and '.join(lost)}"
     of_a, of_b = ([reading.values.get(key) for reading in side] for side in (held.a, held.b))
     lacking = [name for name, side in (("A", of_a), ("B", of_b)) if all(value is None for value in side)]
     if lacking:

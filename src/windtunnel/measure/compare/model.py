@@ -81,6 +81,10 @@ class Measure(Part):
     b: list[float | None]
     interval: Interval | None
     unmeasured: str | None = Field(description="why there is no interval")
+    beyond_a: int = Field(
+        0, description="runs of A that lost so many messages that this percentile is beyond any response"
+    )
+    beyond_b: int = 0
     shown: bool = Field(description="whether the difference holds after correction")
 
     @property

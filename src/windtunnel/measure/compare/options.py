@@ -56,6 +56,8 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     """A condition is met if the whole interval lies beyond the threshold, and not met if nothing of it does. Otherwise these runs cannot
     tell; nor can they if a point has no verdict. A condition without a threshold asks for a difference that is shown: it is met or not.
 
+    A percentile that is beyond any response in most runs of B, and in none of A, has risen beyond any threshold.
+
     The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them. It decides nothing if it
     rests on an assumed spread. Any condition is met if B is broken: a crash is no noise.
     """
@@ -109,11 +111,12 @@ def _fault_of_b(point: Point) -> str | None:
 
 def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
     interval, threshold = measure.interval, condition.percent
-    if interval is None:
-        return None, f"{name}{condition.text}: {measure.unmeasured}"
     rises = condition.sign > 0
     if condition.what in ("slower", "faster"):
         rises = (condition.what == "faster") == (measure.better == "higher")
+    if interval is None:
+        lost = (measure.beyond_b > len(measure.b) / 2 and not measure.beyond_a) or None
+        return lost and rises, f"{name}{condition.text}: {measure.unmeasured}"
     nearest, farthest = (interval.low, interval.high) if rises else (-interval.high, -interval.low)
     what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{interval.low:+.1f} .. {interval.high:+.1f}]"
     if interval.method == "assumed":

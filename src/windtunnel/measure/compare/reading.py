@@ -10,6 +10,7 @@ from typing import Any
 
 from windtunnel.engine.windows import Window
 from windtunnel.runs import Run, load
+from windtunnel.runs.histogram import enough
 from windtunnel.runs.identity import flat, identity
 from windtunnel.runs.metrics import TRAVEL, measured, ratio
 from windtunnel.runs.registry import metrics
@@ -71,6 +72,8 @@ class Reading:
     """What the user marked it with."""
     unsettled: bool | None = None
     """Whether its windows had a step or a trend; None: that could not be told."""
+    beyond: frozenset[MetricKey] = frozenset()
+    """Percentiles that it has not, because so many messages were lost: they are beyond any response."""
 
 
 def read(path: Path, include_invalid: bool = False) -> Reading:
@@ -105,6 +108,7 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
         title=record.title,
         labels=record.labels,
         unsettled=_unsettled(run),
+        beyond=frozenset(_beyond(rows)) if rows else frozenset(),
     )
 
 
@@ -154,6 +158,13 @@ def better(metric: str) -> Better:
     """The better direction that the registry names; packets that a server received are like responses."""
     entry = WORKLOAD.get(metric) or COSTS.get(metric.rpartition(".")[2])
     return (entry.better if entry else None) or "higher"
+
+
+def _beyond(rows: Summary) -> Iterator[MetricKey]:
+    for row in rows.workloads:
+        for name in LATENCIES:
+            if row.responses and WORKLOAD[name].of(row) is None and enough(row.responses + row.lost, float(name[1:])):
+                yield row.workload, name
 
 
 def _unsettled(run: Run) -> bool | None:

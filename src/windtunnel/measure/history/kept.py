@@ -13,6 +13,7 @@ def to_text(reading: Reading) -> str:
         "path": str(reading.path),
         "started": reading.started.isoformat() if reading.started else None,
         "values": [[*key, value] for key, value in reading.values.items()],
+        "beyond": sorted(reading.beyond),
     }
     return json.dumps(fields)
 
@@ -26,5 +27,6 @@ def from_text(text: str) -> Reading:
             "path": Path(fields["path"]),
             "started": datetime.fromisoformat(started) if started else None,
             "values": {(workload, metric): value for workload, metric, value in fields["values"]},
+            "beyond": frozenset((workload, metric) for workload, metric in fields["beyond"]),
         }
     )

@@ -8,6 +8,7 @@ from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled, traffic
 from windtunnel.measure.validity.slack import slacks
 from windtunnel.runs import metrics
+from windtunnel.runs.histogram import enough
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.validity import Check, ExcludedWindow, Validity, counted, of_variant
@@ -122,7 +123,11 @@ def _samples(row: WorkloadRow) -> Check | None:
     """Percentiles that are not shown, because there are too few responses for them."""
     names = (("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9))
     values = (row.latency.p50, row.latency.p90, row.latency.p99, row.latency.p999)
-    missing = [(name, percent) for (name, percent), value in zip(names, values, strict=True) if value is None]
+    missing = [
+        (name, percent)
+        for (name, percent), value in zip(names, values, strict=True)
+        if value is None and not enough(row.responses + row.lost, percent)
+    ]
     if not missing:
         return None
     name, percent = missing[-1]

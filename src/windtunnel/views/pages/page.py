@@ -16,6 +16,7 @@ from windtunnel.measure.earlier import earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.runs.counters import event_rows
+from windtunnel.runs.intervals import lines, percentile_rows
 from windtunnel.runs.joined import SIDES, crossings, on_two_hosts
 from windtunnel.runs.metrics import ratio
 from windtunnel.runs.notices import notes_of, notices, warnings_of
@@ -72,6 +73,7 @@ def render(run: Run, plotly_file: str | None = None) -> str:
         pcie=[row for port in links for row in rows_of(port)],
         pcie_labels=labels(links),
         pcie_measured=asdict(counters) if (counters := measured_with_run(run.path)) else None,
+        percentiles=[sentence(words) for words in lines(percentile_rows(run))] if summary else [],
         events=event_rows(run) if summary else [],
         crossings=crossings(run),
         host=_hosts(run),

@@ -15,6 +15,7 @@ from windtunnel.measure.earlier import Earlier, line
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports
 from windtunnel.runs.counters import EventRow, event_rows
+from windtunnel.runs.intervals import lines, percentile_rows
 from windtunnel.runs.joined import SIDES, Crossing, Joined, crossings, on_two_hosts
 from windtunnel.runs.labels import words as label_words
 from windtunnel.runs.notices import notices
@@ -86,7 +87,9 @@ def _metrics(run: Run, summary: Summary) -> RenderableType:
     parts += [step_table(summary.steps), Text()] if summary.steps else []
     parts += [handler_counters(summary.counters), Text()] if summary.counters else []
     parts += [worker_table(summary.workers), Text()] if summary.workers else []
-    parts += [latency_table(summary.workloads), Text()] if summary.workloads else []
+    parts += [latency_table(summary.workloads)] if summary.workloads else []
+    parts += [Text(words, style="dim") for words in lines(percentile_rows(run))]
+    parts += [Text()] if summary.workloads else []
     parts += [copy_table(summary.copies), Text()] if summary.copies else []
     parts += [stream_table(summary.streams), Text()] if summary.streams else []
     parts += [phase_table(summary.phases), Text()] if summary.phases else []
