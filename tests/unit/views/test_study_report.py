@@ -2,13 +2,9 @@
 
 import random
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from report_plots import plots
 from scenario_tools import machine
-from scipy.stats import tukey_hsd
 from study_tools import HEAD, on_paper, written
 
 from windtunnel.measure.executor import ThisHost
@@ -166,41 +162,16 @@ def test_limits_of_the_data_are_stated(tmp_path, repeats, words):
 
 
 def test_zeros_have_no_ratio():
-    found = find([Sample(1, (0.0, 0.0)), Sample(2, (0.0, 3.0))], lower_is_better=True)
+    found = find([Sample(1, (0.0, 0.0), (0, 1)), Sample(2, (0.0, 3.0), (0, 1))], lower_is_better=True)
     assert (found.best.point, found.differs, found.interval) == (1, None, None)
     assert find([], lower_is_better=False) is None
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.lists(st.lists(st.floats(0.5, 2.0), min_size=2, max_size=5), min_size=2, max_size=6), st.booleans())
-@pytest.mark.slow
-def test_the_interval_is_tukey_kramer(groups, lower):
-    """Held against scipy's own, on logarithms."""
-    found = find([Sample(n, tuple(values)) for n, values in enumerate(groups)], lower)
-    logs = [np.log(values) for values in groups]
-    if sum(float(np.var(log)) for log in logs) < 1e-9:
-        return
-    expected = tukey_hsd(*logs).confidence_interval(0.95)
-    a, b = (found.best.point, found.second.point) if not lower else (found.second.point, found.best.point)
-    assert np.log(found.ratio_interval) == pytest.approx([expected.low[a, b], expected.high[a, b]], abs=1e-6)
-    assert found.ratio >= 1 - 1e-12
-
-
-def test_equal_points_are_rarely_called_different():
-    """The best of twelve like points: the interval must know that it was chosen, or every third study would find something."""
-    dice = np.random.default_rng(1)
-    studies = 300
-    told = sum(
-        find([Sample(n, tuple(np.exp(dice.normal(0, 0.05, 3)))) for n in range(12)], lower_is_better=False).differs
-        for _ in range(studies)
-    )
-    assert told <= 0.05 * studies
-
-
 def test_samples_are_the_valid_runs_of_a_workload():
-    row = {"point": 1, "workload": "a", "p99": 3}
-    rows = [row, row | {"p99": None}, row | {"workload": "b"}, row | {"point": 0, "p99": 5}, row | {"p99": 4}]
-    assert samples(rows, "p99", "a") == [Sample(0, (5.0,)), Sample(1, (3.0, 4.0))]
+    row = {"point": 1, "repeat": 0, "workload": "a", "p99": 3}
+    others = [{"repeat": 1, "p99": None}, {"workload": "b"}, {"point": 0, "p99": 5}, {"repeat": 2, "p99": 4}]
+    rows = [row | other for other in ({}, *others)]
+    assert samples(rows, "p99", "a") == [Sample(0, (5.0,), (0,)), Sample(1, (3.0, 4.0), (0, 2))]
 
 
 def test_a_handler_as_a_factor_adds_no_workload(tmp_path):

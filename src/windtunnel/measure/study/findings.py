@@ -1,18 +1,16 @@
 """The best point of a study, and whether it can be distinguished from the runner-up.
 
-The runs are blocks of all points, so points are compared on the logarithm of a metric with the scatter of all points'
-repeats taken together, and with Tukey and Kramer's honest significant difference: the best of many is partly best by luck,
-and the studentized range takes into account of how many it was chosen.
+The repeats are blocks of all points: points are compared on the logarithm of a metric, without what a block has in common, and with
+intervals that hold for all points together (`windtunnel.stats.points`), because the best of many is partly best by luck.
 """
 
 import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-CONFIDENCE = 0.95
+from windtunnel.stats.points import Points, points_in_blocks
 
 
 @dataclass(frozen=True)
@@ -21,6 +19,8 @@ class Sample:
 
     point: int
     values: tuple[float, ...]
+    repeats: tuple[int, ...]
+    """The block of each value."""
 
     @property
     def median(self) -> float:
@@ -69,11 +69,11 @@ def of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[di
 
 def samples(rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -> list[Sample]:
     """One for each point that has a valid run with the metric, in the order of the points."""
-    values_by_point: dict[int, list[float]] = {}
+    of_points: dict[int, dict[int, float]] = {}
     for row in of_workload(rows, workload):
         if row[metric] is not None:
-            values_by_point.setdefault(row["point"], []).append(float(row[metric]))
-    return [Sample(point, tuple(values)) for point, values in sorted(values_by_point.items())]
+            of_points.setdefault(row["point"], {})[row["repeat"]] = float(row[metric])
+    return [Sample(point, tuple(of.values()), tuple(of)) for point, of in sorted(of_points.items())]
 
 
 def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
@@ -82,43 +82,22 @@ def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
     if not ranked:
         return None
     best, second = ranked[0], ranked[1] if len(ranked) > 1 else None
-    scatter = _scatter(ranked)
-    interval = _interval(best, *scatter) if scatter else None
-    if second is None or scatter is None:
-        return Finding(best, interval, second, None, None)
-    sign = -1 if lower_is_better else 1
-    middle = sign * (statistics.fmean(best.logs) - statistics.fmean(second.logs))
-    half = _honest_half_width(best, second, len(ranked), *scatter)
-    return Finding(best, interval, second, math.exp(middle), (math.exp(middle - half), math.exp(middle + half)))
+    points = _points(ranked)
+    if points is None:
+        return Finding(best, None, second, None, None)
+    interval = _around(float(points.levels[0]), float(points.margins[0]))
+    if second is None:
+        return Finding(best, interval, None, None, None)
+    middle = (-1 if lower_is_better else 1) * float(points.levels[0] - points.levels[1])
+    return Finding(best, interval, second, math.exp(middle), _around(middle, points.margin_between(0, 1)))
 
 
-def _scatter(those: Sequence[Sample]) -> tuple[float, int] | None:
-    """Standard deviation of a single run's logarithm about its point's, and its degrees of freedom."""
+def _points(those: Sequence[Sample]) -> Points | None:
+    """Levels of the logarithms; None: a value has none, or the repeats are too few."""
     if any(value <= 0 for sample in those for value in sample.values):
         return None
-    freedom = sum(len(sample.values) - 1 for sample in those)
-    if freedom == 0:
-        return None
-    squares = sum((log - statistics.fmean(s.logs)) ** 2 for s in those for log in s.logs)
-    return math.sqrt(squares / freedom), freedom
+    return points_in_blocks([dict(zip(sample.repeats, sample.logs, strict=True)) for sample in those])
 
 
-def _interval(sample: Sample, deviation: float, freedom: int) -> tuple[float, float]:
-    from scipy.stats import t
-
-    middle = statistics.fmean(sample.logs)
-    half = t.ppf((1 + CONFIDENCE) / 2, freedom) * deviation / math.sqrt(len(sample.values))
-    return math.exp(middle - half), math.exp(middle + half)
-
-
-def _honest_half_width(a: Sample, b: Sample, points: int, deviation: float, freedom: int) -> float:
-    error = deviation * math.sqrt((1 / len(a.values) + 1 / len(b.values)) / 2)
-    return _studentized_range(points, freedom) * error
-
-
-@cache
-def _studentized_range(points: int, freedom: int) -> float:
-    """Its quantile; an integral that takes a quarter of a second."""
-    from scipy.stats import studentized_range
-
-    return float(studentized_range.ppf(CONFIDENCE, points, freedom))
+def _around(middle: float, margin: float) -> tuple[float, float]:
+    return math.exp(middle - margin), math.exp(middle + margin)
