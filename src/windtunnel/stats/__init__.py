@@ -3,9 +3,11 @@
 Nothing here knows a run, a window or a metric: numbers go in, estimates come out. Name the module: some are imported where scipy, and even
 numpy, would take too long.
 
-mean      the mean of a series whose neighbours resemble each other, and statistics of its parts
-median    the median of independent values, as runs are
-points    points measured in blocks, as those of a study: their levels, the best of them
-quantile  a percentile over windows
-shares    shares of counts
+differences  how far apart two sets of runs are
+family       many differences at once
+mean         the mean of a series whose neighbours resemble each other, and statistics of its parts
+median       the median of independent values, as runs are
+points       points measured in blocks, as those of a study: their levels, the best of them
+quantile     a percentile over windows
+shares       shares of counts
 """

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import sqrt
 from statistics import fmean
 
-from windtunnel.measure.compare.statistics import RESOLUTION
+from windtunnel.stats.differences import RESOLUTION
 
 LEVEL = 0.05
 """Significance level of all looks of one trial together."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
-from windtunnel.measure.compare.statistics import paired
 from windtunnel.measure.study.directory import ABORTED, abort
 from windtunnel.runs.files import replace
 from windtunnel.scenario import load, resolve
 from windtunnel.scenario.load import parsed
 from windtunnel.scenario.overrides import apply, parse_overrides
+from windtunnel.stats.differences import paired
 from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final

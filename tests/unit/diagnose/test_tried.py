@@ -12,7 +12,7 @@ from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measu
 
 def comparison(verdict="faster", percent=30.0, reasons=(), stopped="all run"):
     interval = Interval(
-        method="paired", a=1.0, b=1.3, percent=percent, low=percent - 2, high=percent + 2, smallest=1.0, effect=1.0, p=0.0,
+        method="paired", a=1.0, b=1.3, percent=percent, low=percent - 2, high=percent + 2, joint_low=percent - 2, joint_high=percent + 2, smallest=1.0, effect=1.0, p=0.0,
         p_corrected=0.0,
     )  # fmt: skip
     rate = Measure(

@@ -1,17 +1,22 @@
 """The comparison of two sides: estimates, corrected for their number, and a verdict for each workload."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from math import exp, expm1
+from math import exp, expm1, log
+
+import numpy as np
 
 from windtunnel.host import states
-from windtunnel.measure.compare import model, obstacles, statistics
-from windtunnel.measure.compare.measures import ValidRuns, beyond, estimate, valid_runs
+from windtunnel.measure.compare import model, obstacles
+from windtunnel.measure.compare.measures import ValidRuns, beyond, estimate, valid_runs, values_of
 from windtunnel.measure.compare.points import Point, differences, points, words
 from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
-from windtunnel.measure.compare.statistics import LEAST_RUNS, LEVEL, Estimate
+from windtunnel.stats import differences as of_runs
+from windtunnel.stats import family
+from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate
 from windtunnel.stats.shares import shares_differ
 from windtunnel.version import __version__
 
@@ -46,7 +51,7 @@ def judge(
     done for runs in turn, and with `force` for others."""
     both, only_a, only_b = points(a.readings, b.readings)
     compared = [_compare(point, between, paired_runs is not None, force) for point in both]
-    corrected = _corrected(compared)
+    corrected, joint = _corrected(compared), _jointly(compared)
     warnings = [f"only in {side}: {words(factors)}" for side, of in (("A", only_a), ("B", only_b)) for factors in of]
     for each in compared:
         warnings += [warning for warning in _warnings(each) if warning not in warnings]
@@ -58,7 +63,11 @@ def judge(
         level=LEVEL,
         between_runs=between,
         paired_runs=paired_runs,
-        points=[_point(each, corrected[n]) for n, each in enumerate(compared)] or [_nothing(a, b)],
+        points=[
+            _point(each, corrected[n], {key: found for (of, key), found in joint.items() if of == n})
+            for n, each in enumerate(compared)
+        ]
+        or [_nothing(a, b)],
         whole=_whole(compared),
         warnings=warnings,
     )
@@ -102,23 +111,69 @@ def _ran_on(held: ValidRuns) -> Iterator[str]:
         yield f"{name}{verb} on {' and '.join(states.words(row[0]) for row in held.by_state if row[side])}"
 
 
+@dataclass(frozen=True)
+class _Member:
+    """One measure of one point, in a family of measures of which one may be shown by chance."""
+
+    point: int
+    key: MetricKey
+    estimate: Estimate
+
+
 def _corrected(compared: Sequence[_Compared]) -> list[dict[MetricKey, float]]:
-    """The p-values of each point after Holm: of those that decide a workload over the points, of all others together."""
-    families: dict[str | None, list[tuple[int, MetricKey, float]]] = {}
-    for n, point in enumerate(compared):
-        deciding = {key: workload for workload, (key, _) in point.primary.items()}
-        for key, (result, _) in point.found.items():
+    """The p-values of each point, corrected for their number: what decides, of all workloads and points, is one family, all else another."""
+    deciding, others = list[_Member](), list[_Member]()
+    for n, each in enumerate(compared):
+        deciders = {key for key, _ in each.primary.values()}
+        for key, (result, _) in each.found.items():
             if result is not None:
-                families.setdefault(deciding.get(key), []).append((n, key, result.p))
+                (deciding if key in deciders else others).append(_Member(n, key, result))
     corrected: list[dict[MetricKey, float]] = [{} for _ in compared]
-    for family in families.values():
-        for (n, key, _), p in zip(family, statistics.holm([p for *_, p in family]), strict=True):
-            corrected[n][key] = p
+    for members in (deciding, others):
+        for member, p in zip(members, _p_values(compared, members), strict=True):
+            corrected[member.point][member.key] = p
     return corrected
 
 
-def _point(compared: _Compared, corrected: dict[MetricKey, float]) -> model.Point:
-    measures = {key: _measure(compared, key, corrected) for key in compared.found}
+def _p_values(compared: Sequence[_Compared], members: Sequence[_Member]) -> list[float]:
+    """By the pairs themselves; by the number alone if some members are of few pairs, or of none."""
+    logs = [_log_ratios(compared[member.point].held, member.key) for member in members]
+    if not members or not all(len(ratios) >= family.LEAST_PAIRS for ratios in logs):
+        return family.holm([member.estimate.p for member in members])
+    groups: dict[tuple[int, int], list[int]] = {}
+    for place, (member, ratios) in enumerate(zip(members, logs, strict=True)):
+        groups.setdefault((member.point, len(ratios)), []).append(place)
+    p_values = family.greatest_of_all([np.array([logs[place] for place in places]).T for places in groups.values()])
+    by_place = {
+        place: p
+        for places, of_group in zip(groups.values(), p_values, strict=True)
+        for place, p in zip(places, of_group, strict=True)
+    }
+    return [by_place[place] for place in range(len(members))]
+
+
+def _log_ratios(held: ValidRuns | None, key: MetricKey) -> list[float]:
+    """Of each pair; empty if A and B did not alternate."""
+    if held is None or held.method != "paired":
+        return []
+    return [log(b / a) for a, b in zip(*values_of(held, key), strict=True)]
+
+
+def _jointly(compared: Sequence[_Compared]) -> dict[tuple[int, MetricKey], Estimate]:
+    """Each estimate with an interval that holds together with those of the same metric in all other workloads and points (Bonferroni):
+    whoever names a metric asks for all of them."""
+    members = [(n, key) for n, each in enumerate(compared) for key, (result, _) in each.found.items() if result]
+    count = Counter(metric for _, (_, metric) in members)
+    joint = {}
+    for n, key in members:
+        held, alone = compared[n].held, compared[n].found[key][0]
+        assert held is not None and alone is not None
+        joint[n, key] = alone if count[key[1]] == 1 else (estimate(held, key, LEVEL / count[key[1]])[0] or alone)
+    return joint
+
+
+def _point(compared: _Compared, corrected: dict[MetricKey, float], joint: dict[MetricKey, Estimate]) -> model.Point:
+    measures = {key: _measure(compared, key, corrected, joint) for key in compared.found}
     return model.Point(
         factors=dict(compared.point.factors),
         differences=[model.Difference(**vars(each)) for each in differences(compared.point)],
@@ -175,7 +230,9 @@ def _word(difference: float, better_is: str) -> model.Verdict:
     return "faster" if (difference > 0) == (better_is == "higher") else "slower"
 
 
-def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, float]) -> model.Measure:
+def _measure(
+    compared: _Compared, key: MetricKey, corrected: dict[MetricKey, float], joint: dict[MetricKey, Estimate]
+) -> model.Measure:
     result, unmeasured = compared.found[key]
     workload, metric = key
     assert compared.held is not None
@@ -186,7 +243,7 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
         better=better(metric),
         a=[reading.values.get(key) for reading in compared.held.a],
         b=[reading.values.get(key) for reading in compared.held.b],
-        interval=interval_of(result, corrected[key]) if result else None,
+        interval=interval_of(result, corrected[key], joint[key]) if result else None,
         unmeasured=unmeasured,
         beyond_a=beyond(compared.held.a, key),
         beyond_b=beyond(compared.held.b, key),
@@ -194,15 +251,19 @@ def _measure(compared: _Compared, key: MetricKey, corrected: dict[MetricKey, flo
     )
 
 
-def interval_of(result: Estimate, corrected: float) -> model.Interval:
-    """The estimate as the document has it. `corrected`: its p-value, corrected for the number of tests."""
+def interval_of(result: Estimate, corrected: float, joint: Estimate | None = None) -> model.Interval:
+    """The estimate as the document has it. `corrected`: its p-value, corrected for the number of tests. `joint`: with the interval that
+    holds together with others; None: there are no others."""
+    joint = joint or result
     return model.Interval(
         method=result.method,
-        a=exp(result.level - result.difference / 2),
-        b=exp(result.level + result.difference / 2),
+        a=exp(result.half_way - result.difference / 2),
+        b=exp(result.half_way + result.difference / 2),
         percent=100 * expm1(result.difference),
         low=100 * expm1(result.low),
         high=100 * expm1(result.high),
+        joint_low=100 * expm1(joint.low),
+        joint_high=100 * expm1(joint.high),
         smallest=100 * expm1(result.smallest),
         effect=result.effect,
         p=result.p,
@@ -240,7 +301,7 @@ def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
     rows = []
     for (workload, metric), of in parts.items():
         if len(of) > 1:
-            result = statistics.whole(of)
+            result = of_runs.whole(of)
             shown = result.p <= LEVEL
             verdict = _word(result.difference, better(metric)) if shown else "no difference shown"
             rows.append(

@@ -3,13 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log1p, sqrt
+from math import log, log1p, sqrt
 
 from windtunnel.host import states
-from windtunnel.measure.compare import statistics
 from windtunnel.measure.compare.points import LEAST_PAIRS, pairs
 from windtunnel.measure.compare.reading import MetricKey, Reading, windows
-from windtunnel.measure.compare.statistics import LEAST_RUNS, Estimate
+from windtunnel.stats import differences
+from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate
+from windtunnel.stats.mean import mean_of
+
+OF_NORMAL = 1.96
+"""Half a 95% interval in standard errors."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +62,10 @@ class ValidRuns:
         squares = 0.0
         for side in (self.a, self.b):
             for reading in side:
-                values = [value for window in self._windows[id(reading)] if (value := window.get(key))]
-                squares += (statistics.windows_error(values) / len(side)) ** 2 if values else 0.0
+                logs = [log(value) for window in self._windows[id(reading)] if (value := window.get(key))]
+                mean = mean_of(logs) if logs else None
+                error = (mean.high - mean.mean) / OF_NORMAL if mean and mean.high is not None else 0.0
+                squares += (error / len(side)) ** 2
         return sqrt(squares)
 
 
@@ -94,21 +100,15 @@ def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paire
     )
 
 
-def estimate(held: ValidRuns, key: MetricKey) -> tuple[Estimate | None, str | None]:
-    """How far B is from A in this metric, or why there is no estimate."""
+def estimate(held: ValidRuns, key: MetricKey, level: float = LEVEL) -> tuple[Estimate | None, str | None]:
+    """How far B is from A in this metric, with an interval of 1 - level; or why there is no estimate."""
     lost = [f"{count} of {len(side)} runs of {name}" for name, side in held.sides if (count := beyond(side, key))]
     if lost:
         return None, f"so many messages were lost that it is beyond any response in {' and '.join(lost)}"
-    of_a, of_b = ([reading.values.get(key) for reading in side] for side in (held.a, held.b))
-    lacking = [name for name, side in (("A", of_a), ("B", of_b)) if all(value is None for value in side)]
+    a, b = values_of(held, key)
+    lacking = [name for name, side in held.sides if all(reading.values.get(key) is None for reading in side)]
     if lacking:
         return None, f"not measured in {' and '.join(lacking)}"
-    if held.in_turn:
-        whole = [(x, y) for x, y in zip(of_a, of_b, strict=True) if x is not None and y is not None]
-        a, b = [x for x, _ in whole], [y for _, y in whole]
-    else:
-        a, b = ([value for value in side if value is not None] for side in (of_a, of_b))
-    missing = len(held.a) - len(a) + len(held.b) - len(b)
     if not a or not b:
         return None, "measured in no run of A and its partner of B"
     if not any((*a, *b)):
@@ -116,8 +116,17 @@ def estimate(held: ValidRuns, key: MetricKey) -> tuple[Estimate | None, str | No
     if min(*a, *b) <= 0:
         return None, "0 in some runs: no ratio"
     if held.method == "assumed":
-        return statistics.assumed(a, b, log1p(held.between), held.within(key)), None
+        return differences.assumed(a, b, log1p(held.between), held.within(key), level), None
     if min(len(a), len(b)) < LEAST_RUNS:
-        return None, f"not measured in {missing} runs"
-    of: Callable[..., Estimate] = statistics.paired if held.in_turn else statistics.unpaired
-    return of(a, b), None
+        return None, f"not measured in {len(held.a) - len(a) + len(held.b) - len(b)} runs"
+    of: Callable[..., Estimate] = differences.paired if held.in_turn else differences.unpaired
+    return of(a, b, level), None
+
+
+def values_of(held: ValidRuns, key: MetricKey) -> tuple[list[float], list[float]]:
+    """What was measured on either side; of pairs, what both have."""
+    a, b = ([reading.values.get(key) for reading in side] for side in (held.a, held.b))
+    if held.in_turn:
+        both = [(x, y) for x, y in zip(a, b, strict=True) if x is not None and y is not None]
+        return [x for x, _ in both], [y for _, y in both]
+    return [value for value in a if value is not None], [value for value in b if value is not None]

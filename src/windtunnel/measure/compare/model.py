@@ -4,6 +4,7 @@ History of the version:
 1  first one
 2  change
 3  `paired_runs` (was `flown`); states of the host; A and B by the estimate of their difference
+4  joint intervals; runs that did not settle, and percentiles that messages were lost beyond
 """
 
 from statistics import median
@@ -13,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from windtunnel.notebook import Shown
 
-COMPARISON_VERSION: Final = 3
+COMPARISON_VERSION: Final = 4
 
 Verdict = Literal["faster", "slower", "no difference shown", "cannot tell", "cannot be compared", "invalid"]
 NO_VERDICT = ("cannot tell", "cannot be compared", "invalid")
@@ -62,12 +63,20 @@ class Interval(Part):
     percent: float = Field(description="difference in percent of A")
     low: float = Field(description="of the interval whose level the comparison names, percent of A")
     high: float
+    joint_low: float = Field(
+        description="of the interval that holds together with those of the same metric in all workloads and points, percent of A: what "
+        "--fail-if decides by"
+    )
+    joint_high: float
     smallest: float = Field(description="smallest detectable difference in percent, with a power of 80%")
     effect: float | None = Field(
         description="chance that a run of B has a higher value than one of A (Vargha and Delaney's A); null: too few runs"
     )
     p: float = Field(description="chance of a difference as great as this or greater if there is none")
-    p_corrected: float = Field(description="after Holm: a metric that decides, for the points; others, for all others")
+    p_corrected: float = Field(
+        description="among all metrics that decide, of all workloads and points, or among all others: by the greatest statistic of "
+        "all, from the pairs themselves; after Holm if there are fewer than eight pairs"
+    )
 
 
 class Measure(Part):
@@ -163,7 +172,7 @@ class PairedRuns(Part):
 class Comparison(Shown, Part):
     """What comparison.json holds: two sides, what differs between them, and what follows for each workload."""
 
-    version: Literal[3] = COMPARISON_VERSION
+    version: Literal[4] = COMPARISON_VERSION
     made: AwareDatetime
     windtunnel: str
     a: str

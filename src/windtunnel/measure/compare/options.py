@@ -10,8 +10,8 @@ from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Mea
 from windtunnel.measure.compare.obstacles import MOST_INVALID
 from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
-from windtunnel.measure.compare.statistics import LEAST_RUNS
 from windtunnel.scenario.quantities import Quantity
+from windtunnel.stats.differences import LEAST_RUNS
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
 _TEXT = re.compile(r"([A-Za-z0-9_.]+)(?::([+-]?)([0-9]{1,6}(?:\.[0-9]{1,6})?)%)?", re.ASCII)
@@ -55,6 +55,9 @@ class Decided:
 def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     """A condition is met if the whole interval lies beyond the threshold, and not met if nothing of it does. Otherwise these runs cannot
     tell; nor can they if a point has no verdict. A condition without a threshold asks for a difference that is shown: it is met or not.
+
+    The interval of a metric holds together with those of all
+    workloads and points for which the condition asks: a build without a difference fails in at most 1% of the comparisons.
 
     A percentile that is beyond any response in most runs of B, and in none of A, has risen beyond any threshold.
 
@@ -117,8 +120,9 @@ def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
     if interval is None:
         lost = (measure.beyond_b > len(measure.b) / 2 and not measure.beyond_a) or None
         return lost and rises, f"{name}{condition.text}: {measure.unmeasured}"
-    nearest, farthest = (interval.low, interval.high) if rises else (-interval.high, -interval.low)
-    what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{interval.low:+.1f} .. {interval.high:+.1f}]"
+    low, high = interval.joint_low, interval.joint_high
+    nearest, farthest = (low, high) if rises else (-high, -low)
+    what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{low:+.1f} .. {high:+.1f}]"
     if interval.method == "assumed":
         needed = f"{LEAST_RUNS} pairs in one state of the host are needed"
         return None, f"{what}, with an assumed spread between runs: {needed}"

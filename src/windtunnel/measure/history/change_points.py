@@ -15,8 +15,8 @@ import numpy as np
 import ruptures
 from scipy import stats
 
-from windtunnel.measure.compare.statistics import LEAST_RUNS as LEAST_BETWEEN
-from windtunnel.measure.compare.statistics import POWER, RESOLUTION
+from windtunnel.stats.differences import LEAST_RUNS as LEAST_BETWEEN
+from windtunnel.stats.differences import POWER, RESOLUTION
 
 LEAST_RUNS = 12
 """Fewest runs of a history; with so many, a step of 2.5 standard deviations is found one time in three."""

@@ -5,12 +5,12 @@ from itertools import pairwise
 from statistics import median
 
 from windtunnel.host import states
-from windtunnel.measure.compare import statistics
 from windtunnel.measure.compare.judge import interval_of
 from windtunnel.measure.compare.reading import MetricKey, Reading, better, deciding
-from windtunnel.measure.compare.statistics import LEVEL, Estimate
 from windtunnel.measure.history import change_points, model
 from windtunnel.measure.history.scenarios import changed, history_key, in_order
+from windtunnel.stats import differences
+from windtunnel.stats.differences import LEVEL, Estimate
 
 
 def history(readings: Sequence[Reading], by: str | None = None, only: Collection[str] | None = None) -> model.History:
@@ -96,7 +96,7 @@ def _held(values: Sequence[float], places: list[int], level: float) -> list[int]
     while held:
         edges = [0, *held, len(values)]
         estimates = [
-            statistics.unpaired(values[edges[n] : edges[n + 1]], values[edges[n + 1] : edges[n + 2]])
+            differences.unpaired(values[edges[n] : edges[n + 1]], values[edges[n + 1] : edges[n + 2]])
             for n in range(len(held))
         ]
         weakest = max(range(len(held)), key=lambda n: (not _holds(estimates[n], level), estimates[n].p))
@@ -115,7 +115,7 @@ def _change(
     runs: Sequence[Reading], metric: str, place: int, parts: Sequence[Sequence[float]], n: int, family: int
 ) -> model.ChangePoint:
     """The change from part `n` to the next one, whose first run is at `place`."""
-    step, since = (statistics.unpaired(parts[n], part) for part in (parts[n + 1], parts[-1]))
+    step, since = (differences.unpaired(parts[n], part) for part in (parts[n + 1], parts[-1]))
     same_way = (step.difference > 0) == (since.difference > 0)
     return model.ChangePoint(
         run=place,

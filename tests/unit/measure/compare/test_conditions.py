@@ -83,7 +83,7 @@ def test_a_proven_regression_of_the_metric_that_is_named_fails(tmp_path, pairs):
 
 def _decided(text, metric, better, percent, low, high, smallest, shown):
     sides = {"method": "paired", "a": 1.0, "b": 1 + percent / 100, "effect": 0.5, "p": 0.5, "p_corrected": 0.5}
-    interval = Interval(**sides, percent=percent, low=low, high=high, smallest=smallest)
+    interval = Interval(**sides, percent=percent, low=low, high=high, joint_low=low, joint_high=high, smallest=smallest)
     unit = "/s" if better == "higher" else "ns"
     fields = {"workload": "echo", "metric": metric, "unit": unit, "better": better, "a": [1.0], "b": [1.0]}
     found = Measure(**fields, interval=interval, unmeasured=None, shown=shown)

@@ -20,7 +20,7 @@ from scipy import stats
 from scipy.optimize import brentq
 
 LEVEL = 0.01
-"""Significance level of every test; intervals are of 1 - LEVEL."""
+"""Significance level of every test; intervals are of 1 - LEVEL, if nobody asks for another level."""
 POWER = 0.8
 """Probability with which the smallest difference is found."""
 LEAST_RUNS = 3
@@ -30,7 +30,6 @@ RESOLUTION = 0.0005
 EXACT_PAIRS = 100
 EXACT_RUNS = 3600
 """Runs of A times runs of B. Above these the distributions of ranks are normal for all purposes."""
-RESAMPLES = 999
 
 Method = Literal["paired", "unpaired", "assumed"]
 
@@ -40,7 +39,7 @@ class Estimate:
     """B against A, in natural logarithms of ratios."""
 
     method: Method
-    level: float
+    half_way: float
     """Half-way from A to B, on the logarithm: what is found of the sum as the difference is of the difference. A is half of the
     difference below it, and B above: A, B and difference agree."""
     difference: float
@@ -58,22 +57,22 @@ class Estimate:
     p: float
 
 
-def paired(a: Sequence[float], b: Sequence[float]) -> Estimate:
+def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate:
     """`a[i]` and `b[i]` were run one after the other, at least LEAST_RUNS of them; all are above 0."""
     of_a, of_b = (np.log(np.asarray(values, float)) for values in (a, b))
     differences, middles = of_b - of_a, (of_a + of_b) / 2
     count = len(differences)
     effect = _share_above(differences)
     distribution = _signed_ranks(count)
-    if _cut(distribution) < 0:
+    if _cut(distribution, level) < 0:
         error = sqrt((differences.var(ddof=1) + RESOLUTION**2) / count)
-        return _by_t("paired", middles.mean(), differences.mean(), error, count - 1, effect)
+        return _by_t("paired", middles.mean(), differences.mean(), error, count - 1, effect, level)
     rows, columns = np.triu_indices(count)
-    walsh, level = ((values[rows] + values[columns]) / 2 for values in (differences, middles))
-    return _by_ranks("paired", np.median(level), np.sort(walsh), distribution, count - 1, effect)
+    walsh, half_way = ((values[rows] + values[columns]) / 2 for values in (differences, middles))
+    return _by_ranks("paired", np.median(half_way), np.sort(walsh), distribution, count - 1, effect, level)
 
 
-def unpaired(a: Sequence[float], b: Sequence[float]) -> Estimate:
+def unpaired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate:
     """Runs of both sides, at least LEAST_RUNS of each, that no order in time ties; all are above 0."""
     of_a, of_b = (np.log(np.asarray(values, float)) for values in (a, b))
     between = np.sort(np.subtract.outer(of_b, of_a).ravel())
@@ -81,66 +80,49 @@ def unpaired(a: Sequence[float], b: Sequence[float]) -> Estimate:
     squares = [(values.var(ddof=1) + RESOLUTION**2) / len(values) for values in (of_a, of_b)]
     freedom = sum(squares) ** 2 / sum(s**2 / (len(v) - 1) for s, v in zip(squares, (of_a, of_b), strict=True))
     distribution = _ranks(len(of_a), len(of_b))
-    if _cut(distribution) < 0:
-        level, difference = (of_a.mean() + of_b.mean()) / 2, of_b.mean() - of_a.mean()
-        return _by_t("unpaired", level, difference, sqrt(sum(squares)), freedom, effect)
-    level = np.median(np.add.outer(of_b, of_a)) / 2
-    return _by_ranks("unpaired", level, between, distribution, freedom, effect)
+    if _cut(distribution, level) < 0:
+        half_way, difference = (of_a.mean() + of_b.mean()) / 2, of_b.mean() - of_a.mean()
+        return _by_t("unpaired", half_way, difference, sqrt(sum(squares)), freedom, effect, level)
+    half_way = np.median(np.add.outer(of_b, of_a)) / 2
+    return _by_ranks("unpaired", half_way, between, distribution, freedom, effect, level)
 
 
-def assumed(a: Sequence[float], b: Sequence[float], between: float, within: float) -> Estimate:
+def assumed(a: Sequence[float], b: Sequence[float], between: float, within: float, level: float = LEVEL) -> Estimate:
     """Too few runs to tell how runs differ: `between` is the assumed standard deviation of the logarithm from run to run, or
     that of the runs at hand if theirs is greater; `within` the standard error that comes from the windows inside them."""
     sides = [np.log(np.asarray(values, float)) for values in (a, b)]
     deviations = [float(np.std(values, ddof=1)) for values in sides if len(values) > 1]
     error = sqrt(max(between, *deviations, RESOLUTION) ** 2 * sum(1 / len(values) for values in sides) + within**2)
     of_a, of_b = (values.mean() for values in sides)
-    return _by_t("assumed", (of_a + of_b) / 2, of_b - of_a, error, inf, None)
+    return _by_t("assumed", (of_a + of_b) / 2, of_b - of_a, error, inf, None, level)
 
 
-def whole(parts: Sequence[Estimate]) -> Estimate:
+def whole(parts: Sequence[Estimate], level: float = LEVEL) -> Estimate:
     """The mean of several points' differences, each with its own error; degrees of freedom after Satterthwaite."""
     squares = [part.error**2 for part in parts]
     shares = sum(s**2 / part.freedom for s, part in zip(squares, parts, strict=True))
     freedom = sum(squares) ** 2 / shares if shares else inf
-    level, difference = (
-        float(np.mean(values)) for values in zip(*((p.level, p.difference) for p in parts), strict=True)
+    half_way, difference = (
+        float(np.mean(values)) for values in zip(*((p.half_way, p.difference) for p in parts), strict=True)
     )
     method = max((part.method for part in parts), key=("paired", "unpaired", "assumed").index)
-    return _by_t(method, level, difference, sqrt(sum(squares)) / len(parts), freedom, None)
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted for their number (S. Holm, 1979): each may be compared with the level as if it were the only one."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    adjusted, highest = [1.0] * len(p_values), 0.0
-    for rank, i in enumerate(order):
-        highest = max(highest, min(1.0, p_values[i] * (len(p_values) - rank)))
-        adjusted[i] = highest
-    return adjusted
-
-
-def windows_error(values: Sequence[float]) -> float:
-    """Standard error of the mean logarithm of the windows of one run: circular block bootstrap with blocks of the third root of
-    their number (P. Hall, J. Horowitz, B.-Y. Jing, 1995), because neighbours resemble each other. 0 for fewer than 4 windows."""
-    logs = np.log(np.asarray(values, float))
-    count = len(logs)
-    if count < 4:
-        return 0.0
-    length = round(count ** (1 / 3))
-    starts = np.random.default_rng(1).integers(count, size=(RESAMPLES, -(-count // length)))
-    places = (starts[:, :, None] + np.arange(length)).reshape(RESAMPLES, -1)[:, :count] % count
-    return float(logs[places].mean(axis=1).std(ddof=1))
+    return _by_t(method, half_way, difference, sqrt(sum(squares)) / len(parts), freedom, None, level)
 
 
 def _by_t(
-    method: Method, level: float, difference: float, error: float, freedom: float, effect: float | None
+    method: Method,
+    half_way: float,
+    difference: float,
+    error: float,
+    freedom: float,
+    effect: float | None,
+    level: float,
 ) -> Estimate:
     """Estimates by Student's t, by Gauss's if `freedom` is infinite."""
-    margin = stats.t.ppf(1 - LEVEL / 2, freedom) * error
+    margin = stats.t.ppf(1 - level / 2, freedom) * error
     return Estimate(
         method=method,
-        level=float(level),
+        half_way=float(half_way),
         difference=float(difference),
         low=float(difference - margin),
         high=float(difference + margin),
@@ -153,18 +135,24 @@ def _by_t(
 
 
 def _by_ranks(
-    method: Method, level: float, ordered: np.ndarray, distribution: np.ndarray, freedom: float, effect: float
+    method: Method,
+    half_way: float,
+    ordered: np.ndarray,
+    distribution: np.ndarray,
+    freedom: float,
+    effect: float,
+    level: float,
 ) -> Estimate:
     """Estimates from all differences that the rank statistic counts (Walsh averages, or all pairs), ascending: how many are above
     0 is the statistic, and the interval goes from the k-th of them to the k-th from the end."""
-    cut = _cut(distribution)
+    cut = _cut(distribution, level)
     low, high = ordered[cut] - RESOLUTION / 2, ordered[-cut - 1] + RESOLUTION / 2
     beyond = [np.count_nonzero(sign * ordered > RESOLUTION / 2) for sign in (1, -1)]
     least = len(ordered) - max(beyond)  # what lies at 0 speaks against a difference
-    error = float(high - low) / 2 / stats.t.ppf(1 - LEVEL / 2, freedom)
+    error = float(high - low) / 2 / stats.t.ppf(1 - level / 2, freedom)
     return Estimate(
         method=method,
-        level=float(level),
+        half_way=float(half_way),
         difference=float(np.median(ordered)),
         low=float(low),
         high=float(high),
@@ -185,9 +173,9 @@ def _detectable(freedom: float) -> float:
     return float(brentq(lambda distance: stats.nct.sf(critical, freedom, distance) - POWER, 0, 10 * critical))
 
 
-def _cut(distribution: np.ndarray) -> int:
-    """The greatest value that the statistic does not exceed with half of LEVEL; -1 if even 0 is too likely: too few runs."""
-    return int(np.searchsorted(np.cumsum(distribution), LEVEL / 2, side="right")) - 1
+def _cut(distribution: np.ndarray, level: float) -> int:
+    """The greatest value that the statistic does not exceed with half of the level; -1 if even 0 is too likely: too few runs."""
+    return int(np.searchsorted(np.cumsum(distribution), level / 2, side="right")) - 1
 
 
 def _share_above(differences: np.ndarray) -> float:

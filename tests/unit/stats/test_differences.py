@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from properties import examples
 from scipy import stats
 
-from windtunnel.measure.compare import statistics
-from windtunnel.measure.compare.statistics import LEVEL, assumed, holm, paired, unpaired, whole, windows_error
+from windtunnel.stats import differences
+from windtunnel.stats.differences import LEVEL, assumed, paired, unpaired, whole
 
 values = st.lists(st.floats(1e-3, 1e9), min_size=3, max_size=24)
 
@@ -22,7 +22,7 @@ def draw(seed, count, spread=0.05):
 @pytest.fixture
 def exact(monkeypatch):
     """Figures as fine as their digits, as scipy takes them."""
-    monkeypatch.setattr(statistics, "RESOLUTION", 0.0)
+    monkeypatch.setattr(differences, "RESOLUTION", 0.0)
 
 
 @pytest.mark.parametrize("count", [8, 15, 40])
@@ -149,28 +149,12 @@ def test_an_assumed_spread_widens_every_interval():
     assert assumed([100.0, 100.0], [100.0, 100.0], log(1.05), 0.0).high == pytest.approx(one_side.high / 2**0.5)
 
 
-def test_autocorrelated_windows_widen_the_interval():
-    rng = np.random.default_rng(5)
-    apart = rng.normal(0, 0.1, 64)
-    together = np.repeat(apart[:16], 4)
-    assert windows_error(np.exp(together)) > 1.5 * windows_error(np.exp(apart))
-    assert windows_error(np.exp(apart)) == pytest.approx(0.1 / 8, rel=0.3)
-    assert windows_error([1.0, 2.0, 3.0]) == 0
-
-
-def test_holm():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-    assert holm([]) == [] and holm([0.5, 0.9]) == [1.0, 1.0]
-
-
-@examples(50)
-@given(st.lists(st.floats(0, 1), max_size=20))
-def test_holm_keeps_the_order_and_never_helps(p_values):
-    corrected = holm(p_values)
-    assert all(c >= p for c, p in zip(corrected, p_values, strict=True))
-    assert sorted(range(len(p_values)), key=lambda i: (p_values[i], i)) == sorted(
-        range(len(p_values)), key=lambda i: (corrected[i], p_values[i], i)
-    )
+def test_another_level_has_a_wider_interval_and_the_same_middle():
+    a, b = draw(1, 12), draw(2, 12) * 1.03
+    for of in (paired, unpaired):
+        one, other = of(a, b), of(a, b, LEVEL / 4)
+        assert other.low <= one.low <= one.high <= other.high and other.difference == one.difference
+        assert (other.low, other.high) != (one.low, one.high)
 
 
 def test_points_together_narrow_the_interval():
@@ -185,6 +169,10 @@ def test_points_together_narrow_the_interval():
 @examples(10)
 @given(st.integers(1, 30))
 def test_rank_distributions_sum_to_one_and_are_symmetric(count):
-    for distribution in (statistics._signed_ranks(count), statistics._ranks(count, 7), statistics._ranks(700, count)):
+    for distribution in (
+        differences._signed_ranks(count),
+        differences._ranks(count, 7),
+        differences._ranks(700, count),
+    ):
         assert distribution.sum() == pytest.approx(1)
         assert distribution == pytest.approx(distribution[::-1])
