@@ -289,13 +289,16 @@ def _state(run: Run) -> str | None:
 def _is_twin(quiet: Run, noisy: Run) -> bool:
     """Whether a run without our noise had a quiet sibling, and the topology of the noisy one."""
     ours, its = _topology(quiet), _topology(noisy)
-    return "busy" not in (_state(quiet) or "") and (ours == its or None in (ours, its))
+    return not _has_busy_sibling(quiet) and (ours == its or None in (ours, its))
+
+
+def _has_busy_sibling(run: Run) -> bool:
+    state = run.record.validity.headline_state if run.record.validity else None
+    return bool(state and "siblings" in state.words)
 
 
 def _topology(run: Run) -> str | None:
-    """The state without its sibling: that is what the noise may change."""
-    state = _state(run)
-    return state.split(",")[0] if state else None
+    return _state(run)
 
 
 def _excluded(run: Run) -> bool:
@@ -309,7 +312,7 @@ def _said(run: Run) -> str:
     if validity:
         words += [check.words for check in validity.checks if check.state in ("warning", "note")]
         words += [reason for each in validity.excluded for reason in each.reasons]
-        words += [validity.headline] if validity.headline and "busy" in validity.headline else []
+        words += [validity.headline_state.words] if validity.headline_state and _has_busy_sibling(run) else []
     return "; ".join(dict.fromkeys(words))
 
 

@@ -44,8 +44,8 @@ class Group:
 def same(a: Placed, b: Placed) -> bool:
     """Whether both are of one state. One that is not known is the same as any other.
 
-    Without a round trip the topology does not apply: a run with one worker has the state of its sibling only. A state from the time when
-    the host had shown one level alone is told by its round trip."""
+    A state from the time when the host had shown one level alone is told by its round trip. Runs before version 0.6.0 may have a busy sibling
+    in the name of their state, as in "one-l3, sibling busy"."""
     if a.state is None or b.state is None:
         return True
     (level_a, _, sibling_a), (level_b, _, sibling_b) = a.state.partition(", "), b.state.partition(", ")

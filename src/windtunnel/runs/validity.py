@@ -74,7 +74,7 @@ class ExcludedWindow(Part):
 
 
 class HostState(Part):
-    """Places of the workers' CPUs, how busy their siblings were, and what the run measured meanwhile."""
+    """Places of the workers' CPUs, and what the run measured meanwhile."""
 
     name: str = Field(description="one-core, one-l3, two-l3s, ...; one-level if the host showed no other level yet")
     words: str
@@ -83,6 +83,11 @@ class HostState(Part):
     line_ns: float | None = Field(
         description="median round trip of a cache line; if no two workers exchange packets, that of a small copy to the thread of a "
         "software copier; null: there is none either"
+    )
+    sibling: float | None = Field(
+        None,
+        description="how many times as long as the least known on this host additions took that fill a core: hardware threads beside the "
+        "workers' share it; the median over windows; null: not known, or a version before 0.6.0, which had busy siblings as states",
     )
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")

@@ -30,8 +30,6 @@ WARMUP_NS = 100_000_000
 """Warm-up of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
 HOST = ("windows", "clock", "host state")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
-BUSY = "sibling busy"
-"""Part of the name of a state of the host."""
 DATA_PLANE = ("generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
@@ -122,7 +120,7 @@ class Runs:
         judged = self._judged(run)
         if judged.headline is None and any(window.probe for windows in run.windows.values() for window in windows):
             return f"host state: {judged.check.words if judged.check else 'not known'}"
-        return f"host state: {judged.headline}" if BUSY in (judged.headline or "") else None
+        return None
 
     def _other_state(self, run: Run) -> str | None:
         """Why a run is not of the reference's host state, in words; None if it is, or that state is not known."""

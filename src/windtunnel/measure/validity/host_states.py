@@ -1,8 +1,8 @@
 """The host's state in each window, and the state that the metrics are of.
 
-The probes at both ends of a window tell how far apart the CPUs of the workers are, and those of software copiers (topology). The additions inside the window tell
-whether another hardware thread shared a core (sibling). A run has no one speed: a state has. Metrics are of one state, the
-headline; windows of the other states, of a state that changed, and of one that is not known are excluded.
+The probes at both ends of a window tell how far apart the CPUs of the workers are, and those of software copiers. A run has no one speed: a
+state has. Metrics are of one state, the headline; windows of the other states, of a state that changed, and of one that is not known are
+excluded. How busy the siblings of a core are is no state: the additions' time has no gap that a limit could lie in. It is said beside the state.
 """
 
 from collections import Counter
@@ -20,9 +20,8 @@ from windtunnel.runs.validity import Check, ExcludedWindow, HostState
 ONE_CORE = 1.4
 """Ratio of the additions' time together to that alone, on both CPUs of a pair, above which they are threads of one core: there
 it is close to 2, and elsewhere close to 1."""
-BUSY = 1.10
-"""Ratio of the additions' time in a window to the least that this host is known to need, both against the chain: above it a sibling
-is busy."""
+NOTICEABLE = 1.10
+"""How many times as long as the least that this host is known to need the additions must take to be mentioned, both against the chain."""
 LEAST_KNOWN = 0.5
 """Share of the windows whose state must be known: with less, the states cannot choose the windows."""
 
@@ -47,11 +46,13 @@ class Judged:
     engines: Sequence[EngineRecord] = ()
     by_state: Mapping[str, InState] = field(default_factory=dict)
     """The state with the most windows first."""
+    least_wide: float | None = None
+    """The additions' least time on this host, against the chain's."""
 
     @cached_property
     def states(self) -> list[HostState]:
         """What each state measured. It takes long: a decision during the run does without."""
-        return [_row(name, self.engines, windows) for name, windows in self.by_state.items()]
+        return [_row(name, self.engines, windows, self.least_wide) for name, windows in self.by_state.items()]
 
 
 def readings_of(windows: Mapping[str, Sequence[Window]]) -> Readings:
@@ -75,7 +76,7 @@ def judge(
     with the most windows. `known`: what was read on this host, this run included."""
     out = {(each.engine, each.window) for each in excluded}
     levels = Levels(known.levels(), known.copy_levels())
-    named = {e.name: _states(windows[e.name], levels, known.least_wide()) for e in engines}
+    named = {e.name: _states(windows[e.name], levels) for e in engines}
     measured = {e.name: metrics.measured(windows[e.name]) for e in engines}
     together = min((len(of_engine) for of_engine in measured.values()), default=0)
     names: list[str | None] = []
@@ -92,7 +93,7 @@ def judge(
             f"known in only {len(states)} of {usable_count} windows: it changed, or workers did not come to the probe"
         )
         return Judged(_cannot(words, wanted))
-    return _choose(engines, measured, names, wanted)
+    return _choose(engines, measured, names, wanted, known.least_wide())
 
 
 NOT_KNOWN, MIXED = "not known", "mixed"
@@ -103,6 +104,7 @@ def _choose(
     measured: Mapping[str, Sequence[Window]],
     names: Sequence[str | None],
     wanted: str | None,
+    least_wide: float | None,
 ) -> Judged:
     counts = Counter(name for name in names if name not in (None, NOT_KNOWN, MIXED))
     by_state = {
@@ -112,7 +114,8 @@ def _choose(
     if wanted is not None and wanted not in by_state:
         counted = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
         words = f"the state asked for, {wanted}, never came; seen: {counted}. Repeat the run, or ask for one of these"
-        return Judged(Check(name="host state", state="bad", words=words), engines=engines, by_state=by_state)
+        check = Check(name="host state", state="bad", words=words)
+        return Judged(check, engines=engines, by_state=by_state, least_wide=least_wide)
     headline = wanted or next(iter(by_state))
     first = next(iter(measured))
     marks = [
@@ -121,8 +124,9 @@ def _choose(
         if name not in (None, headline)
     ]
     others = "".join(f"; {name}: {counts[name]} windows" for name in by_state if name != headline)
-    words = f"{_words(headline, engines, _probes(by_state[headline]))}, {counts[headline]} windows{others}"
-    return Judged(Check(name="host state", state="good", words=words), headline, marks, engines, by_state)
+    words = f"{_words(headline, engines, by_state[headline], least_wide)}, {counts[headline]} windows{others}"
+    check = Check(name="host state", state="good", words=words)
+    return Judged(check, headline, marks, engines, by_state, least_wide)
 
 
 def _cannot(words: str, wanted: str | None) -> Check:
@@ -150,7 +154,7 @@ def _probed(windows: Sequence[Window]) -> bool:
     return any(window.probe and window.probe.complete for window in windows)
 
 
-def _states(windows: Sequence[Window], levels: Levels, least_wide: float | None) -> dict[int, str]:
+def _states(windows: Sequence[Window], levels: Levels) -> dict[int, str]:
     """Index of a window -> name of its state, from the last probe before it and the first one after."""
     probes: list[Probe | None] = []
     for window in windows:
@@ -164,12 +168,7 @@ def _states(windows: Sequence[Window], levels: Levels, least_wide: float | None)
             named[window.index] = NOT_KNOWN
             continue
         topologies = {_topology(p, levels) for p in ends}
-        topology = topologies.pop()
-        if topologies:
-            named[window.index] = MIXED
-        else:
-            busy = "one-core" not in topology and _busy(window, least_wide)
-            named[window.index] = f"{topology}, sibling busy" if busy else topology
+        named[window.index] = topologies.pop() if len(topologies) == 1 else MIXED
     return named
 
 
@@ -201,8 +200,13 @@ def _wide(window: Window) -> Iterator[float]:
     return (w.wide_ticks / w.chain_ticks for w in window.workers if w.wide_ticks and w.chain_ticks)
 
 
-def _busy(window: Window, least: float | None) -> bool:
-    return least is not None and any(ratio > BUSY * least for ratio in _wide(window))
+def _sibling(windows: InState, least_wide: float | None) -> float | None:
+    """How many times as long as the least known the additions took, the median over windows of the worker with the busiest sibling."""
+    if least_wide is None:
+        return None
+    ratios = [max(_wide(w), default=None) for of in windows.values() for w in of]
+    known = [ratio for ratio in ratios if ratio is not None]
+    return median(known) / least_wide if known else None
 
 
 def _probes(windows: InState) -> list[Probe]:
@@ -219,7 +223,7 @@ def _copy_ns(probes: Sequence[Probe]) -> float | None:
     return median(trips) if trips else None
 
 
-def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostState:
+def _row(name: str, engines: Sequence[EngineRecord], windows: InState, least_wide: float | None) -> HostState:
     probes = _probes(windows)
     rates, p50, stages = {}, {}, {}
     for engine in engines:
@@ -233,7 +237,8 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostSt
     count = max((len(of) for of in windows.values()), default=0)
     return HostState(
         name=name,
-        words=_words(name, engines, probes),
+        words=_words(name, engines, windows, least_wide),
+        sibling=_sibling(windows, least_wide),
         windows=count,
         indexes=[window.index for window in next(iter(windows.values()))],
         line_ns=_line_ns(probes) or _copy_ns(probes),
@@ -243,11 +248,13 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState) -> HostSt
     )
 
 
-def _words(name: str, engines: Sequence[EngineRecord], probes: Sequence[Probe]) -> str:
-    """The state in words, as in "CPUs 0 and 1: one-l3 (line 91 ns)"."""
+def _words(name: str, engines: Sequence[EngineRecord], windows: InState, least_wide: float | None) -> str:
+    """The state in words, as in "CPUs 0 and 1: one-l3 (line 91 ns, siblings 1.3x)"."""
+    probes, sibling = _probes(windows), _sibling(windows, least_wide)
     trips = [
         f"{of} {ns:.0f} ns" for of, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
     ]
+    trips += [f"siblings {sibling:.1f}x"] if sibling and sibling > NOTICEABLE and "one-core" not in name else []
     copiers = {copier.cpu for probe in probes for copier in probe.copiers}
     cpus = sorted(copiers | {worker.cpu for engine in engines for worker in engine.plan.workers})
     where = f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"

@@ -410,7 +410,9 @@ def test_studies_are_compared_point_by_point_and_as_a_whole(tmp_path):
         ("client.inflight", None, 9),
     ]
     assert {"only in A: server.batch.app_rx = 64", "only in B: server.batch.app_rx = 128"} <= set(comparison.warnings)
-    intervals = [each.interval for point in comparison.points for each in point.measures if each.metric == "responses_per_s"]
+    intervals = [
+        each.interval for point in comparison.points for each in point.measures if each.metric == "responses_per_s"
+    ]
     assert all(each.joint_low < each.low < each.high < each.joint_high for each in intervals), "they hold together"
     (whole,) = comparison.whole
     assert (whole.verdict, whole.points) == ("slower", 2)
