@@ -1,7 +1,7 @@
 """How often does `windtunnel history` see a change in a flat history, and how often does it find a step of 5% in 2% of noise?
 
-No engine runs, nothing is timed: rates of runs with AR(1) noise are simulated and given to the history as readings. The penalty of
-`windtunnel.measure.history.change_points` comes from here.
+No engine runs, nothing is timed: rates of runs with AR(1) noise are simulated and given to the history as readings. The threshold of
+`windtunnel.stats.levels` comes from here.
 """
 
 from dataclasses import replace
@@ -16,8 +16,8 @@ from harness.statistics import Goal, extent, judge
 from scipy.signal import lfilter
 
 from windtunnel.measure.compare.reading import Reading
-from windtunnel.measure.history.change_points import LASTING
 from windtunnel.measure.history.judge import history
+from windtunnel.stats.levels import LASTING
 
 HISTORIES = 400
 """Of each kind."""

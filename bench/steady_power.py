@@ -12,7 +12,7 @@ from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, extent, judge
 
-from windtunnel.measure.validity import steady
+from windtunnel.stats import levels
 
 SERIES = 1_000
 WINDOWS = (8, 12, 20, 40, 80)
@@ -73,7 +73,7 @@ def _stepped(series: Iterator[np.ndarray], at: int) -> Iterator[np.ndarray]:
 
 def _found(series: Iterator[np.ndarray]) -> float:
     """Share of the series in which a step or a trend is found."""
-    courses = [steady.course(values, LIMIT) for values in series]
+    courses = [levels.course(values, LIMIT) for values in series]
     return sum(len(course.levels) > 1 or course.trend != 0 for course in courses) / SERIES
 
 

@@ -5,6 +5,7 @@ numpy, would take too long.
 
 differences  how far apart two sets of runs are
 family       many differences at once
+levels       steps and trends of a series
 mean         the mean of a series whose neighbours resemble each other, and statistics of its parts
 median       the median of independent values, as runs are
 points       points measured in blocks, as those of a study: their levels, the best of them

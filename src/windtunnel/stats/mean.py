@@ -62,9 +62,29 @@ def mean_of(values: Sequence[float] | Series, level: float = SHOWN) -> Estimate:
         return Estimate(mean, mean, mean)
     if len(series) > MOST_VALUES:
         series = np.array([group.mean() for group in np.array_split(series, MOST_VALUES)])
-    weights, errors = _posterior(series - series.mean())
+    design = np.ones((len(series), 1))
+    weights, errors = _posterior(series - series.mean(), design, design[:, 0] / len(series))
     margin = _margin(weights, errors, len(series) - 1, level)
     return Estimate(mean, mean - margin, mean + margin)
+
+
+def step_of(values: Sequence[float] | Series, at: int, since: int | None = None, level: float = DECIDING) -> Estimate:
+    """How far a series lies higher from the value `at` on than before; by the values from `since` on, if those before it chose the place. Of
+    long series the MOST_VALUES around the step."""
+    series = np.asarray(values, dtype=float)
+    since = at if since is None else since
+    first = max(at - MOST_VALUES // 2, 0)
+    series, at, since = series[first : since + MOST_VALUES // 2], at - first, since - first
+    places = np.arange(len(series))
+    design = np.column_stack([places < at, places >= at]).astype(float)
+    contrast = np.where(places < at, -1 / at, np.where(places >= since, 1 / (len(series) - since), 0.0))
+    step = float(contrast @ series)
+    rest = series - design @ np.array([series[:at].mean(), series[at:].mean()])
+    if np.ptp(rest) == 0:
+        return Estimate(step, step, step)
+    weights, errors = _posterior(rest, design, contrast)
+    margin = _margin(weights, errors, len(series) - 2, level)
+    return Estimate(step, step - margin, step + margin)
 
 
 def jackknife(
@@ -97,13 +117,10 @@ class _Noises:
 
     log_prior: Series
     """With the determinant of the whitening matrix."""
+    covariance: NDArray[np.float64]
+    """With the variance of a value as the unit."""
     whitening: NDArray[np.float64]
-    """Makes values of this noise independent, with the variance of a value as the unit."""
-    constant: Series
-    """What the whitening makes of a constant."""
-    information: Series
-    of_mean: Series
-    """Variance of the mean."""
+    """Makes values of this noise independent."""
 
 
 @lru_cache(maxsize=16)
@@ -118,26 +135,26 @@ def _noises(count: int) -> _Noises:
     lags = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
     covariances = np.array([(1 - own) * r**lags + own * np.eye(count) for r, own, _ in kinds])
     factors = np.linalg.cholesky(covariances)
-    whitening = np.linalg.inv(factors)
-    constant = whitening.sum(axis=2)
     return _Noises(
         log_prior=np.array([prior for *_, prior in kinds]) - np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1),
-        whitening=whitening,
-        constant=constant,
-        information=np.square(constant).sum(axis=1),
-        of_mean=covariances.sum(axis=(1, 2)) / count**2,
+        covariance=covariances,
+        whitening=np.linalg.inv(factors),
     )
 
 
-def _posterior(deviations: Series) -> tuple[Series, Series]:
-    """The weight of each kind of noise, and the standard error that the mean has with it."""
-    count, noises = len(deviations), _noises(len(deviations))
-    values = noises.whitening @ deviations
-    squares = np.square(values).sum(axis=1) - (values * noises.constant).sum(axis=1) ** 2 / noises.information
+def _posterior(rest: Series, design: NDArray[np.float64], contrast: Series) -> tuple[Series, Series]:
+    """The weight of each kind of noise, and the standard error that a sum of the values times `contrast` has with it. `rest`: the values
+    without their means by the columns of `design`."""
+    noises, freedom = _noises(len(rest)), len(rest) - design.shape[1]
+    values, columns = noises.whitening @ rest, noises.whitening @ design
+    information = columns.transpose(0, 2, 1) @ columns
+    projected = (columns.transpose(0, 2, 1) @ values[:, :, None])[:, :, 0]
+    fitted = np.linalg.solve(information, projected[:, :, None])[:, :, 0]
+    squares = np.square(values).sum(axis=1) - (projected * fitted).sum(axis=1)
     squares = np.maximum(squares, np.finfo(float).tiny)
-    logs = noises.log_prior - np.log(noises.information) / 2 - (count - 1) / 2 * np.log(squares)
+    logs = noises.log_prior - np.linalg.slogdet(information)[1] / 2 - freedom / 2 * np.log(squares)
     weights = np.exp(logs - logs.max())
-    return weights / weights.sum(), np.sqrt(squares / (count - 1) * noises.of_mean)
+    return weights / weights.sum(), np.sqrt(squares / freedom * (noises.covariance @ contrast @ contrast))
 
 
 def _margin(weights: Series, errors: Series, freedom: int, level: float) -> float:

@@ -57,7 +57,7 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
 
 def _chosen(listed: list[Listed], asked: Asked, index: Index) -> Listed | None:
     """The history that is asked for, that of a run, or else the newest one that can be judged."""
-    from windtunnel.measure.history.change_points import LEAST_RUNS
+    from windtunnel.stats.levels import LEAST_RUNS
 
     wanted = index.history_of(asked.run) if asked.run else asked.of
     exact = [each for each in listed if each.key == wanted]

@@ -36,7 +36,7 @@ def test_without_a_difference_one_in_a_hundred_families_shows_one(groups, pairs)
     assert shown <= 10  # 3 are due; more than 10 come about once in 1,000 times
 
 
-def test_what_lies_within_the_resolution_speaks_against_a_difference():
+def test_what_lies_within_the_resolution_is_no_difference():
     (p_values,) = greatest_of_all([np.full((10, 2), 1e-5)])
     assert p_values == [1.0, 1.0]
 

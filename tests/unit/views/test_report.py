@@ -196,11 +196,15 @@ def test_a_run_that_died_before_its_first_line_has_a_report(tmp_path):
 
 
 def test_an_open_ledger_names_the_missing_objects(both):
-    result = both.record.engines[0].result
-    assert ledger_line(both.record.engines).plain.startswith("ledger: closed")
-    result.mbufs[0] = result.mbufs[0].model_copy(update={"missing": 12})
-    result.messages[0] = result.messages[0].model_copy(update={"missing": -3})
-    assert ledger_line(both.record.engines).plain == "ledger open: 12 mbufs of the client, -3 messages of echo"
+    engine = both.record.engines[0]
+    assert ledger_line([engine]).plain.startswith("ledger: closed")
+    mbufs = [
+        each.model_copy(update={"missing": missing}) for each, missing in zip(engine.result.mbufs, (12, 0), strict=True)
+    ]
+    messages = [each.model_copy(update={"missing": -3}) for each in engine.result.messages]
+    result = engine.result.model_copy(update={"mbufs": mbufs, "messages": messages})
+    missing = ledger_line([engine.model_copy(update={"result": result})]).plain
+    assert missing == "ledger open: 12 mbufs of the client, -3 messages of echo"
 
 
 def test_tables_fit_80_columns_without_cutting_a_number(run):

@@ -1,16 +1,15 @@
-"""A history from the readings of its runs: levels, and the change points that hold by the tests of `compare`."""
+"""A history from the readings of its runs: levels and change points."""
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from statistics import median
+from math import expm1, log
+from statistics import fmean, median
 
 from windtunnel.host import states
-from windtunnel.measure.compare.judge import interval_of
 from windtunnel.measure.compare.reading import MetricKey, Reading, better, deciding
-from windtunnel.measure.history import change_points, model
+from windtunnel.measure.history import model
 from windtunnel.measure.history.scenarios import changed, history_key, in_order
-from windtunnel.stats import differences
-from windtunnel.stats.differences import LEVEL, Estimate
+from windtunnel.stats import levels
 
 
 def history(readings: Sequence[Reading], by: str | None = None, only: Collection[str] | None = None) -> model.History:
@@ -59,7 +58,7 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
     places = [place for place, value in enumerate(values) if value]
     measured = [value for value in values if value]
     unjudged = _unjudged(values, len(measured))
-    changes = [] if unjudged else _held(measured, change_points.change_points(measured), LEVEL / family)
+    changes = [] if unjudged else levels.change_points(measured, family)
     edges = [0, *changes, len(measured)]
     parts = [measured[first:end] for first, end in pairwise(edges)]
     return model.Metric(
@@ -75,8 +74,8 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
             model.Level(first=places[first], last=places[end - 1], median=median(part))
             for (first, end), part in zip(pairwise(edges), parts, strict=True)
         ],
-        changes=[_change(runs, key[1], places[place], parts, n, family) for n, place in enumerate(changes)],
-        detectable=None if unjudged else 100 * change_points.detectable(measured),
+        changes=[_change(runs, key[1], places[place], measured, edges, n, family) for n, place in enumerate(changes)],
+        detectable=None if unjudged else 100 * levels.detectable(measured, family),
         unjudged=unjudged,
     )
 
@@ -84,43 +83,33 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
 def _unjudged(values: Sequence[float | None], measured: int) -> str | None:
     if any(value is not None and value <= 0 for value in values):
         return "0 in some runs: no ratio"
-    if measured < change_points.LEAST_RUNS:
+    if measured < levels.LEAST_RUNS:
         runs = "1 run" if measured == 1 else f"{measured} runs"
-        return f"too few runs: {runs}, {change_points.LEAST_RUNS} are needed"
+        return f"too few runs: {runs}, {levels.LEAST_RUNS} are needed"
     return None
 
 
-def _held(values: Sequence[float], places: list[int], level: float) -> list[int]:
-    """The change points of which each holds against the runs between its neighbours; the one that does so least goes first."""
-    held = list(places)
-    while held:
-        edges = [0, *held, len(values)]
-        estimates = [
-            differences.unpaired(values[edges[n] : edges[n + 1]], values[edges[n + 1] : edges[n + 2]])
-            for n in range(len(held))
-        ]
-        weakest = max(range(len(held)), key=lambda n: (not _holds(estimates[n], level), estimates[n].p))
-        if _holds(estimates[weakest], level):
-            break
-        del held[weakest]
-    return held
-
-
-def _holds(estimate: Estimate, level: float) -> bool:
-    """Whether `compare` would show it, and it is not below what it would call the smallest detectable difference."""
-    return estimate.p <= level and abs(estimate.difference) >= estimate.smallest
-
-
 def _change(
-    runs: Sequence[Reading], metric: str, place: int, parts: Sequence[Sequence[float]], n: int, family: int
+    runs: Sequence[Reading],
+    metric: str,
+    place: int,
+    values: Sequence[float],
+    edges: Sequence[int],
+    n: int,
+    family: int,
 ) -> model.ChangePoint:
-    """The change from part `n` to the next one, whose first run is at `place`."""
-    step, since = (differences.unpaired(parts[n], part) for part in (parts[n + 1], parts[-1]))
-    same_way = (step.difference > 0) == (since.difference > 0)
+    """The change from part `n` of the values to the next one, whose first run is at `place` of all runs."""
+    first, at, end = edges[n : n + 3]
+    found, later = levels.size_of(values[first:], at - first, end - first, family)
+    since = fmean(map(log, values[edges[-2] :])) - fmean(map(log, values[first:at]))
+    assert found.low is not None and found.high is not None
     return model.ChangePoint(
         run=place,
-        kind="improvement" if (step.difference > 0) == (better(metric) == "higher") else "regression",
-        interval=interval_of(step, min(1.0, step.p * family)),
+        kind="improvement" if (found.mean > 0) == (better(metric) == "higher") else "regression",
+        percent=100 * expm1(found.mean),
+        low=100 * expm1(found.low),
+        high=100 * expm1(found.high),
+        later=later,
         changed=changed(runs[place - 1], runs[place]),
-        persists=same_way and _holds(since, LEVEL / family),
+        persists=(since > 0) == (found.mean > 0) and abs(since) > abs(found.mean) / 2,
     )

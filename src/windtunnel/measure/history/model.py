@@ -2,16 +2,16 @@
 
 History of the version:
 1  runs, levels and change points of each metric, by scenario and state of the host
+2  size of a change by later runs
 """
 
 from typing import Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from windtunnel.measure.compare.model import Interval
 from windtunnel.notebook import Shown
 
-HISTORIES_VERSION: Final = 1
+HISTORIES_VERSION: Final = 2
 
 Kind = Literal["regression", "improvement"]
 
@@ -34,7 +34,12 @@ class ChangePoint(Part):
 
     run: int = Field(description="place of the first run behind the change, among the runs of the state")
     kind: Kind = Field(description="whether it is worse or better for this metric")
-    interval: Interval = Field(description="the runs behind it, up to the next change point, against those before it")
+    percent: float = Field(description="the runs behind it, up to the next change point, against those before it")
+    low: float = Field(description="of the interval whose level the histories name, percent")
+    high: float
+    later: bool = Field(
+        description="whether the size is of runs after those that showed the change; false: it is likely too large, by those that showed it"
+    )
     changed: list[str] = Field(description="labels and software that changed with this run, as text")
     persists: bool = Field(
         description="false: the last runs are back on the level before it, or on the other side of it"
@@ -92,7 +97,7 @@ class History(Part):
 class Histories(Shown, Part):
     """All histories that were asked for."""
 
-    version: Literal[1] = HISTORIES_VERSION
+    version: Literal[2] = HISTORIES_VERSION
     made: AwareDatetime
     windtunnel: str
     by: str | None = Field(description="label by whose versions runs are ordered; null: by time")

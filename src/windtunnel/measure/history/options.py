@@ -55,12 +55,11 @@ def _decisions(asked: Condition, history: History, in_state: InState) -> Iterato
 def _in_direction(asked: Condition, change: ChangePoint) -> bool:
     if asked.what == REGRESSION:
         return change.kind == "regression"
-    return (change.interval.percent > 0) == (asked.sign > 0)
+    return (change.percent > 0) == (asked.sign > 0)
 
 
 def _beyond(asked: Condition, change: ChangePoint) -> bool | None:
-    interval = change.interval
-    nearest, farthest = (interval.low, interval.high) if interval.percent > 0 else (-interval.high, -interval.low)
+    nearest, farthest = (change.low, change.high) if change.percent > 0 else (-change.high, -change.low)
     if nearest > asked.percent:
         return True
     return False if farthest <= asked.percent else None

@@ -31,9 +31,9 @@ def run_name(run: HistoryRun) -> str:
 
 
 def percents(change: ChangePoint) -> str:
-    """The change in percent, as in "-5.1% [-6.0% .. -4.2%]"."""
-    interval = change.interval
-    return f"{interval.percent:+.1f}% [{interval.low:+.1f}% .. {interval.high:+.1f}%]"
+    """The change in percent, as in "-5.1% [-6.0% .. -4.2%]", and whether that is likely too much."""
+    early = "" if change.later else ", by the runs that showed it"
+    return f"{change.percent:+.1f}% [{change.low:+.1f}% .. {change.high:+.1f}%]{early}"
 
 
 def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:

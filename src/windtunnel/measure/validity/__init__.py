@@ -3,7 +3,6 @@
 excluded_windows   windows with preemption, steal, a stopped process, a slower clock or no link
 preempting         which programs ran on the workers' CPUs
 host_states        the places of the workers' CPUs: metrics are of one state of the host
-steady             steps and trends in a series of windows
 loads              windows that had the same load: all, or those of each phase
 settled            whether a run settled on one level, and whether it should go on until it does
 parts              the parts of a worker's time, without what reading the clock adds

@@ -14,7 +14,7 @@ from math import ceil
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.host.levels import Readings
-from windtunnel.measure.validity import excluded_windows, host_states, loads, steady
+from windtunnel.measure.validity import excluded_windows, host_states, loads
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.record import EngineRecord
@@ -32,6 +32,7 @@ from windtunnel.runs.validity import (
     shown,
 )
 from windtunnel.scenario.validity_keys import Validity as Limits
+from windtunnel.stats import levels
 from windtunnel.stats.mean import mean_of
 
 WIDE = 0.05
@@ -111,7 +112,7 @@ class Extension:
             self._until = phases.duration_ns // phases.window_ns
         # One window before the end: an engine that has finished its last window cannot be asked any more.
         measured = sum(window.phase == "measure" for window in self._windows[name])
-        if self._until < steady.LEAST_WINDOWS or measured != self._until - 1:
+        if self._until < levels.LEAST_WINDOWS or measured != self._until - 1:
             return 0
         rest = self._limits.settle // phases.window_ns - self._until
         step = loads.windows_of_rounds(asking.plan)
@@ -165,7 +166,7 @@ class _Judged:
     state: State
     words: str
     level: Settled | None = None
-    course: steady.Course | None = None
+    course: levels.Course | None = None
     value: float | None = None
     """The largest change that was seen, as a share."""
 
@@ -175,7 +176,7 @@ class _Judged:
             width = self.course.half_width
             return _goes_on(self.course, self.level.what) or width is None or width > WIDE
         # One window fewer than are needed: it is asked a window before the end.
-        return not self.part.unlike and self.part.measured >= steady.LEAST_WINDOWS - 1
+        return not self.part.unlike and self.part.measured >= levels.LEAST_WINDOWS - 1
 
 
 def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
@@ -183,10 +184,10 @@ def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -
     if part.unlike:
         return _Judged(part, "unknown", f"not checked: {part.unlike}")
     windows, values, what = _series(asking.plan, part.windows)
-    if len(values) < steady.LEAST_WINDOWS:
-        words = f"too few windows to check for steps and drift: {len(values)}, and {steady.LEAST_WINDOWS} are needed"
+    if len(values) < levels.LEAST_WINDOWS:
+        words = f"too few windows to check for steps and drift: {len(values)}, and {levels.LEAST_WINDOWS} are needed"
         return _Judged(part, "unknown", words)
-    course = steady.course(values, limits.max_drift)
+    course = levels.course(values, limits.max_drift)
     if not loads.is_known(asking.plan) and (course.trend or len(course.levels) > 1):
         words = f"{WHAT[what]} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
         return _Judged(part, "unknown", words)
@@ -208,19 +209,19 @@ def _apart(level: float, last: float) -> float:
     return abs(level / last - 1) if last else float(level != 0)
 
 
-def _warmed_up(course: steady.Course, what: What) -> bool:
+def _warmed_up(course: levels.Course, what: What) -> bool:
     """Whether all levels before the last one were worse: a data plane that warms up becomes faster, not slower."""
     better = -1 if what == "p50_ns" else 1
     return all(better * (course.last.mean - level.mean) > 0 for level in course.levels[:-1])
 
 
-def _goes_on(course: steady.Course, what: What) -> bool:
+def _goes_on(course: levels.Course, what: What) -> bool:
     """Whether the last level has not lasted long enough."""
     before = course.last.start * (1 if _warmed_up(course, what) else OUTWEIGHS)
     return course.trend != 0 or course.windows_of_last < before
 
 
-def _words(course: steady.Course, level: Settled, part: loads.Part) -> str:
+def _words(course: levels.Course, level: Settled, part: loads.Part) -> str:
     what, mean = WHAT[level.what], shown(level.what, level.mean)
     if level.half_width is not None:
         mean += f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}"

@@ -48,7 +48,7 @@ def is_judged(in_state: InState) -> bool:
 
 def how(found: Histories) -> str:
     order = f"by the label {found.by}" if found.by else "by time"
-    return f"runs {order} · PELT, then the tests of compare · intervals of {1 - found.level:.0%}"
+    return f"runs {order} · likelihood ratio under AR(1) noise · intervals of {1 - found.level:.0%}"
 
 
 def value_text(metric: Metric, value: float) -> str:
@@ -90,10 +90,10 @@ def _table(in_state: InState, shown: Sequence[Metric]) -> RenderableType:
         [
             Column("metric", [Text(metric_name(m), "bold" if m.decides else "") for m, _ in rows], words=True),
             Column("now", [value_text(m, m.levels[-1].median) if m.levels else fmt.DASH for m, _ in rows]),
-            Column("change", [f"{c.interval.percent:+.1f}%" if c else fmt.DASH for _, c in rows]),
+            Column("change", [f"{c.percent:+.1f}%" if c else fmt.DASH for _, c in rows]),
             Column(
                 "99% interval",
-                [f"{c.interval.low:+.1f}% .. {c.interval.high:+.1f}%" if c else fmt.DASH for _, c in rows],
+                [f"{c.low:+.1f}% .. {c.high:+.1f}%" if c else fmt.DASH for _, c in rows],
             ),
             Column("runs since", [str(len(in_state.runs) - c.run) if c else fmt.DASH for _, c in rows], spare=2),
             Column("detectable", [f"{m.detectable:.1f}%" if m.detectable else fmt.DASH for m, _ in rows], spare=1),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.measure.validity import steady
+from windtunnel.stats import levels
 
 LIMIT = 0.1
 
@@ -23,7 +23,7 @@ def noisy(windows: int, deviation: float, autocorrelation: float = 0.0, seed: in
 
 
 def starts(values, limit=LIMIT):
-    return [level.start for level in steady.course(values, limit).levels]
+    return [level.start for level in levels.course(values, limit).levels]
 
 
 @pytest.mark.parametrize("at", range(1, 12))
@@ -31,7 +31,7 @@ def starts(values, limit=LIMIT):
 def test_a_step_is_found_before_whichever_window_it_stands(at, factor):
     values = noisy(12, 0.01)
     values[at:] *= factor
-    found = steady.course(values, LIMIT)
+    found = levels.course(values, LIMIT)
     assert [level.start for level in found.levels] == [0, at]
     assert found.last.mean == pytest.approx(factor, rel=0.02)
 
@@ -39,7 +39,7 @@ def test_a_step_is_found_before_whichever_window_it_stands(at, factor):
 def test_noise_that_the_host_correlates_raises_at_most_one_false_alarm_in_twenty():
     alarms = 0
     for seed in range(200):
-        found = steady.course(noisy(12, 0.1, 0.9, seed), LIMIT)
+        found = levels.course(noisy(12, 0.1, 0.9, seed), LIMIT)
         alarms += len(found.levels) > 1 or found.trend != 0
     assert alarms <= 0.05 * 200
 
@@ -66,13 +66,13 @@ def test_a_step_within_the_limit_does_not_count():
 
 def test_a_trend_has_its_size_and_sign():
     values = noisy(20, 0.005) * np.linspace(0.87, 1.13, 20)
-    assert steady.course(values, LIMIT).trend == pytest.approx(0.26, abs=0.03)
-    assert steady.course(values[::-1], LIMIT).trend == pytest.approx(-0.26, abs=0.03)
+    assert levels.course(values, LIMIT).trend == pytest.approx(0.26, abs=0.03)
+    assert levels.course(values[::-1], LIMIT).trend == pytest.approx(-0.26, abs=0.03)
     assert starts(values) == [0]
 
 
 def test_a_series_without_noise_is_of_one_level():
-    assert steady.course([5.0] * 12, LIMIT) == steady.Course([steady.Level(0, 5.0)], 0.0, 0.0, 12)
+    assert levels.course([5.0] * 12, LIMIT) == levels.Course([levels.Level(0, 5.0)], 0.0, 0.0, 12)
 
 
 @given(
@@ -80,7 +80,7 @@ def test_a_series_without_noise_is_of_one_level():
     st.floats(min_value=0, max_value=1),
 )
 def test_levels_cover_any_series_in_order(values, limit):
-    found = steady.course(values, limit)
+    found = levels.course(values, limit)
     begins = [level.start for level in found.levels]
     assert begins[0] == 0 and begins == sorted(set(begins)) and begins[-1] < len(values)
     assert isfinite(found.trend) and all(isfinite(level.mean) for level in found.levels)

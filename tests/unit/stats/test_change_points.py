@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from windtunnel.measure.history.change_points import LEAST_RUNS, change_points, detectable, noise_of
+from windtunnel.stats.levels import LEAST_RUNS, change_points, detectable, size_of
 
 SEEDS = range(60)
 
@@ -20,7 +20,7 @@ def series(seed: int, runs: int = 30, correlation: float = 0.0, step: float = 0.
 
 def test_a_step_of_5_percent_in_2_percent_of_noise_is_found():
     found = [change_points(series(seed, step=-0.05)) for seed in SEEDS]
-    assert sum(any(abs(place - 15) <= 2 for place in places) for places in found) >= 0.9 * len(SEEDS)
+    assert sum(any(abs(place - 15) <= 2 for place in places) for places in found) >= 0.75 * len(SEEDS)
 
 
 @pytest.mark.parametrize(("correlation", "most"), [(0.0, 0.02), (0.3, 0.05), (0.5, 0.2)])
@@ -43,17 +43,38 @@ def test_too_few_runs_have_none_nor_have_equal_values():
 
 
 def test_a_step_is_no_noise():
-    flat, stepped = (noise_of(np.log(series(3, 40, step=step, at=20))) for step in (0.0, 1.0))
-    assert stepped.deviation == pytest.approx(0.02, rel=0.3) and stepped.deviation == pytest.approx(flat.deviation, 0.2)
-    assert stepped.correlation < 0.3
+    flat, stepped = (detectable(series(3, 40, step=step, at=20)) for step in (0.0, 1.0))
+    assert stepped == pytest.approx(flat, rel=0.3)
 
 
-def test_noise_that_persists_is_told_from_noise_that_does_not():
-    means = [
-        np.mean([noise_of(np.log(series(seed, 60, correlation))).correlation for seed in SEEDS])
-        for correlation in (0.0, 0.3, 0.6)
-    ]
-    assert means[0] < 0.12 < means[1] < means[2]
+@pytest.mark.parametrize(("correlation", "most"), [(0.0, 4), (0.3, 8), (0.5, 13)])
+def test_asked_after_each_run_a_flat_series_rarely_shows_a_change(correlation, most):
+    """Of 40 series of 60 runs. Asked so, 4, 22 and 42% showed one."""
+    told = 0
+    for seed in range(40):
+        values = series(seed, 60, correlation)
+        told += any(change_points(values[:count]) for count in range(LEAST_RUNS, 61, 4))
+    assert told <= most
+
+
+def test_many_metrics_show_less_each():
+    values = [value**3 for value in series(4, 60, step=-0.03, at=30)]
+    assert [len(change_points(values, metrics)) for metrics in (1, 100_000)] == [1, 0]
+
+
+def test_the_size_is_of_later_runs_than_those_that_showed_the_step():
+    """A step of -3%: shown at once it is too large, and later runs tell what it is."""
+    sizes = {True: [], False: []}
+    for seed in range(40):
+        for count in range(20, 61, 5):
+            values = series(seed, count, step=-0.03, at=15)
+            for at in change_points(values)[:1]:
+                found, later = size_of(values, at, count)
+                sizes[later].append(found.mean)
+                assert found.low <= found.mean <= found.high
+    true = np.log(0.97)
+    assert np.mean(sizes[False]) < 1.1 * true
+    assert np.mean(sizes[True]) == pytest.approx(true, rel=0.15)
 
 
 def test_more_noise_makes_only_larger_steps_detectable():
