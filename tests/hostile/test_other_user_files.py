@@ -1,6 +1,7 @@
-"""Another user owns the directory in which a run is started, and puts something else in the place of the run's directory: no file of the run
-is written there."""
+"""Another user may write into the directory in which something is started: what they put there is taken neither for the run's directory nor
+for a shipped scenario."""
 
+import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
 
@@ -54,3 +55,14 @@ def test_all_files_of_a_run_are_in_the_directory_that_was_made(tmp_path, monkeyp
     assert "/proc/self/fd" not in "".join(
         (tmp_path / "moved" / name).read_text() for name in ("run.json", "report.html")
     )
+
+
+@pytest.mark.parametrize("command", ["check", "run", "search", "tune"])
+def test_no_file_takes_the_place_of_a_shipped_scenario(tmp_path, command):
+    """The change is refused in the words of the scenario that was read, before anything is opened; who means the file can name it."""
+    (tmp_path / "echo").write_text("of another user")
+    wrong = ("--set", "nothing=1")
+    shipped = in_process(command, "echo", *wrong, cwd=tmp_path)
+    assert '--set nothing=1: unknown key "nothing"' in shipped.stdout + shipped.stderr
+    file = in_process(command, "./echo", *wrong, cwd=tmp_path)
+    assert f"{tmp_path / 'echo'}:1: " in file.stdout + file.stderr

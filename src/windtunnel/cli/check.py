@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, NoPlugins, Sets
+from windtunnel.cli.options import Format, NoPlugins, Sets, scenario_path
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def check(
     files: Annotated[
         list[Path],
         typer.Argument(
+            parser=scenario_path,
             metavar="FILE...",
             help="Scenario files, or names of shipped scenarios.",
             show_default=False,

@@ -26,9 +26,16 @@ def _refuse_code(context: typer.Context, chosen: bool) -> bool:
     return chosen
 
 
+def scenario_path(text: str) -> Path:
+    """What a user names as a scenario. `./echo` stays a file: pathlib leaves out the point, and a word alone is a shipped scenario."""
+    path = Path(text)
+    return path.absolute() if path.name == str(path) != text and not path.suffix else path
+
+
 Scenario = Annotated[
     Path,
     typer.Argument(
+        parser=scenario_path,
         metavar="FILE",
         help="Scenario file, or the name of a shipped scenario.",
         show_default=False,

@@ -29,7 +29,7 @@ def load(path: str | File, sets: list[str] | None = None) -> Scenario:
 
     Raises UserError that names file and line, or the --set, the error and the remedy.
     """
-    file = located(File(path))
+    file = located(path)
     return scenario_of(file, read_scenario(file), sets)
 
 
@@ -55,9 +55,11 @@ def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenari
     return scenario
 
 
-def located(file: File) -> File:
-    """The file, or the shipped scenario of this name if there is no such file."""
-    if file.exists() or file.name != str(file) or file.suffix:
+def located(path: str | File) -> File:
+    """The shipped scenario if a word alone names one, else the file. Who names a shipped one means no file of the working directory, where
+    others may have put one: such a file is named with its suffix or its directory."""
+    file = File(path)
+    if file.name != str(path) or file.suffix:
         return file
     shipped = resources.files("windtunnel") / "templates" / f"{file}.toml"
     return File(str(shipped)) if shipped.is_file() else file

@@ -212,6 +212,15 @@ def test_a_file_that_cannot_be_read(tmp_path, name):
         load(tmp_path / name)
 
 
+def test_a_word_is_a_shipped_scenario_and_else_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("echo", "echo.toml", "mine"):
+        (tmp_path / name).write_text(GOOD)
+    assert load("echo").source.file.samefile(SHIPPED / "echo.toml")
+    for name in ("./echo", tmp_path / "echo", "echo.toml", "mine"):
+        assert load(name).question == "What is asked?", name
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
