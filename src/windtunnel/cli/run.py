@@ -84,6 +84,9 @@ def run(
             show_default="256MiB",
         ),
     ] = None,
+    digest: Annotated[
+        str | None, typer.Option("--digest", hidden=True, help="For the page Edit: run a scenario of this text alone.")
+    ] = None,
 ) -> None:
     """Run a scenario.
 
@@ -123,10 +126,17 @@ def run(
     sets, labels = with_state(sets, state), labels_of(label or ())
     trace = trace or trace_every is not None or trace_limit is not None
     if repeat is not None or until is not None or on is not None:
-        alone = {"--side": side, "--wait": wait, "--metrics": metrics, "--counters": counters, "--trace": trace}
+        alone = {
+            "--side": side,
+            "--wait": wait,
+            "--metrics": metrics,
+            "--counters": counters,
+            "--trace": trace,
+            "--digest": digest,
+        }
         raise typer.Exit(repeated(file, sets, labels, out, repeat, until, on, json, quiet, alone))
     directory = out or new_directory(file.stem, side)
-    spec = replace(resolve(load(file, sets), here(), one_side(side, wait)), labels=labels)
+    spec = replace(resolve(load(file, sets, digest), here(), one_side(side, wait)), labels=labels)
     if trace:
         spec = live_outputs.traced(
             spec, directory, trace_every or live_outputs.TRACE_EVERY, trace_limit or live_outputs.TRACE_LIMIT

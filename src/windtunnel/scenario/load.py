@@ -1,6 +1,7 @@
 """Reads a scenario file: TOML, the command line's changes, keys and values, and and checks across keys."""
 
 import difflib
+import hashlib
 import re
 from importlib import resources
 from pathlib import Path as File
@@ -24,13 +25,21 @@ SUFFIX = ".toml"
 UNQUOTED = re.compile(r"\s*([\w.-]{1,64})\s*=\s*([0-9.]{0,32} ?[A-Za-z_/]{1,32})\s*(?:#.*)?", re.ASCII)
 
 
-def load(path: str | File, sets: list[str] | None = None) -> Scenario:
-    """The scenario in a file with `--set` changes applied, checked as far as no host is needed.
+def load(path: str | File, sets: list[str] | None = None, digest: str | None = None) -> Scenario:
+    """The scenario in a file with `--set` changes applied, checked as far as no host is needed. `digest`: of the only text that is meant.
 
     Raises UserError that names file and line, or the --set, the error and the remedy.
     """
     file = located(path)
-    return scenario_of(file, read_scenario(file), sets)
+    text = read_scenario(file)
+    if digest is not None and digest_of(text) != digest:
+        raise UserError(f"{file}: has changed since it was checked", remedy="look at it again")
+    return scenario_of(file, text, sets)
+
+
+def digest_of(text: str) -> str:
+    """By which who has checked a text says to a process of theirs which one that was: the file may be another user's."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenario:

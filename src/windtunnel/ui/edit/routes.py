@@ -84,7 +84,7 @@ class Editor:
         if checked.problem:
             raise UserError(checked.problem, checked.remedy)
         shipped_as_it_is = origin.kind == "shipped" and text == origin.text
-        self.started.start(origin.place if shipped_as_it_is else self.below.root / self.save(origin, text, name))
+        self.started.start(origin.place if shipped_as_it_is else self.below.root / self.save(origin, text, name), text)
 
 
 def _table_of(text: str) -> TableFields | None:

@@ -10,6 +10,7 @@ from typing import IO
 
 from windtunnel.errors import UserError
 from windtunnel.measure.execute import new_directory
+from windtunnel.scenario.load import digest_of
 
 MOST_WORDS = 4000
 """Characters of what a run that failed said last."""
@@ -49,13 +50,14 @@ class Started:
         self._children: list[_Child] = []
         self.failed: list[Failed] = []
 
-    def start(self, file: Path) -> Path:
-        """Begins `windtunnel run` of a file. Returns its run directory, which the run makes. Raises UserError."""
+    def start(self, file: Path, text: str) -> Path:
+        """Begins `windtunnel run` of a file as long as it has the text that was checked: its owner may be another user. Returns its run directory,
+        which the run makes. Raises UserError."""
         directory = self._free(new_directory(file.stem).name)
         said = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when the run has ended
         try:
             child = subprocess.Popen(
-                [*_COMMAND, os.fspath(file.absolute()), "--out", os.fspath(directory)],
+                [*_COMMAND, os.fspath(file.absolute()), "--digest", digest_of(text), "--out", os.fspath(directory)],
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,

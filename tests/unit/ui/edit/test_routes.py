@@ -13,6 +13,7 @@ from fake_runs import FAKE
 
 from windtunnel.engine import find
 from windtunnel.index.index import Index
+from windtunnel.scenario import templates
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.edit import origin
 from windtunnel.ui.edit.below import Below
@@ -34,8 +35,8 @@ def ask(tmp_path, monkeypatch):
     (scenarios / "study.toml").write_text("[[factor]]\n")
     (tmp_path / "outside.toml").write_text(TEXT)
     index, started = Index(tmp_path / "runs", tmp_path / "cache"), Started(tmp_path / "runs")
-    monkeypatch.setattr(started, "start", lambda file: begun.append(file.name))
-    begun: list[str] = []
+    monkeypatch.setattr(started, "start", lambda file, text: begun.append((file.name, text)))
+    begun: list[tuple[str, str]] = []
     app = make(Shown(Watch(started), Pages(Allowed("unix", "localhost")), index, Below(scenarios), started))
 
     def asked(method: str, path: str, /, own: bool = True, **fields: str) -> httpx.Response:
@@ -189,13 +190,14 @@ def test_a_file_starts_as_it_is_and_a_change_is_saved_first(ask, tmp_path):
     assert not (tmp_path / "scenarios" / "new.toml").exists()
     ask("POST", "/edit/start", text=TEXT + "# more\n", new="new.toml", **MINE)
     assert (tmp_path / "scenarios" / "new.toml").exists()
-    assert ask.begun == ["mine.toml", "new.toml"]
+    assert ask.begun == [("mine.toml", TEXT), ("new.toml", TEXT + "# more\n")]
 
 
 def test_a_shipped_scenario_starts_as_it_is_without_a_copy(ask, tmp_path):
     assert ask("POST", "/edit/start", kind="shipped", name="echo").headers["location"] == "/"
     ask("POST", "/edit/start", kind="shipped", name="echo", text="# mine\n" + TEXT, new="mine-too.toml")
-    assert ask.begun == ["echo.toml", "mine-too.toml"]
+    shipped = templates.available()["echo"].text
+    assert ask.begun == [("echo.toml", shipped), ("mine-too.toml", "# mine\n" + TEXT)]
     assert not (tmp_path / "scenarios" / "echo.toml").exists()
 
 
