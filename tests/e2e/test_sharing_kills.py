@@ -28,6 +28,7 @@ from tenant_tools import needs_native
 from windtunnel.errors import UserError
 from windtunnel.sharing import sched, threads
 from windtunnel.sharing.daemon.client import Client
+from windtunnel.sharing.left_behind import LOCK
 from windtunnel.sharing.pools.shield import PREFIX
 from windtunnel.sharing.slicers import SLICERS
 from windtunnel.sharing.softirqs import softirq_threads
@@ -36,7 +37,13 @@ SEED = int(os.environ.get("WINDTUNNEL_KILL_SEED", time.time_ns()))
 LATEST_S, EARLY = 0.5, 0.2
 """The latest moment after the daemon has tenants; the part of the rounds in which it comes after the start of the daemon instead."""
 SLICED_BY = [name for name in ("kicker", "rotor", "kicker-far", "rotor-far") if name in SLICERS]
-STAYS = {"share/lock", "share/state.json", *(f"cpu{cpu}.lock" for cpu in range(os.cpu_count() or 1))}
+STAYS = {
+    "share/lock",
+    LOCK,
+    f"share/{LOCK}",
+    "share/state.json",
+    *(f"cpu{cpu}.lock" for cpu in range(os.cpu_count() or 1)),
+}
 """What also a daemon that ends by itself leaves."""
 NEW_THREADS = """
 import threading, time

@@ -3,8 +3,9 @@
 import errno
 import os
 from itertools import islice
+from pathlib import Path
 
-from windtunnel.sharing import journal, threads
+from windtunnel.sharing import journal, left_behind, threads
 from windtunnel.sharing.entries import Entries
 from windtunnel.sharing.threads import Process
 
@@ -16,6 +17,11 @@ def recorded(path, *entries, helpers=(), settings=()):
     contents.entries = Entries(entries)
     journal.File(path, contents).close()
     return path
+
+
+def left_in(directory: Path) -> list[Path]:
+    """Files in it and below, but for those whose locks keep two from restoring at once."""
+    return [path for path in directory.rglob("*") if path.is_file() and path.name != left_behind.LOCK]
 
 
 def entry_of(pid: int, before: dict, ours: dict, earlier: int = 0) -> journal.Entry:

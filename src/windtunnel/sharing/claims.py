@@ -7,20 +7,17 @@ a directory of its own.
 
 import contextlib
 import errno
-import fcntl
 import os
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from windtunnel.engine import own_directory
+from windtunnel.engine import own_directory, own_lock
 from windtunnel.errors import UserError, cannot_write
 
-RESTORING_S, LOOK_S = 2.0, 0.02
-"""A guardian needs milliseconds; between two looks."""
+RESTORING_S = 2.0
+"""A guardian needs milliseconds."""
 MOST_BYTES = 1 << 20
 SPACE = "free some space there"
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextlib.contextmanager
@@ -61,7 +58,7 @@ def _claim(cpu: int, journal: Path) -> int:
     own_directory.make(directory)
     path = directory / f"cpu{cpu}.lock"
     try:
-        claim = os.open(path, _FLAGS, 0o600)
+        claim = own_lock.open_own(path)
     except OSError as error:
         raise cannot_write(path, error, SPACE) from None
     try:
@@ -77,18 +74,13 @@ def _claim(cpu: int, journal: Path) -> int:
 
 
 def _lock(claim: int, cpu: int) -> None:
-    deadline = time.monotonic() + RESTORING_S
-    while True:
-        try:
-            fcntl.flock(claim, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise UserError(
-                    f"another daemon shares CPU {cpu}, or a probe or a figure, or a guardian still restores its tenants",
-                    remedy="choose CPUs that no other process shares: `cpus` of the daemon's file, or --cpu",
-                ) from None
-        time.sleep(LOOK_S)
+    try:
+        own_lock.take(claim, RESTORING_S)
+    except BlockingIOError:
+        raise UserError(
+            f"another daemon shares CPU {cpu}, or a probe or a figure, or a guardian still restores its tenants",
+            remedy="choose CPUs that no other process shares: `cpus` of the daemon's file, or --cpu",
+        ) from None
 
 
 def _name(claim: int, journal: Path) -> None:

@@ -1,20 +1,22 @@
 """Journals whose holders have ended, by a kill: finds them, and restores what they record."""
 
 import contextlib
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.engine import own_directory
-from windtunnel.errors import UserError, in_words
+from windtunnel.engine import own_directory, own_lock
+from windtunnel.errors import UserError, as_argument, cannot_write, in_words
 from windtunnel.sharing import claims, inherited_changes, journal
 from windtunnel.sharing.entries import Entries
 
 SETTLE_S = 0.05
 """After a kill: forks that had begun have ended then, and calls of the kernel's that killed processes were in."""
+LOCK = "journals.lock"
+PATIENCE_S = 30.0
+"""A restore of thousands of threads takes some seconds."""
 
 
 def journals() -> list[Path]:
@@ -97,7 +99,22 @@ def restore_contents(contents: journal.Contents) -> list[str]:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """One process at a time takes over or restores a journal."""
-    with own_directory.opened(path.parent) as directory_fd:
-        fcntl.flock(directory_fd, fcntl.LOCK_EX)
+    """One process at a time takes over or restores a journal of a directory. It locks a file there, which is its user's alone: whoever may read
+    the directory itself may lock that. Raises UserError if another process keeps the lock for PATIENCE_S."""
+    lock = path.with_name(LOCK)
+    with contextlib.ExitStack() as stack:
+        try:
+            directory = stack.enter_context(own_directory.opened(path.parent))
+            descriptor = own_lock.open_own(
+                LOCK, os.O_RDONLY, directory
+            )  # also if nothing can be written there any more
+            stack.callback(os.close, descriptor)
+            own_lock.take(descriptor, PATIENCE_S)
+        except BlockingIOError:
+            raise UserError(
+                f"{path}: another process takes over or restores a journal there",
+                remedy=f"wait for its end, or stop it: fuser -v {as_argument(lock)}",
+            ) from None
+        except OSError as error:
+            raise cannot_write(lock, error, claims.SPACE) from None
         yield

@@ -11,7 +11,7 @@ from contextlib import closing
 from threading import Thread
 
 import pytest
-from journal_tools import LOOKS, entry_of, raises_for, recorded, refuses
+from journal_tools import LOOKS, entry_of, left_in, raises_for, recorded, refuses
 from sharing_tools import (
     alone_on_this_machine,
     as_before,
@@ -119,7 +119,7 @@ class TestKills:
             assert changed["affinity"] == (0,) and changed["nice"] == 7 and changed["cgroup " + hierarchy] == group
             kill(process)
             until(as_before(before))
-        until(lambda: not list(path.parent.iterdir()))
+        until(lambda: not left_in(path.parent))
 
     def test_the_guardian_waits_for_a_holder_that_has_closed_its_files_and_is_not_dead_yet(self, path, one):
         before = {one.pid: threads.read(one.pid)}
@@ -127,7 +127,7 @@ class TestKills:
         assert not as_before(before)() and threads.stat(guardian)
         kill(process)
         until(as_before(before))
-        until(lambda: not list(path.parent.iterdir()))
+        until(lambda: not left_in(path.parent))
 
     def test_a_guardian_that_ends_is_replaced(self, path, one):
         before = {one.pid: threads.read(one.pid)}
@@ -140,7 +140,7 @@ class TestKills:
             guardian = int(said.rpartition("process ")[2].split()[0])
         kill(process)
         until(as_before(before))
-        until(lambda: not list(path.parent.iterdir()))
+        until(lambda: not left_in(path.parent))
 
     def test_restore_finds_the_journals_of_daemons_probes_and_reproductions(self, default, alone):
         with tenant() as one, tenant() as two, tenant() as three:
@@ -159,7 +159,7 @@ class TestKills:
             code, said = share_restore()
             assert (code, said.count("1 thread restored")) == (0, 3), said
             assert as_before(before)()
-            assert not [path for path in default.rglob("*") if path.is_file()]
+            assert not left_in(default)
             assert share_restore() == (0, f"no journals in {default}\n")
 
 
@@ -167,7 +167,7 @@ def test_a_guardian_that_ends_with_its_journal_is_not_replaced(path):
     said = []
     with held(path, said.append):
         pass
-    assert said == [] and not list(path.parent.iterdir())
+    assert said == [] and not left_in(path.parent)
 
 
 @needs_rights
@@ -393,7 +393,7 @@ def test_a_start_restores_first_what_killed_holders_left(default, alone, first):
             f"{left} was left by a process that was killed",
             "left as it is",
         ]
-        assert {path.name for path in default.iterdir()} == {"c.journal", "d.journal"}
+        assert {path.name for path in left_in(default)} == {"c.journal", "d.journal"}
 
 
 def test_no_such_thread_is_said(mine):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from journal_tools import left_in
 
 from windtunnel.errors import UserError
 from windtunnel.sharing import journal, left_behind, sched, threads
@@ -181,7 +182,7 @@ def lived(directory: Path, lives: list[tuple[str, int]], full: Container[int] = 
 def test_whoever_is_killed_the_last_restore_finds_everything_as_it_was(tmp_path_factory, lives):
     directory = tmp_path_factory.mktemp("runtime")
     assert lived(directory, lives).threads == AS_IT_WAS
-    assert not [path for path in directory.rglob("*") if path.is_file()]
+    assert not left_in(directory)
 
 
 @pytest.mark.parametrize("second", sorted(LIVES))
@@ -190,7 +191,7 @@ def test_killed_after_each_step_and_the_next_one_too(tmp_path_factory, second):
         directory = tmp_path_factory.mktemp("runtime")
         lives = [("daemon", first), (second, 7 * first % STEPS), ("probe", STEPS)]
         assert lived(directory, lives).threads == AS_IT_WAS, lives
-        assert not [path for path in directory.rglob("*") if path.is_file()], lives
+        assert not left_in(directory), lives
 
 
 def test_a_life_has_no_more_steps(tmp_path):
@@ -209,4 +210,4 @@ def test_a_disk_that_is_full_loses_nothing_that_is_known(tmp_path_factory, life)
             directory = tmp_path_factory.mktemp("runtime")
             lives = [("killed daemon", 2 * number), (life, STEPS)]
             assert lived(directory, lives, full).threads == AS_IT_WAS, lives
-            assert not [path for path in directory.rglob("*") if path.is_file()], lives
+            assert not left_in(directory), lives

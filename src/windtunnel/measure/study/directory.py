@@ -8,7 +8,6 @@ results.parquet  the table: one row a run and workload
 report.html      made from the files above
 """
 
-import fcntl
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from windtunnel.engine import leftovers
+from windtunnel.engine import leftovers, own_lock
 from windtunnel.engine.verdict import INTERRUPTED_BY_USER, NOT_WRITTEN, READER_LEFT
 from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.measure.study import record as records
@@ -63,12 +62,12 @@ def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterato
         _not_foreign(path, name, noun)
         _without_links(path)
         _rename_old_runs(path)
-        lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        lock = own_lock.open_own(path / LOCK)
     except OSError as error:
         raise cannot_write(path, error) from error
     try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            own_lock.take(lock)
         except BlockingIOError:
             raise UserError(
                 f"{path}: another process runs this {noun}", remedy="wait for its end, or stop it"

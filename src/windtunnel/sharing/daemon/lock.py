@@ -1,12 +1,11 @@
 """The daemon's directory: one daemon for each, and for each CPU of the machine."""
 
-import fcntl
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from windtunnel.engine import own_directory
+from windtunnel.engine import own_directory, own_lock
 from windtunnel.errors import UserError
 from windtunnel.runs.files import temporary_of
 from windtunnel.sharing import claims, journal
@@ -34,12 +33,12 @@ def only_one(directory: Path, cpus: Iterable[int]) -> Iterator[list[int]]:
     own_directory.make(directory)
     path = directory / LOCK
     try:
-        file = path.open("a+")
+        file = os.fdopen(own_lock.open_own(path), "a+")
     except OSError as error:
         raise UserError(f"{path}: {error.strerror}", remedy="set `state` to a directory that can be written") from None
     with file:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            own_lock.take(file.fileno())
         except BlockingIOError:
             file.seek(0)
             pid = file.read(20).strip()
@@ -64,6 +63,6 @@ def tidy(directory: Path) -> None:
         suppress(FileNotFoundError, BlockingIOError),
         (directory / LOCK).open("r+") as file,
     ):
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        own_lock.take(file.fileno())
         for left in (directory / SOCKET, temporary_of(directory / STATE)):
             left.unlink(missing_ok=True)
