@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,8 @@ import tls_files
 from crosses import cross
 from daemon_tools import daemon, refused, tenant_toml, write
 from other_users import python, user
-from sharing_tools import CPUS, ENDS_WITH_US, SLEEP, alone_on_this_machine, cpu_cgroup
+from programs_of_users import process_of, program_of
+from sharing_tools import CPUS, alone_on_this_machine, cpu_cgroup
 from ui_tools import free_port
 
 from windtunnel.sharing import journal, threads
@@ -90,23 +91,6 @@ def fallback() -> Iterator[Path]:
         path.unlink()
     elif path.exists():
         shutil.rmtree(path)
-
-
-@contextmanager
-def started_by(uid: int, *command: object) -> Iterator[subprocess.Popen]:
-    """A process of this user, once it has said that it is ready."""
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([*ENDS_WITH_US, *map(str, command)], **pipes, **user(uid)) as process:
-        try:
-            assert process.stdout.readline() == "ready\n"
-            yield process
-        finally:
-            process.kill()
-
-
-def process_of(uid: int) -> AbstractContextManager[subprocess.Popen]:
-    """That sleeps, at nice 5: there is room to make it nicer."""
-    return started_by(uid, "nice", "-n", "5", "sh", "-c", f"echo ready\n{SLEEP}")
 
 
 def forged(victim: int, file: Path) -> str:
@@ -317,11 +301,6 @@ for line in sys.stdin:
         response.read()
         print(response.status, flush=True)
 """
-
-
-def program_of(uid: int, code: str, *words: object) -> AbstractContextManager[subprocess.Popen]:
-    """A Python program, once it has said that it is ready."""
-    return started_by(uid, python(A, B), "-c", code, *words)
 
 
 def asked(connection: socket.socket, message: bytes) -> str:

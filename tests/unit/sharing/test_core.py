@@ -5,12 +5,14 @@ from journal_tools import LOOKS, Steps, raises_for
 from pool_tools import Pools, Turns
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.daemon import core
+from windtunnel.sharing.daemon import core, roster
+from windtunnel.sharing.daemon.allocation import Sharing
 from windtunnel.sharing.daemon.core import Chosen, Core
+from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 from windtunnel.sharing.daemon.roster import Tenant
 from windtunnel.sharing.native import ThreadRefused
-from windtunnel.sharing.pools.plan import Arrangement
+from windtunnel.sharing.pools.plan import Arrangement, Machine
 from windtunnel.sharing.rounds import Budgets
 from windtunnel.sharing.threads import CannotChange
 
@@ -249,6 +251,41 @@ def test_five_hundred_tenants_are_carried_out_once_and_looked_at_once(monkeypatc
     assert sorted(looked) == sorted(each.name for each in keys) and len(pools.carrier.carried) == carried
     with pytest.raises(UserError, match='tenant t7: there is a tenant "t7"'):
         upkeep.take_in_all([(keys[7], None, None)])
+    with pytest.raises(UserError, match='tenant of: of: no user "nobody-at-all"'):
+        upkeep.take_in_all([(TenantKeys(name="of", pid=1, user="nobody-at-all"), None, None)])
+
+
+@pytest.mark.parametrize("error", LOOKS, ids=repr)
+def test_a_tenant_of_the_file_that_cannot_be_looked_at_keeps_no_other_from_the_start(monkeypatch, capsys, error):
+    monkeypatch.setattr(roster, "find", lambda keys, base: raises_for("bad", error, lambda name: None)(keys.name))
+    sharing = Sharing(Machine((0, 1), 1), Idle(), Events())
+    upkeep = Core(Serve(), sharing, sharing.carrier, Chosen("turns", Turns), "none")
+    upkeep.take_in_all((TenantKeys(name=name, pid=1), None, None) for name in ("bad", "good"))
+    assert list(sharing.tenants) == ["bad", "good"] and sharing.tenants["bad"].trouble
+    assert [(event["event"], event["tenant"]) for event in sharing.events.since(0)] == [
+        ("trouble", "bad"),
+        ("added", "bad"),
+        ("added", "good"),
+    ]
+
+
+def test_what_a_look_failed_at_is_told_once_until_it_is_something_else(monkeypatch):
+    pools, fails = Pools((0, 1, 2), a={}, b={}), {"a": "one", "b": "two"}
+
+    def look(tenant):
+        if tenant.name in fails:
+            raise UserError(fails[tenant.name])
+
+    pools.look, pools.carrier = look, Idle()
+    upkeep, told = Core(Serve(), pools, pools.carrier, Chosen("turns", Turns), "none"), []
+    for fails["a"] in ("one", "one", "other"):
+        before = pools.events.last
+        upkeep.upkeep()
+        told.append([(event["tenant"], event["why"]) for event in pools.events.since(before)])
+    assert told == [[("a", "one"), ("b", "two")], [], [("a", "other")]]
+    del fails["b"]
+    upkeep.upkeep()
+    assert [tenant.trouble for tenant in pools.tenants.values()] == ["other", ""]
 
 
 @pytest.mark.parametrize("left", [False, True])

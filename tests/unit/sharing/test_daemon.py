@@ -237,12 +237,25 @@ def test_one_that_strays_again_and_again_is_kept_where_it_belongs_and_let_go_aft
         until(lambda: not group.exists())
 
 
-def test_a_tenant_that_cannot_be_is_refused_with_nothing_changed(tmp_path):
+def test_a_tenant_for_which_there_is_no_room_is_left_out_with_words_until_there_is(tmp_path):
+    with tenant() as one, tenant() as two:
+        before = {two.pid: threads.read(two.pid)}
+        toml = tenant_toml("a", one.pid, weight=256) + tenant_toml("b", two.pid, weight=1)
+        with daemon(write(tmp_path, toml, f"cpus = {CPUS[-2:]}")) as running, running.client() as client:
+            why = "weights of 257 need 2 CPUs, and ls has at most 1"
+            until(lambda: f"tenant b is left out: {why}" in running.said(), running.said)
+            assert "waiting for" not in running.said() and "not the one from before" not in running.said()
+            assert [(event["tenant"], why in event["why"]) for event in events(client, "trouble")] == [("b", True)]
+            assert affinity(one.pid) == [CPUS[-1]] and as_before(before)()
+            client.ask("PATCH", "/v1/tenants/a", {"weight": 255})
+            until(lambda: affinity(two.pid) == [CPUS[-1]], running.said)
+
+
+def test_a_file_that_names_a_user_who_is_not_there_is_refused_with_nothing_changed(tmp_path):
     with tenant() as one, tenant() as two:
         before = {one.pid: threads.read(one.pid)}
-        toml = tenant_toml("a", one.pid, weight=256) + tenant_toml("b", two.pid, weight=1)
-        said = refused(write(tmp_path, toml, f"cpus = {CPUS[-2:]}"))
-        assert "tenant b: weights of 257 need 2 CPUs, and ls has at most 1" in said
+        toml = tenant_toml("a", one.pid) + tenant_toml("b", two.pid, user="nobody-at-all")
+        assert 'tenant b: b: no user "nobody-at-all"' in refused(write(tmp_path, toml))
         assert as_before(before)()
 
 

@@ -336,7 +336,7 @@ class TestGroups:
             web = sharing.add(keys("web", cgroup=f"/{group.name}"))
             assert (web.pid, web.tids) == (one.pid, tuple(sorted((one.pid, two.pid))))
             with pytest.raises(UserError, match=f"b: process {two.pid} is the tenant web already"):
-                sharing.add(keys("b", pid=two.pid))
+                sharing.add(keys("b", pid=two.pid), added=True)
             until(lambda: threads.children()(other.pid))
             (group / "cgroup.procs").write_text(str(other.pid))
             until(

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from windtunnel.errors import UserError
+from windtunnel.errors import UserError, in_words
 from windtunnel.sharing.daemon.events import MOST_TOLD, Events
 from windtunnel.sharing.daemon.keys import MOST_TENANTS, BadValue, TenantKeys
 from windtunnel.sharing.daemon.roster import MOST_NEW, Tenant, Wish, first_wish
@@ -32,10 +32,6 @@ PACE_S = 0.05
 
 class Unknown(UserError):
     """There is no such tenant."""
-
-
-class TooManyThreads(UserError):
-    """A tenant has more than the others leave it."""
 
 
 class Carries(Protocol):
@@ -85,8 +81,8 @@ class Sharing:
     # the tenants
 
     def add(self, keys: TenantKeys, added: bool = False, wish: Wish | None = None, named: int | None = None) -> Tenant:
-        """Adds a tenant. `named`: of `Tenant`. Raises UserError where its name is taken, there are too many, or its weight does not fit. One of the
-        file that has too many threads is told of, and is tried at each look: it must not keep the daemon from its start."""
+        """Adds a tenant. `named`: of `Tenant`. Raises UserError if its name is taken or there are too many, and for one of the API that cannot be
+        shared. One of the file that cannot be is told of, and tried at each look: whatever a tenant does, the daemon starts for the others."""
         if keys.name in self.tenants:
             raise UserError(f'there is a tenant "{keys.name}"', remedy="use another name, or change this tenant")
         if len(self.tenants) >= MOST_TENANTS:
@@ -97,15 +93,21 @@ class Sharing:
         try:
             self._appear(tenant)
         except UserError as error:
-            if added or not isinstance(error, TooManyThreads):
+            if added:
                 self._forget(tenant)
                 raise
-            self.events.publish("trouble", why=error.message, remedy=error.remedy)
+            self.tell_trouble(tenant, error)
         if added and tenant.pid is None:
             self._forget(tenant)
             raise BadValue(f"{keys.name}: no process {keys.pid}")
         self.events.publish("added", tenant=keys.name, pid=tenant.pid, pool=tenant.wish.pool, weight=tenant.wish.weight)
         return tenant
+
+    def tell_trouble(self, tenant: Tenant, error: UserError) -> None:
+        """Publishes what a look at a tenant failed at, once until it is something else."""
+        if error.message != tenant.trouble:
+            self.events.publish("trouble", tenant=tenant.name, why=error.message, remedy=error.remedy)
+        tenant.trouble = error.message
 
     def remove(self, name: str) -> None:
         """Restores a tenant's threads and removes it."""
@@ -141,14 +143,14 @@ class Sharing:
                     self.events.publish(what, tenant=tenant.name, count=len(tids), tids=sorted(tids)[:MOST_TOLD])
 
     def _check_threads(self, tenant: Tenant, before: tuple[int, ...] = ()) -> None:
-        """Raises TooManyThreads, with the tenant's threads as `before`, if they became more than half of what the others leave of those that a slicer
+        """Raises UserError, with the tenant's threads as `before`, if they became more than half of what the others leave of those that a slicer
         takes: a tenant must not stop the changes of the others, and there is room for the next one."""
         count = len(tenant.tids) + tenant.behind
         room = MOST_THREADS - sum(len(other.tids) + other.behind for other in self._others(tenant))
         if count <= max(room // 2, len(before)):
             return
         tenant.tids, tenant.behind = before, 0
-        raise TooManyThreads(
+        raise UserError(
             f"{tenant.name}: its {count:,} threads are more than half of the {room:,} that the others leave of {MOST_THREADS:,}",
             remedy="name those that poll: threads = a pattern",
         )
@@ -167,7 +169,8 @@ class Sharing:
 
     def _appear(self, tenant: Tenant) -> None:
         try:
-            tenant.look(self.base, room=MOST_NEW)
+            with in_words():
+                tenant.look(self.base, room=MOST_NEW)
             self._check_threads(tenant)
             for other in self._others(tenant):
                 if both := other.processes.keys() & tenant.processes.keys():

@@ -12,6 +12,7 @@ from windtunnel.sharing.daemon.allocation import Change, Sharing
 from windtunnel.sharing.daemon.autoscale import Memory, step
 from windtunnel.sharing.daemon.bodies import Report
 from windtunnel.sharing.daemon.events import MOST_TOLD
+from windtunnel.sharing.daemon.find_tenant import user_of
 from windtunnel.sharing.daemon.keys import Autoscale, BadValue, Serve, TenantKeys
 from windtunnel.sharing.daemon.metrics import Metrics
 from windtunnel.sharing.daemon.roster import MOST_NEW, Tenant, Wish
@@ -95,9 +96,10 @@ class Core:
 
     def take_in_all(self, tenants: Iterable[tuple[TenantKeys, Wish | None, int | None]]) -> None:
         """Adds those of the file, each with its wish and its process as `Sharing.add`, and carries them out at once: one by one, each would
-        have all others carried out again. Raises UserError."""
+        have all others carried out again. Raises UserError for what the file says that cannot be, whatever its tenants do."""
         for keys, wish, named in tenants:
             try:
+                user_of(keys)
                 self.sharing.add(keys, False, wish, named)
             except UserError as error:
                 raise UserError(f"tenant {keys.name}: {error.message}", error.remedy) from None
@@ -192,13 +194,14 @@ class Core:
         try:
             with in_words():
                 self.sharing.look(tenant)
+                tenant.trouble = ""
                 if len(tenant.tids) > 1 and tenant.weigh(time.monotonic_ns()):
                     self.sharing.stir()
         except Unforeseen as error:
             self.sharing.events.publish("quarantined", tenant=tenant.name, why=error.message, remedy=error.remedy)
             self.sharing.remove(tenant.name)
         except UserError as error:
-            self._publish_trouble(error)
+            self.sharing.tell_trouble(tenant, error)
 
     def _replaced(self, cpu: int, why: UserError) -> None:
         """A slicer may end at a thread that is not in the shield yet; one at which it ends twice is left out, in the next upkeep."""

@@ -48,7 +48,7 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
         groups = _groups_of(keys)
         starts = _not_ours(keys.name, _pids_in(keys.name, groups))
         return Found(min(starts, key=lambda pid: (starts[pid], pid)), groups) if starts else None
-    pid, owner = keys.pid, None if keys.user is None else _user(keys.name, keys.user)
+    pid, owner = keys.pid, user_of(keys)
     if keys.pidfile is not None:
         pid, owner = _in_file(keys.name, base / keys.pidfile, owner)
     elif keys.command is not None:
@@ -66,6 +66,17 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
     if found.pid != pid:
         raise BadValue(f"{keys.name}: {pid} is a thread of process {found.pid}", f"pid = {found.pid}")
     return Found(pid) if _not_ours(keys.name, [pid]) else None
+
+
+def user_of(keys: TenantKeys) -> int | None:
+    """Whose process it must be, as far as `user` says. Raises BadValue if this host has no such user."""
+    if keys.user is None:
+        return None
+    try:
+        return int(keys.user) if keys.user.isdecimal() else pwd.getpwnam(keys.user).pw_uid
+    except KeyError:
+        words = f'{keys.name}: no user "{keys.user}" on this host'
+        raise BadValue(words, "a name or a number, as `id` shows them") from None
 
 
 def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> dict[int, int]:
@@ -114,13 +125,6 @@ def others_commanded(keys: TenantKeys) -> str | None:
                 f'process {pid} of user {_shown(real)} has the text of command: user = "{_shown(real)}" would take it'
             )
     return None
-
-
-def _user(name: str, given: str) -> int:
-    try:
-        return int(given) if given.isdecimal() else pwd.getpwnam(given).pw_uid
-    except KeyError:
-        raise BadValue(f'{name}: no user "{given}" on this host', "a name or a number, as `id` shows them") from None
 
 
 def _shown(uid: int | None) -> str:

@@ -79,6 +79,8 @@ class Tenant:
     again_at: float = 0.0
     """By the monotonic clock, when that is tried again."""
     rest_s: float = 0.0
+    trouble: str = ""
+    """What the last look at it failed at."""
     busy: frozenset[int] = frozenset()
     rule: Autoscale | None = None
     memory: Memory = field(default_factory=Memory)

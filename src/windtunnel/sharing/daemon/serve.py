@@ -256,15 +256,16 @@ class Daemon:
         if keys.pvcc:
             yield f"PvCC's protocol on {http.shown(self._sockets['pvcc'])}"
         absent = [tenant for tenant in self.sharing.tenants.values() if tenant.pid is None]
-        if absent:
-            yield f"waiting for: {', '.join(tenant.name for tenant in absent)}"
+        if waited_for := [tenant.name for tenant in absent if not tenant.trouble]:
+            yield f"waiting for: {', '.join(waited_for)}"
         for tenant in self.sharing.tenants.values():
-            if tenant.left_out:
-                yield f"tenant {tenant.name} is left out: {tenant.left_out.message}"
+            if why := tenant.left_out.message if tenant.left_out else tenant.trouble:
+                yield f"tenant {tenant.name} is left out: {why}"
         for tenant in absent:
             if passed_over := others_commanded(tenant.keys):
                 yield f"tenant {tenant.name}: {passed_over}"
-            if (number := tenant.keys.pid) is not None and threads.process_stat(number):
+            number, named = tenant.keys.pid, tenant.named
+            if number is not None and named is not None and threads.process_started(number) not in (None, named):
                 yield f"tenant {tenant.name}: process {number} is not the one from before, and is not changed"
 
 
