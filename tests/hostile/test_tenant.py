@@ -10,6 +10,7 @@ from daemon_tools import daemon, tenant_toml, write
 from other_users import python
 from programs_of_users import process_of, program_of
 from sharing_tools import CPUS, alone_on_this_machine, until
+from ui_tools import free_port
 
 A, B = 61_874, 61_875
 pytestmark = [
@@ -69,3 +70,23 @@ def test_whatever_a_tenant_does_the_daemon_starts_for_the_others(tmp_path):
             assert {event["tenant"] for event in trouble} == wrong.keys()
             (theirs / "thread").write_text(f"{one.pid}\n")
             until(lambda: client.get("/v1/tenants/thread")["pid"] == one.pid, running.said)
+
+
+def test_a_tenant_whose_token_is_unfit_keeps_the_daemon_from_nothing(tmp_path):
+    """What it has put there is a link to the token of the daemon."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, B, B)
+    (tmp_path / "admin").write_text("a" * 40)
+    (tmp_path / "admin").chmod(0o600)
+    (theirs / "token").symlink_to("../admin")
+    api = f'[api]\ntcp = "127.0.0.1:{free_port()}"\ntoken_file = "admin"\n'
+    with process_of(A) as victim, process_of(B) as other:
+        tables = tenant_toml("victim", victim.pid, weight=20) + tenant_toml(
+            "theirs", other.pid, weight=20, report_token_file="theirs/token"
+        )
+        with daemon(write(tmp_path, api + tables)) as running, running.client() as client:
+            assert "tenant theirs has no token to report with: theirs: " in running.said()
+            (why,) = [event["why"] for event in client.get("/v1/events") if event["event"] == "token left out"]
+            assert "theirs/token is a link" in why
+            assert os.sched_getaffinity(victim.pid) == os.sched_getaffinity(other.pid) == {CPUS[-1]}

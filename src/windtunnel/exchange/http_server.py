@@ -348,15 +348,25 @@ def shown(listening: socket.socket) -> str:
 def token_of(path: Path) -> str:
     """Raises UserError for a token that is short, that others may read, or that is in no regular file."""
     try:
-        mode = path.stat().st_mode
-        token = beginning(path, MOST_HEAD)[0].strip()
+        text, status = beginning(path, MOST_HEAD)
     except OSError as error:
-        raise token_error(path, f"the token cannot be read: {error.strerror}") from None
+        raise unreadable_token(path, error) from None
+    return token_in(path, text, status.st_mode)
+
+
+def token_in(path: Path, text: str, mode: int) -> str:
+    """The token in a file with that text and mode. Raises as `token_of`."""
+    token = text.strip()
     if mode & 0o077:
         raise UserError(f"{path}: other users may read the token", remedy=f"chmod 600 {as_argument(path)}")
     if len(token) < LEAST_TOKEN or not _TOKEN.fullmatch(token):
         raise token_error(path, f"not a token of {LEAST_TOKEN} or more letters, digits and signs")
     return token
+
+
+def unreadable_token(path: Path, error: OSError) -> UserError:
+    """A file of a token that cannot be read."""
+    return token_error(path, f"the token cannot be read: {error.strerror}")
 
 
 def token_error(path: Path, words: str) -> UserError:

@@ -1,7 +1,9 @@
 """Who may ask what of the HTTP API: tokens and their roles, and whose process reports."""
 
 import asyncio
+import fcntl
 import os
+import signal
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -80,6 +82,53 @@ def test_one_token_has_one_role(tmp_path):
     keys = Serve.model_validate({"api": {"token_file": "admin", "read_token_file": "read"}})
     with pytest.raises(UserError, match="read: the token of another file"):
         access.tokens_of(keys, tmp_path)
+
+
+UNFIT = {
+    "read by others": (lambda file: file.chmod(0o644), "other users may read the token"),
+    "not there": (Path.unlink, "the token cannot be read: No such file"),
+    "short": (lambda file: file.write_text("short"), "not a token of 32 or more letters"),
+    "a FIFO": (lambda file: (file.unlink(), os.mkfifo(file, 0o600)), "cannot be read: not a regular file"),
+    "a link": (lambda file: (file.unlink(), file.symlink_to("admin")), "theirs is a link"),
+    "the administrator's": (lambda file: file.write_text("a" * 40), "the token of another file"),
+    "another tenant's": (lambda file: file.write_text("o" * 40), "the token of another file"),
+    "of another user": (
+        lambda file: os.chown(file, OTHER, OTHER),
+        f"is of user {OTHER}, not of root" if os.geteuid() == 0 else None,
+    ),
+}
+
+
+@pytest.mark.parametrize("how", UNFIT)
+def test_a_tenant_whose_token_is_unfit_has_none_and_all_others_have_theirs(tmp_path, how):
+    """Whatever it is: the file may be the tenant's own."""
+    unfit, why = UNFIT[how]
+    if why is None:
+        pytest.skip("only root gives files away")
+    for name in ("admin", "other", "theirs", "late"):
+        (tmp_path / name).write_text(name[0] * 40)
+        (tmp_path / name).chmod(0o600)
+    unfit(tmp_path / "theirs")
+    tenants = [{"name": name, "pid": 1, "report_token_file": name} for name in ("other", "theirs", "late")]
+    tenants[1]["user"] = str(os.geteuid())
+    tokens = access.tokens_of(Serve.model_validate({"api": {"token_file": "admin"}, "tenant": tenants}), tmp_path)
+    assert {name: why in error.message for name, error in tokens.unfit.items()} == {"theirs": True}
+    for letter, name in (("o", "other"), ("l", "late"), ("a", "other"), ("t", None)):
+        headers = [(key.lower().encode(), value.encode()) for key, value in bearer(letter).items()]
+        scope = {"method": "POST", "path": f"/v1/tenants/{name or 'theirs'}/report", "headers": headers}
+        assert tokens(scope) == (None if name else access.NOT_KNOWN)
+
+
+def test_a_token_on_which_its_owner_has_a_lease_is_not_waited_for(tmp_path):
+    (tmp_path / "theirs").write_text("t" * 40)
+    (tmp_path / "theirs").chmod(0o600)
+    keys = Serve.model_validate({"tenant": [{"name": "theirs", "pid": 1, "report_token_file": "theirs"}]})
+    with (tmp_path / "theirs").open("r+") as owner:
+        fcntl.fcntl(owner, fcntl.F_SETSIG, signal.SIGURG)  # which is ignored
+        fcntl.fcntl(owner, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        unfit = access.tokens_of(keys, tmp_path).unfit
+    assert "the token cannot be read: Resource temporarily unavailable" in unfit["theirs"].message
+    assert not access.tokens_of(keys, tmp_path).unfit
 
 
 @pytest.mark.parametrize(

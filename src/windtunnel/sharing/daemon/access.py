@@ -8,12 +8,16 @@ import re
 from collections.abc import Callable, Mapping
 from hmac import compare_digest
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from windtunnel.errors import UserError
 from windtunnel.exchange import connections, http_server
 from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import tenant_file
 from windtunnel.sharing.daemon.allocation import Sharing
-from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.sharing.daemon.find_tenant import user_of
+from windtunnel.sharing.daemon.keys import Serve, TenantKeys
 
 Right = Callable[[str, str], bool]
 """Whether its holder may use a method of a path."""
@@ -30,7 +34,9 @@ NOT_ITS_OWN = (403, "here a process reports of its own tenant, and asks for noth
 class Tokens:
     """What each token is good for."""
 
-    def __init__(self, rights: Mapping[str, Right]):
+    def __init__(self, rights: Mapping[str, Right], unfit: Mapping[str, UserError] = MappingProxyType({})):
+        self.unfit = unfit
+        """Why tenants have no token, by their names."""
         self._rights = [(token.encode(), right) for token, right in rights.items()]
 
     def __call__(self, scope: Any) -> http_server.Refusal | None:
@@ -45,20 +51,40 @@ class Tokens:
 
 
 def tokens_of(keys: Serve, base: Path) -> Tokens:
-    """Of the files that the keys name, relative to `base`. Raises UserError for a file that is unfit, or a token that is there twice."""
+    """Of the files that the keys name, relative to `base`. Raises UserError for a file of the daemon's that is unfit, or has the token of another
+    one. A tenant with such a file has no token, and all others have theirs: it may be the tenant that made it unfit."""
     named: list[tuple[str, Right]] = []
     if keys.api.token_file:
         named.append((keys.api.token_file, _everything))
     if keys.api.read_token_file:
         named.append((keys.api.read_token_file, _read))
-    named += [(each.report_token_file, _report_of(each.name)) for each in keys.tenant if each.report_token_file]
     rights: dict[str, Right] = {}
     for file, right in named:
-        token = http_server.token_of(base / file)
-        if token in rights:
-            raise http_server.token_error(base / file, "the token of another file, which has other rights")
-        rights[token] = right
-    return Tokens(rights)
+        _add(rights, base / file, http_server.token_of(base / file), right)
+    unfit: dict[str, UserError] = {}
+    for tenant in keys.tenant:
+        if tenant.report_token_file:
+            path = base / tenant.report_token_file
+            try:
+                _add(rights, path, _token_of_tenant(tenant, path), _report_of(tenant.name))
+            except UserError as error:
+                unfit[tenant.name] = error
+    return Tokens(rights, unfit)
+
+
+def _add(rights: dict[str, Right], path: Path, token: str, right: Right) -> None:
+    if token in rights:
+        raise http_server.token_error(path, "the token of another file, which has other rights")
+    rights[token] = right
+
+
+def _token_of_tenant(tenant: TenantKeys, path: Path) -> str:
+    """Raises UserError as `token_of`, and for a file that may be of somebody else: the tenant may put a link there."""
+    try:
+        found = tenant_file.read(tenant.name, path, user_of(tenant), http_server.MOST_HEAD)
+    except OSError as error:
+        raise http_server.unreadable_token(path, error) from None
+    return http_server.token_in(path, found.text, found.mode)
 
 
 class OwnReports:

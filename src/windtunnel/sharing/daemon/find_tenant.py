@@ -1,19 +1,18 @@
 """A tenant's processes and threads, as the file names them. The daemon, the processes that it started and its parents cannot be tenants."""
 
-import json
 import os
 import pwd
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import islice, takewhile
 from pathlib import Path
 
-from windtunnel.engine.walked import beginning, others_may_replace, walk
-from windtunnel.errors import UserError, as_argument
+from windtunnel.errors import UserError
 from windtunnel.sharing import threads
+from windtunnel.sharing.daemon import tenant_file
 from windtunnel.sharing.daemon.keys import BadValue, TenantKeys
+from windtunnel.sharing.daemon.tenant_file import user_name
 from windtunnel.sharing.rounds import YOUNG_S
 from windtunnel.tree import walk_whole
 
@@ -59,7 +58,8 @@ def find(keys: TenantKeys, base: Path) -> Found | None:
         return None
     if owner is not None and found.user != owner:
         raise BadValue(
-            f"{keys.name}: process {found.pid} is of user {_shown(found.user)}, not of {_shown(owner)}", "user = ..."
+            f"{keys.name}: process {found.pid} is of user {user_name(found.user)}, not of {user_name(owner)}",
+            "user = ...",
         )
     if found.kernel:
         raise BadValue(f"{keys.name}: {pid} is a thread of the kernel, which cannot be a tenant", "name a process")
@@ -121,17 +121,8 @@ def others_commanded(keys: TenantKeys) -> str | None:
         return None
     for pid in threads.pids():
         if (real := _real_user(pid)) not in (os.geteuid(), None) and keys.command in _command_line(pid):
-            return (
-                f'process {pid} of user {_shown(real)} has the text of command: user = "{_shown(real)}" would take it'
-            )
+            return f'process {pid} of user {user_name(real)} has the text of command: user = "{user_name(real)}" would take it'
     return None
-
-
-def _shown(uid: int | None) -> str:
-    try:
-        return pwd.getpwuid(uid or 0).pw_name
-    except KeyError:
-        return str(uid)
 
 
 def _commanded(name: str, command: str, owner: int) -> int | None:
@@ -197,33 +188,13 @@ def _ancestors(pid: int) -> Iterator[int]:
 
 
 def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int | None]:
-    """The number in it, and whose process it may be: whoever may write the file, or a directory or a link on the way to it, names a process, and
-    it must be one of their own. None where there is no number, or no file: reading a FIFO would wait for ever. Raises BadValue for a link,
-    which may lead to a file of somebody else that begins with a number, as the kernel has them."""
-    passed: list[os.stat_result] = []
+    """The number in it, and whose process it may be: who may write the file names a process of their own. None where there is no number, or no
+    file: reading a FIFO would wait for ever. Raises BadValue as `tenant_file.read`."""
     try:
-        opened = walk(path, passed)
-    except OSError:
-        return None, owner
-    try:
-        if stat.S_ISLNK(passed[-1].st_mode):
-            raise BadValue(f"{name}: {path} is a link", f"pidfile = {json.dumps(os.path.realpath(path))}")
-        pid = int(beginning(opened, MAX_PIDFILE_BYTES).split()[0])
+        found = tenant_file.read(name, path, owner, MAX_PIDFILE_BYTES)
+        return int(found.text.split()[0]), found.owner
     except (OSError, ValueError, IndexError):
         return None, owner
-    finally:
-        os.close(opened)
-    if passed[-1].st_mode & 0o022:
-        words = f"{name}: {path} may be written by others, who could name any process"
-        raise BadValue(words, f"chmod go-w {as_argument(path)}")
-    if any(map(others_may_replace, passed[:-1])):
-        words = f"{name}: {path} may be replaced by others, who could name any process"
-        raise BadValue(words, "a file in directories that only its owner and root may write")
-    for writer in {found.st_uid for found in passed} - {0, os.geteuid()}:
-        if owner not in (writer, None):
-            raise BadValue(f"{name}: {path} is of user {_shown(writer)}, not of {_shown(owner)}", "a file of theirs")
-        owner = writer
-    return pid, owner
 
 
 def _pids_in(name: str, groups: Iterable[Path]) -> set[int]:

@@ -134,6 +134,8 @@ class Daemon:
 
     def _begin(self, kept: state.State) -> None:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
+        for name, why in self._tokens.unfit.items():
+            self.sharing.events.publish("token left out", tenant=name, why=why.message, remedy=why.remedy)
         self.core.take_in_all((keys, kept.wish_of(keys), kept.named_by(keys)) for keys in self._keys.tenant)
         for tenant in kept.tenants:
             added = tenant.keys()
@@ -261,6 +263,8 @@ class Daemon:
         for tenant in self.sharing.tenants.values():
             if why := tenant.left_out.message if tenant.left_out else tenant.trouble:
                 yield f"tenant {tenant.name} is left out: {why}"
+        for name, error in self._tokens.unfit.items():
+            yield f"tenant {name} has no token to report with: {error.message}"
         for tenant in absent:
             if passed_over := others_commanded(tenant.keys):
                 yield f"tenant {tenant.name}: {passed_over}"
