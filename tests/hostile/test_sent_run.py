@@ -53,6 +53,11 @@ def said(mark: Path, *words: str) -> str:
 
 
 READS = ["show a", "show a --json", "compare a b --force", "history .", "export a tables"]
+READS += [
+    "history sent.toml",
+    "history sent.toml .",
+    "history a b sent.toml",
+]  # the last as a pattern of the shell has it
 
 
 @pytest.mark.parametrize("words", READS)

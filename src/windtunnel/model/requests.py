@@ -73,8 +73,10 @@ def ask_table(
 
 def ask_pipeline(models: Sequence[ModelRecord], file: Path, sets: Sequence[str], cores: int, extrapolate: bool) -> Said:
     from windtunnel.scenario import here, load, resolve
+    from windtunnel.scenario.handlers import code_not_opened
 
-    plans = resolve(load(file, list(sets)), here()).plans
+    with code_not_opened():
+        plans = resolve(load(file, list(sets)), here()).plans
     tables = [(table, float(table["rules"])) for tables in tables_of(plans) for table in tables]
     if unknown := [table["name"] for table, entries in tables if not entries]:
         raise UserError(

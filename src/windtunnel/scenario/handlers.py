@@ -23,6 +23,7 @@ Kind = Literal["message", "packet"]
 COMPILERS = ("gcc", "clang")
 """Compilers that are no program of a scenario's choice."""
 _code_refused = ContextVar("code_refused", default=False)
+_code_not_opened = ContextVar("code_not_opened", default=False)
 
 
 @contextmanager
@@ -33,6 +34,17 @@ def code_refused() -> Iterator[None]:
         yield
     finally:
         _code_refused.reset(before)
+
+
+@contextmanager
+def code_not_opened() -> Iterator[None]:
+    """Within, plug-ins are named and not opened, so that nobody knows their options, and no spec is compiled: for who asks about a scenario
+    and does not run it."""
+    before = _code_not_opened.set(True)
+    try:
+        yield
+    finally:
+        _code_not_opened.reset(before)
 
 
 def built_in() -> tuple[Known, ...]:
@@ -50,7 +62,10 @@ def _of_engine(engine: File) -> tuple[Known, ...]:
 
 
 def in_plugin(plugin: File) -> tuple[Known, ...]:
-    """What a shared object says of itself; nothing if there is no engine to ask. Raises UserError in the engine's words."""
+    """What a shared object says of itself; nothing if there is no engine to ask, or none of its code is to run. Raises UserError in the
+    engine's words."""
+    if _code_not_opened.get():
+        return ()
     try:
         engine = find_engine()
     except UserError:
@@ -88,7 +103,7 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
             for key in options
         },
     )
-    if name == pipelines.HANDLER and described:
+    if name == pipelines.HANDLER and described and not _code_not_opened.get():
         pipelines.check_pipeline(handler, {option.name: option.default for option in described.options}, options_path)
     return handler
 

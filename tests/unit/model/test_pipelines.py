@@ -9,6 +9,7 @@ import fake_numbers
 import numpy as np
 import pytest
 from model_tools import HERE, a_ladder
+from scenario_tools import engine
 from study_tools import finished, on_paper, written
 
 from windtunnel.engine.pipeline import Pipeline, Table
@@ -19,6 +20,7 @@ from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.pipeline import predict_pipeline, speed_of
 from windtunnel.model.predict import band, curve_samples
 from windtunnel.model.record import Curve, ModelRecord, Neighbour, Parameter, Provenance, Sized, Step
+from windtunnel.model.requests import ask_pipeline
 from windtunnel.model.table_settings import differences, own_settings
 from windtunnel.runs import load
 from windtunnel.runs.summary import summarise
@@ -94,6 +96,17 @@ def test_what_cannot_be_added_up_is_refused():
         predict_pipeline([a_model(linear(EXACT, 20, 0), steps=[])], tables(EXACT | {"rules": 100}))
     with pytest.raises(UserError, match="no model was fitted"):
         predict_pipeline([a_model(linear(EXACT, 20, 0), response="pipeline")], tables(EXACT | {"rules": 100}))
+
+
+def test_a_prediction_opens_no_plug_in_of_the_scenario(tmp_path):
+    (tmp_path / "sent.so").touch()
+    (tmp_path / "sent.toml").write_text('[server]\n[client]\n[[workload]]\nhandler = "./sent.so"\n')
+    script, asked = tmp_path / "engine", tmp_path / "asked"
+    script.write_text(f"#!/bin/sh\necho \"$@\" >>{asked}; echo '[]'\n")
+    script.chmod(0o755)
+    with engine(str(script)), pytest.raises(UserError, match="no tables"):
+        ask_pipeline([a_model(linear(EXACT, 20, 0))], tmp_path / "sent.toml", [], 1, False)
+    assert not asked.exists() or "sent.so" not in asked.read_text()
 
 
 def test_each_table_has_its_own_limits():

@@ -10,7 +10,7 @@ from scenario_tools import SHIPPED, engine, finished, machine_for, refused
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.scenario import load, resolve
-from windtunnel.scenario.handlers import code_refused
+from windtunnel.scenario.handlers import code_not_opened, code_refused
 
 KV = {
     "name": "kv",
@@ -25,6 +25,15 @@ KV = {
     ],
 }
 ECHO = {"name": "echo", "kind": "packet", "help": "back", "options": []}
+SWX = {
+    "name": "swx",
+    "kind": "packet",
+    "help": "a pipeline",
+    "options": [
+        {"name": "spec", "type": "file", "default": "", "choices": [], "help": "what it runs"},
+        {"name": "compiler", "type": "text", "default": "gcc", "choices": [], "help": "by whom it is compiled"},
+    ],
+}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -132,6 +141,27 @@ def test_code_of_a_scenario_is_refused_and_not_opened(tmp_path, workload, code):
         said = refused(tmp_path, {"workload": [workload]})
         assert f"{code} is code of its own" in said and "--no-plugins" in said
         assert planned(tmp_path, {"handler": "kv"}).handler.name == "kv"
+    assert not opened.exists()
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {"handler": "./good.so", "options": {"any": 1}},
+        {"handler": "kv", "packet_handler": "./good.so"},
+        {"packet_handler": "swx", "options": {"spec": "a.spec", "compiler": "./mine"}},
+    ],
+)
+def test_code_of_a_scenario_is_planned_and_not_opened(tmp_path, workload):
+    for name in ("good.so", "a.spec"):
+        (tmp_path / name).touch()
+    opened = tmp_path / "opened"
+    script = tmp_path / "engine"
+    script.write_text(f"#!/bin/sh\n[ \"$2\" ] && touch {opened}; echo '{json.dumps([KV, SWX])}'\n")
+    script.chmod(0o755)
+    with engine(str(script)), code_not_opened():
+        named = planned(tmp_path, workload)
+    assert (named.packet_handler or named.handler).name in (str(tmp_path / "good.so"), "swx")
     assert not opened.exists()
 
 

@@ -12,6 +12,7 @@ from pydantic_core import to_jsonable_python
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.runs.identity import NO_FACTOR, flat
 from windtunnel.scenario import here, load, resolve
+from windtunnel.scenario.handlers import code_not_opened
 
 SOFTWARE = ("kernel", "engine", "DPDK")
 """Parts of a run's identity that a history spans."""
@@ -24,7 +25,8 @@ def scenario_key(resolved: Mapping[str, Any]) -> str:
 
 def scenario_key_of(file: Path, sets: Sequence[str]) -> str:
     """The key that `windtunnel run FILE --set ...` would record on this host. Raises UserError for a scenario that cannot run."""
-    return scenario_key(flat(to_jsonable_python(resolve(load(file, list(sets)), here()).resolved)))
+    with code_not_opened():  # what a plug-in says of itself is no part of the key
+        return scenario_key(flat(to_jsonable_python(resolve(load(file, list(sets)), here()).resolved)))
 
 
 def history_key(reading: Reading) -> str:
