@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "core/refusal.h"
 
@@ -35,12 +36,26 @@ int wait_for(pid_t child) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// Whose TMPDIR this process has could put other code in the place of what the compiler leaves there.
+std::vector<std::string> environment_with(const std::string &temporary) {
+    std::vector<std::string> all = {"TMPDIR=" + temporary};
+    for (char **each = environ; *each != nullptr; each++)
+        if (!std::string_view(*each).starts_with("TMPDIR=")) all.emplace_back(*each);
+    return all;
+}
+
+std::vector<char *> pointers_to(const std::vector<std::string> &words) {
+    std::vector<char *> all;
+    for (const std::string &word : words) all.push_back(const_cast<char *>(word.c_str()));
+    all.push_back(nullptr);
+    return all;
+}
+
 }  // namespace
 
 command_end run_command(const std::vector<std::string> &words, const std::string &directory) {
-    std::vector<char *> argv;
-    for (const std::string &word : words) argv.push_back(const_cast<char *>(word.c_str()));
-    argv.push_back(nullptr);
+    const std::vector<char *> argv = pointers_to(words);
+    const std::vector<std::string> environment = environment_with(directory);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
         throw refusal(std::string("cannot create a pipe for ") + words[0] + ": " + strerror(errno));
@@ -51,7 +66,8 @@ command_end run_command(const std::vector<std::string> &words, const std::string
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
     posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
     pid_t child = 0;
-    const int failed = posix_spawnp(&child, words[0].c_str(), &actions, nullptr, argv.data(), environ);
+    const int failed = posix_spawnp(&child, words[0].c_str(), &actions, nullptr, argv.data(),
+                                    pointers_to(environment).data());
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (failed != 0) {

@@ -11,7 +11,8 @@ struct command_end {
     std::string output;  // what it wrote, both streams, at most 64 KiB
 };
 
-// Runs `words[0]`, looked for in PATH, in `directory`. Throws refusal where there is no such program.
+// Runs `words[0]`, looked for in PATH, in `directory`, which its temporary files go to, too. Throws refusal
+// where there is no such program.
 command_end run_command(const std::vector<std::string> &words, const std::string &directory);
 
 }  // namespace wt

@@ -1,5 +1,6 @@
 #include "swx/object.h"
 
+#include <pwd.h>
 #include <rte_version.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,19 +62,21 @@ class name_maker {
 
 bool is_ours(const fs::path &path) {
     struct stat about;
-    return stat(path.c_str(), &about) == 0 && about.st_uid == geteuid() &&
+    return lstat(path.c_str(), &about) == 0 && about.st_uid == geteuid() &&
            (about.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-// Its files are run as code, so no other user may write there, or choose what is there.
+// Its files are run as code, so no other user may write there, or choose what is there. That is asked of the
+// path as it is named, whose links canonical() does not show, before anything is made and once it is there.
 std::optional<fs::path> usable(const fs::path &directory) {
+    if (other_writer(directory)) return std::nullopt;
     std::error_code failed;
     const mode_t before = umask(077);
     fs::create_directories(directory, failed);
     umask(before);
-    if (failed || !is_ours(directory) || access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
+    if (failed || other_writer(directory) || access(directory.c_str(), W_OK | X_OK) != 0) return std::nullopt;
     const fs::path without_links = fs::canonical(directory, failed);
-    if (failed || other_writer(without_links)) return std::nullopt;
+    if (failed || !is_ours(without_links)) return std::nullopt;
     return without_links;
 }
 
@@ -88,7 +91,10 @@ fs::path cache() {
         places.push_back(fs::path(xdg) / "windtunnel" / "swx");
     if (const auto home = environment("HOME"); !home.empty())
         places.push_back(fs::path(home) / ".cache/windtunnel/swx");
-    places.push_back(fs::temp_directory_path() / ("windtunnel-swx-" + std::to_string(geteuid())));
+    if (const passwd *const user = getpwuid(geteuid()))
+        places.push_back(fs::path(user->pw_dir) / ".cache/windtunnel/swx");
+    // not in TMPDIR, which may be another user's
+    places.push_back("/tmp/windtunnel-swx-" + std::to_string(geteuid()));
     for (const fs::path &place : places)
         if (const auto found = usable(place)) return *found;
     throw refusal("no directory for compiled specs: none of " + places.front().string() +
@@ -96,10 +102,12 @@ fs::path cache() {
                   "set XDG_CACHE_HOME to a directory that you can write");
 }
 
+constexpr std::string_view workshop_name = "build-XXXXXX";
+
 // A directory for one build, removed with all that is in it.
 class workshop {
   public:
-    explicit workshop(const fs::path &in) : path_((in / "build-XXXXXX").string()) {
+    explicit workshop(const fs::path &in) : path_((in / workshop_name).string()) {
         if (!mkdtemp(path_.data())) throw refusal(in.string() + ": no directory can be made there");
     }
     ~workshop() {
@@ -115,11 +123,18 @@ class workshop {
     std::string path_;
 };
 
+bool is_workshop(const fs::directory_entry &entry) {
+    std::error_code ignored;
+    const std::string name = entry.path().filename().string();
+    return name.size() == workshop_name.size() && name.starts_with("build-") &&
+           fs::is_directory(entry.symlink_status(ignored)) && is_ours(entry.path());
+}
+
 // Those of engines that were killed while they compiled.
 void sweep(const fs::path &in) {
     std::error_code ignored;
     for (const auto &entry : fs::directory_iterator(in, ignored))
-        if (entry.path().filename().string().starts_with("build-") &&
+        if (is_workshop(entry) &&
             fs::file_time_type::clock::now() - entry.last_write_time(ignored) > std::chrono::hours(1))
             fs::remove_all(entry.path(), ignored);
 }

@@ -8,6 +8,7 @@ import contextlib
 import errno
 import os
 import stat
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,13 @@ def for_eal() -> dict[str, str]:
 def in_tmp() -> Path:
     """The directory of a user who has no other runtime directory."""
     return Path(f"/tmp/windtunnel-{os.getuid()}")
+
+
+def for_temporary() -> Path:
+    """Where temporary directories are made: TMPDIR, but for that of another user, which `su` keeps, and who could put another one in the place
+    of what is made there."""
+    named = Path(tempfile.gettempdir()).absolute()
+    return named if way_is_own(named) else Path("/tmp")
 
 
 def way_is_own(directory: Path) -> bool:

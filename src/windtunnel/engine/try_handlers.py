@@ -7,6 +7,7 @@ from pathlib import Path
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History
 from windtunnel.engine.outputs import Outputs
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.plan import Eal, Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.engine.readable import readable
@@ -16,7 +17,7 @@ from windtunnel.engine.supervisor import setup_silence_s
 def try_handlers(binary: Path, plan: Plan) -> History:
     """What the engine said until its end. It opens no port, so that no NIC is touched. Raises UserError if it cannot be started."""
     plan = plan.model_copy(update={"eal": _without_nics(plan.eal)})
-    with tempfile.TemporaryDirectory() as place, Outputs(Path(place) / "engine.log") as outputs:
+    with tempfile.TemporaryDirectory(dir=for_temporary()) as place, Outputs(Path(place) / "engine.log") as outputs:
         engine = EngineProcess(binary, "check", plan, outputs, handlers_only=True)
         try:
             _listen(engine, setup_silence_s(plan))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.plan_values import Side
 from windtunnel.fleet.keys import Cabled
 from windtunnel.fleet.messages import (
@@ -118,7 +119,7 @@ def _about(of: dict[Side, About]) -> About:
 def _merged(replies: dict[Side, Ended]) -> Ended:
     """One reply of both."""
     outcomes = [replies[side].outcomes[0] for side in SIDES]
-    with tempfile.TemporaryDirectory(prefix="windtunnel-") as place:
+    with tempfile.TemporaryDirectory(prefix="windtunnel-", dir=for_temporary()) as place:
         server, client, whole = (Path(place, name) for name in (*SIDES, "whole"))
         take(replies["server"].packed, [server])
         take(replies["client"].packed, [client])

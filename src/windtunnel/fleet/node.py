@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.verdict import NOT_WRITTEN
 from windtunnel.errors import UserError
 from windtunnel.fleet.hosts import software
@@ -42,7 +43,7 @@ class Node:
 
     def execute(self, request: Request) -> Reply:
         """Into a directory that is gone when the driver has the reply."""
-        directory = Path(tempfile.mkdtemp(prefix="windtunnel-"))
+        directory = Path(tempfile.mkdtemp(prefix="windtunnel-", dir=for_temporary()))
         directories = tuple(directory / str(position) for position in range(len(request.scenarios)))
         job = Job(request.scenarios, directories, request.first, request.settle, request.labels)
         try:

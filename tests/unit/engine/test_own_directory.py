@@ -1,6 +1,7 @@
 """Directories of one owner: what others could have written is not read, and said."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -183,3 +184,11 @@ def test_a_runtime_directory_of_another_user_is_not_taken(ways, someone, monkeyp
     for variable in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY"):
         monkeypatch.setenv(variable, str(ways["ours"]))
     assert own_directory.runtime_directory() == leftovers.socket_directory() == ways["ours"]
+
+
+@needs_root
+def test_no_temporary_directory_is_made_in_the_tmpdir_of_another_user(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert own_directory.for_temporary() == tmp_path
+    os.chown(tmp_path, OTHER, OTHER)
+    assert own_directory.for_temporary() == Path("/tmp")
