@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
+#include <istream>
 #include <sstream>
 
 #include "core/refusal.h"
+#include "host/regular_file.h"
 #include "swx/blocks.h"
 
 namespace wt {
@@ -174,9 +177,9 @@ class reader {
   private:
     template <class taker>
     static void read_lines(const std::string &file, const taker &take) {
-        std::ifstream in(file, std::ios::binary);
-        std::error_code unknown;
-        if (!in || !std::filesystem::is_regular_file(file, unknown)) throw refusal(file + " cannot be read");
+        auto opened = regular_file(file);
+        if (!opened.is_open()) throw refusal(file + " cannot be read: " + std::strerror(errno));
+        std::istream in(&opened);
         entry_line line{file, 0, {}};
         while (std::getline(in, line.text)) {
             line.number++;

@@ -3,15 +3,17 @@
 #include <rte_swx_pipeline.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
 
 #include "core/refusal.h"
+#include "host/regular_file.h"
 #include "swx/blocks.h"
 
 namespace wt {
@@ -57,9 +59,9 @@ std::string read_spec(const std::string &file) {
     if (unknown || !std::filesystem::is_regular_file(file)) throw refusal(file + ": no such file");
     if (bytes == 0 || bytes > most_spec_bytes)
         throw refusal(file + ": " + std::to_string(bytes) + " bytes cannot be a spec");
-    std::ifstream in(file, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
-    if (!in) throw refusal(file + " cannot be read");
+    auto in = regular_file(file);
+    if (!in.is_open()) throw refusal(file + " cannot be read: " + std::strerror(errno));
+    std::string text{std::istreambuf_iterator<char>(&in), {}};
     if (const size_t at = text.find('\0'); at != std::string::npos)
         throw refusal(
             file + ":" +

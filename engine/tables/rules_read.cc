@@ -5,13 +5,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <istream>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/refusal.h"
+#include "host/regular_file.h"
 #include "tables/rules.h"
 #include "tables/words.h"
 
@@ -154,9 +155,9 @@ bool take_source(std::string_view line, list *all) {
 
 list read_list(const char *path, uint32_t kind, uint32_t key_bytes) {
     list all{kind, key_bytes, {}, {}, {}, {}, path, false, {}};
-    errno = 0;
-    std::ifstream file(path);
-    if (!file) throw refusal(std::string(path) + ": " + std::strerror(errno));
+    auto opened = wt::regular_file(path);
+    if (!opened.is_open()) throw refusal(std::string(path) + ": " + std::strerror(errno));
+    std::istream file(&opened);
     std::string line;
     for (uint64_t number = 1; std::getline(file, line); ++number) try {
             if (number != 1 || !take_source(line, &all)) append_line(line, number, &all);

@@ -1,6 +1,7 @@
 // Ports on virtual devices, the recorder and the duplicates of planted faults: the tests that need EAL. No
 // root, no hugepages.
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
@@ -12,7 +13,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -241,6 +244,17 @@ TEST_F(Ports, TimedCaptureRefusesInvalidTimes) {
     EXPECT_TRUE(contains(refused({1000}), "all its frames have the same time"));
     EXPECT_TRUE(contains(refused({1000, 1000}), "all its frames have the same time"));
     EXPECT_TRUE(contains(refused({}), "holds no frame"));
+}
+
+// Its owner may have one, and open() would wait 45 s for them to give it back.
+TEST_F(Ports, TimedCaptureWithALeaseIsNotWaitedFor) {
+    const std::string path = timed(directory / "timed.pcap", {1000, 2000});
+    std::signal(SIGIO, SIG_IGN);
+    const int lease = ::open(path.c_str(), O_RDWR);
+    if (fcntl(lease, F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases here: " << std::strerror(errno);
+    EXPECT_TRUE(contains(refusal_of("pcap", {{"replay", path}, {"pace", "capture"}}),
+                         "Resource temporarily unavailable"));
+    ::close(lease);
 }
 
 TEST_F(Ports, XdpAndTapRefuseWhatTheKernelDoesNotSupport) {

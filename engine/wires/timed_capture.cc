@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "core/refusal.h"
+#include "host/regular_file.h"
 
 namespace wt {
 
@@ -50,7 +51,9 @@ std::string in_words(uint64_t ns) {
 open_capture capture_open(const std::string &path) {
     const std::string who = "replay " + path + ": ";
     const auto close = [](std::FILE *f) { std::fclose(f); };
-    std::unique_ptr<std::FILE, decltype(close)> opened(std::fopen(path.c_str(), "rb"), close);
+    const int descriptor = wt_open_regular(path.c_str());
+    std::unique_ptr<std::FILE, decltype(close)> opened(descriptor < 0 ? nullptr : fdopen(descriptor, "rb"),
+                                                       close);
     if (!opened)
         throw refusal(who + std::strerror(errno), "name a pcap or pcapng file that this user can read");
     char why[PCAP_ERRBUF_SIZE] = "";

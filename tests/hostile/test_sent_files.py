@@ -1,12 +1,16 @@
 """Files, words and names that somebody gave us and that are none: the command says so, with a remedy, and makes nothing."""
 
 import os
+import shutil
 import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from command_line import in_process
 from hostile_run import ECHO, arguments, reasons, run
+from scenario_tools import SHIPPED
 
 from windtunnel.engine.find import VARIABLE, find_engine
 
@@ -67,7 +71,7 @@ def test_a_file_that_is_no_scenario(tmp_path, content, words):
         (pcap(1515, 1515), "longer than the MTU"),
         (b"GIF89a" + bytes(100), "is not a capture"),
         (b"", "is not a capture"),
-        (PIPE, "is not a capture"),
+        (PIPE, "not a regular file"),
         (DIRECTORY, "is a directory"),
         (None, "no such file"),
     ],
@@ -77,6 +81,41 @@ def test_a_file_that_is_no_capture(tmp_path, content, words):
     said = refused(tmp_path, arguments(tmp_path, content=REPLAYS))
     assert words in said and "remedy" in said
     assert not (tmp_path / "run").exists()
+
+
+LEASE = """
+import fcntl, os, signal, sys
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fcntl.fcntl(os.open(sys.argv[1], os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print("held", flush=True)
+sys.stdin.read()
+"""
+"""Each file's owner may have one, and who opens the file then waits for /proc/sys/fs/lease-break-time, unless they say O_NONBLOCK."""
+KEYS = '[[workload]]\nhandler = "kv"\noptions = { distribution = "file", file = "keys.csv" }\n'
+
+
+@pytest.mark.usefixtures("pipelines")
+@pytest.mark.parametrize(
+    ("scenario", "file"),
+    [
+        ("pcap-replay.toml", "frames.pcap"),
+        ("pcap-times.toml", "frames.pcap"),
+        ("keys.toml", "keys.csv"),
+        ("swx-acl.toml", "swx-acl.spec"),
+        ("swx-acl.toml", "swx-acl.tables"),
+        ("tables-ternary.toml", "filters.classbench"),
+    ],
+)
+def test_a_file_whose_owner_has_a_lease_is_not_waited_for(tmp_path, scenario, file):
+    (tmp_path / "keys.toml").write_text(KEYS)
+    (tmp_path / "keys.csv").write_text("1 1\n2 1\n")
+    for name in {scenario, file, "swx-acl.spec", "swx-acl.tables"} - set(os.listdir(tmp_path)):
+        shutil.copy(SHIPPED / name, tmp_path)
+    words = [sys.executable, "-c", LEASE, tmp_path / file]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "held\n"
+        assert "resource temporarily unavailable" in refused(tmp_path, ["check", scenario]).lower()
+        holder.communicate()
 
 
 @pytest.mark.parametrize(

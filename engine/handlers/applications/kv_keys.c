@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "handlers/applications/opening.h"
+#include "host/regular_file.h"
 
 enum { MOST_LISTED = 1 << 26 }; /* lines of a file: a slot and a key each, 1.5 GiB together */
 
@@ -77,7 +78,8 @@ static int lay_out(const struct wt_open *open, const char *path, struct listed *
 }
 
 static int read_file(const struct wt_open *open, const char *path, struct kv_keys *keys) {
-    FILE *file = fopen(path, "r");
+    const int descriptor = wt_open_regular(path);
+    FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "r");
     if (!file) return wt_refuse(open, "%s: %s", path, strerror(errno));
     struct listed all = {0};
     const int failed = read_lines(open, path, file, &all) != 0 || lay_out(open, path, &all, keys) != 0;

@@ -3,6 +3,7 @@
 What the engine would refuse when it opens the capture is refused here, before there is a run (engine/wires/pcap.cc, timed_capture.cc).
 """
 
+import os
 import struct
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,6 +13,7 @@ from pathlib import Path as File
 from windtunnel.errors import as_argument
 from windtunnel.scenario.capture_formats import CONVERTED, Frame, NoCapture, Unplayable, frames_of, is_tagged, vlan_of
 from windtunnel.scenario.refusal import Path, Refusal
+from windtunnel.text_file import open_regular
 
 MOST_FRAMES = 4_000_000
 """An mbuf of 2 KiB for each is 9 GB. A file with a hole in it may claim any number, and each takes microseconds to count."""
@@ -75,9 +77,7 @@ def look_into(file: File, where: Path, timed: bool = False) -> Capture:
     longest = longest_at = cut_short = other_tags = number = 0
     vlans: Counter[int] = Counter()
     try:
-        if file.exists() and not (file.is_file() or file.is_dir()):
-            raise NoCapture  # a pipe would be waited for, for ever
-        with file.open("rb") as stream:
+        with os.fdopen(open_regular(file), "rb") as stream:
             frames = _numbered(frames_of(stream))
             for number, frame in _in_order(frames) if timed else frames:
                 cut_short += frame.length < frame.sent
