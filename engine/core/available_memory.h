@@ -3,19 +3,22 @@
 #define WT_CORE_AVAILABLE_MEMORY_H
 
 #include <stdint.h>
-#include <stdio.h>
-#include <unistd.h>
 
-/* Bytes available without swapping, as the kernel estimates them. The kernel promises more than it has
- * and then kills the process that uses it: check first. */
-static inline uint64_t available_memory(void) {
-    unsigned long long kib = 0;
-    char line[128];
-    FILE *file = fopen("/proc/meminfo", "r");
-    while (file && fgets(line, sizeof line, file) && sscanf(line, "MemAvailable: %llu kB", &kib) != 1)
-        continue;
-    if (file) fclose(file);
-    return kib ? kib * 1024 : (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes available without swapping, as the kernel estimates them, and within the limits of this process's
+ * memory cgroup and of those above it. The kernel promises more than it has and then kills the process that
+ * uses it: check first. */
+uint64_t available_memory(void);
+
+/* What the cgroups of a process leave to it; UINT64_MAX without a limit. `cgroups`: its file
+ * /proc/PID/cgroup; `root`: /sys/fs/cgroup. */
+uint64_t left_in_cgroups(const char *cgroups, const char *root);
+
+#ifdef __cplusplus
 }
+#endif
 
 #endif

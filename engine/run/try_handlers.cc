@@ -3,11 +3,14 @@
 #include <optional>
 
 #include "core/message.h"
+#include "handlers/applications/opening.h"
 #include "run/endpoints.h"
 
 namespace wt {
 
 namespace {
+
+constexpr uint64_t most_touched = 256 << 20;  // bytes: what a handler takes may be all that the host has
 
 // A request as the client would write it; zeros where its handler writes none.
 std::vector<uint8_t> one_request(const run_state &f, const handler_use &use, const wt_handler &table) {
@@ -42,6 +45,7 @@ void try_one(run_state &f, const handler_use &use) {
     handler_steps *steps = nullptr;
     const wt_handler *const table = open_handler(f, use, &state, &steps);
     if (table == nullptr || use.kind != WT_MESSAGE_HANDLER || use.stage.stage != stage_kind::app_rx) return;
+    if (wt_left_untouched()) return;  // it does not have the data that it would respond with
     f.lines.phase("calling " + use.handler->name);
     const std::optional<uint32_t> bytes = response_bytes(f, use, *table, state);
     f.lines.write({{"type", "handler"},
@@ -53,6 +57,7 @@ void try_one(run_state &f, const handler_use &use) {
 }  // namespace
 
 void try_handlers(run_state &f) {
+    wt_touch_at_most(most_touched);
     for (uint32_t e = 0; e < f.plan.endpoints.size(); e++) {
         const endpoint_plan &plan = f.plan.endpoints[e];
         for (uint32_t i = 0; i < plan.applications.size(); i++)

@@ -2,9 +2,14 @@
 // are cut.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 
+#include "core/available_memory.h"
 #include "handler_tools.h"
+#include "handlers/applications/opening.h"
+#include "test_tools.h"
 
 namespace wt::test::handlers_test {
 namespace {
@@ -145,6 +150,58 @@ TEST(m_app, refuses_invalid_options) {
               std::string::npos);
     EXPECT_EQ(refusal_of("m_app", {.role = WT_CLIENT, .options = {{"state", "18446744073709551615"}}}), "")
         << "a client needs no state";
+}
+
+uint64_t pages_in_memory() {
+    uint64_t all = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident;
+}
+
+TEST(memory, is_touched_within_the_bound_and_asked_of_the_machine_beyond_it) {
+    const uint64_t before = pages_in_memory(), small = uint64_t{64} << 20, large = uint64_t{512} << 20;
+    wt_touch_at_most(100 << 20);
+    {
+        const opened_handler first =
+            open_message_handler("m_app", {.options = {{"state", std::to_string(small)}}});
+        EXPECT_FALSE(wt_left_untouched());
+        const opened_handler second =
+            open_message_handler("m_app", {.options = {{"state", std::to_string(large)}}});
+        EXPECT_TRUE(wt_left_untouched());
+        EXPECT_EQ(mark_found(second), 0u) << "zeros";
+        EXPECT_LT((pages_in_memory() - before) * 4096, 2 * small);
+        const uint64_t rest = available_memory() - large / 2;
+        EXPECT_NE(refusal_of("m_app", {.options = {{"state", std::to_string(rest)}}}).find("are available"),
+                  std::string::npos)
+            << "what is not touched is taken all the same";
+    }
+    wt_touch_at_most(UINT64_MAX);
+}
+
+TEST(memory, has_the_limits_of_a_cgroup_and_of_those_above_it) {
+    const temporary_directory root;
+    const auto put = [&](const std::string &name, const std::string &text) {
+        std::filesystem::create_directories((root / name).parent_path());
+        std::ofstream(root / name) << text;
+    };
+    const auto left = [&](const std::string &cgroups) {
+        put("list", cgroups);
+        return left_in_cgroups((root / "list").c_str(), root.string().c_str());
+    };
+    put("memory/a/memory.limit_in_bytes", "5000\n");
+    put("memory/a/memory.usage_in_bytes", "2000\n");
+    put("memory/a/memory.stat", "cache 900\ninactive_file 7\ntotal_inactive_file 500\n");
+    put("memory/a/b/memory.limit_in_bytes", "9223372036854771712\n");
+    put("memory/a/b/memory.usage_in_bytes", "10\n");
+    put("c/memory.max", "max\n");
+    put("c/memory.current", "2000\n");
+    put("c/d/memory.max", "100\n");
+    put("c/d/memory.current", "200\n");
+    EXPECT_EQ(left("9:name=systemd:/\n4:cpu,memory:/a/b\n0::/\n"), 3500u);
+    EXPECT_EQ(left("0::/c\n"), UINT64_MAX);
+    EXPECT_EQ(left("0::/c/d\n"), 0u);
+    EXPECT_EQ(left("0::/absent/d\n4:cpu:/a\n"), UINT64_MAX);
+    EXPECT_EQ(left_in_cgroups("/nonexistent", root.string().c_str()), UINT64_MAX);
 }
 
 }  // namespace

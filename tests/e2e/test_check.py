@@ -2,6 +2,9 @@
 
 import json
 import random
+import re
+import subprocess
+import sys
 
 import pytest
 from plugin_tools import handler
@@ -114,3 +117,34 @@ def test_a_shorter_response_than_the_scenarios_is_said(tmp_path):
 def test_two_processes_are_tried_one_after_the_other(tmp_path):
     code, said = checked(SHIPPED / "two-processes.toml", "--set", "workload.0.response=1000")
     assert code == 0 and said.count("l_app responds to a request of") == 1
+
+
+MEASURED = """
+import resource, sys
+from windtunnel.cli import main
+try:
+    main()
+finally:
+    print("most", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10, "MiB")
+"""
+"""A command, and how much memory a process of it took at most."""
+MOST_MIB = 700
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        {"handler": "m_app", "options": {"state": "1GiB"}},
+        {"handler": "m_app", "apps": 8, "options": {"state": "128MiB"}},
+        {"handler": "fs_write", "options": {"file": "1GiB"}},
+        {"handler": "fs_read", "options": {"file": "1GiB"}},
+        {"handler": "kv", "request": 1100, "response": 1100, "options": {"keys": "1M", "value": "1068B"}},
+    ],
+    ids=str,
+)
+def test_a_check_does_not_fill_the_memory_that_a_run_would_take(tmp_path, workload):
+    file = written(tmp_path, scenario(workload))
+    words = [sys.executable, "-c", MEASURED, "check", file]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "valid scenario" in done.stdout and "not with the" not in done.stdout, done.stdout
+    assert int(re.search(r"^most (\d+) MiB$", done.stdout, re.MULTILINE)[1]) < MOST_MIB

@@ -75,6 +75,7 @@ int fs_file_write(const struct fs_file *file, uint64_t position, const struct wt
 
 int fs_file_load(const struct wt_open *open, struct fs_file *file) {
     uint64_t words[8192], word = 0;
+    if (file->memory ? wt_left_untouched() : !wt_may_touch(file->size)) return 0;
     for (uint64_t at = 0; at < file->size;) {
         for (uint32_t i = 0; i < 8192; ++i) words[i] = random_word(FS_FILE_SEED, word++);
         const uint64_t rest = file->size - at;

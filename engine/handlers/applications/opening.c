@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,14 +46,51 @@ static void prefer_node(void *memory, uint64_t bytes, int32_t node) {
     syscall(SYS_mbind, memory, bytes, MPOL_PREFERRED, nodes, 16 * word + 1, 0);
 }
 
+/* Main alone opens handlers. */
+static uint64_t touchable = UINT64_MAX;
+static uint64_t untouched = 0; /* bytes of memory */
+static int left_untouched = 0;
+
+void wt_touch_at_most(uint64_t bytes) {
+    touchable = bytes;
+    untouched = 0;
+    left_untouched = 0;
+}
+
+int wt_left_untouched(void) { return left_untouched; }
+
+int wt_may_touch(uint64_t bytes) {
+    if (bytes > touchable) {
+        left_untouched = 1;
+        return 0;
+    }
+    touchable -= bytes;
+    return 1;
+}
+
+/* Zeros. Whole pages that are not to be touched go back to the kernel, which gives zeros for them. */
+static void clear(uint8_t *memory, uint64_t bytes, uint64_t page) {
+    const uint64_t whole = bytes < page || wt_may_touch(bytes) ? 0 : bytes / page * page;
+    if (whole != 0) madvise(memory, whole, MADV_DONTNEED);
+    untouched += whole;
+    memset(memory + whole, 0, bytes - whole);
+}
+
+/* What nobody has taken, untouched or not. */
+static uint64_t free_memory(void) {
+    const uint64_t available = available_memory();
+    return available > untouched ? available - untouched : 0;
+}
+
 void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t bytes) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     const int whole_pages = bytes >= page;
-    const uint64_t machine = whole_pages ? available_memory() : page;
+    const uint64_t machine = whole_pages ? free_memory() : page;
     void *memory = NULL;
     if (bytes < machine && posix_memalign(&memory, whole_pages ? page : 64, bytes) == 0) {
         if (whole_pages) prefer_node(memory, bytes, open->numa_socket);
-        return memset(memory, 0, bytes);
+        clear(memory, bytes, page);
+        return memory;
     }
     wt_refuse(open, "%s takes %llu bytes; %llu are available", what, (unsigned long long)bytes,
               (unsigned long long)machine);

@@ -24,6 +24,16 @@ int wt_real(const struct wt_open *open, const char *name, double *value);
  * machine can give; `what` names the option to blame. Given back with free(). */
 void *wt_take_memory(const struct wt_open *open, const char *what, uint64_t bytes);
 
+/* For who opens handlers and runs none of them, as `check`: of what they take from now on, `bytes` are
+ * touched. What is more is still asked of the machine, and is zeros that take no memory. */
+void wt_touch_at_most(uint64_t bytes);
+
+/* Whether `bytes` more may be touched. If not, a handler leaves its data as it is, and is not called. */
+int wt_may_touch(uint64_t bytes);
+
+/* Whether something was left untouched. */
+int wt_left_untouched(void);
+
 /* `open` and no `close` for a handler that keeps nothing. */
 int wt_open_nothing(const struct wt_open *open, void **state);
 
