@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from comparing import made
 
+from windtunnel import tree
 from windtunnel.errors import UserError
+from windtunnel.index import index
 from windtunnel.index.index import files_below
 from windtunnel.measure.compare.sides import sides
 from windtunnel.measure.study.directory import opened
@@ -48,6 +50,28 @@ def test_who_has_to_see_everything_is_told(tmp_path, make_deep):
     tmp_path.joinpath(*"d" * MOST_DEPTH, "e").mkdir()
     with pytest.raises(UserError, match=f"more than {MOST_DEPTH} directories below {tmp_path}"):
         list(walk_whole(tmp_path))
+
+
+def test_of_many_the_nearest_are_seen_and_the_others_told(tmp_path, monkeypatch):
+    (tmp_path / "a" / "b" / "c").mkdir(parents=True)
+    for number in range(8):
+        (tmp_path / "a" / "b" / str(number)).mkdir()
+    made(tmp_path / "z" / "run")
+    told: list[str] = []
+    near = [place.relative_to(tmp_path).parts for place, _, _ in walk(tmp_path, 9, 6, lambda: told.append("more"))]
+    assert [len(parts) for parts in near] == [0, 1, 1, 2, 2, 3] and ("z", "run") in near
+    assert told == ["more"]
+    assert len(list(walk(tmp_path, 9, 14, lambda: told.append("more")))) == 14 and told == ["more"]
+    with monkeypatch.context() as patch:
+        patch.setattr(tree, "MOST_NAMES", 5)
+        seen = list(walk(tmp_path / "a" / "b", left_out=lambda: told.append("names")))
+        assert len(seen) == 1 and len(seen[0][1]) == 5 and told == ["more", "names"]
+        with pytest.raises(UserError, match="more than 100,000 directories or 5 names below it"):
+            list(walk_whole(tmp_path / "a" / "b"))
+    assert list(files_below(tmp_path, lambda: told.append("files"))) == [tmp_path / "z" / "run" / "run.json"]
+    monkeypatch.setattr(index, "MOST_FILES", 1)
+    assert list(files_below(tmp_path, lambda: told.append("files"))) == [tmp_path / "z" / "run" / "run.json"]
+    assert told == ["more", "names", "files"]
 
 
 def test_runs_beside_it_are_found(tmp_path, make_deep):

@@ -1,5 +1,6 @@
 """The histories below directories, by way of their indexes."""
 
+import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from windtunnel.index.index import Index
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.measure.history.judge import history
 from windtunnel.measure.history.model import Histories
+from windtunnel.printing import print_line
 from windtunnel.stats.differences import LEVEL
 from windtunnel.version import __version__
 
@@ -45,6 +47,8 @@ def _readings(directories: Sequence[Path], scenario: str | None, reading: Callab
             raise UserError(f"{directory}: no such directory", remedy="name a directory with runs below it")
         with closing(Index(directory)) as index:
             index.refresh(reading)
+            if index.left_out:
+                print_line(f"{directory}: more is below it than is looked at: name a directory in it", to=sys.stderr)
             for listed in index.histories(scenario):
                 of = found.setdefault(listed.key, {})
                 of.update((each.path, each) for each in index.readings(listed.key))

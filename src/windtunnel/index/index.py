@@ -105,6 +105,8 @@ class Index:
         """Directories that are still to be read; None: never begun."""
         self.ending = False
         """A refresh is to end early."""
+        self.left_out = False
+        """More is below the directory than the last refresh looked at."""
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
@@ -130,11 +132,13 @@ class Index:
         with self._open() as base:
             known = dict(base.execute("SELECT path, stamp FROM entries").fetchall())
         found = {}
-        for file in files_below(self.directory):
+        left_out: list[bool] = []
+        for file in files_below(self.directory, lambda: left_out.append(True)):
             with contextlib.suppress(OSError):  # removed meanwhile
                 path = os.path.relpath(file, self.directory)
                 found[_harmless(path)] = _stamp(file)
                 self._named[_harmless(path)] = path
+        self.left_out = bool(left_out)
         with self._open() as base:
             for table in ("entries", "facts", "readings"):
                 base.executemany(
@@ -242,15 +246,17 @@ class Index:
             self._base.close()
 
 
-def files_below(directory: Path) -> Iterator[Path]:
-    """Records of runs and the like, at most MOST_FILES of them, none deeper than `tree.MOST_DEPTH`. No link is followed."""
+def files_below(directory: Path, left_out: Callable[[], None] = lambda: None) -> Iterator[Path]:
+    """Records of runs and the like, at most MOST_FILES of them, none deeper than `tree.MOST_DEPTH`; `left_out` is told of more. No link is
+    followed."""
     count = 0
-    for place, names, files in walk(directory):
+    for place, names, files in walk(directory, left_out=left_out):
         names[:] = sorted(name for name in names if not name.startswith("."))
         for name in KINDS.keys() & set(files):
             yield place / name
             count += 1
             if count >= MOST_FILES:
+                left_out()
                 return
 
 

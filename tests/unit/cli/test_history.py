@@ -6,6 +6,8 @@ import pytest
 from comparing import SCENARIO
 from histories import history_of, noisy
 
+from windtunnel.index import index
+
 FLAT, RUNS = 3, 14
 
 
@@ -43,6 +45,13 @@ def test_none_is_found_in_histories_without_one(told, tmp_path):
     found = json.loads(done.stdout)["histories"]
     assert len(found) == FLAT
     assert not [m for h in found for s in h["states"] for m in s["metrics"] if m["decides"] and m["changes"]]
+
+
+def test_what_is_not_looked_at_is_said(told, tmp_path, monkeypatch):
+    history_of(tmp_path / "runs", noisy(3, 1))
+    assert "more is below it" not in told().stderr
+    monkeypatch.setattr(index, "MOST_FILES", 2)
+    assert "runs: more is below it than is looked at: name a directory in it" in told().stderr
 
 
 def test_too_few_runs_are_said_and_are_no_pass(told, tmp_path):

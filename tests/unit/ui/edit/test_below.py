@@ -39,6 +39,16 @@ def test_a_list_has_an_end(below):
     assert len(list(below.listed(".toml"))) == MOST_LISTED
 
 
+def test_what_is_below_runs_and_studies_is_not_looked_at(below, monkeypatch):
+    for name in ("runs/x/c.toml", "study/runs-of-it/one/d.toml", "study/e.toml"):
+        (below.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (below.root / name).write_text("")
+    (below.root / "study" / "study.json").touch()
+    assert list(below.listed(".toml")) == ["a.toml", "study/e.toml", "sub/b.toml"]
+    monkeypatch.setattr("windtunnel.ui.edit.below.MOST_DIRECTORIES", 2)
+    assert list(below.listed(".toml")) == ["a.toml", "study/e.toml"]
+
+
 def test_a_name_that_is_no_text_is_not_listed(below):
     with open(os.fsencode(below.root) + b"/\xff.toml", "w"):
         pass
