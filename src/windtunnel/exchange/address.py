@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from windtunnel.errors import UserError
 
+NOT_THIS_HOST = "on loopback only an IP address and localhost are the name of this server"
+"""What is said to who has named it otherwise."""
+_HOST = re.compile(r"(?P<host>[^:\[\]]+|\[[^\[\]]+\])(?::[0-9]{1,5})?", re.ASCII)
 _ADDRESS = re.compile(r"(?:(?P<host>[^:\[\]]*|\[[^\[\]]+\]):)?(?P<port>[0-9]{1,5})", re.ASCII)
 
 
@@ -23,6 +26,10 @@ class Address:
     def url(self) -> str:
         return f"http://{self}/metrics"
 
+    @property
+    def is_loopback(self) -> bool:
+        return ipaddress.ip_address(self.host).is_loopback
+
 
 def parse(text: str, option: str = "--metrics") -> Address:
     """ ":9464" and "9464" mean loopback; another address must be named. Raises UserError."""
@@ -35,6 +42,13 @@ def parse(text: str, option: str = "--metrics") -> Address:
             remedy=f"{option} :9464 listens on loopback, {option} 192.0.2.1:9464 on that address",
         )
     return Address(host, int(match["port"]))
+
+
+def is_no_name(host: str) -> bool:
+    """Whether the header Host of a request has an IP address or localhost. Any other name may have been rebound to loopback, so that a page
+    in a browser reads what is served there as its own."""
+    match = _HOST.fullmatch(host)
+    return match is not None and (match["host"].lower() == "localhost" or _is_ip(match["host"].strip("[]")))
 
 
 def _is_ip(host: str) -> bool:

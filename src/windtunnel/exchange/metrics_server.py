@@ -14,7 +14,7 @@ from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.registry import Collector
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.address import Address
+from windtunnel.exchange.address import NOT_THIS_HOST, Address, is_no_name
 from windtunnel.exchange.connections import ListeningSocket, place_of
 
 MOST_READERS = 16
@@ -37,7 +37,8 @@ class Server:
                 f"--metrics {address.host}:{address.port}: {error.strerror}",
                 remedy="an address of this host, and a port that is not in use",
             ) from error
-        self._server.set_app(_preferring_openmetrics(make_wsgi_app(registry)))
+        app = _preferring_openmetrics(make_wsgi_app(registry))
+        self._server.set_app(_for_this_host(app) if address.is_loopback else app)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="metrics", daemon=True)
         self._thread.start()
 
@@ -104,6 +105,18 @@ def head_of(connected: socket.socket) -> bytes:
             connected.settimeout(HEAD_S)  # for the response, which has to be read
             return head
     return b""
+
+
+def _for_this_host(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+    """Refuses requests to a name that may have been rebound to loopback; HTTP/1.0 needs none."""
+
+    def refusing(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        if is_no_name(environ.get("HTTP_HOST", "localhost")):
+            return app(environ, start_response)
+        start_response("403 Forbidden", [("Content-Type", "text/plain")])
+        return [f"{NOT_THIS_HOST}\n".encode()]
+
+    return refusing
 
 
 def _preferring_openmetrics(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:

@@ -174,6 +174,32 @@ def test_prometheus_without_openmetrics_gets_the_text_format(port):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"Host: evil.example:9471\r\n", b"403"),
+        (b"Host: 127.0.0.1\r\nHost: evil.example\r\n", b"403"),
+        (b"Host: 127.0.0.1:9471\r\n", b"200"),
+        (b"Host: [::1]:9471\r\n", b"200"),
+        (b"Host: localhost\r\n", b"200"),
+        (b"", b"200"),
+    ],
+)
+def test_a_name_that_may_have_been_rebound_to_loopback_gets_none(port, head, status):
+    """A page in a browser of this host would read them as its own."""
+    with Server(parse(f":{port}"), listened()[0]), socket.create_connection(("127.0.0.1", port)) as reader:
+        reader.sendall(b"GET /metrics HTTP/1.0\r\n" + head + b"\r\n")
+        response = b"".join(iter(lambda: reader.recv(1 << 16), b""))
+    assert response.split()[1] == status and (b"windtunnel_" in response) == (status == b"200")
+
+
+def test_beyond_loopback_any_name_is_the_hosts(port):
+    with Server(parse(f"0.0.0.0:{port}"), listened()[0]):
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Host": "node.example"})
+        with urllib.request.urlopen(request, timeout=10) as response:
+            assert b"windtunnel_" in response.read()
+
+
 def test_a_silent_reader_does_not_block_others(port):
     with Server(parse(f":{port}"), listened()[0]), socket.create_connection(("127.0.0.1", port)):
         assert get(port)[1].endswith("# EOF\n")

@@ -4,6 +4,7 @@ import asyncio
 from types import SimpleNamespace
 
 import httpx
+import pytest
 from sample_sharing import reading
 
 from windtunnel.sharing.daemon import metrics as metrics_module
@@ -36,8 +37,22 @@ def test_whoever_asks_again_and_again_gets_what_was_made_once_an_interval(monkey
 
     async def run():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(make_metrics_app(metrics))) as client:
-            return [(await client.get("http://x/metrics")).text for _ in range(3)]
+            return [(await client.get("http://localhost/metrics")).text for _ in range(3)]
 
     assert asyncio.run(run()) == ["1"] * 3
     metrics.read({}, {})
     assert asyncio.run(run()) == ["2"] * 3
+
+
+@pytest.mark.parametrize("host", ["evil.example:9472", "localhost.evil.example", "127.0.0.1.evil.example", ""])
+def test_a_name_that_may_have_been_rebound_to_loopback_gets_none(host):
+    """A page in a browser of this host would read them as its own."""
+
+    async def run():
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(make_metrics_app(make_metrics()))) as client:
+            asked = [host, "127.0.0.1:9472", "[::1]:9472", "LOCALHOST"]
+            return [(await client.get("http://127.0.0.1/metrics", headers={"Host": each})) for each in asked]
+
+    refused, *served = asyncio.run(run())
+    assert refused.status_code == 403 and "windtunnel" not in refused.text
+    assert [each.status_code for each in served] == [200] * 3

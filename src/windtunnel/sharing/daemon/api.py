@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.address import NOT_THIS_HOST, is_no_name
 from windtunnel.scenario.quantities import write
 from windtunnel.sharing.daemon import build_bodies
 from windtunnel.sharing.daemon.access import BATCH, HOLDER
@@ -84,10 +85,13 @@ def make(core: Core) -> FastAPI:
 
 
 def make_metrics(metrics: Metrics) -> Any:
-    """An application with the metrics alone, at every path, for whoever is on this host: they are made once an interval."""
+    """An application with the metrics alone, at every path, for whoever is on this host: they are made once an interval. It is on loopback."""
 
     async def latest(scope: Any, receive: Any, send: Any) -> None:
-        await PlainTextResponse(metrics.latest(), media_type=CONTENT_TYPE_LATEST)(scope, receive, send)
+        response = PlainTextResponse(metrics.latest(), media_type=CONTENT_TYPE_LATEST)
+        if not all(is_no_name(value.decode("latin-1")) for name, value in scope["headers"] if name == b"host"):
+            response = PlainTextResponse(f"{NOT_THIS_HOST}\n", 403)
+        await response(scope, receive, send)
 
     return latest
 
