@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from windtunnel.scenario.migration import Edit
 
 REFUSED = 2
+MOST_OLD = 100
+"""Names for the old text of one file that are tried: whoever may write beside it may have taken as many as they like."""
 
 
 def migrate(
@@ -108,13 +110,11 @@ def _new_text(file: Path) -> "tuple[str, str, list[Edit]]":
 
 
 def _keep(file: Path) -> Path:
-    """Copies the old file to an unused name in the same directory."""
-    from itertools import count
-
-    from windtunnel.errors import cannot_write
+    """Copies the old file to an unused name in the same directory. Raises UserError."""
+    from windtunnel.errors import UserError, cannot_write
     from windtunnel.runs.files import copy
 
-    for number in count():
+    for number in range(MOST_OLD):
         backup = file.with_name(f"{file.name}.orig{f'.{number}' if number else ''}")
         try:
             copy(file, backup)
@@ -123,4 +123,4 @@ def _keep(file: Path) -> Path:
         except OSError as error:
             raise cannot_write(backup, error) from error
         return backup
-    raise AssertionError
+    raise UserError(f"{file.name}.orig: exists already, and {MOST_OLD - 1} more", remedy="remove the old ones")

@@ -92,6 +92,16 @@ def test_backups_are_never_overwritten(typed, tmp_path):
     assert len(list(tmp_path.iterdir())) == 3
 
 
+def test_a_name_for_the_old_text_is_not_sought_without_end(typed, tmp_path):
+    file = tmp_path / "old.toml"
+    file.write_text(OLD)
+    for number in range(migrate.MOST_OLD):
+        (tmp_path / f"old.toml.orig{f'.{number}' if number else ''}").symlink_to("nowhere")
+    done = typed("migrate", file)
+    assert done.returncode == 2 and "old.toml.orig: exists already, and 99 more" in done.stderr
+    assert file.read_text() == OLD
+
+
 def test_the_new_text_is_private_from_the_beginning(typed, tmp_path, monkeypatch):
     """Who opens a file may read what comes into it later."""
     file = tmp_path / "old.toml"
