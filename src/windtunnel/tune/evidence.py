@@ -1,14 +1,15 @@
 """What pairs of runs show of a difference, looked at after every pair.
 
-How much one pair scatters belongs to the host, not to the candidate. So the scatter comes from the pairs of all trials together, and one
-pair is enough for a candidate that is much slower. Each look has its share of the level (Bonferroni): all looks of a trial together are
-wrong in at most LEVEL of the trials in which nothing differs.
+How much one pair scatters belongs mostly to the host. So a candidate is given up by the scatter of the pairs of all trials together, or its
+own if that is greater: one pair is enough for one that is much slower. But one of five candidates that scatters four times as much would be
+called better in a quarter of its trials. So better is only what its own pairs show. Each look has its share of the level (Bonferroni): all
+looks of a trial together are wrong in at most LEVEL of the trials in which nothing differs.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
-from statistics import fmean
+from statistics import fmean, variance
 
 from windtunnel.stats.differences import RESOLUTION
 
@@ -18,6 +19,7 @@ MOST_PAIRS = 6
 """Most pairs of a trial; there is a look after each."""
 LEAST_FREEDOM = 2
 """Degrees of freedom of the scatter without which a look shows nothing: three pairs of one trial."""
+SHARE = 1 - LEVEL / MOST_PAIRS / 2
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Look:
     low: float | None
     """Lower end of the interval that this look may use; None: the scatter is not known yet."""
     high: float | None
+    own_low: float | None = None
+    """Likewise, by the scatter of its own pairs alone; None: there are too few."""
 
     @property
     def decided(self) -> bool:
@@ -35,7 +39,7 @@ class Look:
 
     @property
     def better(self) -> bool:
-        return self.low is not None and self.low > 0
+        return self.low is not None and self.low > 0 and self.own_low is not None and self.own_low > 0
 
     @property
     def worse(self) -> bool:
@@ -44,8 +48,6 @@ class Look:
 
 def look(own: Sequence[float], others: Sequence[Sequence[float]]) -> Look:
     """`own`: differences of the trial's pairs so far, at least one; `others`: those of earlier trials, a list for each."""
-    from scipy.stats import t  # half a second to import
-
     middle = fmean(own)
     squares, freedom = 0.0, 0
     for those in (own, *others):
@@ -55,6 +57,14 @@ def look(own: Sequence[float], others: Sequence[Sequence[float]]) -> Look:
             freedom += len(those) - 1
     if freedom < LEAST_FREEDOM:
         return Look(middle, None, None)
-    error = sqrt((squares / freedom + RESOLUTION**2) / len(own))
-    margin = float(t.ppf(1 - LEVEL / MOST_PAIRS / 2, freedom)) * error
-    return Look(middle, middle - margin, middle + margin)
+    of_own = variance(own) if len(own) > 1 else 0.0
+    margin = _margin(max(squares / freedom, of_own), freedom, len(own))
+    own_low = middle - _margin(of_own, len(own) - 1, len(own)) if len(own) > LEAST_FREEDOM else None
+    return Look(middle, middle - margin, middle + margin, own_low)
+
+
+def _margin(scatter: float, freedom: int, pairs: int) -> float:
+    """Half the interval of a mean of so many pairs. `scatter`: variance of one."""
+    from scipy.stats import t  # half a second to import
+
+    return float(t.ppf(SHARE, freedom)) * sqrt((scatter + RESOLUTION**2) / pairs)
