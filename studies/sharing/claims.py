@@ -1,7 +1,7 @@
 """Claims, and their verdicts: holds, does not hold, or not shown.
 
 Trials of one block are pairs, run within seconds of each other in random order. A ratio is judged by its 99% interval
-(`measure.compare.statistics`). A claim holds where the whole interval is beyond the promised value, does not hold where the whole
+(`windtunnel.stats.differences`). A claim holds where the whole interval is beyond the promised value, does not hold where the whole
 interval is short of it, and is not shown where the interval includes it, or with too few pairs.
 """
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import exp
 from typing import Literal
 
-from windtunnel.measure.compare.statistics import LEAST_RUNS, paired
 from windtunnel.runs.record import Part
+from windtunnel.stats.differences import LEAST_RUNS, paired
 
 Outcome = Literal["holds", "does not hold", "not shown"]
 MOST_LISTED = 4
@@ -100,7 +100,7 @@ def _judged(
     usable = [(x, y) for x, y in zip(a, b, strict=True) if x > 0 and y > 0]
     if len(usable) < LEAST_RUNS:
         return Finding(what=what, promised=promised, outcome="not shown", pairs=len(usable))
-    estimate = paired(*zip(*usable, strict=True))
+    estimate = paired([x for x, _ in usable], [y for _, y in usable])
     low, high = exp(estimate.low), exp(estimate.high)
     return Finding(
         what=what,

@@ -1,4 +1,4 @@
-"""Reads a scenario file: TOML, the command line's changes, keys and values, and and checks across keys."""
+"""Reads a scenario file: TOML, the command line's changes, keys and values, and checks across keys."""
 
 import difflib
 import hashlib

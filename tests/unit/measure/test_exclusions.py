@@ -17,8 +17,7 @@ def with_outcome(window, factor, ns, lost):
     """The window with another rate, another latency and other losses."""
     of_rate = rated(window, factor)
     workloads = [
-        each.model_copy(update={"latency": sample.histogram([ns] * 100), "lost": lost})
-        for each in of_rate.workloads
+        each.model_copy(update={"latency": sample.histogram([ns] * 100), "lost": lost}) for each in of_rate.workloads
     ]
     return of_rate.model_copy(update={"workloads": workloads})
 
