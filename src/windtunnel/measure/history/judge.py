@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 from itertools import pairwise
-from math import expm1, log
+from math import exp, expm1, log
 from statistics import fmean, median
 
 from windtunnel.host import states
 from windtunnel.measure.compare.reading import MetricKey, Reading, better, deciding
 from windtunnel.measure.history import model
 from windtunnel.measure.history.scenarios import changed, history_key, in_order
-from windtunnel.stats import levels
+from windtunnel.stats import days, levels
 
 
 def history(readings: Sequence[Reading], by: str | None = None, only: Collection[str] | None = None) -> model.History:
@@ -77,7 +77,23 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
         changes=[_change(runs, key[1], places[place], measured, edges, n, family) for n, place in enumerate(changes)],
         detectable=None if unjudged else 100 * levels.detectable(measured, family),
         unjudged=unjudged,
+        another_day=None if unjudged else _another_day(runs, places[edges[-2] :], values),
     )
+
+
+def _another_day(
+    runs: Sequence[Reading], places: Sequence[int], values: Sequence[float | None]
+) -> model.AnotherDay | None:
+    """By the runs at these places, each of the day (UTC) on which it began."""
+    of_days: dict[object, list[float]] = {}
+    for place in places:
+        started, value = runs[place].started, values[place]
+        if started and value:
+            of_days.setdefault(started.date(), []).append(log(value))
+    found = days.another_day(list(of_days.values()))
+    if found is None or found.low is None or found.high is None:
+        return None
+    return model.AnotherDay(days=len(of_days), value=exp(found.mean), low=exp(found.low), high=exp(found.high))
 
 
 def _unjudged(values: Sequence[float | None], measured: int) -> str | None:

@@ -2,7 +2,7 @@
 
 History of the version:
 1  runs, levels and change points of each metric, by scenario and state of the host
-2  size of a change by later runs
+2  size of a change by later runs; what another day is expected to show
 """
 
 from typing import Final, Literal
@@ -54,6 +54,15 @@ class Level(Part):
     median: float
 
 
+class AnotherDay(Part):
+    """What a run on another day is expected to show, by the days of the last level."""
+
+    days: int
+    value: float
+    low: float = Field(description="of the interval in which it lies with a chance of 95%")
+    high: float
+
+
 class Metric(Part):
     """One metric over the runs of a state."""
 
@@ -69,6 +78,7 @@ class Metric(Part):
         description="percent of the smallest step, in either direction, that the last 5 runs would have shown; null: not judged"
     )
     unjudged: str | None = Field(description="why there is no verdict")
+    another_day: AnotherDay | None = Field(description="null: not judged, or the last level has fewer than three days")
 
 
 class InState(Part):

@@ -90,6 +90,7 @@ def _table(in_state: InState, shown: Sequence[Metric]) -> RenderableType:
         [
             Column("metric", [Text(metric_name(m), "bold" if m.decides else "") for m, _ in rows], words=True),
             Column("now", [value_text(m, m.levels[-1].median) if m.levels else fmt.DASH for m, _ in rows]),
+            Column("another day", [_another_day(m) for m, _ in rows], spare=3),
             Column("change", [f"{c.percent:+.1f}%" if c else fmt.DASH for _, c in rows]),
             Column(
                 "99% interval",
@@ -100,6 +101,12 @@ def _table(in_state: InState, shown: Sequence[Metric]) -> RenderableType:
             Column("verdict", [_verdict(in_state, m, c) for m, c in rows], words=True),
         ]
     )
+
+
+def _another_day(metric: Metric) -> str:
+    """Where a run on another day lies with a chance of 95%."""
+    day = metric.another_day
+    return f"{value_text(metric, day.low)} .. {value_text(metric, day.high)}" if day else fmt.DASH
 
 
 def _verdict(in_state: InState, metric: Metric, change: ChangePoint | None) -> Text:
