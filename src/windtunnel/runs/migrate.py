@@ -110,5 +110,31 @@ def _window_to_5(window: Document) -> None:
         rename(workload, {"answered": "responses", "no_place": "inflight_full"})
 
 
-RECORD_STEPS: dict[int, Step] = {4: _record_to_5}
-WINDOW_STEPS: dict[int, Step] = {4: _window_to_5}
+# 5 -> 6: no exclusion reads a response count (0.6.0)
+
+
+def _record_to_6(record: Document) -> None:
+    """Windows that were excluded for their rate count again, and a run that was invalid for that alone is valid. Its metrics are computed from
+    its windows, as they always are; `validity.settled` stays that of the last level."""
+    validity, verdict = record.get("validity"), record["verdict"]
+    if validity is None:
+        return
+    validity["excluded"] = [mark for mark in validity["excluded"] if not all(map(_of_level, mark["reasons"]))]
+    for check in validity["checks"]:
+        if check["name"] == "steady" and check["state"] in ("bad", "note"):
+            check["state"] = "warning"
+    others = [reason for reason in verdict["reasons"] if not reason.startswith("steady: ")]
+    record["verdict"] = {"valid": verdict["valid"] or (not others and bool(verdict["reasons"])), "reasons": others}
+
+
+def _of_level(reason: str) -> bool:
+    """Whether a window was excluded because the run, or a phase of its load, had not settled by then."""
+    return "warming up: " in reason or reason.endswith(" settled on another level")
+
+
+def _window_to_6(_: Document) -> None:
+    """Nothing."""
+
+
+RECORD_STEPS: dict[int, Step] = {4: _record_to_5, 5: _record_to_6}
+WINDOW_STEPS: dict[int, Step] = {4: _window_to_5, 5: _window_to_6}

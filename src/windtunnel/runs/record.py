@@ -7,6 +7,7 @@ History of the record's version:
 4  tables: as the lines that it holds
 5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values; host states: validity.states, validity.headline;
    relaxed, rejected; labels
+6  windows before the run settled are not excluded, and a run that did not settle is valid
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from windtunnel.runs.rows import PortRow, StageRow, VariantRow
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.validity_keys import relaxed
 
-RUN_VERSION = 5
+RUN_VERSION = 6
 
 DID_NOT_FINISH = "did not finish"
 NO_END = Reason(
@@ -114,7 +115,7 @@ class Imported(Part):
 class Record(Part):
     """What run.json holds."""
 
-    version: Literal[5] = 5
+    version: Literal[6] = 6
     title: str
     question: str | None
     started: AwareDatetime | None = Field(description="null: another tool did not say")

@@ -33,7 +33,7 @@ def test_a_planted_regression_of_5_percent_is_found(told, tmp_path):
     (decider,) = [metric for metric in found["states"][0]["metrics"] if metric["decides"]]
     (change,) = decider["changes"]
     assert found["states"][0]["runs"][change["run"]]["labels"] == {"commit": "c18"}
-    assert change["interval"]["low"] < change["interval"]["high"] < 0
+    assert change["low"] < change["high"] < 0
 
 
 @pytest.mark.slow

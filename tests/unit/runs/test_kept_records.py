@@ -88,6 +88,26 @@ def test_a_record_of_this_version_from_before_variants_is_read(sample, tmp_path)
     assert plan.variants is None and plan.phases.hold_windows is False
 
 
+LEVEL = "phase 2 (300 k/s): before the response rate settled on another level"
+UNSETTLED = "steady: not settled: the response rate fell by 30% during the measurement"
+
+
+@pytest.mark.parametrize(
+    ("reasons", "left", "valid"),
+    [([], [], True), ([UNSETTLED], [], True), ([UNSETTLED, "clock: off"], ["clock: off"], False)],
+)
+def test_nothing_is_excluded_for_its_rate_in_an_older_record_either(reasons, left, valid):
+    file = RECORDS / "0.6.0-before" / "settled" / "run.json"
+    document = json.loads(file.read_text())
+    assert [mark["reasons"][0][:12] for mark in document["validity"]["excluded"]] == ["warming up: "] * 2
+    stolen = {"engine": "windtunnel", "window": 5, "reasons": ["steal on CPU 0 for 40% of the window", LEVEL]}
+    document["validity"]["excluded"] += [stolen, stolen | {"window": 6, "reasons": [LEVEL]}]
+    document["verdict"] = {"valid": not reasons, "reasons": reasons}
+    migrated = migrate_record(document)
+    assert [mark["window"] for mark in migrated["validity"]["excluded"]] == [5]
+    assert migrated["verdict"] == {"valid": valid, "reasons": left}
+
+
 @pytest.mark.parametrize("sample", MEASURED, ids=name_of)
 def test_a_kept_record_has_the_values_that_it_had(sample):
     held(sample, "metrics.json", asdict(summarise(load(sample))))

@@ -56,7 +56,7 @@ def test_a_run_survives_the_round_trip(tmp_path):
     assert again.record.verdict == Verdict(True) and again.record.finished >= again.record.started
     assert again.record.versions["dpdk"] == "DPDK 22.11.7" and again.record.host == HOST
     document = json.loads((tmp_path / "run" / "run.json").read_text())
-    assert document["version"] == 5 and document["verdict"] == {"valid": True, "reasons": []}
+    assert document["version"] == 6 and document["verdict"] == {"valid": True, "reasons": []}
     assert again.record.all_notes() == ["a note", "net_ring moves mbufs: no byte is copied on the wire"]
 
 
@@ -355,8 +355,8 @@ def test_a_record_whose_tables_are_none_is_refused_with_the_place(tmp_path, chan
     [
         ("", "not JSON"),
         ("[]", "record of version None"),
-        ('{"version": 99}', "record of version 99, this windtunnel reads versions 4 to 5"),
-        ('{"version": 5}', "title: Field required"),
+        ('{"version": 99}', "record of version 99, this windtunnel reads versions 4 to 6"),
+        ('{"version": 6}', "title: Field required"),
     ],
 )
 def test_other_documents_than_records_are_refused(tmp_path, text, said):
