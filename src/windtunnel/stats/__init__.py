@@ -7,6 +7,7 @@ days         what a run on another day will show
 differences  how far apart two sets of runs are
 family       many differences at once
 levels       steps and trends of a series
+looks        what a few pairs show that are looked at one after the other
 mean         the mean of a series whose neighbours resemble each other, and statistics of its parts
 median       the median of independent values, as runs are
 points       points measured in blocks, as those of a study: their levels, the best of them

@@ -6,7 +6,6 @@ first      remedies of a diagnosis, and moves that common sense makes, each with
 propose    the next candidate, once these are used up: from optuna's model of the trials
 sampler    optuna's sampler of these candidates: as TPE suggests, and near the incumbent
 rig        one pair of runs, or one run in an open loop, with the real engine
-evidence   what pairs show of a difference, corrected for the number of looks
 trial      one candidate against the incumbent, until it is better, worse, or out of pairs
 record     tuning.json and trial.json
 tuner      all trials of a directory, begun or continued

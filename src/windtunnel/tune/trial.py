@@ -9,8 +9,8 @@ from pathlib import Path
 
 from windtunnel.format import duration
 from windtunnel.measure.study.constraints import Combination
+from windtunnel.stats.looks import MOST_PAIRS, Look, look
 from windtunnel.stats.median import LEAST_RUNS, interval
-from windtunnel.tune.evidence import MOST_PAIRS, Look, look
 from windtunnel.tune.goal import Goal
 from windtunnel.tune.record import Failure, LatencyRecord, Outcome, PairRecord, TrialRecord, differences
 from windtunnel.tune.rig import Measured, Rig, same_state

@@ -5,7 +5,7 @@ from statistics import fmean
 
 import pytest
 
-from windtunnel.tune.evidence import LEVEL, MOST_PAIRS, look
+from windtunnel.stats.looks import LEVEL, MOST_PAIRS, look
 
 
 def test_without_scatter_nothing_is_shown():
