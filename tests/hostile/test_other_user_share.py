@@ -28,7 +28,7 @@ from windtunnel.sharing import journal, threads
 
 A, B = 61_871, 61_872
 TOKEN = "0123456789abcdef0123456789abcdef"
-GET_METRICS = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+GET_METRICS = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become two other users"),
