@@ -21,8 +21,8 @@ BEYOND_CHANCE = 15.0
 """Twice the logarithm of the likelihood ratio. Series of 8 to 80 windows of AR(1) noise with autocorrelation 0 to 0.9 and a standard
 deviation of 10% exceed it, with a change beyond 10%, in at most 5% of the cases (bench/steady_power.py)."""
 MONITORED = 14.0
-"""As BEYOND_CHANCE, of a history that is looked at after each of a hundred runs: a flat one shows a change at some time in 4, 9 and 16% of
-the cases, with autocorrelations of 0, 0.3 and 0.5 (bench/history.py)."""
+"""As BEYOND_CHANCE, of a history that is looked at after each of a hundred runs: a flat one shows a change at some time in 4, 14 and 23%
+of the cases, with autocorrelations of 0, 0.3 and 0.5 (bench/coverage.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 LEAST_RUNS = 12
 """Fewest runs of a history."""
