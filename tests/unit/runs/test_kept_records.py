@@ -100,8 +100,8 @@ def test_nothing_is_excluded_for_its_rate_in_an_older_record_either(reasons, lef
     file = RECORDS / "0.6.0-before" / "settled" / "run.json"
     document = json.loads(file.read_text())
     assert [mark["reasons"][0][:12] for mark in document["validity"]["excluded"]] == ["warming up: "] * 2
-    stolen = {"engine": "windtunnel", "window": 5, "reasons": ["steal on CPU 0 for 40% of the window", LEVEL]}
-    document["validity"]["excluded"] += [stolen, stolen | {"window": 6, "reasons": [LEVEL]}]
+    taken = {"engine": "windtunnel", "window": 5, "reasons": ["steal on CPU 0 for 40% of the window", LEVEL]}
+    document["validity"]["excluded"] += [taken, taken | {"window": 6, "reasons": [LEVEL]}]
     document["verdict"] = {"valid": not reasons, "reasons": reasons}
     migrated = migrate_record(document)
     assert [mark["window"] for mark in migrated["validity"]["excluded"]] == [5]
