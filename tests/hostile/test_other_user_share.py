@@ -21,14 +21,14 @@ from crosses import cross
 from daemon_tools import daemon, refused, tenant_toml, write
 from other_users import python, user
 from programs_of_users import process_of, program_of
-from sharing_tools import CPUS, alone_on_this_machine, cpu_cgroup
+from sharing_tools import CPUS, alone_on_this_machine, cpu_cgroup, until
 from ui_tools import free_port
 
 from windtunnel.sharing import journal, threads
 
 A, B = 61_871, 61_872
 TOKEN = "0123456789abcdef0123456789abcdef"
-GET_METRICS = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+GET_METRICS, SET = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", b"SET 1 40\n"
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become two other users"),
@@ -356,7 +356,7 @@ def test_whoever_fills_the_daemons_doors_keeps_out_neither_its_owner_nor_a_tenan
         ask_all = (
             lambda: asked(early, get),
             lambda: asked(seen, GET_METRICS),
-            lambda: asked(set_, b"SET 1 40\n"),
+            lambda: asked(set_, SET),
             lambda: reported("early"),
         )
         expected = ["200", "200", "OK", "200"]
@@ -365,7 +365,44 @@ def test_whoever_fills_the_daemons_doors_keeps_out_neither_its_owner_nor_a_tenan
         assert [ask() for ask in ask_all] == expected
         assert asked(greeted(ungreeted), get) == expected[0]
         late = [asked(greeted(connected(tcp)), get), asked(connected(metrics), GET_METRICS)]
-        assert [*late, asked(connected(pvcc), b"SET 1 40\n"), reported("late")] == expected
+        assert [*late, asked(connected(pvcc), SET), reported("late")] == expected
+
+
+IS_FIRST = """
+import os, socket, sys
+name, *ports = sys.argv[1:]
+named = socket.socket(socket.AF_UNIX)
+named.bind(name)
+there = [named, *(socket.create_server(("127.0.0.2", int(port))) for port in ports)]
+print("ready", flush=True)
+sys.stdin.readline()
+os.unlink(name)
+"""
+
+
+def test_who_is_first_at_a_place_of_the_daemons_keeps_nobody_from_being_shared(everybodys, alone):
+    """It listens there as soon as the place is free."""
+    (everybodys / "token").write_text(TOKEN)
+    (everybodys / "token").chmod(0o600)
+    reports, (tcp, metrics, pvcc) = everybodys / "report.sock", (free_port() for _ in range(3))
+    keys = [f'tcp = "127.0.0.2:{tcp}"', f'metrics = "127.0.0.2:{metrics}"', 'token_file = "token"']
+    api = "\n".join(["[api]", *keys, 'report_socket = "report.sock"', "[pvcc]", f'listen = "127.0.0.2:{pvcc}"'])
+    with process_of(A) as victim, program_of(B, IS_FIRST, reports, tcp, metrics, pvcc) as first:
+        file = write(everybodys, f"{api}\n{tenant_toml('a', victim.pid, weight=40)}")
+        with daemon(file) as running:
+            assert running.said().count("not listening until the place is free: ") == 4
+            assert os.sched_getaffinity(victim.pid) == {CPUS[-1]}
+        with daemon(file) as running, running.client() as client:
+            first.stdin.write("end\n")
+            first.stdin.flush()
+            until(lambda: running.said().count("the place is free, and listening: ") == 4, running.said)
+            kinds = [event["event"] for event in client.get("/v1/events") if "listening" in event["event"]]
+            assert kinds == ["not listening"] * 4 + ["listening"] * 4
+            responses = {(tcp, GET_METRICS): "401", (metrics, GET_METRICS): "200", (pvcc, SET): "OK"}
+            for (port, message), response in responses.items():
+                with socket.create_connection(("127.0.0.2", port), timeout=60) as connection:
+                    assert asked(connection, message) == response
+            assert reports.stat().st_uid == 0 and reports.stat().st_mode & 0o777 == 0o666
 
 
 def test_a_process_of_another_user_is_no_slicer_of_ours(everybodys):

@@ -6,6 +6,7 @@ take, how much each may hold, and in how many pieces they may come. How many may
 
 import asyncio
 import contextlib
+import errno
 import os
 import re
 import select
@@ -51,6 +52,10 @@ Access = Callable[[Any], Refusal | None]
 """Asked with the scope of a request; None: it is granted."""
 MostBody = Callable[[Any], int]
 """Asked with the scope of a request: bytes of its body."""
+
+
+class Taken(UserError):
+    """Another process has the place of a socket."""
 
 
 class Peer:
@@ -309,7 +314,8 @@ def server(app: Any, tls: tuple[Path, Path] | None = None, most_head: int = MOST
 
 
 def unix_socket(path: Path, mode: int = 0o600) -> ListeningSocket:
-    """For its owner only, unless `mode` says else; replaces one that nobody listens on any more. Raises UserError."""
+    """For its owner only, unless `mode` says else; replaces one that nobody listens on any more. Raises UserError, as `tcp_socket` does: Taken if
+    another process has the place."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         places.remove_stale(path)
@@ -324,7 +330,7 @@ def unix_socket(path: Path, mode: int = 0o600) -> ListeningSocket:
         words = (
             "another process listens there" if path.is_socket() else f"cannot listen there: {error.strerror or error}"
         )
-        raise UserError(f"{path}: {words}", remedy="set another `socket`") from None
+        raise _error_of(error)(f"{path}: {words}", remedy="set another `socket`") from None
     return ListeningSocket(listening)
 
 
@@ -335,8 +341,12 @@ def tcp_socket(at: Address) -> ListeningSocket:
         listening = socket.create_server((at.host, at.port), family=family, dualstack_ipv6=at.host == "::")
     except OSError as error:
         words = f"{at}: cannot listen there: {os.strerror(error.errno or 0)}"
-        raise UserError(words, remedy="set a free port of this host") from None
+        raise _error_of(error)(words, remedy="set a free port of this host") from None
     return ListeningSocket(listening)
+
+
+def _error_of(error: OSError) -> type[UserError]:
+    return Taken if error.errno == errno.EADDRINUSE else UserError
 
 
 def shown(listening: socket.socket) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Self
 from windtunnel.errors import UserError, in_words
 from windtunnel.exchange import address
 from windtunnel.exchange import http_server as http
+from windtunnel.exchange.connections import ListeningSocket
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.sharing import changed_threads, left_behind, rounds, threads
 from windtunnel.sharing.daemon import access, api, rights, state
@@ -24,6 +25,7 @@ from windtunnel.sharing.daemon.daemon_placement import Standing
 from windtunnel.sharing.daemon.events import Events
 from windtunnel.sharing.daemon.find_tenant import others_commanded
 from windtunnel.sharing.daemon.keys import Serve
+from windtunnel.sharing.daemon.listening import Listening
 from windtunnel.sharing.daemon.lock import JOURNAL, SOCKET, STATE, default_directory, only_one
 from windtunnel.sharing.daemon.pvcc import Pvcc
 from windtunnel.sharing.daemon.roster import Tenant
@@ -92,7 +94,8 @@ class Daemon:
         claims = stack.enter_context(only_one(self._directory, cpus))
         left_behind.restore_all(self._say)  # before anything is probed or made, and with all rights
         kept = state.read(self._directory / STATE)
-        self._sockets = self._listen(stack)
+        self._listening = Listening(stack)
+        self._listen(self._listening)
         chosen = self._choose(keys, cpus, self._say)
         last = stack.enter_context(ExitStack())
         around = stack.enter_context(shielding(keys.shield, chosen.kind.raises, last))
@@ -110,32 +113,38 @@ class Daemon:
         self.core = Core(keys, self.sharing, carrier, chosen, around.words, budgets)
         self._begin(kept)
 
-    def _listen(self, stack: ExitStack) -> dict[str, Any]:
+    def _listen(self, listening: Listening) -> None:
         """All sockets, opened while there are rights to."""
-        keys, sockets = self._keys, {}
-        sockets["unix"] = _unix_socket(stack, socket_of(keys, self._base))
+        keys = self._keys
+        listening.open("unix", partial(_unix_socket, socket_of(keys, self._base)))
         self._tokens = access.tokens_of(keys, self._base)
         self._tls = None
         if keys.api.tls_certificate and keys.api.tls_key:
             self._tls = self._base / keys.api.tls_certificate, self._base / keys.api.tls_key
             http.check_tls(*self._tls)
         if keys.api.tcp:
-            sockets["tcp"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.tcp)))
+            listening.open_or_wait("tcp", partial(_tcp_socket, keys.api.tcp))
         if keys.api.metrics:
-            sockets["metrics"] = stack.enter_context(http.tcp_socket(address.parse(keys.api.metrics)))
+            listening.open_or_wait("metrics", partial(_tcp_socket, keys.api.metrics))
         if keys.api.report_socket:
-            sockets["reports"] = _unix_socket(stack, self._base / keys.api.report_socket, 0o666)
+            listening.open_or_wait("reports", self._report_socket)
         if keys.pvcc and keys.pvcc.listen and "/" not in keys.pvcc.listen:
-            sockets["pvcc"] = stack.enter_context(http.tcp_socket(address.parse(keys.pvcc.listen)))
+            listening.open_or_wait("pvcc", partial(_tcp_socket, keys.pvcc.listen))
         elif keys.pvcc:
             path = self._base / keys.pvcc.listen if keys.pvcc.listen else self._directory / "pvcc.sock"
-            sockets["pvcc"] = _unix_socket(stack, path)
-        return sockets
+            listening.open_or_wait("pvcc", partial(_unix_socket, path))
+
+    def _report_socket(self, stack: ExitStack) -> ListeningSocket:
+        made = _unix_socket(self._base / (self._keys.api.report_socket or ""), stack, 0o666)
+        made.places.holder_of = lambda client: access.reporter(self.sharing, client)
+        return made
 
     def _begin(self, kept: state.State) -> None:
         """Adds the tenants of the file, then those of the API, each as it was when the last daemon ended."""
         for name, why in self._tokens.unfit.items():
             self.sharing.events.publish("token left out", tenant=name, why=why.message, remedy=why.remedy)
+        for taken in self._listening.taken.values():
+            self.sharing.events.publish("not listening", why=taken.message, remedy=taken.remedy)
         self.core.take_in_all((keys, kept.wish_of(keys), kept.named_by(keys)) for keys in self._keys.tenant)
         for tenant in kept.tenants:
             added = tenant.keys()
@@ -151,24 +160,18 @@ class Daemon:
         self._watch_processes(loop)
         self.sharing.later = lambda seconds: loop.call_later(seconds, self.sharing.settle_late)
         servers = self._servers()
-        tasks = [loop.create_task(one.serve(sockets=[self._sockets[name]])) for name, one in servers.items()]
-        tasks += [loop.create_task(self._keep_up()), loop.create_task(self._look_for_strays())]
-        tasks += [loop.create_task(self._save())]
-        pvcc = None
+        serving = {name: loop.create_task(self._serve_at(name, one)) for name, one in servers.items()}
+        others = [self._keep_up(), self._look_for_strays(), self._save()]
         if self._keys.pvcc:
-            listening, allowed = self._sockets["pvcc"], self._keys.pvcc.allow
-            start = loop.create_unix_server if listening.family == socket.AF_UNIX else loop.create_server
-            foreign = partial(self.core.metrics.count, "pvcc_foreign")
-            pvcc = await start(lambda: Pvcc(self.sharing, allowed, foreign), sock=listening)
+            others.append(self._serve_pvcc(self._keys.pvcc.allow))
+        tasks = [*serving.values(), *map(loop.create_task, others)]
         for line in self._start_lines():
             self._say(line)
         ended = loop.create_task(end.wait())
         await asyncio.wait([ended, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        if pvcc:
-            pvcc.close()
         for one in servers.values():
             one.should_exit = True
-        for task in tasks[len(servers) :]:
+        for task in (*tasks[len(servers) :], *(serving[name] for name in self._listening.taken if name in serving)):
             task.cancel()
         errors = [one for one in await asyncio.gather(*tasks, return_exceptions=True) if isinstance(one, Exception)]
         try:
@@ -178,6 +181,28 @@ class Daemon:
         if errors:
             raise errors[0]
 
+    async def _serve_at(self, name: str, server: http.Server) -> None:
+        await server.serve(sockets=[await self._socket(name)])
+
+    async def _serve_pvcc(self, allowed: list[str]) -> None:
+        """Until it is cancelled."""
+        listening, loop = await self._socket("pvcc"), asyncio.get_running_loop()
+        start = loop.create_unix_server if listening.family == socket.AF_UNIX else loop.create_server
+        foreign = partial(self.core.metrics.count, "pvcc_foreign")
+        server = await start(lambda: Pvcc(self.sharing, allowed, foreign), sock=listening)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            server.close()
+
+    async def _socket(self, name: str) -> ListeningSocket:
+        was_taken = name in self._listening.taken
+        listening = await self._listening.wait_for(name)
+        if was_taken:
+            self.sharing.events.publish("listening", at=http.shown(listening))
+            self._say(f"the place is free, and listening: {http.shown(listening)}")
+        return listening
+
     def _servers(self) -> dict[str, http.Server]:
         def server(
             app: Any, may: http.Access = lambda scope: None, tls: tuple[Path, Path] | None = None
@@ -186,12 +211,11 @@ class Daemon:
 
         app = api.make(self.core)
         servers = {"unix": server(app)}
-        if "tcp" in self._sockets:
+        if self._keys.api.tcp:
             servers["tcp"] = server(app, self._tokens, self._tls)
-        if "reports" in self._sockets:
-            self._sockets["reports"].places.holder_of = partial(access.reporter, self.sharing)
+        if self._keys.api.report_socket:
             servers["reports"] = server(app, access.OwnReports(self.sharing))
-        if "metrics" in self._sockets:
+        if self._keys.api.metrics:
             servers["metrics"] = server(api.make_metrics(self.core.metrics))
         return servers
 
@@ -254,9 +278,12 @@ class Daemon:
         chosen = self.core.chosen
         why = f" ({chosen.why})" if chosen.why else ""
         yield f"slicer {chosen.kind.name}, {chosen.slice_ns / 1000:g} us{why}; shield {self.core.shield}"
-        yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with a token" if keys.api.tcp else "")
-        if keys.pvcc:
-            yield f"PvCC's protocol on {http.shown(self._sockets['pvcc'])}"
+        open_ = self._listening.sockets
+        yield f"HTTP on {socket_of(keys, self._base)}" + (f" and {keys.api.tcp} with a token" if "tcp" in open_ else "")
+        if "pvcc" in open_:
+            yield f"PvCC's protocol on {http.shown(open_['pvcc'])}"
+        for taken in self._listening.taken.values():
+            yield f"not listening until the place is free: {taken.message}"
         absent = [tenant for tenant in self.sharing.tenants.values() if tenant.pid is None]
         if waited_for := [tenant.name for tenant in absent if not tenant.trouble]:
             yield f"waiting for: {', '.join(waited_for)}"
@@ -273,7 +300,11 @@ class Daemon:
                 yield f"tenant {tenant.name}: process {number} is not the one from before, and is not changed"
 
 
-def _unix_socket(stack: ExitStack, path: Path, mode: int = 0o600) -> socket.socket:
+def _tcp_socket(at: str, stack: ExitStack) -> ListeningSocket:
+    return stack.enter_context(http.tcp_socket(address.parse(at)))
+
+
+def _unix_socket(path: Path, stack: ExitStack, mode: int = 0o600) -> ListeningSocket:
     listening = stack.enter_context(http.unix_socket(path, mode))
     stack.callback(path.unlink, missing_ok=True)
     return listening
