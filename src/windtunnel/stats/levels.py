@@ -159,25 +159,29 @@ def _steps_of_history(series: Series, offset: int, beyond: float) -> list[int]:
 
 def _likeliest(series: Series, least: int, with_trend: bool) -> _Change:
     """The likeliest change, with `least` values on either side of a step. Each series is made independent by the autocorrelation, then a
-    regression follows."""
+    regression on the step, or on the trend, follows: by sums of the values from the step on, which takes as many operations as there are."""
     count = len(series)
-    places = np.arange(count)
     steps = np.arange(least, count - least + 1)
-    shape = (places[:, None] >= steps[None, :]).astype(float)
-    if with_trend:
-        shape = np.column_stack([shape, places / (count - 1)])
+    ramp = np.arange(count) / (count - 1)
     least_rest = 1e-12 * max(float(np.square(series).mean()), 1e-6)
-    without, with_change, sizes = -np.inf, np.full(shape.shape[1], -np.inf), np.zeros(shape.shape[1])
+    without, with_change = -np.inf, np.full(len(steps) + with_trend, -np.inf)
+    sizes = np.zeros(len(with_change))
     for rho in AUTOCORRELATIONS:
-        constant, y, x = (whitened(each, rho) for each in (np.ones(count), series, shape))
-        y = y - constant * (constant @ y) / (constant @ constant)
-        x = x - np.outer(constant, constant @ x) / (constant @ constant)
-        projected, length = y @ x, (x * x).sum(axis=0)
+        constant, y, trend = (whitened(each, rho) for each in (np.ones(count), series, ramp))
+        information = constant @ constant
+        y = y - constant * (constant @ y) / information
+        # a whitened step is 0 before it, 1 at it, and 1 - rho behind it
+        projected = rho * y[steps] + (1 - rho) * np.cumsum(y[::-1])[::-1][steps]
+        shared = (1 - rho) * (rho + (1 - rho) * (count - steps))
+        length = 1 + (1 - rho) ** 2 * (count - 1 - steps) - shared**2 / information
+        if with_trend:
+            projected = np.append(projected, y @ trend)
+            length = np.append(length, trend @ trend - (constant @ trend) ** 2 / information)
         jacobian = 0.5 * np.log(1 - rho * rho)
         likelihood = -count / 2 * np.log(np.maximum(y @ y - projected**2 / length, least_rest)) + jacobian
         without = max(without, -count / 2 * np.log(max(float(y @ y), least_rest)) + jacobian)
         better = likelihood > with_change
         with_change[better], sizes[better] = likelihood[better], (projected / length)[better]
     best = int(with_change.argmax())
-    is_trend = with_trend and best == len(steps)
-    return _Change(None if is_trend else int(steps[best]), float(sizes[best]), float(2 * (with_change[best] - without)))
+    at = int(steps[best]) if best < len(steps) else None
+    return _Change(at, float(sizes[best]), float(2 * (with_change[best] - without)))
