@@ -97,7 +97,7 @@ def assumed(a: Sequence[float], b: Sequence[float], between: float, within: floa
     return _by_t("assumed", (of_a + of_b) / 2, of_b - of_a, error, inf, None, level)
 
 
-def whole(parts: Sequence[Estimate], level: float = LEVEL) -> Estimate:
+def whole(parts: Sequence[Estimate]) -> Estimate:
     """The mean of several points' differences, each with its own error; degrees of freedom after Satterthwaite."""
     squares = [part.error**2 for part in parts]
     shares = sum(s**2 / part.freedom for s, part in zip(squares, parts, strict=True))
@@ -106,7 +106,7 @@ def whole(parts: Sequence[Estimate], level: float = LEVEL) -> Estimate:
         float(np.mean(values)) for values in zip(*((p.half_way, p.difference) for p in parts), strict=True)
     )
     method = max((part.method for part in parts), key=("paired", "unpaired", "assumed").index)
-    return _by_t(method, half_way, difference, sqrt(sum(squares)) / len(parts), freedom, None, level)
+    return _by_t(method, half_way, difference, sqrt(sum(squares)) / len(parts), freedom, None, LEVEL)
 
 
 def _by_t(

@@ -20,6 +20,7 @@ MOST_PAIRS = 6
 LEAST_FREEDOM = 2
 """Degrees of freedom of the scatter without which a look shows nothing: three pairs of one trial."""
 SHARE = 1 - LEVEL / MOST_PAIRS / 2
+"""Quantile of the two-sided interval of one look."""
 
 
 @dataclass(frozen=True)

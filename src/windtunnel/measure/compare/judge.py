@@ -14,9 +14,8 @@ from windtunnel.measure.compare.measures import ValidRuns, beyond, estimate, val
 from windtunnel.measure.compare.points import Point, differences, points, words
 from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
-from windtunnel.stats import differences as of_runs
 from windtunnel.stats import family
-from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate
+from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate, whole
 from windtunnel.stats.shares import shares_differ
 from windtunnel.version import __version__
 
@@ -301,7 +300,7 @@ def _whole(compared: Sequence[_Compared]) -> list[model.Whole]:
     rows = []
     for (workload, metric), of in parts.items():
         if len(of) > 1:
-            result = of_runs.whole(of)
+            result = whole(of)
             shown = result.p <= LEVEL
             verdict = _word(result.difference, better(metric)) if shown else "no difference shown"
             rows.append(

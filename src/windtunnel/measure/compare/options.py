@@ -56,8 +56,8 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     """A condition is met if the whole interval lies beyond the threshold, and not met if nothing of it does. Otherwise these runs cannot
     tell; nor can they if a point has no verdict. A condition without a threshold asks for a difference that is shown: it is met or not.
 
-    The interval of a metric holds together with those of all
-    workloads and points for which the condition asks: a build without a difference fails in at most 1% of the comparisons.
+    The interval of a metric holds together with those of all workloads and points for which the condition asks: a build without a difference
+    fails in at most 1% of the comparisons.
 
     A percentile that is beyond any response in most runs of B, and in none of A, has risen beyond any threshold.
 
