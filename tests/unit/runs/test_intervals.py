@@ -1,11 +1,17 @@
 """Intervals of a run's percentiles."""
 
+from dataclasses import asdict
+
 import sample_lines as sample
-from sample_runs import RUNS, execute
+from sample_runs import RUNS, Page, execute
+from terminal_views import printed
 
 from windtunnel.engine.windows import Window
 from windtunnel.runs.intervals import lines, percentile_rows
 from windtunnel.runs.metrics import workload_rows
+from windtunnel.views.document import document
+from windtunnel.views.pages.page import render
+from windtunnel.views.terminal.run import run_view
 
 
 def run_of(tmp_path, latencies, lost=0):
@@ -44,6 +50,15 @@ def test_each_percentile_lies_in_its_interval_and_is_the_one_of_the_table(tmp_pa
         assert row.low_ns <= row.ns == ns <= row.high_ns
     (words,) = lines(rows[:1])
     assert words.startswith(f"{rows[0].workload}, 95% intervals over this run's windows: p50 1.")
+
+
+def test_every_view_has_the_same_intervals(tmp_path):
+    run = run_of(tmp_path, [spread(seed) for seed in range(1, 21)])
+    rows = percentile_rows(run)
+    (words,) = lines(rows)
+    assert words in printed(run_view(run), width=240)
+    assert words[1:] in Page(render(run)).text, "which begins with a capital letter"
+    assert document(run)["percentiles"] == [asdict(row) for row in rows]
 
 
 def test_few_windows_have_none_and_lost_messages_bound_none(tmp_path):
