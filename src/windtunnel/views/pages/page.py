@@ -73,7 +73,7 @@ def render(run: Run, plotly_file: str | None = None) -> str:
         pcie=[row for port in links for row in rows_of(port)],
         pcie_labels=labels(links),
         pcie_measured=asdict(counters) if (counters := measured_with_run(run.path)) else None,
-        percentiles=[sentence(words) for words in lines(percentile_rows(run))] if summary else [],
+        percentiles=[f"{words}." for words in lines(percentile_rows(run))] if summary else [],
         events=event_rows(run) if summary else [],
         crossings=crossings(run),
         host=_hosts(run),
