@@ -11,6 +11,7 @@ from hdrh.histogram import HdrHistogram
 
 from windtunnel.engine.histogram import MOST, Histogram
 from windtunnel.errors import UserError
+from windtunnel.stats.samples import enough
 
 HDR_BITS = 11
 HDR_DIGITS = 3
@@ -55,7 +56,7 @@ def percentile(histogram: Histogram | None, percent: float, lost: int = 0) -> in
     Null if there are too few samples for one to lie beyond it (p99.9 wants 1000): it would be the maximum under
     another name; and if it is one of the lost. Raises UserError for a histogram whose buckets have fewer samples than it says.
     """
-    if histogram is None or histogram.total == 0 or not enough(histogram.total + lost, percent):
+    if histogram is None or histogram.total == 0 or not enough(histogram.total + lost, percent / 100):
         return None
     wanted = max(1, floor(percent * (histogram.total + lost) / 100 + 0.5))
     if wanted > histogram.total:
@@ -67,11 +68,6 @@ def percentile(histogram: Histogram | None, percent: float, lost: int = 0) -> in
             top = highest_of_bucket(lowest, histogram.bits)
             return top if histogram.max is None else min(top, histogram.max)
     raise UserError(f"a histogram of {histogram.total} samples has only {passed} in its buckets")
-
-
-def enough(samples: int, percent: float) -> bool:
-    """Whether one of so many samples lies beyond this percentile."""
-    return samples * (100 - percent) >= 100 - 1e-6
 
 
 def to_hdr(histogram: Histogram) -> HdrHistogram:

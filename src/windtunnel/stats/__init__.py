@@ -12,5 +12,6 @@ mean         the mean of a series whose neighbours resemble each other, and stat
 median       the median of independent values, as runs are
 points       points measured in blocks, as those of a study: their levels, the best of them
 quantile     a percentile over windows
+samples      how many samples a percentile takes
 shares       shares of counts
 """

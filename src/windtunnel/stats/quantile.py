@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windtunnel.stats.mean import SHOWN, mean_of
+from windtunnel.stats.samples import enough
 
 LEAST_BEYOND = 10
 """Fewest windows that have something beyond the percentile: with fewer, some rare moments decide."""
@@ -33,7 +34,7 @@ def quantile_of(counts: Counts, missing: Counts, share: float, level: float = SH
     """`counts`: how often each window (row, in the order of time) had each value (column, ascending); `missing`: messages of each window
     without a value. `share`: 0.99 for p99."""
     cumulated, total = np.cumsum(counts.sum(axis=0)), int(counts.sum() + missing.sum())
-    if total * (1 - share) < 1 - 1e-6:
+    if not enough(total, share):
         return Quantile(None)
     at = _position(cumulated, share * total)
     if at is None:

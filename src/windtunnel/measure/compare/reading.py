@@ -10,13 +10,13 @@ from typing import Any
 
 from windtunnel.engine.windows import Window
 from windtunnel.runs import Run, load
-from windtunnel.runs.histogram import enough
 from windtunnel.runs.identity import flat, identity
 from windtunnel.runs.metrics import TRAVEL, measured, ratio
 from windtunnel.runs.registry import metrics
 from windtunnel.runs.registry.metric import Better
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.summary import Summary, summarise
+from windtunnel.stats.samples import enough
 
 WORKLOAD = {each.compared: each for each in metrics("workload") if each.compared}
 COSTS = {each.compared: each for each in metrics("stage") if each.compared}
@@ -163,7 +163,11 @@ def better(metric: str) -> Better:
 def _beyond(rows: Summary) -> Iterator[MetricKey]:
     for row in rows.workloads:
         for name in LATENCIES:
-            if row.responses and WORKLOAD[name].of(row) is None and enough(row.responses + row.lost, float(name[1:])):
+            if (
+                row.responses
+                and WORKLOAD[name].of(row) is None
+                and enough(row.responses + row.lost, float(name[1:]) / 100)
+            ):
                 yield row.workload, name
 
 

@@ -13,9 +13,7 @@ from itertools import accumulate
 from typing import Self
 
 from windtunnel.errors import UserError
-
-ROUNDING = 1e-6
-"""Part of a message that shares such as 0.99 may be off by."""
+from windtunnel.stats.samples import ROUNDING, enough
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Latencies:
 
     def rank(self, share: float) -> int:
         """Place, from 1, of the percentile of this share; one more than there are messages if too few would lie beyond it."""
-        if self.messages * (1 - share) < 1 - ROUNDING:
+        if not enough(self.messages, share):
             return self.messages + 1
         return max(1, math.ceil(share * self.messages - ROUNDING))
 

@@ -8,11 +8,11 @@ from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import accounting, clocks, excluded_windows, generator, host_states, settled, traffic
 from windtunnel.measure.validity.slack import slacks
 from windtunnel.runs import metrics
-from windtunnel.runs.histogram import enough
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.validity import Check, ExcludedWindow, Validity, counted, of_variant
 from windtunnel.scenario.validity_keys import Validity as Limits
+from windtunnel.stats.samples import enough
 
 
 def validate(
@@ -126,7 +126,7 @@ def _samples(row: WorkloadRow) -> Check | None:
     missing = [
         (name, percent)
         for (name, percent), value in zip(names, values, strict=True)
-        if value is None and not enough(row.responses + row.lost, percent)
+        if value is None and not enough(row.responses + row.lost, percent / 100)
     ]
     if not missing:
         return None
