@@ -11,6 +11,7 @@
 
 #include "arguments.h"
 #include "core/clock.h"
+#include "core/pause_log.h"
 #include "core/sizes.h"
 #include "core/worker.h"
 #include "handlers/loading/opened.h"
@@ -72,6 +73,7 @@ struct run_state {
         totals;                      // [worker][stage], since the start: the ledgers are closed on these
     std::vector<sched_times> sched;  // [worker]: at the last window
     std::vector<uint64_t> steal;     // [worker], likewise, ns
+    std::vector<pause_log> pauses;   // [worker]: of this window
     clock_check clock_at_start;
     uint32_t variant = 0;  // of the plan's variants, where it has some
     uint32_t windows = 0;

@@ -18,6 +18,9 @@ constexpr uint64_t beat_ns = 10 * ms, beats_per_window = 48;
 // Some drivers ask their NIC's firmware, which takes a millisecond.
 constexpr uint64_t look_every_ns = 100 * ms;
 
+// A look takes some microseconds a worker; pauses between two looks count as one.
+constexpr uint64_t pause_look_every_ns = 8 * ms;
+
 void run_control::wait(uint64_t until_ns) {
     const uint64_t now = now_ns();
     const uint64_t step = f.record ? ms : 10 * ms;
@@ -30,6 +33,7 @@ void run_control::wait(uint64_t until_ns) {
     poll_links();
     poll_peer();
     poll_streams();
+    look_at_pauses();
     beat();
 }
 
@@ -97,6 +101,14 @@ void run_control::poll_peer() {
 
 void run_control::poll_streams() {
     if (!ordered && !measured && streams_reset(f)) ordered = end_reason::stream_reset;
+}
+
+void run_control::look_at_pauses() {
+    if (now_ns() < next_pause_look) return;
+    next_pause_look = now_ns() + pause_look_every_ns;
+    for (size_t i = 0; i < f.workers.size(); i++)
+        if (const auto now = schedstat_of(f.workers[i].tid.load(std::memory_order_relaxed)))
+            f.pauses[i].look(now->preempted_ns);
 }
 
 void run_control::beat() {

@@ -26,7 +26,7 @@ struct run_control {
     link_loss when_lost = link_loss::is_ignored;
     bool measured = false;  // the peer no longer influences the measurement
     peer_session peer{f.handshake.get(), f.plan, f.lines};
-    uint64_t next_beat = 0, next_probe = 0, next_look = 0;
+    uint64_t next_beat = 0, next_probe = 0, next_look = 0, next_pause_look = 0;
     uint64_t last_look = 0;    // at the links
     std::string command;       // the supervisor's, up to its newline
     bool window_read = true;   // by the supervisor: the last one, if there was one
@@ -79,6 +79,7 @@ struct run_control {
     void poll_links();
     void poll_peer();
     void poll_streams();
+    void look_at_pauses();
     void beat();
     bool ask_for_probe(uint32_t epoch);
     bool settle_into(uint32_t variant);

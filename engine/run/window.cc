@@ -40,6 +40,7 @@ json workers_json(run_state &f, uint32_t epoch) {
         const bool sampled = speed.taken > 0;
         const int thread = w.tid.load(std::memory_order_relaxed);
         const auto now = schedstat_of(thread);
+        if (now) f.pauses[i].look(now->preempted_ns);
         list.push_back({{"worker", i},
                         {"cpu", w.cpu},
                         {"thread", thread},
@@ -47,6 +48,7 @@ json workers_json(run_state &f, uint32_t epoch) {
                         {"cycles", stats.cycles},
                         {"timed_cycles", stats.timed_cycles},
                         {"preempted_ns", now ? json(now->preempted_ns - f.sched[i].preempted_ns) : json()},
+                        {"longest_pause_ns", now ? json(f.pauses[i].take()) : json()},
                         {"on_cpu_ns", now ? json(now->on_cpu_ns - f.sched[i].on_cpu_ns) : json()},
                         {"steal_ns", steal[i] - f.steal[i]},
                         {"chain_ticks", sampled ? json(speed_chain(speed)) : json()},

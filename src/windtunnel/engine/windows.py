@@ -124,6 +124,11 @@ class WorkerWindow(Line):
     preempted_ns: Annotated[int | None, Counted("ns")] = Field(
         description="time in which the worker was runnable and not running: the kernel's run delay (schedstat)"
     )
+    longest_pause_ns: int | None = Field(
+        None,
+        description="the longest part of `preempted_ns` in a row; pauses within some 10 ms count as one, so it is never too short; null: "
+        "the kernel does not say, or written before 0.6",
+    )
     on_cpu_ns: Annotated[int | None, Counted("ns")] = Field(description="time on the CPU (schedstat)")
     steal_ns: Annotated[int, Counted("ns")] = Field(
         description="steal time of the CPU: the hypervisor ran another guest, in steps of 10 ms; 0 if it does not say"
