@@ -24,6 +24,8 @@ def a_run(
     queue=None,
     pacing=None,
     preempted_ns=None,
+    longest_pause_ns=None,
+    steal_ns=None,
     slowest_ns=9_000,
     latency=None,
     line_ns=None,
@@ -33,8 +35,8 @@ def a_run(
     reasons=(),
     path="run",
 ) -> Run:
-    """A warm-up, one measured window of a second and the drain. `queue`: of an emulated link of the client; `preempted_ns`: by worker;
-    `slowest_ns`: the longest latency; `line_ns`: round trip at both ends of the window, None: not probed;
+    """A warm-up, one measured window of a second and the drain. `queue`: of an emulated link of the client; `preempted_ns`, `longest_pause_ns`,
+    `steal_ns`: by worker; `slowest_ns`: the longest latency; `line_ns`: round trip at both ends of the window, None: not probed;
     `complete`: the probe at its end was not cut short."""
     plan = sample.plan()
     if queue:
@@ -48,6 +50,8 @@ def a_run(
         worker.model_copy(
             update={
                 "preempted_ns": (preempted_ns or {}).get(worker.worker, 0),
+                "longest_pause_ns": (longest_pause_ns or {}).get(worker.worker),
+                "steal_ns": (steal_ns or {}).get(worker.worker, 0),
                 "chain_ticks": 3000.0,
                 "wide_ticks": 3000.0 * busy,
             }

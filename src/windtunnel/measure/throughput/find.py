@@ -101,7 +101,7 @@ class Finder:
             self._scenario,
             directory,
             interrupts,
-            [goal.latency for goal in options.goals if goal.latency],
+            options.goals,
             executor=executor or ThisHost(),
             on_start=self._watch.started,
             include_invalid=options.include_invalid,
@@ -208,6 +208,7 @@ class Finder:
             self.record.trials.append(_trial_row(trial, self._options.goals))
             self.record.goals = [_goal_row(result) for result in results]
             self.record.state, self.record.other_states = self._runs.state, self._runs.other_states
+            self.record.paused, self.record.pauses_count = self._runs.paused, self._runs.pauses_count
             self._save()
             left_s = None if limits.time_s is None else max(0.0, limits.time_s - (time.monotonic() - began))
             ANNOUNCEMENT.progress(len(self.record.trials), None, "trials", left_s)

@@ -1,67 +1,52 @@
-"""Loss and latency that are the host's: a worker had no CPU for longer than the queue in front of the data plane lasts, or than the
+"""Pauses of the host that may decide a trial: a worker had no CPU for longer than the queue in front of the data plane lasts, or than the
 latency that is allowed.
 
 What falls due while the client has no CPU leaves it in one burst afterwards. What arrives while a worker of the server has none waits.
-Either overflows a queue that the data plane does not fill at that load. It is the host's as long as no more messages were affected than
-such pauses delayed.
+Either may overflow a queue that the data plane does not fill at that load. Whether it did is not asked: if only trials that fail were left
+out for a pause, those that pass in spite of one would count, and every rate would come out too high.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from windtunnel.engine.plan import Plan
-from windtunnel.engine.windows import Window
-from windtunnel.format import duration
-from windtunnel.measure.search import Latencies, Objective
+from windtunnel.engine.windows import Window, WorkerWindow
+from windtunnel.format import duration, percent
+from windtunnel.measure.search import Goal
 from windtunnel.runs import Run
-from windtunnel.runs.histogram import highest_of_bucket, merge
 
-RARELY = 0.1
-"""Share of the messages that may leave the client delayed: with more, the client waits for the data plane."""
-NOTICEABLE = 0.1
-"""Part of the tolerated pause from which a message counts as delayed: shorter bursts fill little of a queue."""
+DECIDING = 0.1
+"""Part of what a goal allows to be lost, or to be late, from which on pauses may decide it."""
 
 
 @dataclass(frozen=True)
-class Pause:
+class Pauses:
+    """Of one worker while it was measured; ns."""
+
     who: str
     longest_ns: int
-    messages: int
-    """Most messages that all pauses delayed."""
+    all_ns: int
 
 
-def loss_by_pauses(run: Run, load: float, lost: int) -> str | None:
-    """Why the `lost` messages are the host's loss, in words; None if they are not, or there are none. `load`: messages per second."""
+def deciding_pause(run: Run, load: float, goals: Sequence[Goal]) -> str | None:
+    """Why pauses may decide a trial at `load` messages per second for one of the goals, in words; None if they cannot. No count of
+    responses and no latency is read."""
+    workers = [pauses for engine in run.record.engines for pauses in _pauses(engine.plan, run.windows[engine.name])]
+    longest = max(workers, key=lambda each: each.longest_ns, default=None)
+    if longest is None:
+        return None
     queue = min(queue_in_front(engine.plan) for engine in run.record.engines)
     lasts_ns = queue / load * 1e9
-    pause = _longest(run, load, lasts_ns, lost)
-    return pause and (
-        f"{pause}; the queue of {queue} packets in front of the data plane lasts {duration(lasts_ns)} at this load; {lost:,} messages lost"
-    )
-
-
-def delay_by_pauses(run: Run, load: float, objective: Objective, latencies: Latencies) -> str | None:
-    """Why the host alone keeps a trial from its latency objective, in words; None if it does not, or the objective is met."""
-    if objective.is_met(latencies):
-        return None
-    beyond = latencies.messages - latencies.within(objective.limit_ns)
-    pause = _longest(run, load, objective.limit_ns, beyond)
-    return pause and f"{pause}; {beyond:,} messages took longer than {duration(objective.limit_ns)}"
-
-
-def _longest(run: Run, load: float, tolerated_ns: float, affected: int) -> str | None:
-    """The longest pause, in words, if it is longer than is tolerated and pauses delayed as many messages as were affected."""
-    pauses = [
-        pause
-        for engine in run.record.engines
-        for pause in _pauses(engine.plan, run.windows[engine.name], load, tolerated_ns)
-    ]
-    longest = max(pauses, key=lambda pause: pause.longest_ns, default=None)
-    if not affected or longest is None or longest.longest_ns <= tolerated_ns:
-        return None
-    if affected > sum(pause.messages for pause in pauses):
-        return None
-    return f"pause: {longest.who} had no CPU for {duration(longest.longest_ns)}"
+    share = sum(each.all_ns for each in workers) / _measured_ns(run)
+    pause = f"pause: {longest.who} had no CPU for {duration(longest.longest_ns)}"
+    for goal in goals:
+        if longest.longest_ns > lasts_ns and share > DECIDING * goal.loss_ratio:
+            return f"{pause}; the queue of {queue} packets in front of the data plane lasts {duration(lasts_ns)} at this load"
+        if goal.latency is None or longest.longest_ns <= goal.latency.limit_ns:
+            continue
+        if share > DECIDING * (1 - goal.latency.share):
+            return f"{pause}; pauses were {percent(share)} of the time, and {goal.name} allows {percent(1 - goal.latency.share)} to be late"
+    return None
 
 
 def queue_in_front(plan: Plan) -> int:
@@ -71,27 +56,20 @@ def queue_in_front(plan: Plan) -> int:
     return min(links + [port.rx_descriptors for port in ports])
 
 
-def _pauses(plan: Plan, windows: list[Window], load: float, tolerated_ns: float) -> Iterator[Pause]:
+def _measured_ns(run: Run) -> int:
+    windows = next(of for of in run.windows.values() if of)
+    return sum(window.end_ns - window.start_ns for window in windows if window.phase == "measure")
+
+
+def _pauses(plan: Plan, windows: Sequence[Window]) -> Iterator[Pauses]:
     measured = [window for window in windows if window.phase == "measure"]
-    yield from _of_client(measured, tolerated_ns)
-    latency = merge(workload.latency for window in measured for workload in window.workloads)
     for number, worker in enumerate(plan.workers):
-        if all(plan.endpoints[stage.endpoint].side == "client" for stage in worker.stages):
-            continue
         of_worker = [each for window in measured for each in window.workers if each.worker == number]
-        ns = sum((each.preempted_ns or 0) + each.steal_ns for each in of_worker)
-        # a message that waits for the worker waits as long as the pause
-        longest_ns = ns if latency is None or latency.max is None else min(ns, latency.max)
-        yield Pause(f"the worker on CPU {worker.cpu}", longest_ns, round(load * ns / 1e9))
+        all_ns = sum((each.preempted_ns or 0) + each.steal_ns for each in of_worker)
+        yield Pauses(f"the worker on CPU {worker.cpu}", max(map(_longest_ns, of_worker), default=0), all_ns)
 
 
-def _of_client(measured: list[Window], tolerated_ns: float) -> Iterator[Pause]:
-    """Pauses of the client, from its pacing: what is due while it has no CPU leaves it afterwards."""
-    pacing = merge(workload.pacing for window in measured for workload in window.workloads)
-    if pacing is None or pacing.max is None:
-        return
-    delayed = sum(
-        n for lowest, n in pacing.counts if highest_of_bucket(lowest, pacing.bits) > NOTICEABLE * tolerated_ns
-    )
-    if delayed <= RARELY * pacing.total:
-        yield Pause("the client", pacing.max, delayed)
+def _longest_ns(worker: WorkerWindow) -> int:
+    """The hypervisor does not say how long it took the CPU in a row, nor did earlier engines: all of it is one pause then."""
+    preempted_ns = worker.preempted_ns if worker.longest_pause_ns is None else worker.longest_pause_ns
+    return max(preempted_ns or 0, worker.steal_ns)

@@ -120,6 +120,11 @@ class SearchRecord(Shown, Part):
         None, description="host state that every trial that counts was in; null: not known on this host"
     )
     other_states: int = Field(0, description="trials that were excluded because the host was in another state")
+    paused: int = Field(0, description="trials that a pause of the host may have decided, whether they failed or not")
+    pauses_count: bool = Field(
+        False,
+        description="there were no trials without one, so that they count: the rates are those of the data plane and of this host",
+    )
     min_load: float
     max_load: float
     stopped: str | None = Field(None, description="what ended the search before its time; null: it ran to its end")

@@ -15,8 +15,8 @@ from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.host import levels
 from windtunnel.measure.executor import Executor, Job, ThisHost
-from windtunnel.measure.search import Latencies, Objective, TrialResult
-from windtunnel.measure.throughput.pauses import delay_by_pauses, loss_by_pauses
+from windtunnel.measure.search import Goal, Latencies, TrialResult
+from windtunnel.measure.throughput.pauses import deciding_pause
 from windtunnel.measure.validity import host_states, readings_of
 from windtunnel.runs import Run
 from windtunnel.runs.histogram import highest_of_bucket, merge
@@ -30,6 +30,8 @@ WARMUP_NS = 100_000_000
 """Warm-up of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
 HOST = ("windows", "clock", "host state")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
+MOST_PAUSED = 20
+"""Trials in a row that a pause may have decided; from the last of them on, pauses count: this host leaves no trial without one."""
 DATA_PLANE = ("generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
@@ -45,8 +47,7 @@ class Runs:
     scenario: Scenario
     directory: Path
     interrupts: Interrupts
-    objectives: Sequence[Objective] = ()
-    """Objectives of the latency goals."""
+    goals: Sequence[Goal] = ()
     finished: int = 0
     executor: Executor = field(default_factory=ThisHost)
     on_start: Callable[[str], None] = lambda what: None
@@ -59,6 +60,11 @@ class Runs:
     """The first run that the host did not affect. Trials in another host state than its are excluded."""
     other_states: int = 0
     """Trials that were excluded for that alone."""
+    paused: int = 0
+    """Trials that a pause may have decided."""
+    paused_in_a_row: int = 0
+    pauses_count: bool = False
+    """Whether such trials count, because there were no others."""
     readings: levels.Readings = field(init=False)
     """Readings of this host, this search's own included."""
 
@@ -74,12 +80,7 @@ class Runs:
         if not _windows(run):
             raise UserError(f"{run.path}: no client, so no responses can be counted")
         counts = balance(run)
-        measured = latencies(run, counts)
-        excluded = self.exclusion_reason(run)
-        # a backlog that is left at the end is the data plane's: after a pause, one that carries the load catches up
-        if excluded is None and not counts.unsent:
-            by_latency = (delay_by_pauses(run, load, objective, measured) for objective in self.objectives)
-            excluded = loss_by_pauses(run, load, counts.lost) or next(filter(None, by_latency), None)
+        excluded = self.exclusion_reason(run) or self._paused(run, load)
         if excluded is None and self.reference is None:
             self.reference = run
         slow = any(reason.startswith("generator:") for reason in run.record.verdict.reasons)
@@ -91,7 +92,7 @@ class Runs:
             unsent=counts.unsent if slow else 0,
             took_s=took_s,
             excluded=excluded,
-            latencies=measured,
+            latencies=latencies(run, counts),
             details=run.path.name,
         )
 
@@ -111,6 +112,14 @@ class Runs:
         if reason := self._other_state(run):
             self.other_states += 1
         return reason
+
+    def _paused(self, run: Run, load: float) -> str | None:
+        """Which pause excludes the trial, in words; None: none may have decided it, or pauses count."""
+        pause = deciding_pause(run, load, self.goals)
+        self.paused += pause is not None
+        self.paused_in_a_row = self.paused_in_a_row + 1 if pause else 0
+        self.pauses_count |= self.paused_in_a_row >= MOST_PAUSED
+        return None if self.pauses_count else pause
 
     def affected(self, run: Run) -> str | None:
         """Why the host makes a run no reference, in words; None if it does not."""

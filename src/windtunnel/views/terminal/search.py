@@ -40,6 +40,11 @@ def doubts(record: SearchRecord) -> list[str]:
     """How many invalid runs counted, and which validity limits the scenario relaxed; empty without any."""
     count, limits = len(record.included), relaxed(record.scenario.get("validity", {}))
     said = [f"{count} invalid runs included (--include-invalid): {', '.join(record.included)}"] if count else []
+    if record.pauses_count:
+        said.append(
+            f"pauses of the host may have decided {record.paused} of {len(record.trials)} trials. They count, because hardly any trial had "
+            "none: without pauses the data plane would carry at least these rates"
+        )
     return said + ([f"limits relaxed: {', '.join(limits)}"] if limits else [])
 
 
@@ -49,7 +54,12 @@ def host_words(record: SearchRecord) -> list[str]:
     excluded = sum(trial.excluded is not None for trial in record.trials)
     if excluded:
         states = f", {record.other_states} of them in another host state" if record.other_states else ""
-        said.append(f"{excluded} trials excluded and run again{states}")
+        pauses = (
+            f", {record.paused} with a pause that may have decided them"
+            if record.paused and not record.pauses_count
+            else ""
+        )
+        said.append(f"{excluded} trials excluded and run again{states}{pauses}")
     if count := len(record.closed_loops_excluded):
         said.append(f"{count} closed loops excluded; the last one: {record.closed_loops_excluded[-1]}")
     return said

@@ -1,9 +1,6 @@
 """Trials of one host state, and the closed loop that a search starts with."""
 
-from dataclasses import replace
-
 import pytest
-import sample_lines as sample
 from fake_runs import FAKE
 from scenario_tools import written
 from search_runs import a_run
@@ -13,7 +10,7 @@ from windtunnel.engine.find import VARIABLE
 from windtunnel.measure.search import Goal, Objective
 from windtunnel.measure.throughput import find
 from windtunnel.measure.throughput.find import Finder, Options
-from windtunnel.measure.throughput.trials import balance, latencies
+from windtunnel.measure.throughput.trials import MOST_PAUSED, balance, latencies
 
 SCENARIO = {"duration": "60ms", "client": {"rate": "1kpps"}, "workload": [{"handler": "l_app"}]}
 CARRIED = {"offered": 1000, "sent": 1000, "responses": 1000}
@@ -109,33 +106,30 @@ def test_a_trial_has_the_latencies_of_what_was_due_while_it_was_measured():
     assert found.missing == 5 and found.messages == 2 * 1000 + 5
 
 
-def test_loss_in_a_pause_excludes_a_trial(finder):
-    lossy = a_run(queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 20})
-    made = finder(lossy, lossy)
-    assert made._runs.trial(1000.0, 1.0).excluded.startswith("pause: the worker on CPU 1")
-    overloaded = a_run(queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 200})
-    backlog = a_run(
-        queue=8, preempted_ns={1: 50_000_000}, slowest_ns=50_000_000, counts=CARRIED | {"lost": 20, "unsent": 1}
-    )
-    made.left[:] = [overloaded]
-    assert made._runs.trial(1000.0, 1.0).excluded is None
-    made._runs.run = lambda scenario, what: with_backlog(backlog)
-    assert made._runs.trial(1000.0, 1.0).excluded is None
+def paused(**counts):
+    return a_run(queue=8, longest_pause_ns={1: 50_000_000}, preempted_ns={1: 50_000_000}, counts=CARRIED | counts)
 
 
-def test_latency_in_a_pause_excludes_a_trial(finder):
-    """60 of 2000 responses came after 20 ms, and pauses of 70 ms in all delayed 70."""
-    slow = sample.histogram([4_000] * 970 + [20_000_000] * 30)
-    runs = [a_run(preempted_ns={1: 70_000_000}, latency=slow, counts=CARRIED), a_run(latency=slow, counts=CARRIED)]
-    made = finder(*runs, options=Options(goals=(replace(P99, latency=Objective(0.99, 1e6)),)))
-    assert [(made._runs.trial(1000.0, 1.0).excluded or "")[:5] for _ in runs] == ["pause", ""]
+def test_a_pause_excludes_a_trial_whatever_came_of_it(finder):
+    made = finder(paused(), paused(lost=20), paused(lost=200, unsent=1), a_run(queue=8, counts=CARRIED | {"lost": 20}))
+    excluded = [made._runs.trial(1000.0, 1.0).excluded for _ in range(4)]
+    assert all(why.startswith("pause: the worker on CPU 1") for why in excluded[:3]) and excluded[3] is None
+    assert made._runs.paused == 3
 
 
-def with_backlog(run):
-    """What was not sent when it was measured is not sent at the end of the drain either."""
-    windows = run.windows["windtunnel"]
-    windows[-1] = windows[-1].model_copy(update={"workloads": windows[1].workloads})
-    return run
+def test_pauses_count_if_there_is_no_trial_without_one(finder):
+    """Twenty in a row; then the rate is that of the data plane with this host's pauses."""
+    made = finder(*[paused() for _ in range(30)], a_run(queue=8, counts=CARRIED), paused(lost=1))
+    excluded = [made._runs.trial(1000.0, 1.0).excluded is not None for _ in range(32)]
+    assert excluded == [True] * (MOST_PAUSED - 1) + [False] * (33 - MOST_PAUSED)
+    assert made._runs.pauses_count and made._runs.paused == 31
+
+
+def test_pauses_in_most_trials_do_not_count_as_long_as_some_have_none(finder):
+    runs = [a_run(queue=8, counts=CARRIED) if n % 10 == 9 else paused() for n in range(60)]
+    made = finder(*runs)
+    assert sum(made._runs.trial(1000.0, 1.0).excluded is None for _ in runs) == 6
+    assert not made._runs.pauses_count
 
 
 def test_latency_at_parts_of_the_rate_is_of_the_searchs_state(finder, monkeypatch):
