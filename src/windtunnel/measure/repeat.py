@@ -1,7 +1,7 @@
 """One scenario, run again and again: what its metrics are in each state of the host, and how well that is known.
 
-The median of the runs of one state has an exact interval (`windtunnel.stats.median`). It is looked at after every run:
-docs/how-to/measure-well.md says what that costs.
+The median of the runs of one state has an exact interval (`windtunnel.stats.median`). With `--until` it is looked at after every run, and
+holds at all looks together.
 
 History of the record's version:
 1  runs, states, metrics with intervals
@@ -24,7 +24,7 @@ from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.executor import Executor, Job, ThisHost
 from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import load, resolve
-from windtunnel.stats.median import LEAST_RUNS, interval
+from windtunnel.stats.median import LEAST_LOOKED_AT, LEAST_RUNS, interval, interval_at_any_look
 from windtunnel.version import __version__
 
 REPEATED_VERSION: Final = 1
@@ -54,7 +54,10 @@ class Middle(Part):
     median: float
     least: float = Field(description="of all runs of the state")
     most: float
-    low: float | None = Field(description=f"95% interval of the median; null: fewer than {LEAST_RUNS} runs")
+    low: float | None = Field(
+        description=f"95% interval of the median, with `until` of all looks together; null: fewer than {LEAST_RUNS} runs, "
+        f"with `until` than {LEAST_LOOKED_AT}"
+    )
     high: float | None
 
     @property
@@ -162,7 +165,11 @@ def _repeated(
         path=str(directory),
         runs=[RepeatedRun(path=str(r.path), reasons=r.reasons, state=r.state) for r in readings],
         states=[
-            InState(state=group.state, runs=len(group.positions), metrics=_middles([valid[n] for n in group.positions]))
+            InState(
+                state=group.state,
+                runs=len(group.positions),
+                metrics=_middles([valid[n] for n in group.positions], until),
+            )
             for group in groups([(reading,) for reading in valid])
         ],
         until=until,
@@ -171,18 +178,18 @@ def _repeated(
     )
 
 
-def _middles(runs: Sequence[Reading]) -> list[Middle]:
+def _middles(runs: Sequence[Reading], until: float | None) -> list[Middle]:
     middles = []
     for workload in runs[0].modes:
         metric, _ = deciding(workload, runs)
         values = [value for run in runs if (value := run.values.get((workload, metric))) is not None]
         if values:
-            middles.append(_middle(workload, metric, values))
+            middles.append(_middle(workload, metric, values, until))
     return middles
 
 
-def _middle(workload: str, metric: str, values: Sequence[float]) -> Middle:
-    low, high = interval(values)
+def _middle(workload: str, metric: str, values: Sequence[float], until: float | None) -> Middle:
+    low, high = interval(values) if until is None else interval_at_any_look(values)
     return Middle(
         workload=workload,
         metric=metric,

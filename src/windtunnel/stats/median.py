@@ -1,7 +1,7 @@
 """The interval of a median, from the order of the values alone: it holds whatever the law of the noise.
 
-It is that of the sign test (W. R. Thompson, 1936), and exact for values that do not depend on each other. It needs no numpy and no scipy,
-whose import is too slow for the output of one run.
+Values that do not depend on each other lie below their median as a fair coin falls. It needs no numpy and no scipy, whose import is too slow
+for the output of one run.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,15 @@ from math import comb
 
 LEAST_RUNS = 6
 """With five runs, even the least and the greatest do not enclose the median with 95%."""
+LEAST_LOOKED_AT = 8
+"""Likewise, if there is a look after each run."""
 LEVEL = 0.95
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The exact 95% interval of the median; None, None for fewer than LEAST_RUNS. The ends are the k-th values from either side,
-    with the greatest k of which a fair coin, thrown once a value, shows fewer heads in at most 2.5%."""
+    """The exact 95% interval of the median of so many values as were decided on before; None, None for fewer than LEAST_RUNS. It is that of the
+    sign test (W. R. Thompson, 1936): the ends are the k-th values from either side, with the greatest k of which a fair coin, thrown once a
+    value, shows fewer heads in at most 2.5%."""
     count = len(values)
     if count < LEAST_RUNS:
         return None, None
@@ -22,5 +25,22 @@ def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     while fewer <= (1 - LEVEL) / 2 * 2**count:
         k += 1
         fewer += comb(count, k)
+    ordered = sorted(values)
+    return float(ordered[k - 1]), float(ordered[-k])
+
+
+def interval_at_any_look(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """The interval of the median if somebody looks after every value, and may stop at any: with 95%, it holds at all looks together. None, None
+    for fewer than LEAST_LOOKED_AT.
+
+    The ends are the k-th values from either side; k counts the numbers of heads that are 20 times as likely with a coin of any bias,
+    all of them alike before the first throw, as with a fair one. A fair coin shows such a number at some time in at most 5% (H. Robbins,
+    "Statistical methods related to the law of the iterated logarithm", 1970).
+    """
+    count = len(values)
+    rare = 2**count * (1 - LEVEL) / (count + 1)
+    k = sum(comb(count, heads) <= rare for heads in range((count + 1) // 2))
+    if not k:
+        return None, None
     ordered = sorted(values)
     return float(ordered[k - 1]), float(ordered[-k])

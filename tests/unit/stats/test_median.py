@@ -1,0 +1,48 @@
+"""Intervals of a median."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from windtunnel.stats.median import LEAST_LOOKED_AT, LEAST_RUNS, interval, interval_at_any_look
+
+
+@given(st.lists(st.floats(1.0, 1e9), min_size=LEAST_RUNS, max_size=30))
+def test_the_interval_is_that_of_the_sign_test(values):
+    """The k-th value from either end, with the greatest k that a fair coin falls short of in at most 2.5% of cases."""
+    below = next(k for k in range(len(values)) if binom.cdf(k, len(values), 0.5) > 0.025)
+    ordered = sorted(values)
+    assert interval(values) == (ordered[below - 1], ordered[-below])
+
+
+def test_the_interval_holds_the_median_in_95_of_100():
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(600):
+        low, high = interval(rng.standard_t(2.5, 12))
+        held += low <= 0 <= high
+    assert 0.94 <= held / 600 <= 0.99  # exactly 0.961; three standard errors are 0.024
+
+
+def left_out_at_some_look(values, of) -> bool:
+    """Whether the interval of the median leaves it out, 0, after any of the values."""
+    intervals = [of(values[:count]) for count in range(1, len(values) + 1)]
+    return any(low is not None and not low <= 0 <= high for low, high in intervals)
+
+
+def test_the_interval_of_all_looks_holds_wherever_somebody_stops():
+    """The interval of a number of values that was fixed before leaves the median out at some look in one of ten."""
+    rng = np.random.default_rng(3)
+    series = [rng.standard_t(2.5, 30) for _ in range(600)]
+    assert np.mean([left_out_at_some_look(values, interval_at_any_look) for values in series]) <= 0.05
+    assert np.mean([left_out_at_some_look(values, interval) for values in series]) > 0.08
+
+
+@pytest.mark.parametrize(
+    ("count", "place"), [(LEAST_LOOKED_AT - 1, 0), (LEAST_LOOKED_AT, 1), (12, 2), (30, 7), (100, 35)]
+)
+def test_the_interval_of_all_looks_is_wider(count, place):
+    values = [float(n) for n in range(1, count + 1)]
+    assert interval_at_any_look(values) == ((place, count + 1 - place) if place else (None, None))
