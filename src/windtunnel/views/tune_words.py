@@ -5,6 +5,7 @@ from math import expm1
 from windtunnel.format import DASH, duration
 from windtunnel.tune.record import LatencyRecord, TrialRecord, middle_of
 from windtunnel.tune.tuner import Tuned
+from windtunnel.tune.winner import NOT_SLOWER
 from windtunnel.tune.winner import words as change_words
 
 
@@ -112,6 +113,8 @@ def _final(tuned: Tuned) -> str:
         found = f"Measured again against the file: {change_words(final.difference, final.low, final.high)}. "
     if final.latency is not None:
         found += f"Latency: {latency_words(final.latency)}. "
-    if final.confirmed:
-        return f"{found}It is written."
-    return f"{found}It is not written: {'; '.join(final.reasons)}."
+    if not final.confirmed:
+        return f"{found}It is not written: {'; '.join(final.reasons)}."
+    if final.low is not None and final.low <= 0:
+        return f"{found}It is not shown to be faster than the file, but it is at most {NOT_SLOWER:.0%} slower, so it is written."
+    return f"{found}It is written."

@@ -1,6 +1,7 @@
 """The winner: not slower by its interval, or not written; and a scenario that means what was measured."""
 
 import tomllib
+from dataclasses import replace
 
 import pytest
 from fake_runs import FAKE
@@ -15,6 +16,7 @@ from windtunnel.scenario import load, resolve
 from windtunnel.tune.record import FinalRecord, TrialRecord
 from windtunnel.tune.space import from_file
 from windtunnel.tune.winner import scenario_text
+from windtunnel.views.tune_words import sentences
 
 
 class Lucky(MadeUp):
@@ -38,6 +40,14 @@ def test_the_fresh_measurement_decides(tmp_path, true, written):
     assert sum(pair.excluded is None for pair in found.final.pairs) == 15
     if not written:
         assert "it may be slower than the file" in found.final.reasons[0]
+
+
+@pytest.mark.parametrize(("low", "said"), [(0.002, "It is written."), (-0.004, "not shown to be faster than the file")])
+def test_what_may_be_as_fast_as_the_file_is_not_called_faster(tmp_path, low, said):
+    found = tuned(tmp_path, Lucky(0.2), budget=1)
+    assert found.final is not None
+    (sentence,) = sentences(replace(found, final=found.final.model_copy(update={"low": low})))
+    assert said in sentence and ("at most 1% slower" in sentence) is (low < 0)
 
 
 def test_a_winner_whose_fresh_runs_fail_is_not_written(tmp_path):
