@@ -11,7 +11,7 @@ import numpy as np
 from windtunnel.host import states
 from windtunnel.measure.compare import model, obstacles
 from windtunnel.measure.compare.measures import ValidRuns, beyond, estimate, valid_runs, values_of
-from windtunnel.measure.compare.points import Point, differences, points, words
+from windtunnel.measure.compare.points import Point, differences, points, with_common_windows, words
 from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
 from windtunnel.stats import family
@@ -74,6 +74,7 @@ def judge(
 
 def _compare(point: Point, between: float, paired: bool, force: bool) -> _Compared:
     """`paired`: its runs are known to have alternated. `force`: runs that are too few to show their spread are compared all the same."""
+    point = with_common_windows(point)
     compared = _Compared(point, obstacles.invalid(point))
     a, b = ([reading for reading in side if not reading.reasons] for side in (point.a, point.b))
     if compared.invalid:

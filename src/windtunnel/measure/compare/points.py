@@ -1,10 +1,10 @@
 """Which runs of A belong with which of B: points of a study by their factors, pairs by the times at which they started."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from windtunnel.measure.compare.reading import Reading
+from windtunnel.measure.compare.reading import Reading, in_common
 from windtunnel.runs.identity import NO_FACTOR
 
 FOUND = (".cores", ".mempool.size", ".mempool.cache")
@@ -71,6 +71,15 @@ def pairs(a: Sequence[Reading], b: Sequence[Reading], least: int = LEAST_PAIRS) 
         else:
             waiting = (side, reading)
     return matched if len(matched) >= PAIRED_SHARE * min(len(a), len(b)) and len(matched) >= least else []
+
+
+def with_common_windows(point: Point) -> Point:
+    """The point with pairs of valid runs that alternated by windows read by the windows that count in both."""
+    ours, theirs = ([each for each in side if not each.reasons and not each.included] for side in (point.a, point.b))
+    read: dict[int, Reading] = {}
+    for a, b in pairs(ours, theirs, 1):
+        read[id(a)], read[id(b)] = in_common(a, b)
+    return replace(point, a=[read.get(id(r), r) for r in point.a], b=[read.get(id(r), r) for r in point.b])
 
 
 def words(factors: Iterable[tuple[str, Any]]) -> str:

@@ -1,6 +1,6 @@
 """What a comparison needs of a run: the values of its metrics, and what it must have in common with the others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite
@@ -72,6 +72,9 @@ class Reading:
     """What the user marked it with."""
     unsettled: bool | None = None
     """Whether its windows had a step or a trend; None: that could not be told."""
+    finished: datetime | None = None
+    excluded: frozenset[int] = frozenset()
+    """Places of the windows that are in no metric, among the measured ones."""
     beyond: frozenset[MetricKey] = frozenset()
     """Percentiles that it has not, because so many messages were lost: they are beyond any response."""
 
@@ -108,6 +111,8 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
         title=record.title,
         labels=record.labels,
         unsettled=_unsettled(run),
+        finished=record.finished,
+        excluded=frozenset(_excluded(run)) if valid else frozenset(),
         beyond=frozenset(_beyond(rows)) if rows else frozenset(),
     )
 
@@ -121,6 +126,52 @@ def windows(path: Path) -> list[dict[MetricKey, float | None]]:
             by_index.setdefault(window.index, {name: [] for name in run.windows})[engine].append(window)
     parts = [replace(run, windows=of) for _, of in sorted(by_index.items())]
     return [dict(values_of(part, summarise(part))) for part in parts]
+
+
+def in_common(a: Reading, b: Reading) -> tuple[Reading, Reading]:
+    """Two valid runs that alternated by windows, with the metrics of those windows alone that are excluded in neither. What the host does to
+    one of two neighbouring windows it often does to the other, and metrics of unlike times differ by it. As they are: runs that did not
+    alternate so, or that have no window in common."""
+    either = a.excluded | b.excluded
+    if a.excluded == b.excluded or not _alternated(a, b):
+        return a, b
+    both = [_without(load(reading.path), either) for reading in (a, b)]
+    if not all(map(_windows_counted, both)):
+        return a, b
+    of_a, of_b = (
+        replace(reading, values=dict(values_of(run, rows)), beyond=frozenset(_beyond(rows)))
+        for reading, run in zip((a, b), both, strict=True)
+        for rows in [summarise(run)]
+    )
+    return of_a, of_b
+
+
+def _alternated(a: Reading, b: Reading) -> bool:
+    """Whether they were up at the same time."""
+    if not (a.started and a.finished and b.started and b.finished):
+        return False
+    return a.started < b.finished and b.started < a.finished
+
+
+def _without(run: Run, places: Collection[int]) -> Run:
+    """The run without the measured windows at these places."""
+
+    def kept(windows: Sequence[Window]) -> list[Window]:
+        out = {window.index for place, window in enumerate(measured(windows)) if place in places}
+        return [window for window in windows if window.index not in out]
+
+    return replace(run, windows={name: kept(of) for name, of in run.windows.items()})
+
+
+def _excluded(run: Run) -> Iterator[int]:
+    for name, windows in run.windows.items():
+        counted = {window.index for window in measured(run.counted[name])}
+        yield from (place for place, window in enumerate(measured(windows)) if window.index not in counted)
+
+
+def _windows_counted(run: Run) -> int:
+    """Of all engines."""
+    return sum(len(measured(windows)) for windows in run.counted.values())
 
 
 def values_of(run: Run, summary: Summary) -> Iterator[tuple[MetricKey, float | None]]:

@@ -7,9 +7,12 @@ from typing import Any
 
 from windtunnel.measure.compare.reading import Reading
 
+PAIRS_ALONE = ("finished", "excluded")
+"""Fields that only runs in turn need."""
+
 
 def to_text(reading: Reading) -> str:
-    fields = vars(reading) | {
+    fields = {name: value for name, value in vars(reading).items() if name not in PAIRS_ALONE} | {
         "path": str(reading.path),
         "started": reading.started.isoformat() if reading.started else None,
         "values": [[*key, value] for key, value in reading.values.items()],
