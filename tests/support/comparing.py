@@ -85,12 +85,14 @@ def change(directory: Path, **keys) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | keys))
 
 
-def in_turn(directory: Path, count: int, mpps_a: float, mpps_b: float, **about_b) -> tuple[Path, Path]:
-    """Pairs that ran one after the other, A first and B first by turns; every run its own noise."""
+def in_turn(
+    directory: Path, count: int, mpps_a: float, mpps_b: float, at_s: float = 0, seed: int = 0, **about_b
+) -> tuple[Path, Path]:
+    """Pairs that ran one after the other from `at_s` on, A first and B first by turns; every run its own noise."""
     for n in range(count):
         late = n % 2
-        made(directory / "a" / f"{n:02}", mpps_a, 20 * n + 10 * late, seed=2 * n)
-        made(directory / "b" / f"{n:02}", mpps_b, 20 * n + 10 * (1 - late), seed=2 * n + 1, **about_b)
+        made(directory / "a" / f"{n:02}", mpps_a, at_s + 20 * n + 10 * late, seed=seed + 2 * n)
+        made(directory / "b" / f"{n:02}", mpps_b, at_s + 20 * n + 10 * (1 - late), seed=seed + 2 * n + 1, **about_b)
     return directory / "a", directory / "b"
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from windtunnel.cli import model
+from windtunnel.cli.calibrate import calibrate
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
 from windtunnel.cli.copiers import copiers
@@ -84,7 +85,7 @@ def _version(asked: bool) -> None:
 _add(PREPARE, init, check, handlers, wires, copiers, schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
 _add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
-_add(MEASURE, run, show, diagnose, compare, history, search, study, tune, ui)
+_add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, tune, ui)
 _add(MEASURE, query, name="study query")
 _add_group(
     "model",

@@ -10,6 +10,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
+from windtunnel.measure.calibration import Calibration
 from windtunnel.measure.compare.model import Comparison
 from windtunnel.measure.history.model import Histories
 from windtunnel.measure.repeat import Repeated
@@ -49,6 +50,7 @@ def generated() -> dict[Path, str]:
         "run": Record.model_json_schema(),
         "windows": WindowLine.model_json_schema(),
         "comparison": Comparison.model_json_schema(),
+        "calibration": Calibration.model_json_schema(),
         "repeated": Repeated.model_json_schema(),
         "history": Histories.model_json_schema(),
         "diagnosis": Diagnosis.model_json_schema(),

@@ -1,0 +1,160 @@
+"""How often intervals hold on a host: comparisons of a scenario with itself, kept over days."""
+
+import json
+import shutil
+
+import jsonschema
+import pytest
+from comparing import HOST, SCENARIO, change, in_turn
+from fake_runs import FAKE
+from typer.testing import CliRunner
+
+from windtunnel.cli.app import app
+from windtunnel.errors import UserError
+from windtunnel.measure.calibration import Calibration, judge
+from windtunnel.measure.compare.compared import Running, compare
+from windtunnel.schemas.generate import CHECKOUT
+from windtunnel.views.terminal.calibration import compared, outcome
+
+DAY_S = 86_400
+
+
+def comparison(directory, name, mpps_a=6.0, mpps_b=6.0, day=0, seed=0, pairs=8, **about_b):
+    """One that is kept, of runs that lie beside it."""
+    sides = in_turn(directory / name, pairs, mpps_a, mpps_b, at_s=day * DAY_S, seed=seed, **about_b)
+    shutil.move(directory / name, directory / "moved")
+    compare(directory / "moved" / "a", directory / "moved" / "b", Running(), directory / name)
+    for side in sides:
+        shutil.move(directory / "moved" / side.name, side)
+    (directory / "moved").rmdir()
+
+
+@pytest.fixture(scope="module")
+def five_days(tmp_path_factory):
+    """Days differ by some per cent, the last one by more."""
+    directory = tmp_path_factory.mktemp("five_days")
+    for day, mpps in enumerate((6.0, 6.1, 5.9, 6.05, 3.0)):
+        comparison(directory, f"day-{day}", mpps, mpps, day, seed=100 * day)
+    return directory
+
+
+@pytest.fixture
+def kept(five_days, tmp_path):
+    """Of five days; may be written to."""
+    return shutil.copytree(five_days, tmp_path / "kept")
+
+
+def shares(found: Calibration):
+    return [(share.count, share.of) for share in found.shares]
+
+
+def test_what_is_kept_is_counted_by_kind_of_interval(five_days):
+    found = judge(five_days)
+    assert (found.comparisons, found.without_verdict, found.other_hosts, found.days) == (5, 0, 0, 5)
+    assert found.metric == "responses_per_s" and found.exit_code == 1
+    errors, differences, runs, another_day = shares(found)
+    assert errors == (0, 5) and differences == (5, 5) and runs[1] == 80 and runs[0] > 60
+    assert another_day == (16, 32), "the fourth day lies where the first three predict it, the fifth does not"
+    assert 0.25 < found.between_days < 0.5
+    assert outcome(found) == "Not as it says: history: the 95% interval holds a run on another day."
+    assert compared(found)[:2] == [
+        "Comparisons of the scenario with itself: 5, on days (UTC): 5.",
+        "They were decided by responses_per_s.",
+    ]
+
+
+def test_a_difference_that_is_none_is_an_error(tmp_path):
+    for n in range(3):
+        comparison(tmp_path, f"{n}", 6.0, 5.4, seed=50 * n)
+    found = judge(tmp_path)
+    assert shares(found)[:2] == [(3, 3), (0, 3)] and found.exit_code == 1
+    assert [share.fails for share in found.shares] == [True, True, False, False]
+    assert "compare shows a difference" in outcome(found) and found.days == 1 and found.between_days is None
+
+
+def test_days_to_come_are_said_to_be_needed(tmp_path):
+    comparison(tmp_path, "first")
+    found = judge(tmp_path)
+    assert found.exit_code == 0 and shares(found)[3] == (0, 0) and found.shares[3].low is None
+    assert outcome(found).endswith("Another day can be judged from 4 days on.")
+
+
+def test_comparisons_of_another_host_are_not_counted(kept):
+    for run in (kept / "day-0").glob("?/*"):
+        change(run, host=HOST | {"kernel": "5.10"})
+    found = judge(kept)
+    assert (found.comparisons, found.other_hosts, found.days) == (4, 1, 4)
+    assert "Of another host, or another kernel, and not counted: 1." in compared(found)
+
+
+def test_comparisons_without_a_verdict_or_of_two_scenarios_are_not_counted(kept):
+    for run in (kept / "day-0").glob("?/*"):
+        change(run, verdict={"valid": False, "reasons": ["ledger open"]})
+    shutil.rmtree(kept / "again", ignore_errors=True)
+    compare(kept / "day-0" / "a", kept / "day-0" / "b", Running(), kept / "again")
+    (kept / "again" / "comparison.json").replace(kept / "day-0" / "comparison.json")
+    comparison(kept, "changed", day=6, scenario=SCENARIO | {"server": {"batch": {"app_rx": 64}}})
+    found = judge(kept)
+    assert (found.comparisons, found.without_verdict, found.days) == (4, 1, 4)
+    assert "Without a verdict, and not counted: 1." in compared(found)
+
+
+def test_another_scenario_is_refused(kept):
+    for run in (kept / "day-1").glob("?/*"):
+        change(run, scenario=SCENARIO | {"duration": 5})
+    with pytest.raises(UserError, match="comparisons of several scenarios") as refused:
+        judge(kept)
+    assert refused.value.remedy == "--out DIR, another directory for each scenario"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "comparison.json"),
+        ('{"version": 4}', "comparison.json"),
+        ('{"version": 99}', "of version 99"),
+        ("[]", "None"),
+    ],
+)
+def test_what_is_no_comparison_is_refused_by_name(kept, text, what):
+    (kept / "day-2" / "comparison.json").write_text(text)
+    with pytest.raises(UserError, match=what):
+        judge(kept)
+
+
+def test_a_directory_may_be_judged_from_anywhere(kept, monkeypatch, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert judge(kept).comparisons == 5
+
+
+def calibrate(*arguments, code):
+    done = CliRunner().invoke(app, ["calibrate", *map(str, arguments)])
+    if isinstance(done.exception, UserError):
+        raise done.exception
+    assert done.exit_code == code, done.output
+    return done
+
+
+def test_the_command_adds_to_what_there_is(tmp_path, monkeypatch):
+    """With the fake engine, whose runs are all alike."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+    (tmp_path / "echo.toml").write_text(
+        'duration = "60ms"\nwarmup = "20ms"\nwindow = "20ms"\n[[workload]]\nhandler = "l_app"\n'
+    )
+    done = calibrate("echo.toml", "--comparisons", 1, code=0)
+    assert "comparison 1 of 1" in done.stderr and "with itself: 1, on days (UTC): 1." in done.stdout
+    (directory,) = (tmp_path / "runs" / "calibration-echo").iterdir()
+    assert (directory / "comparison.json").is_file() and len(list(directory.glob("?/*/run.json"))) == 16
+    document = json.loads(calibrate("echo.toml", "--comparisons", 0, "--json", code=0).stdout)
+    jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "calibration.json").read_text()))
+    assert document["comparisons"] == 1 and document["stopped"] == "all run"
+    assert calibrate("echo.toml", "--comparisons", 0, "--out", "empty", "-q", code=3).stdout.startswith(
+        "No comparison has a verdict"
+    )
+
+
+def test_two_forms_of_output_exclude_each_other(tmp_path):
+    with pytest.raises(UserError, match="exclude each other"):
+        calibrate("echo", "--json", "--quiet", code=2)
