@@ -4,7 +4,8 @@ No engine runs, nothing is timed: data of which the truth is known are simulated
 docs/measurements/intervals.md has what came out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -14,11 +15,14 @@ from harness.session import Session
 from harness.statistics import Goal, extent, judge
 from scipy.signal import lfilter
 
+from windtunnel.measure.search import NDR, Limits, TrialResult, search
+from windtunnel.measure.search.simulated import Device
 from windtunnel.stats.days import another_day
 from windtunnel.stats.family import greatest_of_all
 from windtunnel.stats.levels import LEAST_RUNS, change_points
 from windtunnel.stats.looks import MOST_PAIRS, look
 from windtunnel.stats.mean import mean_of
+from windtunnel.stats.median import interval, interval_at_any_look
 from windtunnel.stats.points import points_in_blocks
 from windtunnel.stats.quantile import quantile_of
 
@@ -29,6 +33,8 @@ CORRELATIONS = (0.0, 0.3, 0.5, 0.8, 0.9, 0.95)
 HELD_TO = 0.8
 """Greatest correlation of the goals; beyond it the shares are shown."""
 OWN_NOISE = {0.0: "", 0.5: ", half of the variance their own"}
+REPEATS = 30
+"""Most runs of `run --until`."""
 BEFORE = 60
 """Values that a series has behind it when it begins."""
 EDGES = np.exp(np.linspace(0, 9, 2_000))
@@ -55,6 +61,11 @@ def measure(session: Session) -> Iterator[Result]:
     yield _result(session, "compare shows a difference of none", shown, Goal(0.02, "at most", least_samples=1))
     better = {f"one of five scatters {times} times as much": _better(times) for times in (1, 4)}
     yield _result(session, "tune calls better what is not", better, Goal(0.025, "at most", least_samples=1))
+    until = {"at any of 30 looks": _until_holds(interval_at_any_look), "without all looks": _until_holds(interval)}
+    goal = Goal(0.95, "at least", least_samples=1)
+    yield _result(session, "run --until: the 95% interval holds", until, goal, [until["at any of 30 looks"]])
+    rate = {f"pauses in {share:.0%} of the trials": _rate_with_pauses(share) for share in (0.0, 0.5, 0.8, 0.95)}
+    yield _result(session, "NDR found, of the true one", rate, None)
     told = {f"correlation {r}": _told(r) for r in (0.0, 0.3, 0.5)}
     yield _result(session, "a flat history shows a change at one of 100 looks", told, None)
 
@@ -126,6 +137,35 @@ def _better(times: int) -> float:
                 better += found.better
                 break
     return better / SERIES
+
+
+def _until_holds(of: Callable[[list[float]], tuple[float | None, float | None]]) -> float:
+    """At all looks together, with heavy tails."""
+    random, hold = np.random.default_rng(3), 0
+    for _ in range(SERIES):
+        values = random.standard_t(2.5, REPEATS).tolist()
+        intervals = [of(values[:count]) for count in range(1, REPEATS + 1)]
+        hold += all(low is None or high is None or low <= 0 <= high for low, high in intervals)
+    return hold / SERIES
+
+
+def _rate_with_pauses(share: float) -> float:
+    """The median NDR of a device whose capacity differs by 2% from trial to trial; a pause loses what falls due in it."""
+    random, rates, count = np.random.default_rng(4), [], SERIES // 100
+    for seed in range(count):
+        device = Device(1e6, noise=0.02, seed=seed)
+
+        def trial(load: float, duration_s: float, device: Device = device) -> TrialResult:
+            result = device(load, duration_s)
+            if random.random() >= share:
+                return result
+            lost = min(result.forwarded, round(0.01 * load))
+            return replace(result, forwarded=result.forwarded - lost, excluded="pause")
+
+        found = search(trial, [NDR], Limits(1e3, 1.5e6, excluded=1000, trials=100_000))["NDR"].conditional_throughput
+        assert found is not None
+        rates.append(found / (device.truth(NDR) or 1))
+    return float(np.median(rates))
 
 
 def _told(correlation: float) -> float:
