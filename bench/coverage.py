@@ -151,7 +151,7 @@ def _until_holds(of: Callable[[list[float]], tuple[float | None, float | None]])
 
 def _rate_with_pauses(share: float) -> float:
     """The median NDR of a device whose capacity differs by 2% from trial to trial; a pause loses what falls due in it."""
-    random, rates, count = np.random.default_rng(4), [], SERIES // 100
+    random, rates, count = np.random.default_rng(4), [], SERIES // 10
     for seed in range(count):
         device = Device(1e6, noise=0.02, seed=seed)
 
