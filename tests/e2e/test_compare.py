@@ -83,7 +83,7 @@ def test_two_scenarios_alternate_and_every_run_is_kept(finished):
     assert all(order[n : n + 2] in ("ab", "ba") for n in (0, 2, 4))
     document = json.loads((directory / "comparison.json").read_text())
     jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "comparison.json").read_text()))
-    turns = {"pairs_wanted": 3, "pairs": 3, "seed": 1, "change": "window", "stopped": "all run"}
+    turns = {"pairs_wanted": 3, "pairs": 3, "seed": 1, "change": "window", "until_decided": False, "stopped": "all run"}
     assert document["paired_runs"] == turns
     assert (directory / "report.html").is_file()
 
@@ -286,3 +286,13 @@ def test_a_report_of_incomparable_runs_has_no_plots(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 5.0, host={"hostname": "there"})
     page = Page(write_comparison(hold(a, b, Running())[0], tmp_path / "report.html").read_text())
     assert page.scripts == [] and "cannot be compared" in page.text and "hostname" not in page.text
+
+
+def test_pairs_end_as_soon_as_they_decide(tmp_path):
+    (tmp_path / "echo.toml").write_text(SCENARIO.format(duration="60ms"))
+    asked = ["--set-b", SLOWER, "--fail-if", "slower:5%", "--until-decided", "--out", "here"]
+    said, _ = compare("echo.toml", "echo.toml", *asked, code=1)
+    assert "decided after 11 of 60 pairs" in said and "pairs run in turn until they decide" in said
+    document = json.loads((tmp_path / "here" / "comparison.json").read_text())
+    assert (document["paired_runs"]["stopped"], document["paired_runs"]["until_decided"]) == ("decided", True)
+    assert len(list((tmp_path / "here" / "a").iterdir())) == 11

@@ -49,6 +49,14 @@ def compare(
         str | None,
         typer.Option("--within", metavar="DURATION", help="Scenarios: start no pair that would end after this time."),
     ] = None,
+    until_decided: Annotated[
+        bool,
+        typer.Option(
+            "--until-decided",
+            help="Scenarios: run pairs only until a condition of --fail-if is met, or none is in doubt; at least 11, at most 60 or --pairs. "
+            "The intervals are those of all looks together, and wider.",
+        ),
+    ] = False,
     sets: Annotated[
         Sets,
         typer.Option(
@@ -143,6 +151,7 @@ def compare(
 
     windtunnel compare scenarios/echo.toml scenarios/echo.toml --set-b server.batch.app_rx=64
     windtunnel compare before.toml after.toml --within 10min --fail-if slower:5%
+    windtunnel compare before.toml after.toml --fail-if slower:2% --until-decided
     windtunnel compare runs/before runs/after
     windtunnel compare runs/2026-11-22T10-00-00Z-echo-against-echo/a runs/2026-11-22T10-00-00Z-echo-against-echo/b
     """
@@ -151,7 +160,7 @@ def compare(
     from windtunnel.measure.compare.compared import Running
     from windtunnel.measure.compare.compared import compare as hold
     from windtunnel.measure.compare.model import NO_VERDICT
-    from windtunnel.measure.compare.options import conditions, decide, percent, seconds
+    from windtunnel.measure.compare.options import conditions, decide, percent, seconds, until_of
     from windtunnel.runs.files import check_new
     from windtunnel.views.pages import write_comparison
 
@@ -161,7 +170,8 @@ def compare(
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    running = Running(with_state(sets, state), sets_a or (), sets_b or (), pairs, limit, seed, alternate)
+    until = until_of(asked) if until_decided else ()
+    running = Running(with_state(sets, state), sets_a or (), sets_b or (), pairs, limit, seed, alternate, until)
     with executor(on, most=1) as where, _display(silent=json or quiet) as display:
         turn = display.turn if display else _nothing
         comparison, directory = hold(

@@ -24,7 +24,7 @@ from windtunnel.measure.compare.reading import Reading, deciding, read
 from windtunnel.measure.executor import Executor, Job, ThisHost
 from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import load, resolve
-from windtunnel.stats.median import LEAST_LOOKED_AT, LEAST_RUNS, interval, interval_at_any_look
+from windtunnel.stats.median import LEAST_RUNS, interval, interval_at_any_look, least_at_any_look
 from windtunnel.version import __version__
 
 REPEATED_VERSION: Final = 1
@@ -56,7 +56,7 @@ class Middle(Part):
     most: float
     low: float | None = Field(
         description=f"95% interval of the median, with `until` of all looks together; null: fewer than {LEAST_RUNS} runs, "
-        f"with `until` than {LEAST_LOOKED_AT}"
+        f"with `until` than {least_at_any_look()}"
     )
     high: float | None
 

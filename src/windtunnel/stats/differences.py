@@ -19,6 +19,8 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
+from windtunnel.stats.median import chance_at_any_look, interval_at_any_look
+
 LEVEL = 0.01
 """Significance level of every test; intervals are of 1 - LEVEL, if nobody asks for another level."""
 POWER = 0.8
@@ -31,7 +33,7 @@ EXACT_PAIRS = 100
 EXACT_RUNS = 3600
 """Runs of A times runs of B. Above these the distributions of ranks are normal for all purposes."""
 
-Method = Literal["paired", "unpaired", "assumed"]
+Method = Literal["paired", "unpaired", "assumed", "at any look"]
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,33 @@ def paired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Esti
     return _by_ranks("paired", np.median(half_way), np.sort(walsh), distribution, count - 1, effect, level)
 
 
+def paired_at_any_look(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate | None:
+    """Pairs as of `paired`, if somebody looks after each and stops as soon as they show enough: the interval of their median difference holds
+    at all looks together, and so does the p-value. None: too few pairs for one."""
+    of_a, of_b = (np.log(np.asarray(values, float)) for values in (a, b))
+    differences, middles = of_b - of_a, (of_a + of_b) / 2
+    low, high = interval_at_any_look(differences.tolist(), 1 - level)
+    if low is None or high is None:
+        return None
+    count = len(differences)
+    low, high = low - RESOLUTION / 2, high + RESOLUTION / 2
+    # what lies at 0 speaks against a difference
+    beyond = max(int(np.count_nonzero(sign * differences > RESOLUTION / 2)) for sign in (1, -1))
+    error = (high - low) / 2 / stats.t.ppf(1 - level / 2, count - 1)
+    return Estimate(
+        method="at any look",
+        half_way=float(np.median(middles)),
+        difference=float(np.median(differences)),
+        low=low,
+        high=high,
+        smallest=float(_detectable(count - 1) * error),
+        error=float(error),
+        freedom=count - 1,
+        effect=_share_above(differences),
+        p=chance_at_any_look(count - beyond, count) if 2 * beyond > count else 1.0,
+    )
+
+
 def unpaired(a: Sequence[float], b: Sequence[float], level: float = LEVEL) -> Estimate:
     """Runs of both sides, at least LEAST_RUNS of each, that no order in time ties; all are above 0."""
     of_a, of_b = (np.log(np.asarray(values, float)) for values in (a, b))
@@ -105,7 +134,7 @@ def whole(parts: Sequence[Estimate]) -> Estimate:
     half_way, difference = (
         float(np.mean(values)) for values in zip(*((p.half_way, p.difference) for p in parts), strict=True)
     )
-    method = max((part.method for part in parts), key=("paired", "unpaired", "assumed").index)
+    method = max((part.method for part in parts), key=("paired", "at any look", "unpaired", "assumed").index)
     return _by_t(method, half_way, difference, sqrt(sum(squares)) / len(parts), freedom, None, LEVEL)
 
 

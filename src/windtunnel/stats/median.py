@@ -4,13 +4,12 @@ Values that do not depend on each other lie below their median as a fair coin fa
 for the output of one run.
 """
 
+import itertools
 from collections.abc import Sequence
 from math import comb
 
 LEAST_RUNS = 6
 """With five runs, even the least and the greatest do not enclose the median with 95%."""
-LEAST_LOOKED_AT = 8
-"""Likewise, if there is a look after each run."""
 LEVEL = 0.95
 
 
@@ -29,18 +28,32 @@ def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     return float(ordered[k - 1]), float(ordered[-k])
 
 
-def interval_at_any_look(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The interval of the median if somebody looks after every value, and may stop at any: with 95%, it holds at all looks together. None, None
-    for fewer than LEAST_LOOKED_AT.
+def interval_at_any_look(values: Sequence[float], level: float = LEVEL) -> tuple[float | None, float | None]:
+    """The interval of the median if somebody looks after every value, and may stop at any: with a chance of `level`, it holds at all looks
+    together. None, None for fewer values than `least_at_any_look`.
 
-    The ends are the k-th values from either side; k counts the numbers of heads that are 20 times as likely with a coin of any bias,
-    all of them alike before the first throw, as with a fair one. A fair coin shows such a number at some time in at most 5% (H. Robbins,
-    "Statistical methods related to the law of the iterated logarithm", 1970).
+    The ends are the k-th values from either side; k counts the numbers of heads that are 1 / (1 - level) times as likely with a coin of any
+    bias, all of them alike before the first throw, as with a fair one. A fair coin shows such a number at some time with a chance of at most
+    1 - level (H. Robbins, "Statistical methods related to the law of the iterated logarithm", 1970).
     """
     count = len(values)
-    rare = 2**count * (1 - LEVEL) / (count + 1)
-    k = sum(comb(count, heads) <= rare for heads in range((count + 1) // 2))
+    k = sum(_fairness(heads, count) <= 1 - level for heads in range((count + 1) // 2))
     if not k:
         return None, None
     ordered = sorted(values)
     return float(ordered[k - 1]), float(ordered[-k])
+
+
+def chance_at_any_look(below: int, count: int) -> float:
+    """The greatest chance that, at any look, a fair coin shows numbers of heads and tails that are as far apart as `below` of `count`."""
+    return min(1.0, _fairness(below, count))
+
+
+def least_at_any_look(level: float = LEVEL) -> int:
+    """Fewest values of an interval at any look."""
+    return next(count for count in itertools.count(1) if _fairness(0, count) <= 1 - level)
+
+
+def _fairness(heads: int, count: int) -> float:
+    """How many times as likely so many heads are with a fair coin as with one of any bias."""
+    return float((count + 1) * comb(count, heads) / 2**count)

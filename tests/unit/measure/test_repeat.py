@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from windtunnel.measure.repeat import Repeated, _repeated
-from windtunnel.stats.median import LEAST_LOOKED_AT, LEAST_RUNS, interval
+from windtunnel.stats.median import LEAST_RUNS, interval, least_at_any_look
 
 NEAR, FAR = ("one-l3", 91.0), ("two-l3s", 425.0)
 
@@ -38,7 +38,7 @@ def test_too_few_runs_have_no_interval(count):
 
 
 def test_runs_that_end_by_what_they_show_have_the_interval_of_all_looks():
-    readings = [reading(100.0 + n) for n in range(LEAST_LOOKED_AT)]
+    readings = [reading(100.0 + n) for n in range(least_at_any_look())]
     assert middle(found(readings)).low == 100.0 and middle(found(readings[:-1])).low == 100.0
     assert middle(found(readings, 0.5)).low == 100.0 and middle(found(readings[:-1], 0.5)).low is None
 

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from windtunnel.stats.median import LEAST_LOOKED_AT, LEAST_RUNS, interval, interval_at_any_look
+from windtunnel.stats.median import (
+    LEAST_RUNS,
+    chance_at_any_look,
+    interval,
+    interval_at_any_look,
+    least_at_any_look,
+)
 
 
 @given(st.lists(st.floats(1.0, 1e9), min_size=LEAST_RUNS, max_size=30))
@@ -41,8 +47,24 @@ def test_the_interval_of_all_looks_holds_wherever_somebody_stops():
 
 
 @pytest.mark.parametrize(
-    ("count", "place"), [(LEAST_LOOKED_AT - 1, 0), (LEAST_LOOKED_AT, 1), (12, 2), (30, 7), (100, 35)]
+    ("count", "place"), [(least_at_any_look() - 1, 0), (least_at_any_look(), 1), (12, 2), (30, 7), (100, 35)]
 )
 def test_the_interval_of_all_looks_is_wider(count, place):
     values = [float(n) for n in range(1, count + 1)]
     assert interval_at_any_look(values) == ((place, count + 1 - place) if place else (None, None))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40, unique=True), st.sampled_from([0.95, 0.99, 0.999]))
+def test_the_interval_of_all_looks_leaves_out_what_is_as_unlikely(values, level):
+    """What lies outside is what a fair coin shows with a chance of at most 1 - level, at any look."""
+    low, high = interval_at_any_look(values, level)
+    assert (low is None) is (len(values) < least_at_any_look(level))
+    for median in [value + step for value in values for step in (-1e-9, 1e-9)] if low is not None else ():
+        below = sum(value < median for value in values)
+        outside = median < low or median > high
+        assert outside is (chance_at_any_look(min(below, len(values) - below), len(values)) <= 1 - level)
+
+
+@pytest.mark.parametrize(("level", "least"), [(0.95, 8), (0.99, 11), (0.999, 14)])
+def test_fewest_values_of_an_interval_at_any_look(level, least):
+    assert least_at_any_look(level) == least

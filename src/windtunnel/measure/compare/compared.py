@@ -2,13 +2,22 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
-from windtunnel.measure.compare.model import Change, Comparison
-from windtunnel.measure.compare.paired_runs import PAIRS, Contestant, Turn, directory_for, run_in_turn
+from windtunnel.measure.compare.model import Change, Comparison, PairedRuns
+from windtunnel.measure.compare.options import Condition, decide
+from windtunnel.measure.compare.paired_runs import (
+    MOST_UNTIL_DECIDED,
+    PAIRS,
+    Contestant,
+    Turn,
+    directory_for,
+    run_in_turn,
+)
 from windtunnel.measure.compare.sides import are_scenarios, sides
 from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.runs.directories import make_directory
@@ -28,6 +37,8 @@ class Running:
     within_s: float | None = None
     seed: int | None = None
     change: Change | None = None
+    until: Sequence[Condition] = ()
+    """Pairs end as soon as one of these is met, or none is in doubt; empty: after `pairs`."""
 
     @property
     def asked(self) -> bool:
@@ -76,6 +87,15 @@ def _run(
     include_invalid: bool,
     executor: Executor,
 ) -> Comparison:
+    runs = [directory / side for side in "ab"]
+
+    def judged(paired_runs: PairedRuns) -> Comparison:
+        return judge(*sides(runs[0], runs[1], include_invalid=include_invalid), between, paired_runs)
+
+    def enough(conditions: Sequence[Condition], so_far: PairedRuns) -> bool:
+        decided = decide(conditions, judged(so_far))
+        return bool(decided.met) or not decided.doubtful
+
     with Interrupts() as interrupts:
         paired_runs = run_in_turn(
             Contestant(a, [*running.sets, *running.sets_a]),
@@ -83,16 +103,16 @@ def _run(
             directory,
             interrupts,
             executor,
-            pairs=running.pairs or PAIRS,
+            pairs=running.pairs or (MOST_UNTIL_DECIDED if running.until else PAIRS),
             within_s=running.within_s,
             seed=1 if running.seed is None else running.seed,
             change=running.change,
             announce=announce,
             include_invalid=include_invalid,
+            enough=partial(enough, running.until) if running.until else None,
         )
-    runs = [directory / side for side in "ab"]
     if not all(map(Path.exists, runs)):
         raise UserError(
             f"{directory}: stopped before both scenarios had run", remedy="`windtunnel show` shows the one run"
         )
-    return judge(*sides(runs[0], runs[1], include_invalid=include_invalid), between, paired_runs)
+    return judged(paired_runs)

@@ -16,6 +16,7 @@ from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
 from windtunnel.stats import family
 from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate, whole
+from windtunnel.stats.median import least_at_any_look
 from windtunnel.stats.shares import shares_differ
 from windtunnel.version import __version__
 
@@ -49,8 +50,9 @@ def judge(
     """Compares what was read. `between` is the share by which runs are assumed to differ if they are too few to tell, which is
     done for runs in turn, and with `force` for others."""
     both, only_a, only_b = points(a.readings, b.readings)
-    compared = [_compare(point, between, paired_runs is not None, force) for point in both]
-    corrected, joint = _corrected(compared), _jointly(compared)
+    compared = [_compare(point, between, paired_runs, force) for point in both]
+    joint = _jointly(compared)
+    corrected = _corrected(compared)
     warnings = [f"only in {side}: {words(factors)}" for side, of in (("A", only_a), ("B", only_b)) for factors in of]
     for each in compared:
         warnings += [warning for warning in _warnings(each) if warning not in warnings]
@@ -72,8 +74,8 @@ def judge(
     )
 
 
-def _compare(point: Point, between: float, paired: bool, force: bool) -> _Compared:
-    """`paired`: its runs are known to have alternated. `force`: runs that are too few to show their spread are compared all the same."""
+def _compare(point: Point, between: float, paired_runs: model.PairedRuns | None, force: bool) -> _Compared:
+    """`paired_runs`: its runs are known to have alternated, and how. `force`: runs that are too few to show their spread are compared all the same."""
     point = with_common_windows(point)
     compared = _Compared(point, obstacles.invalid(point))
     a, b = ([reading for reading in side if not reading.reasons] for side in (point.a, point.b))
@@ -82,7 +84,8 @@ def _compare(point: Point, between: float, paired: bool, force: bool) -> _Compar
     compared.obstacles = obstacles.obstacles(a, b)
     if compared.obstacles:
         return compared
-    held = valid_runs(point.a, point.b, between, paired)
+    looked_at = paired_runs is not None and paired_runs.until_decided
+    held = valid_runs(point.a, point.b, between, paired_runs is not None, looked_at)
     compared.doubts = _doubts(held, force or held.in_turn)
     compared.held = held
     if compared.doubts:
@@ -98,6 +101,8 @@ def _doubts(held: ValidRuns, few: bool) -> list[str]:
     """Why these runs tell nothing: they share no state of the host, or too few of them do. `few`: any number is enough."""
     if not held.fewest:
         return [f"{', '.join(_ran_on(held))}. Compare two scenarios, so that their runs alternate"]
+    if held.looked_at and held.fewest < (least := least_at_any_look(1 - LEVEL)):
+        return [f"{held.fewest} pairs, and {least} show a difference if each may be the last"]
     if few or held.fewest >= LEAST_RUNS:
         return []
     where = f" on {held.by_state[0][0]}" if len(held.by_state) > 1 else ""
@@ -153,22 +158,26 @@ def _p_values(compared: Sequence[_Compared], members: Sequence[_Member]) -> list
 
 
 def _log_ratios(held: ValidRuns | None, key: MetricKey) -> list[float]:
-    """Of each pair; empty if A and B did not alternate."""
-    if held is None or held.method != "paired":
+    """Of each pair; empty if A and B did not alternate, or if their number depends on what they show."""
+    if held is None or held.method != "paired" or held.looked_at:
         return []
     return [log(b / a) for a, b in zip(*values_of(held, key), strict=True)]
 
 
 def _jointly(compared: Sequence[_Compared]) -> dict[tuple[int, MetricKey], Estimate]:
     """Each estimate with an interval that holds together with those of the same metric in all other workloads and points (Bonferroni):
-    whoever names a metric asks for all of them."""
+    whoever names a metric asks for all of them. One that has none, because it takes more pairs than there are, is not measured."""
     members = [(n, key) for n, each in enumerate(compared) for key, (result, _) in each.found.items() if result]
     count = Counter(metric for _, (_, metric) in members)
     joint = {}
     for n, key in members:
         held, alone = compared[n].held, compared[n].found[key][0]
         assert held is not None and alone is not None
-        joint[n, key] = alone if count[key[1]] == 1 else (estimate(held, key, LEVEL / count[key[1]])[0] or alone)
+        together, why = (alone, None) if count[key[1]] == 1 else estimate(held, key, LEVEL / count[key[1]])
+        if together is None:
+            compared[n].found[key] = None, why
+        else:
+            joint[n, key] = together
     return joint
 
 

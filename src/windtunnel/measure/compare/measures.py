@@ -11,6 +11,7 @@ from windtunnel.measure.compare.reading import MetricKey, Reading, windows
 from windtunnel.stats import differences
 from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate
 from windtunnel.stats.mean import mean_of
+from windtunnel.stats.median import least_at_any_look
 
 OF_NORMAL = 1.96
 """Half a 95% interval in standard errors."""
@@ -32,6 +33,8 @@ class ValidRuns:
     """Pairs whose runs were in two states, or in one that is not known."""
     between: float
     """Assumed spread from run to run, as a share."""
+    looked_at: bool = False
+    """Whether the pairs were looked at one after the other, to end as soon as they decide."""
 
     @property
     def sides(self) -> list[tuple[str, list[Reading]]]:
@@ -74,7 +77,9 @@ def beyond(side: Sequence[Reading], key: MetricKey) -> int:
     return sum(key in reading.beyond for reading in side)
 
 
-def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paired: bool) -> ValidRuns:
+def valid_runs(
+    a: Sequence[Reading], b: Sequence[Reading], between: float, paired: bool, looked_at: bool = False
+) -> ValidRuns:
     """Pairs if A and B alternated, else the runs of both sides; of the state that has most of them. An invalid run is excluded, and
     its partner with it; so is a pair whose runs were in two states. `paired`: one pair is enough to tell that they alternated."""
     valid = [[reading for reading in side if not reading.reasons] for side in (a, b)]
@@ -97,6 +102,7 @@ def valid_runs(a: Sequence[Reading], b: Sequence[Reading], between: float, paire
         by_state=[(group.state, len(group.positions), len(group.positions)) for group in of_state],
         dropped=len(together) - sum(len(group.positions) for group in of_state),
         between=between,
+        looked_at=looked_at,
     )
 
 
@@ -119,6 +125,9 @@ def estimate(held: ValidRuns, key: MetricKey, level: float = LEVEL) -> tuple[Est
         return differences.assumed(a, b, log1p(held.between), held.within(key), level), None
     if min(len(a), len(b)) < LEAST_RUNS:
         return None, f"not measured in {len(held.a) - len(a) + len(held.b) - len(b)} runs"
+    if held.looked_at:
+        least = least_at_any_look(1 - level)
+        return differences.paired_at_any_look(a, b, level), f"{len(a)} pairs: an interval at any look takes {least}"
     of: Callable[..., Estimate] = differences.paired if held.in_turn else differences.unpaired
     return of(a, b, level), None
 

@@ -22,7 +22,7 @@ NO_VERDICT = ("cannot tell", "cannot be compared", "invalid")
 Change = Literal["window", "run"]
 """How often A and B alternate."""
 
-Stopped = Literal["all run", "time", "interrupted", "failed", "states"]
+Stopped = Literal["all run", "decided", "time", "interrupted", "failed", "states"]
 
 
 class Part(BaseModel):
@@ -55,8 +55,9 @@ class Difference(Part):
 class Interval(Part):
     """B against A."""
 
-    method: Literal["paired", "unpaired", "assumed"] = Field(
-        description="paired: runs in turn; unpaired: runs in no order; assumed: too few runs, whose spread is an assumption"
+    method: Literal["paired", "unpaired", "assumed", "at any look"] = Field(
+        description="paired: runs in turn; at any look: runs in turn that ended as soon as they decided; unpaired: runs in no order; "
+        "assumed: too few runs, whose spread is an assumption"
     )
     a: float = Field(description="A by the estimate that the difference is of, in the unit of the measure")
     b: float = Field(description="B by the same estimate: b / a is the difference")
@@ -166,6 +167,10 @@ class PairedRuns(Part):
     pairs: int = Field(description="with two valid runs, in the state of the host that most pairs share")
     seed: int
     change: Change = Field(description="how often A and B alternated")
+    until_decided: bool = Field(
+        False,
+        description="whether it was to end as soon as its conditions were decided: intervals hold at all looks together",
+    )
     stopped: Stopped
 
 

@@ -71,6 +71,19 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     return Decided(met, doubtful)
 
 
+def until_of(asked: Sequence[Condition]) -> Sequence[Condition]:
+    """The conditions by which pairs end. Raises UserError if there are none that pairs could leave in doubt."""
+    if not asked:
+        raise UserError("--until-decided: nothing is to be decided", remedy="--fail-if CONDITION, as slower:2%")
+    for each in asked:
+        if each.what != "invalid" and not each.percent:
+            raise UserError(
+                f"--until-decided: --fail-if {each.text} has no threshold",
+                remedy=f"--fail-if {each.text}:2%, or without --until-decided",
+            )
+    return asked
+
+
 def _condition(text: str) -> Condition:
     words = ("invalid",) if text == "invalid" else ("slower", "faster")
     return condition(text, words, EXAMPLE)

@@ -19,8 +19,13 @@ from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
 from windtunnel.scenario.copies import profile_of
 from windtunnel.scenario.topology import workload_names
+from windtunnel.stats.differences import LEVEL
+from windtunnel.stats.median import least_at_any_look
 
 PAIRS = 15
+MOST_UNTIL_DECIDED = 60
+"""Pairs, if they end as soon as they decide and nobody says how many."""
+LEAST_LOOKED_AT = least_at_any_look(1 - LEVEL)
 START_S = 1.5
 """Time that a run takes besides its windows; measured as soon as one has ended."""
 HOPELESS = 5
@@ -62,6 +67,7 @@ class _Turns:
     within_s: float | None
     seed: int
     change: Change
+    until_decided: bool
     began: float = field(default_factory=time.monotonic)
     valid: tuple[list[Where | None], list[Where | None]] = field(default_factory=lambda: ([], []))
     """State of the host of each side's runs; None: invalid."""
@@ -100,7 +106,12 @@ class _Turns:
 
     def result(self, why: Stopped) -> PairedRuns:
         return PairedRuns(
-            pairs_wanted=self.pairs, pairs=self.done_pairs, seed=self.seed, change=self.change, stopped=why
+            pairs_wanted=self.pairs,
+            pairs=self.done_pairs,
+            seed=self.seed,
+            change=self.change,
+            until_decided=self.until_decided,
+            stopped=why,
         )
 
     @property
@@ -155,9 +166,11 @@ def run_in_turn(
     change: Change | None = None,
     announce: Callable[[Turn], None] = lambda turn: None,
     include_invalid: bool = False,
+    enough: Callable[[PairedRuns], bool] | None = None,
 ) -> PairedRuns:
     """Runs into the new `directory`: a/01, b/01, a/02 ... Finished runs stay whatever happens. `change` None: A and B alternate
-    after every window if that is possible. `include_invalid`: runs with rejected metrics are not run again.
+    after every window if that is possible. `include_invalid`: runs with rejected metrics are not run again. `enough` is asked after each
+    pair, as soon as there are enough for an interval at any look, whether no more are needed.
 
     Raises UserError for scenarios that cannot run, or if a run cannot be kept.
     """
@@ -170,7 +183,7 @@ def run_in_turn(
     change = change_after(scenarios, change, cabled=isinstance(executor.view, Cable))
     make_directory(directory)
     coin = random.Random(seed)
-    turns = _Turns(pairs, within_s, seed, change)
+    turns = _Turns(pairs, within_s, seed, change, enough is not None)
 
     def begins(running: str) -> None:
         turn = turns.turn(running, planned_s)
@@ -194,6 +207,8 @@ def run_in_turn(
                 return turns.result("interrupted")
             if turns.hopeless:
                 return turns.result("failed")
+        if enough and turns.done_pairs >= LEAST_LOOKED_AT and enough(turns.result("decided")):
+            return turns.result("decided")
     return turns.result("all run" if turns.done_pairs == pairs else turns.short_of)
 
 

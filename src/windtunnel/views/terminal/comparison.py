@@ -23,6 +23,7 @@ COLOURS = {
 }
 METHODS = {
     "paired": "pairs run in turn",
+    "at any look": "pairs run in turn until they decide",
     "unpaired": "runs did not alternate",
     "assumed": "spread between runs assumed",
 }
@@ -61,6 +62,7 @@ def how(comparison: Comparison) -> str:
     if comparison.paired_runs and comparison.paired_runs.stopped != "all run":
         paired = comparison.paired_runs
         why = {
+            "decided": "decided",
             "time": "out of time",
             "interrupted": "interrupted",
             "failed": "too many invalid runs",

@@ -6,7 +6,7 @@ from rich.text import Text
 from windtunnel import format as fmt
 from windtunnel.host.states import counts
 from windtunnel.measure.repeat import Middle, Repeated
-from windtunnel.stats.median import LEAST_LOOKED_AT, LEAST_RUNS
+from windtunnel.stats.median import LEAST_RUNS, least_at_any_look
 from windtunnel.views.terminal.columns import Column, Fitting
 
 
@@ -56,7 +56,7 @@ def known(repeated: Repeated) -> str:
     """How well the median of the first state is known."""
     if repeated.off is not None:
         return f"95% interval of the median within ±{fmt.percent(repeated.off)}"
-    least = LEAST_RUNS if repeated.until is None else LEAST_LOOKED_AT
+    least = LEAST_RUNS if repeated.until is None else least_at_any_look()
     return f"no interval yet: it takes {least} runs of one state"
 
 
