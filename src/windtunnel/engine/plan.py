@@ -25,6 +25,7 @@ from windtunnel.engine.plan_values import (
     MAX_AT_ONCE,
     MAX_DELAY_NS,
     MAX_INFLIGHT,
+    MAX_VARIANTS,
     MAX_WORKLOADS,
     U32,
     U64,
@@ -413,7 +414,7 @@ class Variants(Part):
     for the largest value of any variant."""
 
     settle_ns: Time = Field(description="from a change to the next measured window, in a window of its own")
-    variants: list[Variant] = Field(min_length=1, description="the first one changes nothing")
+    variants: list[Variant] = Field(min_length=1, max_length=MAX_VARIANTS, description="the first one changes nothing")
     order: list[Index] = Field(
         min_length=1, description="variant of each measured window; after the last one the order begins again"
     )

@@ -23,6 +23,8 @@ MESSAGE_HEADER_BYTES = 16
 """Size of the header at the head of every segment, within the UDP payload."""
 MAX_SEGMENTS = 65535
 """Most segments of a message: its header counts them in two bytes."""
+MAX_VARIANTS = 1024
+"""Most variants of a run; an experiment has some dozens."""
 MAX_WORKLOADS = 256
 """A message header has a byte for them."""
 MAX_APPLICATIONS = 65535

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from windtunnel.errors import UserError
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.reader import Run
-from windtunnel.runs.variants import messages
+from windtunnel.runs.variants import messages_of
 from windtunnel.text_file import lines_of
 
 FILE = "counters.jsonl"
@@ -161,7 +161,7 @@ def event_rows(run: Run) -> list[EventRow]:
             raise UserError(f"{run.path / FILE}: more than {MOST_ROWS:,} events of workers")
         sums.setdefault(key, _Sum(line)).add(line, numbers.get(line.engine, set()))
     every = [window for of in counted.values() for window in of]
-    total = sum(messages(w) for w in every if w.workloads or not any(other.workloads for other in every))
+    total = messages_of(every)
     return [
         _row(of, len(numbers.get(of.first.engine, ())), total) for _, of in sorted(sums.items(), key=lambda i: i[0])
     ]

@@ -34,8 +34,11 @@ def variant_rows(run: Run) -> list[VariantRow]:
 
 def rows(variants: Variants, windows: Sequence[Window], excluded: set[int], tsc_hz: int) -> list[VariantRow]:
     """The variants' rows from the windows of one engine, without those whose index is `excluded`."""
+    of_variant: dict[int | None, list[Window]] = {}
+    for window in measured(windows, VARIED):
+        of_variant.setdefault(window.variant, []).append(window)
     return [
-        _row(variant.name, [w for w in measured(windows, VARIED) if w.variant == number], excluded, tsc_hz)
+        _row(variant.name, of_variant.get(number, []), excluded, tsc_hz)
         for number, variant in enumerate(variants.variants)
     ]
 
@@ -60,6 +63,12 @@ def _row(name: str, finished: Sequence[Window], excluded: set[int], tsc_hz: int)
 def messages(window: Window) -> int:
     """Responses that the client got; without a client, packets that came in."""
     return responses(window) if window.workloads else sum(port.rx_packets for port in window.ports)
+
+
+def messages_of(windows: Sequence[Window]) -> int:
+    """Of all engines of a run: what came in at a server counts only if no client is there to count responses."""
+    has_client = any(window.workloads for window in windows)
+    return sum(messages(window) for window in windows if window.workloads or not has_client)
 
 
 def responses(window: Window) -> int:

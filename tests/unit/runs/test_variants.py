@@ -7,10 +7,11 @@ import sample_lines as sample
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from pydantic import ValidationError
 from variant_tools import variants_of
 
 from windtunnel.engine.windows import Window
-from windtunnel.runs.variants import rows
+from windtunnel.runs.variants import messages, messages_of, rows
 
 LINES = sample.engine_lines(sample.plan())
 (SHAPE, *_) = [line for line in LINES if isinstance(line, Window) and line.phase == "measure"]
@@ -79,3 +80,32 @@ def test_without_a_client_a_message_is_a_packet_that_came_in():
     (first, *_) = rows(VARIANTS, [alone], set(), 10**9)
     assert first.ns_per_message.median == pytest.approx(1e9 / packets)
     assert first.p50 is None and not first.responses_per_s
+
+
+class Walked(list):
+    """Windows that count how often they are all walked through."""
+
+    times = 0
+
+    def __iter__(self):
+        self.times += 1
+        return super().__iter__()
+
+
+def test_windows_are_walked_through_once_however_many_variants_there_are():
+    windows = Walked(window(n, "variant", n % 100, 10, 10**6) for n in range(200))
+    found = rows(variants_of(100), windows, set(), 10**9)
+    assert windows.times == 1 and [row.measured for row in found] == [2] * 100
+
+
+@pytest.mark.parametrize("client", [True, False])
+def test_packets_of_a_server_count_if_there_is_no_client(client):
+    served = SHAPE.model_copy(update={"workloads": []})
+    windows = Walked([served] * 3 + [SHAPE] * client)
+    assert messages_of(windows) == (messages(SHAPE) if client else 3 * messages(served))
+    assert windows.times == 2
+
+
+def test_a_plan_has_a_bounded_number_of_variants():
+    with pytest.raises(ValidationError, match="at most 1024"):
+        variants_of(1025)
