@@ -46,6 +46,9 @@ async def _until_signalled(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end.set)
     await serve_until(end, door, listening, index, below, say)
+    # the look at one more directory may take seconds: a second signal does not wait for it
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
 
 
 async def serve_until(

@@ -3,8 +3,12 @@
 import asyncio
 import re
 import shutil
+import signal
+import socket
+import sys
 import threading
 from contextlib import ExitStack
+from subprocess import PIPE, Popen
 
 import pytest
 from command_line import SCENARIO
@@ -31,6 +35,47 @@ def test_an_open_page_does_not_hold_up_the_end(tmp_path):
             first = next(events)
             assert first.startswith(b"event: processes")
         assert (first + b"".join(events)).endswith(b"\n\n")  # in order, and not cut off
+
+
+WHOSE_LOOK_NEVER_ENDS = """
+import sys, threading
+from windtunnel.index.index import Index
+def refresh(self):
+    print("looking", file=sys.stderr, flush=True)
+    threading.Event().wait()
+Index.refresh = refresh
+from windtunnel.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+def test_a_second_signal_does_not_wait_for_the_look_at_a_directory(tmp_path):
+    (tmp_path / "results").mkdir()
+    port = free_port()
+    command = [sys.executable, "-c", WHOSE_LOOK_NEVER_ENDS, "ui", "results", "--listen", f":{port}"]
+    with Popen(command, cwd=tmp_path, stdout=PIPE, stderr=PIPE, text=True) as server:
+        try:
+            assert server.stderr.readline() == "looking\n"
+            awaited(lambda: listens(port))
+            server.send_signal(signal.SIGINT)
+            awaited(lambda: not listens(port))
+            assert server.poll() is None
+            awaited(lambda: ended_by_another(server))
+            assert server.returncode == -signal.SIGINT
+        finally:
+            server.kill()
+
+
+def ended_by_another(server):
+    """Whether it has ended, after one more signal."""
+    server.send_signal(signal.SIGINT)
+    return server.poll() is not None
+
+
+def listens(port):
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
 
 
 @pytest.mark.slow
