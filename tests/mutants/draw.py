@@ -16,6 +16,8 @@ AREAS: dict[str, dict[str, list[str]]] = {
     "python": {
         "validity": ["src/windtunnel/measure/validity/*.py"],
         "compare": ["src/windtunnel/measure/compare/*.py"],
+        "stats": ["src/windtunnel/stats/*.py"],
+        "search": ["src/windtunnel/measure/search/*.py", "src/windtunnel/measure/throughput/*.py"],
         "history": ["src/windtunnel/measure/history/*.py"],
         "diagnose": ["src/windtunnel/diagnose/**/*.py"],
         "runs": [
@@ -24,7 +26,6 @@ AREAS: dict[str, dict[str, list[str]]] = {
                 "counters",
                 "histogram",
                 "joined",
-                "median",
                 "metrics",
                 "notices",
                 "registry/*",
