@@ -18,11 +18,11 @@ def calibrate(
     comparisons: Annotated[
         int,
         typer.Option(
-            "--comparisons", metavar="N", min=0, max=9999, help="Comparisons to make; 0 judges those that are there."
+            "--comparisons", metavar="N", min=0, max=1000, help="Comparisons to make; 0 judges those that are there."
         ),
     ] = 4,
     pairs: Annotated[
-        int, typer.Option("--pairs", metavar="N", min=8, max=9999, help="Pairs of runs of each comparison.")
+        int, typer.Option("--pairs", metavar="N", min=8, max=1000, help="Pairs of runs of each comparison.")
     ] = 8,
     sets: Sets = None,
     state: State = None,

@@ -6,28 +6,35 @@ History of the record's version:
 1  shares of intervals that hold: of comparisons, of runs, of another day
 """
 
+import itertools
+import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from math import expm1, log
+from math import expm1, inf, log
 from pathlib import Path
 from statistics import median, stdev
 from typing import Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic_core import to_jsonable_python
 
 from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED, INVALID, VALID
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.compared import NAME, Running, compare
-from windtunnel.measure.compare.model import COMPARISON_VERSION, NO_VERDICT, Comparison, Measure, Run
+from windtunnel.measure.compare.model import COMPARISON_VERSION, NO_VERDICT, Comparison
 from windtunnel.measure.compare.paired_runs import Turn
 from windtunnel.measure.compare.reading import MetricKey, windows
 from windtunnel.measure.executor import Executor
 from windtunnel.measure.study.record import document_of, validated
-from windtunnel.runs import load
+from windtunnel.runs import Record
+from windtunnel.runs import load as load_run
 from windtunnel.runs.directories import make_directory
+from windtunnel.scenario import here, load, resolve
+from windtunnel.scenario.load import located
 from windtunnel.stats.days import LEAST_DAYS, another_day
+from windtunnel.stats.differences import LEVEL
 from windtunnel.stats.mean import SHOWN, mean_of
 from windtunnel.stats.shares import share_of
 from windtunnel.version import __version__
@@ -35,8 +42,15 @@ from windtunnel.version import __version__
 CALIBRATION_VERSION: Final = 1
 COMPARISONS = 4
 """Comparisons of one calibration, if nobody says how many."""
+MOST_COMPARISONS = 1000
+"""Kept in one directory."""
 PAIRS = 8
 """Pairs of a comparison: as few as can show a difference at 1% whatever the metrics."""
+MOST_PAIRS = 1000
+LAST = 10
+"""Comparisons of which the windows of each run are read: the newest ones."""
+RUN = re.compile(r"[0-9]{1,6}", re.ASCII)
+"""The name of a run's directory."""
 Stopped = Literal["all run", "interrupted"]
 
 
@@ -77,6 +91,9 @@ class Calibration(Part):
     metric: str | None = Field(description="by which comparisons were decided; null: there is none with a verdict")
     comparisons: int = Field(description="with a verdict")
     without_verdict: int
+    unread: list[str] = Field(
+        description="directories that hold no comparison that can be read, and why; they are not counted"
+    )
     other_hosts: int = Field(
         description="comparisons that another host made, or this one with another kernel: not counted"
     )
@@ -110,80 +127,89 @@ def calibrate(
     """Compares the scenario with itself so many times, into new directories below `directory`, which may be there already, and judges all
     comparisons in it. 0 `comparisons` judge those that are there. The first interrupt ends it, in good order.
 
-    Raises UserError for a scenario that cannot run, or if the directory holds comparisons of several scenarios.
+    Raises UserError for a scenario that cannot run, or if the directory holds comparisons of another one.
     """
-    earlier = _read(directory)
+    file = located(file)
+    scenario = to_jsonable_python(resolve(load(file, list(sets)), executor.view if executor else here()).resolved)
+    kept, _ = _read(directory, scenario)
     if not directory.exists():
         make_directory(directory)
     stopped: Stopped = "all run"
     for number in range(1, comparisons + 1):
         place = directory / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}"
         # a seed of its own: in each comparison, other runs go first
-        running = Running(sets=sets, pairs=pairs, seed=len(earlier) + number)
+        running = Running(sets=sets, pairs=pairs, seed=len(kept) + number)
         comparison, _ = compare(file, file, running, place, announce=partial(announce, number), executor=executor)
         if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
             stopped = "interrupted"
             break
-    return judge(directory, stopped)
+    return judge(directory, scenario, stopped)
 
 
 @dataclass(frozen=True)
-class _Kept:
-    """A comparison, and where its runs ran."""
+class _Compared:
+    """What counts of a comparison."""
 
     directory: Path
-    comparison: Comparison
+    started: datetime
     host: list[tuple[object, ...]]
     """What figures depend on, of each host that its runs ran on."""
-    started: datetime
-    scenario: dict[str, Any]
+    runs: list[Path]
+    """Those that were compared."""
+    key: MetricKey | None
+    """By which it was decided; None: it has no verdict, nor anything of the rest."""
+    level: float = 0.0
+    shown: bool = False
+    holds: bool = False
+    """Whether the interval of the difference holds 0."""
+    values: tuple[float, ...] = ()
+    """Of the runs of both sides."""
 
 
-def judge(directory: Path, stopped: Stopped = "all run") -> Calibration:
-    """What the comparisons in the directory say. Raises UserError if they are of several scenarios."""
-    kept = _read(directory)
-    here = [each for each in kept if each.host == kept[-1].host]
-    told = [(each, measure) for each in here if (measure := _decider(each.comparison)) is not None]
-    days = _days(told)
+def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run") -> Calibration:
+    """What the comparisons in the directory say, which are of this scenario, as it was resolved. Raises UserError if one is of another."""
+    kept, unread = _read(directory, scenario)
+    same_host = [each for each in kept if each.host == kept[-1].host]
+    decided = [each for each in same_host if each.key]
+    days = _days(decided)
     return Calibration(
         made=datetime.now(UTC),
         windtunnel=__version__,
         path=str(directory),
-        metric=told[-1][1].metric if told else None,
-        comparisons=len(told),
-        without_verdict=len(here) - len(told),
-        other_hosts=len(kept) - len(here),
+        metric=decided[-1].key[1] if decided and decided[-1].key else None,
+        comparisons=len(decided),
+        without_verdict=len(same_host) - len(decided),
+        unread=unread,
+        other_hosts=len(kept) - len(same_host),
         days=len(days),
         between_days=expm1(stdev(log(median(values)) for values in days)) if len(days) > 1 else None,
-        shares=[
-            _of_comparisons(told, "error"),
-            _of_comparisons(told, "interval"),
-            _of_runs(told),
-            _of_days(days),
-        ],
+        shares=[_of_errors(decided), _of_intervals(decided), _of_runs(decided[-LAST:]), _of_days(days)],
         stopped=stopped,
     )
 
 
-def _of_comparisons(told: Sequence[tuple[_Kept, Measure]], of_what: Literal["interval", "error"]) -> Share:
-    level = told[-1][0].comparison.level if told else 0.01
-    intervals = [measure.interval for _, measure in told if measure.interval]
-    if of_what == "error":
-        shown = sum(measure.shown for _, measure in told)
-        return _share("compare shows a difference, and there is none", of_what, level, shown, len(told))
-    hold = sum(interval.low <= 0 <= interval.high for interval in intervals)
-    return _share(f"compare: the {1 - level:.0%} interval holds 0", of_what, 1 - level, hold, len(intervals))
+def _of_errors(decided: Sequence[_Compared]) -> Share:
+    level = decided[-1].level if decided else LEVEL
+    shown = sum(each.shown for each in decided)
+    return _share("compare shows a difference, and there is none", "error", level, shown, len(decided))
 
 
-def _of_runs(told: Sequence[tuple[_Kept, Measure]]) -> Share:
+def _of_intervals(decided: Sequence[_Compared]) -> Share:
+    says = 1 - (decided[-1].level if decided else LEVEL)
+    hold = sum(each.holds for each in decided)
+    return _share(f"compare: the {says:.0%} interval holds 0", "interval", says, hold, len(decided))
+
+
+def _of_runs(decided: Sequence[_Compared]) -> Share:
     """The ± beside a run's metric is of that run alone. How often it holds the median of the runs beside it shows what that leaves out."""
     held = [
-        low <= level <= high
-        for each, measure in told
-        for level in [median(value for value in (*measure.a, *measure.b) if value is not None)]
-        for low, high in _of_windows(each, (measure.workload, measure.metric))
+        low <= median(each.values) <= high
+        for each in decided
+        for run in each.runs
+        for low, high in _interval_of(run, each.key)
     ]
-    return _share("run: its interval holds the median of the comparison's runs", "interval", None, sum(held), len(held))
+    what = f"run: its interval holds the median of the comparison's runs (of the last {LAST} comparisons)"
+    return _share(what, "interval", None, sum(held), len(held))
 
 
 def _of_days(days: Sequence[Sequence[float]]) -> Share:
@@ -193,9 +219,8 @@ def _of_days(days: Sequence[Sequence[float]]) -> Share:
         day = another_day([[log(value) for value in values] for values in days[:number]])
         assert day is not None and day.low is not None and day.high is not None
         held += [day.low <= log(value) <= day.high for value in days[number]]
-    return _share(
-        f"history: the {SHOWN:.0%} interval holds a run on another day", "interval", SHOWN, sum(held), len(held)
-    )
+    what = f"history: the {SHOWN:.0%} interval holds a run on another day"
+    return _share(what, "interval", SHOWN, sum(held), len(held))
 
 
 def _share(what: str, of_what: Literal["interval", "error"], says: float | None, count: int, of: int) -> Share:
@@ -211,65 +236,84 @@ def _share(what: str, of_what: Literal["interval", "error"], says: float | None,
     )
 
 
-def _decider(comparison: Comparison) -> Measure | None:
-    """What decided it; None: it has no verdict."""
-    (point,) = comparison.points
-    judged = point.judged[0]
-    if judged.verdict in NO_VERDICT:
-        return None
-    return next(m for m in point.measures if (m.workload, m.metric) == (judged.workload, judged.decided_by))
+def _interval_of(run: Path, key: MetricKey | None) -> Iterator[tuple[float, float]]:
+    """By the windows of the run; none if they are too few."""
+    values = [value for window in windows(run) if key and (value := window.get(key)) is not None]
+    found = mean_of(values) if values else None
+    if found and found.low is not None and found.high is not None:
+        yield found.low, found.high
 
 
-def _of_windows(kept: _Kept, key: MetricKey) -> Iterator[tuple[float, float]]:
-    """The interval of each run that was compared."""
-    for run in kept.comparison.points[0].runs:
-        if run.place is None:
-            continue
-        values = [value for window in windows(_place(kept.directory, run)) if (value := window.get(key)) is not None]
-        found = mean_of(values) if values else None
-        if found and found.low is not None and found.high is not None:
-            yield found.low, found.high
-
-
-def _days(told: Sequence[tuple[_Kept, Measure]]) -> list[list[float]]:
+def _days(decided: Sequence[_Compared]) -> list[list[float]]:
     """The values of each day (UTC), in the order of time."""
     days: dict[object, list[float]] = {}
-    for each, measure in told:
-        values = [value for value in (*measure.a, *measure.b) if value]
-        days.setdefault(each.started.date(), []).extend(values)
+    for each in decided:
+        days.setdefault(each.started.date(), []).extend(each.values)
     return list(days.values())
 
 
-def _read(directory: Path) -> list[_Kept]:
-    """All comparisons in the directory, in the order of time. Raises UserError if they are of several scenarios."""
-    kept = [each for file in sorted(directory.glob(f"*/{NAME}")) if (each := _kept(file)) is not None]
-    kept.sort(key=lambda each: each.started)
-    if other := next((each for each in kept if each.scenario != kept[0].scenario), None):
+def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], list[str]]:
+    """The comparisons in the directory, in the order of time, and what cannot be read. Raises UserError for one of another scenario, and
+    for more than MOST_COMPARISONS."""
+    files = sorted(itertools.islice(directory.glob(f"*/{NAME}"), MOST_COMPARISONS + 1))
+    if len(files) > MOST_COMPARISONS:
         raise UserError(
-            f"{directory}: there are comparisons of several scenarios, as {kept[0].comparison.a} and {other.comparison.a}",
-            remedy="--out DIR, another directory for each scenario",
+            f"{directory}: more than {MOST_COMPARISONS:,} comparisons", remedy="--out DIR, another directory"
         )
-    return kept
+    kept, unread = list[_Compared](), list[str]()
+    for file in files:
+        try:
+            comparison = _comparison(file)
+            if comparison is None:
+                continue
+            record = load_run(file.parent / "a" / Path(comparison.points[0].runs[0].path).name).record
+            kept.append(_compared(file, comparison, record))
+        except UserError as error:
+            unread.append(error.message)
+            continue
+        if record.scenario != scenario:
+            raise UserError(
+                f"{file.parent}: a comparison of another scenario, or with other options",
+                remedy="--out DIR, another directory for each scenario",
+            )
+    return sorted(kept, key=lambda each: each.started), unread
 
 
-def _kept(file: Path) -> _Kept | None:
-    """None: nothing ran, or a scenario was compared with another one."""
+def _comparison(file: Path) -> Comparison | None:
+    """None: nothing was compared, or a scenario with another one. Raises UserError for a damaged one, or one of another version."""
     document = document_of(file, "comparison", COMPARISON_VERSION, "--out DIR, a directory of comparisons")
     comparison = validated(file, Comparison, document)
-    if len(comparison.points) != 1 or not comparison.points[0].judged:
+    if len(comparison.points) != 1 or comparison.points[0].differences or not comparison.points[0].runs:
         return None
+    names = [Path(run.path).name for run in comparison.points[0].runs]
+    if len(names) > 2 * MOST_PAIRS or not all(map(RUN.fullmatch, names)):
+        raise UserError(f"{file}: its runs are not those of a comparison")
+    return comparison
+
+
+def _compared(file: Path, comparison: Comparison, record: Record) -> _Compared:
+    """Raises UserError for what cannot be."""
     (point,) = comparison.points
-    if point.differences or not point.runs:
-        return None
-    record = load(_place(file.parent, point.runs[0])).record
     if record.started is None:
-        return None
-    return _Kept(file.parent, comparison, list(map(_host, record.hosts)), record.started, record.scenario)
-
-
-def _place(directory: Path, run: Run) -> Path:
-    """Where a run is, wherever the command is called."""
-    return directory / run.side / Path(run.path).name
+        raise UserError(f"{file}: its runs have no time")
+    runs = [file.parent / run.side / Path(run.path).name for run in point.runs if run.place is not None]
+    about = _Compared(file.parent, record.started, list(map(_host, record.hosts)), list(dict.fromkeys(runs)), None)
+    judged = point.judged[0] if point.judged else None
+    if judged is None or judged.verdict in NO_VERDICT:
+        return about
+    key = (judged.workload, judged.decided_by)
+    measure = next((each for each in point.measures if (each.workload, each.metric) == key), None)
+    values = [value for value in (*measure.a, *measure.b) if value is not None] if measure else []
+    if measure is None or measure.interval is None or not values or not all(0 < each < inf for each in values):
+        raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
+    return replace(
+        about,
+        key=(measure.workload, measure.metric),
+        level=comparison.level,
+        shown=measure.shown,
+        holds=measure.interval.low <= 0 <= measure.interval.high,
+        values=tuple(values),
+    )
 
 
 def _host(facts: dict[str, Any]) -> tuple[object, ...]:

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
-from windtunnel.measure.calibration import Calibration, judge
+from windtunnel.measure import calibration
+from windtunnel.measure.calibration import Calibration
 from windtunnel.measure.compare.compared import Running, compare
 from windtunnel.schemas.generate import CHECKOUT
 from windtunnel.views.terminal.calibration import compared, outcome
@@ -27,6 +28,10 @@ def comparison(directory, name, mpps_a=6.0, mpps_b=6.0, day=0, seed=0, pairs=8, 
     for side in sides:
         shutil.move(directory / "moved" / side.name, side)
     (directory / "moved").rmdir()
+
+
+def judge(directory):
+    return calibration.judge(directory, SCENARIO)
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +107,7 @@ def test_comparisons_without_a_verdict_or_of_two_scenarios_are_not_counted(kept)
 def test_another_scenario_is_refused(kept):
     for run in (kept / "day-1").glob("?/*"):
         change(run, scenario=SCENARIO | {"duration": 5})
-    with pytest.raises(UserError, match="comparisons of several scenarios") as refused:
+    with pytest.raises(UserError, match="day-1: a comparison of another scenario") as refused:
         judge(kept)
     assert refused.value.remedy == "--out DIR, another directory for each scenario"
 
@@ -111,15 +116,68 @@ def test_another_scenario_is_refused(kept):
     ("text", "what"),
     [
         ("{", "comparison.json"),
-        ('{"version": 4}', "comparison.json"),
-        ('{"version": 99}', "of version 99"),
+        ('{"version": 4}', "Field required"),
+        ('{"version": 3}', "version 3"),
         ("[]", "None"),
     ],
 )
-def test_what_is_no_comparison_is_refused_by_name(kept, text, what):
+def test_what_is_no_comparison_is_named_and_not_counted(kept, text, what):
     (kept / "day-2" / "comparison.json").write_text(text)
-    with pytest.raises(UserError, match=what):
-        judge(kept)
+    found = judge(kept)
+    assert found.comparisons == 4 and len(found.unread) == 1 and what in found.unread[0]
+    assert "Cannot be read, and not counted: 1, as " in " ".join(compared(found))
+
+
+DAMAGES = {
+    "a path of another place": (("runs", 3, "path"), "../../day-1", "runs are not those"),
+    "a path with a NUL": (("runs", 3, "path"), "a\0b", "runs are not those"),
+    "no path": (("runs", 0, "path"), "", "runs are not those"),
+    "no such run": (("runs", 0, "path"), "a/77", "77"),
+    "no such measure": (("judged", 0, "decided_by"), "p12", "no values of p12"),
+    "negative": (("measures", 0, "a", 2), -6e6, "no values"),
+    "zero": (("measures", 0, "b", 2), 0.0, "no values"),
+    "no values": (("measures", 0, "a"), [], None),
+    "no interval": (("measures", 0, "interval"), None, "no values"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_a_comparison_says_is_checked(kept, damage):
+    """Somebody may have sent it."""
+    way, instead, what = DAMAGES[damage]
+    document = json.loads((kept / "day-2" / "comparison.json").read_text())
+    point = document["points"][0]
+    point["measures"].sort(key=lambda measure: measure["metric"] != "responses_per_s")
+    part = point
+    for step in way[:-1]:
+        part = part[step]
+    part[way[-1]] = instead
+    (kept / "day-2" / "comparison.json").write_text(json.dumps(document))
+    found = judge(kept)
+    assert found.comparisons == (5 if what is None else 4)
+    assert [what in each for each in found.unread] == ([] if what is None else [True])
+
+
+def test_a_run_that_is_named_again_and_again_is_read_once(kept, monkeypatch):
+    document = json.loads((kept / "day-2" / "comparison.json").read_text())
+    (point,) = document["points"]
+    point["runs"] = point["runs"] * 50
+    (kept / "day-2" / "comparison.json").write_text(json.dumps(document))
+    assert shares(judge(kept))[2][1] == 80
+    point["runs"] = point["runs"] * 50
+    (kept / "day-2" / "comparison.json").write_text(json.dumps(document))
+    assert judge(kept).comparisons == 4
+
+
+def test_only_the_last_comparisons_have_their_runs_read(five_days, monkeypatch):
+    monkeypatch.setattr(calibration, "LAST", 2)
+    assert shares(judge(five_days))[2][1] == 32
+
+
+def test_too_many_comparisons_are_refused(five_days, monkeypatch):
+    monkeypatch.setattr(calibration, "MOST_COMPARISONS", 4)
+    with pytest.raises(UserError, match="more than 4 comparisons"):
+        judge(five_days)
 
 
 def test_a_directory_may_be_judged_from_anywhere(kept, monkeypatch, tmp_path):
@@ -150,6 +208,9 @@ def test_the_command_adds_to_what_there_is(tmp_path, monkeypatch):
     document = json.loads(calibrate("echo.toml", "--comparisons", 0, "--json", code=0).stdout)
     jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "calibration.json").read_text()))
     assert document["comparisons"] == 1 and document["stopped"] == "all run"
+    with pytest.raises(UserError, match="another scenario, or with other options"):
+        calibrate("echo.toml", "--comparisons", 1, "--set", "client.inflight=7", code=2)
+    assert len(list((tmp_path / "runs" / "calibration-echo").iterdir())) == 1, "it was refused before anything ran"
     assert calibrate("echo.toml", "--comparisons", 0, "--out", "empty", "-q", code=3).stdout.startswith(
         "No comparison has a verdict"
     )
@@ -158,3 +219,13 @@ def test_the_command_adds_to_what_there_is(tmp_path, monkeypatch):
 def test_two_forms_of_output_exclude_each_other(tmp_path):
     with pytest.raises(UserError, match="exclude each other"):
         calibrate("echo", "--json", "--quiet", code=2)
+
+
+def test_a_word_is_a_shipped_scenario(tmp_path, monkeypatch):
+    """Whatever the working directory has of this name."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(FAKE))
+    (tmp_path / "echo").mkdir()
+    short = [each for key in ("duration", "warmup", "window") for each in ("--set", f"{key}=20ms")]
+    calibrate("echo", "--comparisons", 1, *short, "--json", code=0)
+    assert len(list((tmp_path / "runs" / "calibration-echo").iterdir())) == 1

@@ -32,6 +32,8 @@ def compared(found: Calibration) -> list[str]:
         sentences.append(f"They were decided by {found.metric}.")
     if found.without_verdict:
         sentences.append(f"Without a verdict, and not counted: {found.without_verdict}.")
+    if found.unread:
+        sentences.append(f"Cannot be read, and not counted: {len(found.unread)}, as {found.unread[0]}.")
     if found.other_hosts:
         sentences.append(f"Of another host, or another kernel, and not counted: {found.other_hosts}.")
     if found.between_days is not None:
