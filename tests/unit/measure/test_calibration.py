@@ -209,7 +209,7 @@ def test_the_command_adds_to_what_there_is(tmp_path, monkeypatch):
     jsonschema.validate(document, json.loads((CHECKOUT / "schemas" / "calibration.json").read_text()))
     assert document["comparisons"] == 1 and document["stopped"] == "all run"
     with pytest.raises(UserError, match="another scenario, or with other options"):
-        calibrate("echo.toml", "--comparisons", 1, "--set", "client.inflight=7", code=2)
+        calibrate("echo.toml", "--comparisons", 1, "--set", "client.inflight=512", code=2)
     assert len(list((tmp_path / "runs" / "calibration-echo").iterdir())) == 1, "it was refused before anything ran"
     assert calibrate("echo.toml", "--comparisons", 0, "--out", "empty", "-q", code=3).stdout.startswith(
         "No comparison has a verdict"
