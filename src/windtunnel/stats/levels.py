@@ -5,7 +5,7 @@ estimated with each candidate, and a change counts if its likelihood ratio is be
 shift testing in correlated data", J. Time Series Analysis 32, 2011). Only numpy is used: a run asks `course` whether to go on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import expm1, log, sqrt
@@ -25,6 +25,8 @@ MONITORED = 14.0
 of the cases, with autocorrelations of 0, 0.3 and 0.5 (bench/coverage.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 LEAST_RUNS = 12
+RARER = 20
+"""Each look comes after a part of the runs since the change, one of so many: a look after each run of a long history takes minutes in all."""
 """Fewest runs of a history."""
 LEAST_BETWEEN = 3
 """Runs between two change points."""
@@ -93,13 +95,21 @@ def size_of(values: Sequence[float], at: int, end: int, metrics: int = 1) -> tup
     shown = next(
         (
             n
-            for n in range(at + LEAST_BETWEEN, end)
+            for n in _looks(at, end)
             if any(abs(each - at) < LEAST_BETWEEN for each in change_points(values[:n], metrics))
         ),
         end,
     )
     later = end - shown >= LEAST_BETWEEN
     return step_of(series[:end], at, shown if later else at), later
+
+
+def _looks(at: int, end: int) -> Iterator[int]:
+    """Numbers of runs with which somebody looks for a change at `at`: after each run, and more rarely the longer it is ago."""
+    n = at + LEAST_BETWEEN
+    while n < end:
+        yield n
+        n += max(1, (n - at) // RARER)
 
 
 def detectable(values: Sequence[float], metrics: int = 1) -> float:

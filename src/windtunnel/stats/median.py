@@ -6,11 +6,15 @@ for the output of one run.
 
 import itertools
 from collections.abc import Sequence
-from math import comb
+from math import comb, exp, lgamma, log, sqrt
+from statistics import NormalDist
 
 LEAST_RUNS = 6
 """With five runs, even the least and the greatest do not enclose the median with 95%."""
 LEVEL = 0.95
+MOST_EXACT = 1000
+"""Values up to which heads are counted; of more, their number is normal."""
+TAIL = NormalDist().inv_cdf((1 - LEVEL) / 2)
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
@@ -20,12 +24,17 @@ def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
     count = len(values)
     if count < LEAST_RUNS:
         return None, None
+    k = _most_rare(count) if count <= MOST_EXACT else int(count / 2 + TAIL * sqrt(count) / 2 + 0.5)
+    ordered = sorted(values)
+    return float(ordered[k - 1]), float(ordered[-k])
+
+
+def _most_rare(count: int) -> int:
     k, fewer = 0, 1
     while fewer <= (1 - LEVEL) / 2 * 2**count:
         k += 1
         fewer += comb(count, k)
-    ordered = sorted(values)
-    return float(ordered[k - 1]), float(ordered[-k])
+    return k
 
 
 def interval_at_any_look(values: Sequence[float], level: float = LEVEL) -> tuple[float | None, float | None]:
@@ -56,4 +65,5 @@ def least_at_any_look(level: float = LEVEL) -> int:
 
 def _fairness(heads: int, count: int) -> float:
     """How many times as likely so many heads are with a fair coin as with one of any bias."""
-    return float((count + 1) * comb(count, heads) / 2**count)
+    choices = lgamma(count + 1) - lgamma(heads + 1) - lgamma(count - heads + 1)
+    return exp(log(count + 1) + choices - count * log(2))

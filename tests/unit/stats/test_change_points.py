@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from windtunnel.stats import levels
 from windtunnel.stats.levels import LEAST_RUNS, change_points, detectable, size_of
 
 SEEDS = range(60)
@@ -80,3 +81,19 @@ def test_the_size_is_of_later_runs_than_those_that_showed_the_step():
 def test_more_noise_makes_only_larger_steps_detectable():
     calm, noisy = series(1), [value**2 for value in series(1)]
     assert detectable(noisy) > 1.8 * detectable(calm) > 0.05
+
+
+def test_the_size_of_a_change_that_shows_late_takes_few_looks(monkeypatch):
+    """A step of half a deviation, which hundreds of runs show: a look after each of them would take minutes."""
+    random = np.random.default_rng(1)
+    values = np.exp(0.01 * random.standard_normal(3000) + 0.002 * (np.arange(3000) >= 100)).tolist()
+    looks = []
+
+    def counting(seen, metrics=1):
+        looks.append(len(seen))
+        return change_points(seen, metrics)
+
+    monkeypatch.setattr(levels, "change_points", counting)
+    estimate, _ = size_of(values, 100, 3000)
+    assert 50 < len(looks) < 200 and looks == sorted(looks)
+    assert estimate.low is not None and estimate.low < 0.002 < estimate.high

@@ -65,6 +65,16 @@ def test_the_interval_of_all_looks_leaves_out_what_is_as_unlikely(values, level)
         assert outside is (chance_at_any_look(min(below, len(values) - below), len(values)) <= 1 - level)
 
 
+@pytest.mark.parametrize("count", [900, 1000, 1001, 1100, 50_000])
+def test_many_values_have_the_interval_of_their_number(count):
+    """Of a run with thousands of windows."""
+    low, high = interval([float(n) for n in range(1, count + 1)])
+    below = next(k for k in range(count) if binom.cdf(k, count, 0.5) > 0.025)
+    assert abs(low - below) <= (count > 1000) and high == count + 1 - low
+    if count < 2000:
+        assert interval_at_any_look([float(n) for n in range(count)])[0] < low
+
+
 @pytest.mark.parametrize(("level", "least"), [(0.95, 8), (0.99, 11), (0.999, 14)])
 def test_fewest_values_of_an_interval_at_any_look(level, least):
     assert least_at_any_look(level) == least
