@@ -1,0 +1,260 @@
+"""What the product shows of kept results: a net under changes that are to change nothing.
+
+inputs.tar.xz   small samples of real results, of every capability (tests/support/keep_record.py made them from runs)
+shown.tar.xz    what was shown of them, a file for each input and view
+
+    python tests/net/net.py show DIR    writes what is shown now, for `diff -r` between two commits
+    python tests/net/net.py keep        keeps what is shown now: for a difference that is wanted, and that its commit names
+"""
+
+import re
+import sys
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache, partial
+from io import BytesIO, StringIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from rich.console import Console, RenderableType
+from typer.testing import CliRunner
+
+HERE = Path(__file__).parent
+INPUTS, SHOWN = HERE / "inputs.tar.xz", HERE / "shown.tar.xz"
+SCENARIOS = HERE.parents[1] / "scenarios"
+LIBRARY = re.compile(r"(<script[^>]*>)[^<]{200000,}?(</script>)", re.DOTALL)
+"""Plotly, which is no concern of ours."""
+CHANGING = (
+    (re.compile(r'("hash": ")[^"]+'), r"\1(of the rest)"),
+    (re.compile(r'("(?:made|fitted)": ")[^"]+'), r"\1(now)"),
+    (re.compile(r"\bwt-[0-9a-f]{8}\b"), "wt-(drawn)"),
+    (re.compile(r'("windtunnel": ")[^"]+'), r"\1(version)"),
+)
+ROWS = "select * from results order by all"
+View = Callable[[Path], str]
+
+
+def command(*words: str) -> View:
+    """What the command says of an input, with its exit code."""
+
+    def said(path: Path) -> str:
+        from windtunnel.cli.app import app
+        from windtunnel.errors import UserError
+
+        done = CliRunner().invoke(app, [word.replace("INPUT", str(path)) for word in words])
+        if isinstance(done.exception, UserError):
+            return f"{done.exception.message}\nremedy: {done.exception.remedy}\n"
+        if done.exception is not None and not isinstance(done.exception, SystemExit):
+            raise done.exception
+        return f"{done.stdout}{done.stderr}exit code {done.exit_code}\n"
+
+    return said
+
+
+def page(path: Path) -> str:
+    from windtunnel.runs import load
+    from windtunnel.views.pages.page import render
+
+    return LIBRARY.sub(r"\1\2", render(load(path)))
+
+
+def plan(path: Path) -> str:
+    """The plan of a shipped scenario on a machine with four CPUs."""
+    from scenario_tools import machine_for
+
+    from windtunnel.errors import UserError
+    from windtunnel.scenario import load, resolve
+
+    try:
+        spec = resolve(load(path, []), machine_for(path.name, 4))
+    except UserError as error:
+        return f"{error.message}\nremedy: {error.remedy}\n"
+    return "".join(f"{plan.model_dump_json(indent=1)}\n" for plan in spec.plans)
+
+
+def study(path: Path) -> str:
+    import duckdb
+
+    from windtunnel.measure.study.record import read
+    from windtunnel.measure.study.study import Study
+    from windtunnel.views.pages.study_page import render
+    from windtunnel.views.study_sentences import all_sentences
+
+    rows = duckdb.read_parquet(str(path / "results.parquet"))
+    found = Study(
+        path, read(path / "study.json"), [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()], False
+    )
+    return "\n".join(all_sentences(found)) + LIBRARY.sub(r"\1\2", render(found))
+
+
+def search(path: Path) -> str:
+    from windtunnel.measure.throughput.record import SearchRecord
+    from windtunnel.views.pages.search_page import render
+    from windtunnel.views.terminal.search import search_view
+
+    record = SearchRecord.model_validate_json(path.read_text())
+    return _on_console(search_view(record)) + LIBRARY.sub(r"\1\2", render(record))
+
+
+def comparison(path: Path) -> str:
+    from windtunnel.measure.compare.model import Comparison
+    from windtunnel.views.pages.comparison import render
+    from windtunnel.views.terminal.comparison import comparison_view
+
+    found = Comparison.model_validate_json(path.read_text())
+    return _on_console(comparison_view(found)) + LIBRARY.sub(r"\1\2", render(found))
+
+
+def repeated(path: Path) -> str:
+    from windtunnel.measure.repeat import Repeated
+    from windtunnel.views.terminal.repeat import repeated_view
+
+    return _on_console(repeated_view(Repeated.model_validate_json(path.read_text())))
+
+
+def model(path: Path) -> str:
+    from windtunnel.model.record import read
+    from windtunnel.views.pages.model_page import render
+    from windtunnel.views.terminal.model import model_view
+
+    record = read(path)
+    return _on_console(model_view(record)) + LIBRARY.sub(r"\1\2", render(record))
+
+
+RUN: Mapping[str, View] = {
+    "show": command("show", "INPUT"),
+    "json": command("show", "INPUT", "--json"),
+    "markdown": command("show", "INPUT", "--format", "markdown"),
+    "axio": command("show", "INPUT", "--as", "axio"),
+    "diagnose": command("diagnose", "INPUT"),
+    "diagnose-json": command("diagnose", "INPUT", "--json"),
+    "page": page,
+}
+OTHERS: Mapping[str, Mapping[str, View]] = {
+    "comparison": {
+        "again": command("compare", "INPUT/a", "INPUT/b"),
+        "json": command("compare", "INPUT/a", "INPUT/b", "--json"),
+        "kept": lambda path: comparison(path / "comparison.json"),
+        "history": command("history", "INPUT"),
+    },
+    "search.json": {"kept": search},
+    "repeat.json": {"kept": repeated},
+    "model.json": {
+        "kept": model,
+        "predict": command("model", "predict", "INPUT", "--entries", "50k", "--allow-other-host"),
+    },
+    "study-inflight": {"rows": command("study", "query", ROWS, "--study", "INPUT", "--json"), "page": study},
+    "study-tables": {
+        "rows": command("study", "query", ROWS, "--study", "INPUT", "--json"),
+        "page": study,
+        "fit": command("model", "fit", "INPUT", "--json"),
+    },
+}
+
+
+def cases() -> Iterator[tuple[str, str]]:
+    """Every input with every view of it. A shipped scenario is an input, too."""
+    with tarfile.open(INPUTS) as inputs:
+        runs = sorted(
+            {parts[2] for name in inputs.getnames() if len(parts := name.split("/")) > 2 and parts[1] == "runs"}
+        )
+    yield from ((f"runs/{name}", view) for name in runs for view in RUN)
+    yield from ((name, view) for name, views in OTHERS.items() for view in views)
+    yield from ((f"scenarios/{file.name}", "plan") for file in sorted(SCENARIOS.glob("*.toml")))
+
+
+def shown(name: str, view: str, inputs: Path) -> str:
+    """What is shown now, without what differs from day to day and from place to place."""
+    if name.startswith("scenarios/"):
+        text = plan(SCENARIOS / Path(name).name)
+    else:
+        of = RUN if name.startswith("runs/") else OTHERS[name]
+        text = of[view](inputs / name)
+    text = text.replace(str(inputs), "INPUTS").replace(str(SCENARIOS.parent), "CHECKOUT")
+    for pattern, instead in CHANGING:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def unpack(directory: Path) -> Path:
+    with tarfile.open(INPUTS) as inputs:
+        inputs.extractall(directory, filter="data")
+    return directory
+
+
+def kept(name: str, view: str) -> str:
+    """What was shown when it was kept. Raises KeyError for what was not there yet."""
+    return _kept()[file_of(name, view)]
+
+
+@cache
+def _kept() -> dict[str, str]:
+    with tarfile.open(SHOWN) as archive:
+        return {
+            entry.name: file.read().decode() for entry in archive if (file := archive.extractfile(entry)) is not None
+        }
+
+
+def file_of(name: str, view: str) -> str:
+    return f"{name}/{view}"
+
+
+@contextmanager
+def surroundings(directory: Path) -> Iterator[None]:
+    """The same terminal for everybody, and no memory of this host."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "120")
+        patch.setenv("TZ", "UTC")
+        for variable in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
+            patch.setenv(variable, str(directory / "kept" / variable))
+        patch.chdir(directory)
+        yield
+
+
+def _on_console(view: RenderableType) -> str:
+    text = StringIO()
+    Console(file=text, width=120, color_system=None).print(view)
+    return text.getvalue()
+
+
+def _all(directory: Path) -> Iterator[tuple[str, str]]:
+    """Each file that `keep` keeps, with its text."""
+    inputs = unpack(directory)
+    with surroundings(directory):
+        for name, view in cases():
+            yield file_of(name, view), shown(name, view, inputs)
+
+
+def _write(directory: Path, file: str, text: str) -> None:
+    (directory / file).parent.mkdir(parents=True, exist_ok=True)
+    (directory / file).write_text(text)
+
+
+def _keep(archive: tarfile.TarFile, file: str, text: str) -> None:
+    entry = tarfile.TarInfo(file)
+    entry.size = len(text.encode())
+    archive.addfile(entry, BytesIO(text.encode()))
+
+
+def main(words: list[str]) -> int:
+    with TemporaryDirectory() as directory:
+        match words:
+            case ["show", place]:
+                to = partial(_write, Path(place).absolute())
+                for file, text in _all(Path(directory)):
+                    to(file, text)
+            case ["keep"]:
+                with tarfile.open(SHOWN, "w:xz", preset=9) as archive:
+                    for file, text in _all(Path(directory)):
+                        _keep(archive, file, text)
+            case _:
+                print(__doc__)
+                return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path.append(str(HERE.parent / "support"))
+    sys.exit(main(sys.argv[1:]))
