@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import IntEnum
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from windtunnel.exchange import whose
@@ -191,10 +192,12 @@ class ListeningSocket(socket.socket):
     _arrived: ClassVar[dict[int, Place]] = {}
     """By descriptor: places of connections that have no protocol yet, also those whose handshake of TLS goes on or has failed."""
 
-    def __init__(self, listening: socket.socket, most: int | None = None):
+    def __init__(self, listening: socket.socket, most: int | None = None, path: Path | None = None):
+        """`path`: where a Unix socket is."""
         super().__init__(fileno=listening.detach())
         self.setblocking(False)
         self.places = Places(MOST_CONNECTIONS if most is None else most)
+        self.path = path
         self._looked_at = 0
 
     def accept(self) -> tuple[socket.socket, Any]:

@@ -26,6 +26,7 @@ from windtunnel.errors import UserError, as_argument
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.connections import BACKLOG, ListeningSocket, Place, place_of
 from windtunnel.live import places
+from windtunnel.runs.directories import Held
 from windtunnel.text_file import beginning, open_regular
 
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
@@ -313,25 +314,49 @@ def server(app: Any, tls: tuple[Path, Path] | None = None, most_head: int = MOST
     return Server(config)
 
 
-def unix_socket(path: Path, mode: int = 0o600) -> ListeningSocket:
-    """For its owner only, unless `mode` says else; replaces one that nobody listens on any more. Raises UserError, as `tcp_socket` does: Taken if
-    another process has the place."""
+@contextlib.contextmanager
+def unix_socket(path: Path, mode: int = 0o600) -> Iterator[ListeningSocket]:
+    """For its owner only, unless `mode` says else; replaces one that nobody listens on any more, and is removed at the end. Who may change the
+    directory may put another one in its place: the socket is made and removed in the directory that was there at first, and only what is this
+    socket is removed. Raises UserError, as `tcp_socket` does: Taken if another process has the place."""
+    try:
+        directory = Held(path.parent)
+    except OSError as error:
+        raise UserError(f"{path}: cannot listen there: {error.strerror}", remedy="set another `socket`") from None
+    with contextlib.closing(directory), _bound(path, directory.place / path.name, mode) as listening:
+        own = _identity(directory.place / path.name)
+        try:
+            yield listening
+        finally:
+            with contextlib.suppress(OSError):
+                if _identity(directory.place / path.name) == own:
+                    (directory.place / path.name).unlink()
+
+
+def _bound(path: Path, place: Path, mode: int) -> ListeningSocket:
+    """`place`: the path, in its directory whatever takes that one's name."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        places.remove_stale(path)
+        places.remove_stale(place)
         before = os.umask(0o777 & ~mode)
         try:
-            listening.bind(str(path))
+            listening.bind(str(place))
         finally:
             os.umask(before)
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
         words = (
-            "another process listens there" if path.is_socket() else f"cannot listen there: {error.strerror or error}"
+            "another process listens there" if place.is_socket() else f"cannot listen there: {error.strerror or error}"
         )
         raise _error_of(error)(f"{path}: {words}", remedy="set another `socket`") from None
-    return ListeningSocket(listening)
+    return ListeningSocket(listening, path=path)
+
+
+def _identity(place: Path) -> tuple[int, int]:
+    """Of a file; that of a socket is not given to another one as long as the socket is open."""
+    status = place.lstat()
+    return status.st_dev, status.st_ino
 
 
 def tcp_socket(at: Address) -> ListeningSocket:
@@ -349,10 +374,9 @@ def _error_of(error: OSError) -> type[UserError]:
     return Taken if error.errno == errno.EADDRINUSE else UserError
 
 
-def shown(listening: socket.socket) -> str:
+def shown(listening: ListeningSocket) -> str:
     """Where a socket listens: a path, or an address and a port."""
-    name = listening.getsockname()
-    return name if listening.family == socket.AF_UNIX else str(Address(*name[:2]))
+    return str(listening.path or Address(*listening.getsockname()[:2]))
 
 
 def token_of(path: Path) -> str:

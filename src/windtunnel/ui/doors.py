@@ -2,7 +2,6 @@
 
 import contextlib
 import secrets
-import socket
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
 from windtunnel.exchange.address import Address
+from windtunnel.exchange.connections import ListeningSocket
 from windtunnel.ui.guard import Allowed
 from windtunnel.ui.sign_in import FIELD
 
@@ -64,15 +64,12 @@ def door_of(
 
 
 @contextlib.contextmanager
-def listening(door: Door) -> Iterator[list[socket.socket]]:
+def listening(door: Door) -> Iterator[list[ListeningSocket]]:
     """Raises UserError where one cannot listen there."""
     address = door.address
     if isinstance(address, Path):
         with http_server.unix_socket(address) as made:
-            try:
-                yield [made]
-            finally:
-                address.unlink(missing_ok=True)
+            yield [made]
         return
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(http_server.tcp_socket(address))
@@ -93,7 +90,7 @@ def _is_of_this_host(address: Address) -> bool:
     return True
 
 
-def allowed(door: Door, made: list[socket.socket]) -> Allowed:
+def allowed(door: Door, made: list[ListeningSocket]) -> Allowed:
     """What a request must have."""
     if door.beyond:
         return Allowed("tls", door.name)
@@ -102,7 +99,7 @@ def allowed(door: Door, made: list[socket.socket]) -> Allowed:
     return Allowed("loopback", door.name, made[0].getsockname()[1])
 
 
-def shown(door: Door, made: list[socket.socket]) -> str:
+def shown(door: Door, made: list[ListeningSocket]) -> str:
     """For who opens the pages: an address, with the token unless that is in a file."""
     if door.beyond:
         return f"https://{http_server.shown(made[0])}/"

@@ -2,12 +2,12 @@
 
 import asyncio
 import signal
-import socket
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.exchange import http_server
+from windtunnel.exchange.connections import ListeningSocket
 from windtunnel.index.index import Index
 from windtunnel.ui import doors
 from windtunnel.ui.app import Shown, make
@@ -40,7 +40,7 @@ def serve(door: Door, directories: Directories, say: Callable[[str], None]) -> N
 
 
 async def _until_signalled(
-    door: Door, listening: list[socket.socket], index: Index, below: Below, say: Callable[[str], None]
+    door: Door, listening: list[ListeningSocket], index: Index, below: Below, say: Callable[[str], None]
 ) -> None:
     end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -54,7 +54,7 @@ async def _until_signalled(
 async def serve_until(
     end: asyncio.Event,
     door: Door,
-    listening: list[socket.socket],
+    listening: list[ListeningSocket],
     index: Index,
     below: Below,
     say: Callable[[str], None],
@@ -72,7 +72,7 @@ async def serve_until(
         tls = (beyond.certificate, beyond.key) if beyond else None
         server = http_server.server(Guard(app, allowed, sign_in), tls)
         fresh = loop.create_task(keep_fresh(index))
-        serving = loop.create_task(server.serve(sockets=listening))
+        serving = loop.create_task(server.serve(sockets=[*listening]))
         say(doors.shown(door, listening))
         ended = loop.create_task(end.wait())
         await asyncio.wait([ended, serving], return_when=asyncio.FIRST_COMPLETED)

@@ -351,9 +351,51 @@ def test_a_socket_that_somebody_has_stays_even_if_it_is_full(tmp_path, kind):
             for each in waiting:
                 each.setblocking(False)
                 each.connect_ex(str(path))
-        with pytest.raises(UserError, match="another process listens there"):
-            http_server.unix_socket(path)
+        with (
+            pytest.raises(UserError, match="another process listens there") as refused,
+            http_server.unix_socket(path),
+        ):
+            pass
+        assert str(path) in refused.value.message
     for each in waiting:
         each.close()
     with http_server.unix_socket(path) as ours:
-        assert ours.getsockname() == str(path)
+        assert path.is_socket() and http_server.shown(ours) == str(path)
+    assert not path.exists()
+
+
+def swapped(path, elsewhere):
+    """Who owns the directory of a socket moves it away, and puts a link to another one there."""
+    path.parent.rename(path.parent.with_name("moved"))
+    path.parent.symlink_to(elsewhere)
+
+
+def test_nothing_of_another_directory_is_removed_at_the_end(tmp_path):
+    for name in ("theirs", "ours"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "ours" / "sock").write_text("kept")
+    with http_server.unix_socket(tmp_path / "theirs" / "sock"):
+        swapped(tmp_path / "theirs" / "sock", tmp_path / "ours")
+    assert (tmp_path / "ours" / "sock").read_text() == "kept"
+    assert list((tmp_path / "moved").iterdir()) == []
+
+
+def test_what_took_the_name_of_the_socket_meanwhile_stays(tmp_path):
+    path = tmp_path / "sock"
+    with http_server.unix_socket(path):
+        path.unlink()
+        second = http_server.unix_socket(path)
+        second.__enter__()
+    assert path.is_socket(), "it is another one's"
+    path.unlink()
+    path.write_text("a file")
+    second.__exit__(None, None, None)
+    assert path.read_text() == "a file"
+
+
+def test_a_directory_that_is_not_there_is_said(tmp_path):
+    with (
+        pytest.raises(UserError, match="none/sock: cannot listen there: No such file or directory"),
+        http_server.unix_socket(tmp_path / "none" / "sock"),
+    ):
+        pass

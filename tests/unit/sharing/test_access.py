@@ -158,6 +158,7 @@ def test_on_the_report_socket_a_process_reports_of_its_own_tenant(tmp_path):
 
     async def run():
         with http.unix_socket(path, 0o666) as listening:
+            assert path.stat().st_mode & 0o777 == 0o666
             server = http.server(http.Limits(api.make(make_core(pools)), access.OwnReports(pools)))
             task = asyncio.create_task(server.serve(sockets=[listening]))
             transport = httpx.AsyncHTTPTransport(uds=str(path))
@@ -175,7 +176,6 @@ def test_on_the_report_socket_a_process_reports_of_its_own_tenant(tmp_path):
             return [response.status_code for response in responses]
 
     assert asyncio.run(run()) == [200, 403, 403, 403, 403]
-    assert path.stat().st_mode & 0o777 == 0o666
 
 
 @pytest.mark.parametrize("lives", [True, False])

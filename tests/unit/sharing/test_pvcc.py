@@ -301,10 +301,9 @@ def test_what_a_web_page_sends_is_closed_counted_and_not_carried_out(parts):
 
 @pytest.mark.slow
 def test_over_a_unix_socket_allow_is_not_asked(tmp_path):
-    async def talk():
+    async def talk(listening):
         pools = Pools(range(6), **FIG_11)
         loop = asyncio.get_running_loop()
-        listening = http_server.unix_socket(tmp_path / "pvcc.sock")
         server = await loop.create_unix_server(lambda: Pvcc(pools, ["192.0.2.0/24"], nothing), sock=listening)
         said = []
         for name in (None, "client.sock"):
@@ -319,7 +318,8 @@ def test_over_a_unix_socket_allow_is_not_asked(tmp_path):
         server.close()
         return said, pools.weights()["seastar1"], [e["by"] for e in pools.events.since(0) if e["event"] == "changed"]
 
-    assert asyncio.run(talk()) == ([b"OK\n"] * 2, 77, ["pvcc"])
+    with http_server.unix_socket(tmp_path / "pvcc.sock") as listening:
+        assert asyncio.run(talk(listening)) == ([b"OK\n"] * 2, 77, ["pvcc"])
 
 
 @pytest.mark.slow

@@ -305,9 +305,7 @@ def _tcp_socket(at: str, stack: ExitStack) -> ListeningSocket:
 
 
 def _unix_socket(path: Path, stack: ExitStack, mode: int = 0o600) -> ListeningSocket:
-    listening = stack.enter_context(http.unix_socket(path, mode))
-    stack.callback(path.unlink, missing_ok=True)
-    return listening
+    return stack.enter_context(http.unix_socket(path, mode))
 
 
 def _list(cpus: tuple[int, ...]) -> str:
