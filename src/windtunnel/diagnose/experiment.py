@@ -9,7 +9,6 @@ block of windows every variant runs once, so each window is compared with that o
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from warnings import catch_warnings, simplefilter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,15 +33,13 @@ from windtunnel.measure.variants import BATCHES, INFLIGHT, variant
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import VARIED, measured
 from windtunnel.runs.variants import delay_cycles, messages
+from windtunnel.stats.bootstrap import medians, medians_again, middle_part
 
 PARTS = (0.1, 0.3)
 """Delays, as parts of what a message takes."""
 REMEDY, LATER = "remedy: ", " later"
 """In the names of variants."""
-RESAMPLES = 2000
 NO_WINDOW = "the experiment: no window of the scenario as it is counts"
-LEAST_BLOCKS = 8
-"""With fewer, resampling them says little."""
 Series = NDArray[np.float64]
 Statistic = Callable[[Series], Series]
 """Of medians; the last axis is that of the variants."""
@@ -201,12 +198,12 @@ class Blocks:
     @cached_property
     def growth(self) -> Series:
         """What a message of each variant takes longer than in the first variant's window of the same block: medians."""
-        return _medians(self._differences)
+        return medians(self._differences)
 
     @cached_property
     def resampled_growth(self) -> Series | None:
         """The same of resampled blocks, one a row; None: blocks are too few, or a variant has none."""
-        return _resampled(self._differences)
+        return medians_again(self._differences)
 
     def interval(self, of: Statistic) -> Interval:
         """A function of the growths."""
@@ -215,33 +212,19 @@ class Blocks:
     def gain(self, variant_: int) -> Interval:
         """Of the rate, percent."""
         ratios = 100 * (self.ns[:, :1] / self.ns[:, [variant_]] - 1)
-        return _interval(lambda medians: medians[..., 0], _medians(ratios), _resampled(ratios))
+        return _interval(lambda found: found[..., 0], medians(ratios), medians_again(ratios))
 
     @property
     def _differences(self) -> Series:
         return self.ns - self.ns[:, :1]
 
 
-def _medians(rows: Series) -> Series:
-    with catch_warnings():
-        simplefilter("ignore")  # of a column without a number it is nan
-        return np.asarray(np.nanmedian(rows, axis=-2))
-
-
-def _resampled(rows: Series) -> Series | None:
-    if len(rows) < LEAST_BLOCKS or np.isnan(rows).all(axis=0).any():
-        return None
-    drawn = np.random.default_rng(1).integers(0, len(rows), (RESAMPLES, len(rows)))
-    found = _medians(rows[drawn])
-    return found[~np.isnan(found).any(axis=1)]
-
-
-def _interval(of: Statistic, medians: Series, resampled: Series | None) -> Interval:
+def _interval(of: Statistic, found: Series, resampled: Series | None) -> Interval:
     """The statistic and its 95% interval by resampling blocks."""
-    mean = float(of(medians))
+    mean = float(of(found))
     if resampled is None:
         return Interval(mean=mean, low=None, high=None)
-    low, high = np.quantile(of(resampled), [0.025, 0.975])
+    low, high = middle_part(of(resampled))
     return Interval(mean=mean, low=float(low), high=float(high))
 
 

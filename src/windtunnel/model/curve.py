@@ -15,9 +15,8 @@ from windtunnel.model.observe import Series, noise_floor, points_of
 from windtunnel.model.points import NoFit, Points, World
 from windtunnel.model.record import Beyond, Curve, Parameter, Sized, Tried
 from windtunnel.model.table_settings import own_settings
+from windtunnel.stats.bootstrap import OF_CURVES, measured_again, middle_part
 
-DRAWS = 200
-CONFIDENCE = 0.95
 PARTS = 10
 """`beyond` fits up to the largest size divided by this, by default."""
 HELP = "more sizes, over a wider range (log = { from = 100, to = 10M, points = 11 }), or more repeats"
@@ -96,31 +95,23 @@ def on_one_core(series: Series, contention: float) -> Series:
 
 
 def bootstrap(best: Judged, points: Points, series: Series, world: World, seed: int) -> list[Floats]:
-    """Parameters of DRAWS fits to resampled costs: the runs of each size, then the form's relative residuals, widened for the
-    parameters that were fitted to them. Fits that fail are left out."""
-    rng = np.random.default_rng(seed)
+    """Parameters of fits to costs as they might have been measured. Fits that fail are left out."""
     fitted = best.form.at(best.parameters, points.entries, points.bytes, world)
-    residuals = points.ns / fitted - 1
-    free = max(len(points) - int(np.count_nonzero(best.parameters)), 1)
-    residuals = (residuals - residuals.mean()) * np.sqrt(len(points) / free)
     runs = [np.array([run.ns for run in series.at(size)]) for size in points.entries]
     draws: list[Floats] = []
-    for _ in range(DRAWS):
-        medians = np.array([np.median(rng.choice(ns, len(ns))) / np.median(ns) for ns in runs])
-        redrawn = fitted * medians * (1 + rng.choice(residuals, len(points)))
+    for ns in measured_again(fitted, points.ns, runs, int(np.count_nonzero(best.parameters)), seed):
         try:
-            draws.append(best.form.fit(replace(points, ns=np.maximum(redrawn, 1e-3)), world))
+            draws.append(best.form.fit(replace(points, ns=np.maximum(ns, 1e-3)), world))
         except NoFit:
             continue
     return draws
 
 
 def _interval(draws: list[Floats], parameters: int) -> tuple[Sequence[float | None], Sequence[float | None]]:
-    if len(draws) < DRAWS // 2:
+    if len(draws) < OF_CURVES // 2:
         return [None] * parameters, [None] * parameters
-    tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(np.array(draws), [tail, 100 - tail], axis=0)
-    return [float(x) for x in low], [float(x) for x in high]
+    low, high = middle_part(np.array(draws))
+    return low.tolist(), high.tolist()
 
 
 def _refuse_too_few(series: Series, points: Points) -> None:

@@ -17,6 +17,7 @@ from windtunnel.model.neighbour import corrected
 from windtunnel.model.observe import Observed, observe
 from windtunnel.model.points import World
 from windtunnel.model.record import ModelRecord, Provenance, Step
+from windtunnel.stats.bootstrap import middle_part
 from windtunnel.text_file import open_regular
 from windtunnel.version import __version__
 
@@ -112,5 +113,5 @@ def _outside(parts: Parts) -> dict[str, float]:
 
 
 def _step(name: str, ns: list[float]) -> Step:
-    low, middle, high = np.percentile(ns, [2.5, 50, 97.5])
-    return Step(name=name, ns=float(middle), low=float(low), high=float(high))
+    low, high = middle_part(ns)
+    return Step(name=name, ns=float(np.median(ns)), low=float(low), high=float(high))

@@ -9,13 +9,13 @@ import numpy as np
 from windtunnel.errors import UserError
 from windtunnel.model import heldout
 from windtunnel.model.arrays import Floats
-from windtunnel.model.curve import CONFIDENCE
 from windtunnel.model.fit import world_of
 from windtunnel.model.forms import Form
 from windtunnel.model.points import World
 from windtunnel.model.popularity import misses
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.scenario.quantities import UNITS, parse
+from windtunnel.stats.bootstrap import middle_part
 
 FURTHEST = 3.0
 """Factor beyond the largest or below the smallest size up to which a curve predicts."""
@@ -145,8 +145,7 @@ def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Gen
 
 
 def band(samples: Floats) -> tuple[float, float]:
-    tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(samples, [tail, 100 - tail])
+    low, high = middle_part(samples)
     return float(low), float(high)
 
 

@@ -3,6 +3,7 @@
 Nothing here knows a run, a window or a metric: numbers go in, estimates come out. Name the module: some are imported where scipy, and even
 numpy, would take too long.
 
+bootstrap    intervals by resampling: of medians of blocks, and of what is fitted to values
 days         what a run on another day will show
 differences  how far apart two sets of runs are
 family       many differences at once
