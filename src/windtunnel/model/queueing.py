@@ -17,13 +17,12 @@ import numpy as np
 from windtunnel.model.arrays import Floats, Mask
 from windtunnel.model.forms import fit_two
 from windtunnel.model.points import NoFit
+from windtunnel.stats.profile import profile_interval
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p999": 0.999}
 JUDGED = ("p50", "p90", "p99")
 """The forms are chosen by these. p99.9 is shown only: on a shared machine the host decides it."""
 LEAST_LOADS = 5
-CONFIDENCE = 0.95
-"""Of the interval of the capacity."""
 _GRID = 60
 _FULLEST = 0.9995
 """Largest load, as a share of the capacity."""
@@ -105,9 +104,6 @@ def fit_queue(queue: Queue, loads: Loads) -> Fitted:
 def capacity_interval(queue: Queue, loads: Loads) -> tuple[float, float | None]:
     """95% by the profile likelihood: the capacities whose best fit has a squared error that an F test does not tell from the least.
     None: those without limit are among them, and nothing bounds the capacity. Raises NoFit."""
-    # half a second to import, and no prediction needs it
-    from scipy.stats import f
-
     least = fit_queue(queue, loads)
     shares = np.exp(np.linspace(np.log(_EMPTIEST), np.log(_FULLEST), 4000))
     capacities = np.sort(np.append(loads.load[-1] / shares, least.capacity))
@@ -115,9 +111,7 @@ def capacity_interval(queue: Queue, loads: Loads) -> tuple[float, float | None]:
     judged = [name for name in JUDGED if name in loads.ns]
     slopes = 1 if queue.shared else len(judged)
     free = max(len(judged) * len(loads) - len(judged) - slopes - 1, 1)
-    kept = errors <= errors.min() * (1 + f.ppf(CONFIDENCE, 1, free) / free)
-    low, high = capacities[kept][0], capacities[kept][-1]
-    return float(low), None if high == capacities[-1] else float(high)
+    return profile_interval(capacities, errors, free)
 
 
 Pairs = dict[str, tuple[Floats, Floats]]

@@ -12,6 +12,7 @@ looks        what a few pairs show that are looked at one after the other
 mean         the mean of a series whose neighbours resemble each other, and statistics of its parts
 median       the median of independent values, as runs are
 points       points measured in blocks, as those of a study: their levels, the best of them
+profile      the interval of one parameter of a fit, or that nothing bounds it
 quantile     a percentile over windows
 samples      how many samples a percentile takes
 shares       shares of counts
