@@ -8,6 +8,7 @@ days         what a run on another day will show
 differences  how far apart two sets of runs are
 family       many differences at once
 levels       steps and trends of a series
+line         the slope of a straight line
 looks        what a few pairs show that are looked at one after the other
 mean         the mean of a series whose neighbours resemble each other, and statistics of its parts
 median       the median of independent values, as runs are

@@ -7,6 +7,7 @@ from windtunnel.diagnose.causes.cause import Case, Check, gain
 from windtunnel.diagnose.model import Limit
 from windtunnel.diagnose.observed import Observed
 from windtunnel.finding import NotMeasured
+from windtunnel.stats.line import slope_of
 from windtunnel.stats.mean import Estimate
 
 LEAST_POINTS = 8
@@ -24,16 +25,16 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
     if len(work) != len(sizes):
         raise NotMeasured("what a byte costs: some windows have no message")
-    per_byte, error = _slope(sizes, work)
-    low = per_byte - 2 * error
-    if low <= 0:
+    per_byte = slope_of(sizes, work)
+    if per_byte.low is None or per_byte.high is None or per_byte.low <= 0:
         return None
     mean = fmean(sizes)
+    of_all = per_byte.mean * mean
     return Case(
-        evidence=f"a byte costs {per_byte:.3f} ns (at least {low:.3f}), and a message has {mean:.0f}: {per_byte * mean:.1f} ns of it",
+        evidence=f"a byte costs {per_byte.mean:.3f} ns (at least {per_byte.low:.3f}), and a message has {mean:.0f}: {of_all:.1f} ns of it",
         remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
         sets=list(_sets(seen)),
-        gain=gain(seen, slack, Estimate(per_byte * mean, 0.0, (per_byte + 2 * error) * mean)),
+        gain=gain(seen, slack, Estimate(of_all, 0.0, per_byte.high * mean)),
         not_measured=["which part of it is the scan, the checksum, and the copy"],
     )
 
@@ -44,14 +45,6 @@ def _bytes(seen: Observed) -> Iterator[float]:
         received = sum(port.rx_bytes for of in seen.windows.values() for port in of[n].ports)
         if messages:
             yield received / messages
-
-
-def _slope(x: list[float], y: list[float]) -> tuple[float, float]:
-    """And its standard error."""
-    from scipy.stats import linregress  # half a second to import
-
-    found = linregress(x, y)
-    return float(found.slope), float(found.stderr)
 
 
 def _sets(seen: Observed) -> Iterator[str]:
