@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from windtunnel.stats.segments import segments
+
 LEAST_NOISE = 0.03
 """Standard deviation of a rung's logarithm that is always assumed: no level is split over less."""
 LEAST_RUNGS = 3
@@ -27,35 +29,12 @@ class Plateau:
 def plateaus(ns: Sequence[float]) -> list[Plateau]:
     """Plateaus of latencies that stand in the order of their sizes; at least one rung.
 
-    Segments of constant logarithm by optimal partitioning (Jackson et al., 2005): least squares, and a price on every segment
-    as the Bayesian information criterion has it, with the noise taken from second differences, which a step hardly moves.
-    Segments on the way up from one plateau to the next, too short or too steep, belong to neither.
+    They are segments of constant logarithm (`windtunnel.stats.segments`). Segments on the way up from one plateau to the next, too short or too steep, belong to neither.
     """
     logs = np.log(np.asarray(ns, float))
-    found = [Plateau(a, b - 1, float(np.exp(np.median(logs[a:b])))) for a, b in _segments(logs)]
+    found = [Plateau(a, b - 1, float(np.exp(np.median(logs[a:b])))) for a, b in segments(logs, LEAST_NOISE)]
     flat = [one for one in found if _is_flat(one, logs)] or [max(found, key=lambda one: one.last - one.first)]
     return _joined(flat, logs)
-
-
-def _segments(logs: np.ndarray) -> list[tuple[int, int]]:
-    """Half-open ranges that cover all rungs."""
-    count = len(logs)
-    bends = np.abs(np.diff(logs, 2)) / np.sqrt(6)
-    noise = max(LEAST_NOISE, 1.4826 * float(np.median(bends)) if len(bends) else 0.0)
-    price = 2 * np.log(count + 1) * noise**2
-    sums, squares = np.concatenate([[0], np.cumsum(logs)]), np.concatenate([[0], np.cumsum(logs**2)])
-    best, begins = np.zeros(count + 1), np.zeros(count + 1, int)
-    for end in range(1, count + 1):
-        starts = np.arange(end)
-        within = squares[end] - squares[starts] - (sums[end] - sums[starts]) ** 2 / (end - starts)
-        costs = best[:end] + np.maximum(within, 0) + price
-        begins[end] = int(np.argmin(costs))
-        best[end] = costs[begins[end]]
-    segments, end = [], count
-    while end:
-        segments.append((int(begins[end]), end))
-        end = int(begins[end])
-    return segments[::-1]
 
 
 def _is_flat(one: Plateau, logs: np.ndarray) -> bool:

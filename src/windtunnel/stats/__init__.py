@@ -7,7 +7,7 @@ bootstrap    intervals by resampling: of medians of blocks, and of what is fitte
 days         what a run on another day will show
 differences  how far apart two sets of runs are
 family       many differences at once
-levels       steps and trends of a series
+levels       steps and trends of a series whose neighbours resemble each other
 line         the slope of a straight line
 looks        what a few pairs show that are looked at one after the other
 mean         the mean of a series whose neighbours resemble each other, and statistics of its parts
@@ -16,5 +16,6 @@ points       points measured in blocks, as those of a study: their levels, the b
 profile      the interval of one parameter of a fit, or that nothing bounds it
 quantile     a percentile over windows
 samples      how many samples a percentile takes
+segments     constant parts of a series whose noise is independent
 shares       shares of counts
 """
