@@ -26,7 +26,8 @@ RESERVE = 1.05
 LEAST_AUTO_NS, MOST_AUTO_NS, STEP_NS = 50_000, 1_000_000, 5_000
 MOST_KEPT = 16
 MOST_BYTES = 16 << 20
-VERSION = 1
+VERSION = 2
+"""Of the file. Version 1 had the least p99 of a probe's trials, which cannot be compared with their middle."""
 
 
 class Cost(BaseModel):
@@ -34,6 +35,7 @@ class Cost(BaseModel):
 
     turn_ns: float
     p99_us: float
+    """The middle of the trials."""
     late: list[tuple[int, int]]
     """Lateness of turns: ns, and how often."""
 
@@ -57,7 +59,7 @@ class Kept(BaseModel):
 
 
 class _File(BaseModel):
-    version: Literal[1]
+    version: Literal[2]
     host: dict[str, Any]
     shield: bool
     probes: list[Kept]

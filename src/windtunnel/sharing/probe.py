@@ -33,7 +33,6 @@ class Measured:
     slice_p99_us: float | None = None
     latency_p50_us: float | None = None
     latency_p99_us: float | None = None
-    """Of the trial with the least: whatever else the host does only adds to it, and comes and goes for each slicer alike."""
     throughput: float | None = None
     """Useful time of the core, as a share of that of one tenant alone."""
     loss: float | None = None
@@ -125,7 +124,7 @@ def _measured(trials: list[Trial], alone: list[Trial], load: Load) -> Measured:
         slice_p50_us=middle(lambda one: one.slice_us(50)),
         slice_p99_us=middle(lambda one: one.slice_us(99)),
         latency_p50_us=middle(lambda one: one.latency_us(50)),
-        latency_p99_us=min((us for one in trials if (us := one.latency_us(99)) is not None), default=None),
+        latency_p99_us=middle(lambda one: one.latency_us(99)),
         throughput=middle(lambda one: one.useful(poll_ns) / whole),
         loss=middle(lambda one: one.loss),
         turn_us=middle(lambda one: one.loss * one.slicer.slice_ns / 1e3),

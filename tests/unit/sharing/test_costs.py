@@ -101,13 +101,20 @@ def test_probes_are_kept_by_cpu_kernel_and_placement(places, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"version": 2}', '{"version": 1, "host": {}, "shield": true, "probes": [1]}']
+    "text", ["", "[]", "{}", '{"version": 3}', '{"version": 2, "host": {}, "shield": true, "probes": [1]}']
 )
 def test_a_damaged_file_is_passed_over_and_written_anew(places, text):
     file_of(1).parent.mkdir(parents=True)
     file_of(1).write_text(text)
     assert kept(1) == []
     assert keep(probed(kicker=(27, 420)), 1) and len(kept(1)) == 1
+
+
+def test_probes_that_kept_the_least_p99_of_their_trials_are_passed_over(places):
+    """As version 1 of the file did."""
+    keep(probed(rotor_far=(10, 459)), 1)
+    file_of(1).write_text(file_of(1).read_text().replace('"version": 2', '"version": 1'))
+    assert kept(1) == []
 
 
 def test_probes_that_cannot_be_kept_are_no_failure(places):

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from journal_tools import left_in
+from sample_sharing import reading
 from sharing_tools import alone_on_this_machine, needs_rights
 from typer.testing import CliRunner
 
@@ -72,6 +73,52 @@ def test_a_slicer_that_the_shield_has_no_budget_for_is_missing(monkeypatch):
     monkeypatch.setattr(polling_trial, "run", lambda journal, name, *others, **more: _refuse(name))
     found = probe(None, 0, rounds=1)
     assert [(one.name, one.missing) for one in found.measured] == [("rotor", "no budget")]
+
+
+@pytest.fixture
+def trials_of(monkeypatch):
+    """Has a rotor probed whose trials have these p99s."""
+
+    def probed_with(*p99s_us: float | None) -> Probe:
+        each = iter(p99s_us)
+        monkeypatch.setattr("windtunnel.sharing.probe.SLICERS", {"rotor": SLICERS["rotor"]})
+        monkeypatch.setattr(SLICERS["rotor"], "missing", lambda cpu: None)
+        monkeypatch.setattr(
+            polling_trial,
+            "run",
+            lambda journal, name, *others, **more: _trial(name, next(each) if name == "rotor" else 1.0),
+        )
+        return probe(None, 0, rounds=len(p99s_us))
+
+    return probed_with
+
+
+def test_every_metric_is_the_middle_of_its_trials(trials_of):
+    """The least p99 of several trials is below what a trial shows."""
+    found = trials_of(900.0, 500.0, 650.0)
+    (rotor,) = found.measured
+    assert (rotor.slice_p99_us, rotor.latency_p50_us, rotor.latency_p99_us) == (90.0, 325.0, 650.0)
+    assert to_keep(found).costs["rotor"].p99_us == 650.0
+
+
+def test_a_p99_that_one_trial_did_not_have_is_not_known(trials_of):
+    found = trials_of(900.0, None, 650.0)
+    assert found.measured[0].latency_p99_us is None and to_keep(found).costs == {}
+
+
+def _trial(name, p99_us):
+    """None: it had too few responses for a p99."""
+    return SimpleNamespace(
+        name=name,
+        tenants=(),
+        slicer=reading(0),
+        poll_ns=50.0,
+        useful=lambda poll_ns: 0.9,
+        loss=0.1,
+        off_points=0.0,
+        slice_us=lambda percent: 90.0,
+        latency_us=lambda percent: p99_us if percent == 99 else 325.0,
+    )
 
 
 def _refuse(name):
