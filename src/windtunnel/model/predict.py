@@ -30,7 +30,7 @@ class Prediction:
     ns: float
     low: float
     high: float
-    """95%: of the parameters and of the held-out errors of the form."""
+    """95% of what runs at this size will measure: of the parameters and of the held-out errors of the form, in which is the noise of runs."""
     cores: int
     of: str
     """The cost that it predicts: table, pipeline, or a column."""
