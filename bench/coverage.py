@@ -17,6 +17,11 @@ from scipy.signal import lfilter
 
 from windtunnel.measure.search import NDR, Limits, TrialResult, search
 from windtunnel.measure.search.simulated import Device
+from windtunnel.model.curve import Options, fit_curve
+from windtunnel.model.heldout import FORMS
+from windtunnel.model.observe import ObservedRun, Series
+from windtunnel.model.points import World
+from windtunnel.model.predict import band, curve_samples
 from windtunnel.stats.days import another_day
 from windtunnel.stats.family import greatest_of_all
 from windtunnel.stats.levels import LEAST_RUNS, change_points
@@ -39,6 +44,10 @@ BEFORE = 60
 """Values that a series has behind it when it begins."""
 EDGES = np.exp(np.linspace(0, 9, 2_000))
 """Of the buckets of a latency, ns."""
+LAWS = {"one piece": np.array([4e4, 50, 200]), "power": np.array([0.3, 5, 3])}
+"""Form of a table's cost -> its parameters: 50 to 240 ns, and 17 to 194 ns."""
+CURVES = 20
+"""Fitted curves of each kind: one takes a second."""
 
 Shares = dict[str, float]
 
@@ -53,6 +62,12 @@ def measure(session: Session) -> Iterator[Result]:
         yield _of_windows(session, f"p{100 * share:g} over windows: likewise", held, None)
     best = {f"{points} points, 3 repeats": _best_holds(points) for points in (9, 27, 100)}
     yield _result(session, "best point of a study: likewise", best, Goal(0.92, "at least", least_samples=1))
+    held = {
+        f"{sizes} sizes, {noise:.0%} noise": _model_holds(sizes, noise) for sizes in (8, 11) for noise in (0.02, 0.05)
+    }
+    for n, what in enumerate(("the band holds the true cost", "the band holds what 3 runs measure", "intervals hold")):
+        shares = {kind: each[n] for kind, each in held.items()}
+        yield _result(session, f"model: {what}", shares, Goal(0.9, "at least", least_samples=1))
     day = {f"{days} days, {runs} runs": _day_holds(days, runs) for days, runs in ((3, 10), (5, 1), (10, 4))}
     yield _result(session, "a run on another day lies in its interval", day, Goal(0.9, "at least", least_samples=1))
     shown = {
@@ -105,6 +120,31 @@ def _best_holds(points: int) -> float:
         best = int(np.argmax(found.levels))
         hold += bool(abs(found.levels[best]) <= found.margins[best])
     return hold / count
+
+
+def _model_holds(sizes: int, noise: float) -> tuple[float, float, float]:
+    """Between the sizes that were run: how often the band holds the true cost, and the median of three runs; and how often the intervals of
+    parameters hold, where the form that is chosen is the true one."""
+    random, entries = np.random.default_rng(sizes), np.geomspace(100, 1e6, sizes).round()
+    between = np.sqrt(entries[1:] * entries[:-1])
+    true, measured, parameters = [], [], []
+    for form in [form for form in FORMS if form.name in LAWS] * (CURVES // len(LAWS)):
+        law = LAWS[form.name]
+        costs, wanted = (form.at(law, places, 64 * places, World()) for places in (entries, between))
+        runs = [
+            ObservedRun(point, float(n), 1, float(ns * np.exp(noise * random.standard_normal())), None, None)
+            for point, (n, ns) in enumerate(zip(entries, costs, strict=True))
+            for _ in range(3)
+        ]
+        curve = fit_curve(Series({}, tuple(runs)), "", World(), Options())
+        for n, ns in zip(between, wanted, strict=True):
+            low, high = band(curve_samples(curve, float(n), World(), np.random.default_rng(1)))
+            true.append(low <= ns <= high)
+            measured.append(low <= np.median(ns * np.exp(noise * random.standard_normal(3))) <= high)
+        if curve.form == form.name:
+            found = zip(curve.parameters, law, strict=True)
+            parameters += [one.low is not None and one.low <= value <= (one.high or 0) for one, value in found]
+    return float(np.mean(true)), float(np.mean(measured)), float(np.mean(parameters))
 
 
 def _day_holds(days: int, runs: int) -> float:
