@@ -8,7 +8,7 @@ from rich.console import Console
 from sample_windows import HELLO, stage, window, worker
 
 from windtunnel.engine.lines import Ready
-from windtunnel.engine.windows import HandlerCounterWindow, StepWindow
+from windtunnel.engine.windows import HandlerCounterWindow, StageWindow, StepWindow
 from windtunnel.runs import metrics
 from windtunnel.runs.steps import counter_rows, step_rows
 from windtunnel.runs.summary import summarise
@@ -53,6 +53,16 @@ def test_steps_follow_the_formulas():
     assert step_rows(windows, HELLO, None)[0].stamp_ns is None
 
 
+def test_the_share_is_of_what_the_stage_worked():
+    """Its stalls are no work."""
+    (row,) = step_rows([finished([step("parser", 1000, 100)])], HELLO, READY)
+    made = finished([step("parser", 1000, 100)])
+    (counted,) = made.stages
+    stalled = made.model_copy(update={"stages": [counted.model_copy(update={"stall_cycles": 5000})]})
+    (beside,) = step_rows([stalled], HELLO, READY)
+    assert (row.share, beside.share, beside.stage_ns) == (0.1, 0.2, row.stage_ns)
+
+
 def test_a_copier_and_a_handler_may_have_steps_of_one_name():
     windows = [finished([step("submit", 1000, 100), step("submit", 4000, 50, copier=True)])] * 2
     own, copiers = step_rows(windows, HELLO, READY)
@@ -73,6 +83,26 @@ def test_instances_without_these_steps_are_not_counted():
     one = finished([step("parser", 1000, 100)])
     (row,) = step_rows([one.model_copy(update={"stages": [*one.stages, other]})], HELLO, READY)
     assert row.stage_ns == 10 * TICK_NS and row.share == 0.1
+
+
+class ReadOnce(StageWindow):
+    """A stage that counts how often its objects are asked for."""
+
+    def __getattribute__(self, name):
+        if name == "timed_objects":
+            ASKED.append(name)
+        return super().__getattribute__(name)
+
+
+ASKED = []
+
+
+def test_a_stage_is_summed_once_however_many_steps_it_has():
+    made = finished([step(f"step-{n}", 100, 10) for n in range(300)])
+    (counted,) = made.stages
+    windows = [made.model_copy(update={"stages": [ReadOnce(**dict(counted))]})] * 2
+    rows = step_rows(windows, HELLO, READY)
+    assert len(rows) == 300 and {row.stage_ns for row in rows} == {TICK_NS} and len(ASKED) == 2
 
 
 def test_own_traffic_has_a_share_of_the_worker():
