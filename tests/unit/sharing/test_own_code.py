@@ -114,6 +114,7 @@ def test_all_that_runs_is_looked_at(monkeypatch, tmp_path):
     } <= found
 
 
+@needs_root
 def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path):
     for name in ("package", "data", "none.txt", "module.py", "native.so"):
         (tmp_path / name).mkdir() if "." not in name else (tmp_path / name).write_text("")
