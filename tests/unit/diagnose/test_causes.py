@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from properties import examples
 
 from windtunnel.diagnose import diagnose
-from windtunnel.diagnose.causes import CAUSES
-from windtunnel.diagnose.model import Gain
+from windtunnel.diagnose.causes import CAUSES, look
+from windtunnel.diagnose.model import Gain, Interval, Remedy
+from windtunnel.diagnose.observed import Observed
 from windtunnel.engine.plan import Handler, Sizes
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import PoolLevel, RingLevel, StepWindow
@@ -342,9 +343,20 @@ def test_look_ups():
 def test_that_with_the_greatest_gain_comes_first_and_without_one_last():
     run = made(client=0.6, server=0.05, work=COSTLY_APP, loads={"lost": 500}, host=HOST)
     found = diagnose(run).causes
-    known = [cause.gain.middle for cause in found if cause.gain]
+    known = [(cause.gain.low, cause.gain.high) for cause in found if cause.gain]
     assert known == sorted(known, reverse=True) and len(known) >= 2
     assert [cause.gain is None for cause in found] == sorted(cause.gain is None for cause in found)
+
+
+def test_a_gain_that_was_measured_stands_before_a_wide_bound():
+    """One that may be anything up to 200% is not known to be anything."""
+    run = made(client=0.6, server=0.05, work=COSTLY_APP, loads={"lost": 500}, host=HOST)
+    before = diagnose(run)
+    sure = Remedy(code="losses", sets=["a=1"], gain=Interval(mean=10.5, low=10.0, high=11.0))
+    found, _ = look(Observed(run), before.limit, [sure])
+    handler, losses, one_worker = [cause for cause in found if cause.gain]
+    assert [handler.code, losses.code, one_worker.code] == ["handler", "losses", "one-worker"]
+    assert one_worker.gain.low == 0 and one_worker.gain.middle > losses.gain.middle
 
 
 def test_a_load_that_was_sent_whole_has_no_fault():

@@ -40,7 +40,7 @@ CAUSES: dict[str, Check] = {
 def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
     """The causes of a run, and what was not measured.
 
-    The cause with the greatest gain comes first. Causes of unknown gain come last, unless they are what limits. A run without windows has
+    The cause whose remedy brings the most at the least comes first; of causes alike in that, the one that may bring the most. Causes of unknown gain come last, unless they are what limits. A run without windows has
     recorded causes alone. `remedies`: what an experiment has tried. A measured gain replaces the estimate."""
     found, not_measured = [], []
     for code, check in CAUSES.items():
@@ -92,10 +92,12 @@ def _bounded(cause: Cause, valid: bool) -> Cause:
     return cause if valid or cause.confidence is None else replace(cause, confidence="low")
 
 
-def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float]:
-    """What limits, as a link does, comes first although its gain cannot be told; what other tools recorded, last."""
+def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float, float]:
+    """What limits, as a link does, comes first although its gain cannot be told; what other tools recorded, last. A gain that is known to be
+    30% stands before one that may be anything up to 200%: the middle of a bound says nothing."""
     decided = cause.gain is None and cause.code == limit.kind
-    return not decided, cause.observable == "recorded", cause.gain is None, -(cause.gain.middle if cause.gain else 0.0)
+    low, high = (cause.gain.low, cause.gain.high) if cause.gain else (0.0, 0.0)
+    return not decided, cause.observable == "recorded", cause.gain is None, -low, -high
 
 
 __all__ = ["CAUSES", "look"]
