@@ -123,7 +123,8 @@ class SearchRecord(Shown, Part):
     paused: int = Field(0, description="trials that a pause of the host may have decided, whether they failed or not")
     pauses_count: bool = Field(
         False,
-        description="there were no trials without one, so that they count: the rates are those of the data plane and of this host",
+        description="such trials count, because hardly any was without a pause or max_preempted is 100%: the rates are those of the data plane "
+        "with this host's pauses",
     )
     min_load: float
     max_load: float

@@ -64,12 +64,13 @@ class Runs:
     """Trials that a pause may have decided."""
     paused_in_a_row: int = 0
     pauses_count: bool = False
-    """Whether such trials count, because there were no others."""
+    """Whether such trials count: there were no others, or the scenario allows preemption for all of the time."""
     readings: levels.Readings = field(init=False)
     """Readings of this host, this search's own included."""
 
     def __post_init__(self) -> None:
         self.readings = levels.read_kept(self.executor.host)
+        self.pauses_count = self.scenario.validity.max_preempted >= 1
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages per second. Raises UserError for a run that broke, Interrupted."""

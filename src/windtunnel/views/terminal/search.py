@@ -40,10 +40,10 @@ def doubts(record: SearchRecord) -> list[str]:
     """How many invalid runs counted, and which validity limits the scenario relaxed; empty without any."""
     count, limits = len(record.included), relaxed(record.scenario.get("validity", {}))
     said = [f"{count} invalid runs included (--include-invalid): {', '.join(record.included)}"] if count else []
-    if record.pauses_count:
+    if record.pauses_count and record.paused:
         said.append(
-            f"pauses of the host may have decided {record.paused} of {len(record.trials)} trials. They count, because hardly any trial had "
-            "none: without pauses the data plane would carry at least these rates"
+            f"pauses of the host may have decided {record.paused} of {len(record.trials)} trials, and count: without them the data plane "
+            "would carry at least these rates"
         )
     return said + ([f"limits relaxed: {', '.join(limits)}"] if limits else [])
 

@@ -24,8 +24,8 @@ def finder(tmp_path, monkeypatch):
     monkeypatch.setenv(VARIABLE, str(FAKE))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
-    def with_runs(*runs, options=None, state=None):
-        data = SCENARIO | ({"validity": {"state": state}} if state else {})
+    def with_runs(*runs, options=None, **validity):
+        data = SCENARIO | ({"validity": validity} if validity else {})
         made = Finder(written(tmp_path, data), [], options or Options(), tmp_path / "found", interrupts=None)
         left = list(runs)
         monkeypatch.setattr(made._runs, "run", lambda scenario, what: left.pop(0))
@@ -123,6 +123,11 @@ def test_pauses_count_if_there_is_no_trial_without_one(finder):
     excluded = [made._runs.trial(1000.0, 1.0).excluded is not None for _ in range(32)]
     assert excluded == [True] * (MOST_PAUSED - 1) + [False] * (33 - MOST_PAUSED)
     assert made._runs.pauses_count and made._runs.paused == 31
+
+
+def test_pauses_count_from_the_start_if_the_scenario_allows_preemption(finder):
+    made = finder(paused(), max_preempted=1.0)
+    assert made._runs.trial(1000.0, 1.0).excluded is None and made._runs.pauses_count
 
 
 def test_pauses_in_most_trials_do_not_count_as_long_as_some_have_none(finder):
