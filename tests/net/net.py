@@ -30,6 +30,7 @@ CHANGING = (
     (re.compile(r'("hash": ")[^"]+'), r"\1(of the rest)"),
     (re.compile(r'("(?:made|fitted)": ")[^"]+'), r"\1(now)"),
     (re.compile(r"\bwt-[0-9a-f]{8}\b"), "wt-(drawn)"),
+    (re.compile(r"(rules/)[0-9a-f]{64}"), r"\1(of the file and its place)"),
     (re.compile(r'("windtunnel": ")[^"]+'), r"\1(version)"),
 )
 ROWS = "select * from results order by all"
