@@ -27,6 +27,7 @@ from windtunnel.engine.lines import AnyLine, Hello
 from windtunnel.engine.windows import PoolLevel, RingLevel, Window, WorkloadWindow
 from windtunnel.runs.histogram import highest_of_bucket, percentile
 from windtunnel.runs.registry import COUNTERS, Noun
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.version import __version__
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ NS = 1e9
 PHASES = ("starting", "hello", "warmup", "measure", "variant", "settle", "drain")
 BOUNDS_NS = [digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)] + [10**10]
 """1 us to 10 s. A bucket of the engine's histogram that lies across a bound is counted above it: 0.1% of the value at most."""
-QUANTILES = (50.0, 90.0, 99.0, 99.9)
+QUANTILES = tuple(each.percent for each in PERCENTILES if each.exported)
 TIMES = {
     "latency": "Response minus intended send time",
     "pacing": "Real minus intended send time, open loop only",

@@ -10,9 +10,8 @@ from windtunnel.format import duration
 from windtunnel.runs.histogram import highest_of_bucket
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.reader import Run
+from windtunnel.runs.registry.percentiles import DECIDING
 from windtunnel.stats.quantile import quantile_of
-
-PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 
 @dataclass(frozen=True)
@@ -65,8 +64,8 @@ def _rows(name: str, windows: Sequence[WorkloadWindow]) -> Iterator[PercentileRo
     lost = np.array([window.lost for window in windows], dtype=np.int64)
     bits = next(histogram.bits for histogram in histograms if histogram)
     most = max(histogram.max or 0 for histogram in histograms if histogram)
-    for percentile, share in PERCENTILES.items():
-        found = quantile_of(counts, lost, share)
+    for percentile in DECIDING:
+        found = quantile_of(counts, lost, percentile.share)
         if found.at is None or found.low is None:
             continue
         ns, low, high = (
@@ -74,4 +73,4 @@ def _rows(name: str, windows: Sequence[WorkloadWindow]) -> Iterator[PercentileRo
             for at in (found.at, found.low, found.high)
         )
         assert ns is not None and low is not None
-        yield PercentileRow(name, percentile, ns, low, high)
+        yield PercentileRow(name, percentile.name, ns, low, high)

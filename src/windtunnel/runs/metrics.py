@@ -14,12 +14,12 @@ from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.registry import STAGE_COUNTERS
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
 
 MEASURED = ("measure",)
 VARIED = ("measure", "variant")
 """Windows of all variants."""
-PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999)
 
 TRAVEL = {
     "client": ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"),
@@ -115,9 +115,9 @@ def ratio(numerator: float | None, denominator: float | None) -> float | None:
 
 def latency(histogram: Histogram | None, lost: int = 0) -> Latency:
     """Percentiles of a histogram of ns, and of so many messages that took longer than any in it."""
-    p50, p90, p99, p999, p9999, p99999, p999999 = (percentile(histogram, p, lost) for p in PERCENTILES)
     most, samples = (histogram.max, histogram.total) if histogram else (None, 0)
-    return Latency(p50, p90, p99, p999, p9999, p99999, p999999, most, samples)
+    percentiles = {each.field: percentile(histogram, each.percent, lost) for each in PERCENTILES}
+    return Latency(**percentiles, maximum=most, samples=samples)
 
 
 def _by(names: str, parts: Iterable[Iterable[Any]]) -> dict[Any, list[Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from windtunnel.engine.windows import Window
 from windtunnel.runs import metrics
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.views.terminal.progress import ANY_PHASE
 
 MOST_POINTS = 600
@@ -37,7 +38,7 @@ class Series:
             self._put(self.rates, {f"{port.endpoint} received": port.rx_mpps for port in ports})
         if len(rows) == 1:
             times = rows[0].latency
-            found = {"p50": times.p50, "p99": times.p99, "p99.9": times.p999}
+            found = {each.name: getattr(times, each.field) for each in PERCENTILES if each.in_headline}
         else:
             found = {f"{row.workload} p99": row.latency.p99 for row in rows}
         self._put(self.latencies, {name: None if ns is None else ns / 1e3 for name, ns in found.items()})

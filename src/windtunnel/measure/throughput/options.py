@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from windtunnel.errors import UserError
 from windtunnel.measure.search import NDR, PDR, THROUGHPUT, Goal, Objective
 from windtunnel.measure.throughput.find import Options
+from windtunnel.runs.registry.percentiles import DECIDING
 from windtunnel.scenario.quantities import Quantity
 
 _SHARE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)", re.ASCII)
 _GOAL = re.compile(r"([A-Za-z0-9_.-]{1,32})=(.*)", re.ASCII)
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99.9": 99.9}
+PERCENTILES = {each.name: each.percent for each in DECIDING}
 """Goals whose limit is a latency."""
 LOSS = "loss"
 """The goal beside one of these that limits their loss."""

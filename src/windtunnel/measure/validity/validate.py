@@ -9,6 +9,7 @@ from windtunnel.measure.validity import accounting, clocks, excluded_windows, ge
 from windtunnel.measure.validity.slack import slacks
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.validity import Check, ExcludedWindow, Validity, counted, of_variant
 from windtunnel.scenario.validity_keys import Validity as Limits
@@ -121,18 +122,17 @@ def _emulated(engines: Sequence[EngineRecord]) -> Check:
 
 def _samples(row: WorkloadRow) -> Check | None:
     """Percentiles that are not shown, because there are too few responses for them."""
-    names = (("p50", 50.0), ("p90", 90.0), ("p99", 99.0), ("p99.9", 99.9))
-    values = (row.latency.p50, row.latency.p90, row.latency.p99, row.latency.p999)
     missing = [
-        (name, percent)
-        for (name, percent), value in zip(names, values, strict=True)
-        if value is None and not enough(row.responses + row.lost, percent / 100)
+        each
+        for each in PERCENTILES
+        if each.in_tables
+        and getattr(row.latency, each.field) is None
+        and not enough(row.responses + row.lost, each.share)
     ]
     if not missing:
         return None
-    name, percent = missing[-1]
     words = (
-        f"{row.responses} responses of {row.workload} are too few for {', '.join(n for n, _ in missing)}: "
-        f"{name} needs {round(100 / (100 - percent))}"
+        f"{row.responses} responses of {row.workload} are too few for {', '.join(each.name for each in missing)}: "
+        f"{missing[-1].name} needs {round(1 / (1 - missing[-1].share))}"
     )
     return Check(name="samples", state="note", words=words, value=float(row.responses), limit=None)

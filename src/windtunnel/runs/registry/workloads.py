@@ -1,76 +1,71 @@
 """Metrics of workloads as the client sees them, and of the phases of their load."""
 
+from typing import Any
+
 from windtunnel.runs.registry.metric import Metric, Shown
+from windtunnel.runs.registry.percentiles import PERCENTILES, Percentile
 
 LATENCY = "one time stamp per burst, from the chained clock: at most the time of one burst. Percentiles within 0.1% of the value (HdrHistogram of 3 digits), the maximum exact"
-PARTS = (
-    ("p50", "p50"),
-    ("p90", "p90"),
-    ("p99", "p99"),
-    ("p999", "p99.9"),
-    ("p9999", "p99.99"),
-    ("p99999", "p99.999"),
-    ("p999999", "p99.9999"),
-    ("maximum", "max"),
-)
-"""Field of a percentile in a row, and its name for people."""
-_SPARE = {"p90": 6, "p999": 5, "maximum": 1}
-_IN_TABLES = ("p50", "p90", "p99", "p999", "maximum")
-_COMPARED = ("p50", "p90", "p99", "p999")
+_OF_LATENCY: dict[str, Any] = {
+    "noun": "workload",
+    "unit": "ns",
+    "formula": "response − **intended** send time",
+    "error": LATENCY,
+    "form": "duration",
+    "better": "lower",
+    "family": "latency",
+}
+_OF_LATENCY_SENT: dict[str, Any] = {
+    "noun": "workload",
+    "unit": "ns",
+    "formula": "response − real send time",
+    "error": "as latency. What the client sent late is not in it; in a closed loop both are the same",
+    "form": "duration",
+    "better": "lower",
+    "family": "latency from the real send time",
+    "open_loop": True,
+}
+_OF_PACING: dict[str, Any] = {
+    "noun": "workload",
+    "unit": "ns",
+    "formula": "real − intended send time, of every message sent",
+    "error": "the real one is that of the call of `app_tx`",
+    "form": "duration",
+    "better": "lower",
+    "family": "pacing",
+    "open_loop": True,
+}
 
 
-def _column(part: str) -> str:
-    return "max" if part == "maximum" else part
-
-
-def _latency(part: str, name: str) -> Metric:
+def _latency(percentile: Percentile) -> Metric:
+    name = percentile.name if percentile.in_tables else None
     return Metric(
-        noun="workload",
-        name=f"latency.{part}",
-        unit="ns",
-        formula="response − **intended** send time",
-        error=LATENCY,
-        form="duration",
-        better="lower",
-        family="latency",
-        terminal=Shown(name, spare=_SPARE.get(part, 0), width=6) if part in _IN_TABLES else None,
-        side_by_side=name if part in _IN_TABLES else None,
-        report=name[:1].upper() + name[1:] if part == "maximum" else name if part in _IN_TABLES else None,
-        column=_column(part),
-        compared=name if part in _COMPARED else None,
+        **_OF_LATENCY,
+        name=f"latency.{percentile.field}",
+        terminal=Shown(name, spare=percentile.spare, width=6) if name else None,
+        side_by_side=name,
+        report=name,
+        column=percentile.field,
+        compared=percentile.name if percentile.decides else None,
     )
 
 
-def _latency_sent(part: str, name: str) -> Metric:
+def _latency_sent(percentile: Percentile) -> Metric:
     return Metric(
-        noun="workload",
-        name=f"latency_sent.{part}",
-        unit="ns",
-        formula="response − real send time",
-        error="as latency. What the client sent late is not in it; in a closed loop both are the same",
-        form="duration",
-        better="lower",
-        family="latency from the real send time",
-        terminal=Shown("p99 from send", spare=3) if part == "p99" else None,
-        report=f"{name} from send" if part in ("p50", "p99") else None,
-        column=f"sent_{_column(part)}",
-        open_loop=True,
+        **_OF_LATENCY_SENT,
+        name=f"latency_sent.{percentile.field}",
+        terminal=Shown("p99 from send", spare=3) if percentile.field == "p99" else None,
+        report=f"{percentile.name} from send" if percentile.field in ("p50", "p99") else None,
+        column=f"sent_{percentile.field}",
     )
 
 
-def _pacing(part: str, name: str) -> Metric:
+def _pacing(percentile: Percentile) -> Metric:
     return Metric(
-        noun="workload",
-        name=f"pacing.{part}",
-        unit="ns",
-        formula="real − intended send time, of every message sent",
-        error="the real one is that of the call of `app_tx`",
-        form="duration",
-        better="lower",
-        family="pacing",
-        open_loop=True,
-        terminal=Shown("pacing p99", spare=2) if part == "p99" else None,
-        report="Pacing p99" if part == "p99" else None,
+        **_OF_PACING,
+        name=f"pacing.{percentile.field}",
+        terminal=Shown("pacing p99", spare=2) if percentile.field == "p99" else None,
+        report="Pacing p99" if percentile.field == "p99" else None,
     )
 
 
@@ -99,9 +94,19 @@ WORKLOADS = (
         terminal=Shown("offered", spare=3, width=8),
         report="Offered",
     ),
-    *(_latency(part, name) for part, name in PARTS),
-    *(_latency_sent(part, name) for part, name in PARTS),
-    *(_pacing(part, name) for part, name in PARTS),
+    *map(_latency, PERCENTILES),
+    Metric(
+        **_OF_LATENCY,
+        name="latency.maximum",
+        terminal=Shown("max", spare=1, width=6),
+        side_by_side="max",
+        report="Max",
+        column="max",
+    ),
+    *map(_latency_sent, PERCENTILES),
+    Metric(**_OF_LATENCY_SENT, name="latency_sent.maximum", column="sent_max"),
+    *map(_pacing, PERCENTILES),
+    Metric(**_OF_PACING, name="pacing.maximum"),
     Metric(
         noun="workload",
         name="offered",

@@ -22,6 +22,7 @@ from windtunnel.runs.metrics import ratio
 from windtunnel.runs.notices import notes_of, notices, warnings_of
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.reader import Run
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.runs.rows import StageRow
 from windtunnel.runs.streams import STREAM_OBJECTS
 from windtunnel.runs.summary import Summary, rejected_words, summarise
@@ -153,8 +154,8 @@ def headline(summary: Summary) -> list[HeadlineNumber]:
         numbers.append(HeadlineNumber(fmt.rate(ratio(responses, summary.measured_s)), "responses"))
         if len(summary.workloads) == 1:
             times = summary.workloads[0].latency
-            shown = (("p50", times.p50), ("p99", times.p99), ("p99.9", times.p999))
-            numbers += [HeadlineNumber(fmt.duration(t), f"{name} latency") for name, t in shown]
+            shown = [each for each in PERCENTILES if each.in_headline]
+            numbers += [HeadlineNumber(fmt.duration(getattr(times, p.field)), f"{p.name} latency") for p in shown]
     else:
         for port in summary.ports:
             numbers.append(HeadlineNumber(f"{fmt.number(port.rx_mpps, 2)} Mpps", f"{port.endpoint} received"))
