@@ -190,6 +190,11 @@ def kept(name: str, view: str) -> str:
     return _kept()[file_of(name, view)]
 
 
+def kept_files() -> set[str]:
+    """Every file that was kept."""
+    return set(_kept())
+
+
 @cache
 def _kept() -> dict[str, str]:
     with tarfile.open(SHOWN) as archive:

@@ -3,7 +3,7 @@
 import difflib
 
 import pytest
-from net import cases, kept, shown, surroundings, unpack
+from net import cases, file_of, kept, kept_files, shown, surroundings, unpack
 
 pytestmark = pytest.mark.slow
 CASES = sorted(cases())
@@ -15,6 +15,10 @@ def inputs(tmp_path_factory):
     directory = unpack(tmp_path_factory.mktemp("net"))
     with surroundings(directory):
         yield directory
+
+
+def test_every_view_was_kept_and_none_is_gone():
+    assert {file_of(*case) for case in CASES} == kept_files(), HOW
 
 
 @pytest.mark.parametrize(("name", "view"), CASES)

@@ -28,7 +28,14 @@ from windtunnel.measure.search import (
 )
 from windtunnel.measure.throughput.bursts import longest_burst
 from windtunnel.measure.throughput.record import GoalRow, LatencyGoal, LatencyRow, SearchRecord, TrialRow
-from windtunnel.measure.throughput.trials import Interrupted, Runs, at_rate, responses_per_s, searchable
+from windtunnel.measure.throughput.trials import (
+    MOST_PAUSED,
+    Interrupted,
+    Runs,
+    at_rate,
+    responses_per_s,
+    searchable,
+)
 from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import replace
 from windtunnel.runs.summary import summarise
@@ -50,6 +57,8 @@ LEAST_EXCLUDED, MOST_EXCLUDED = 10, 120
 """Excluded trials in a row after which the search gives up."""
 PATIENCE_S = 120
 """Trial time in a row that may be excluded, within these: a host state lasts from less than a second to some minutes."""
+LEAST_PAUSED = 5
+"""Trials in a row that pauses may have decided, after which they count if trials are long."""
 BELOW = 1e-3
 """Times the greatest load is the least."""
 SHARES = (0.1, 0.5, 0.9)
@@ -179,6 +188,8 @@ class Finder:
             )
         seconds = max(goal.final_trial_duration_s for goal in self._options.goals)
         excluded = min(max(LEAST_EXCLUDED, round(PATIENCE_S / seconds)), MOST_EXCLUDED)
+        # before the search would end for want of a trial that counts
+        self._runs.patience.in_a_row = max(excluded * MOST_PAUSED // MOST_EXCLUDED, LEAST_PAUSED)
         return Limits(least, most, time_s=self._options.time_s, excluded=excluded)
 
     def _greatest_load(self) -> float:
@@ -208,7 +219,8 @@ class Finder:
             self.record.trials.append(_trial_row(trial, self._options.goals))
             self.record.goals = [_goal_row(result) for result in results]
             self.record.state, self.record.other_states = self._runs.state, self._runs.other_states
-            self.record.paused, self.record.pauses_count = self._runs.paused, self._runs.pauses_count
+            patience = self._runs.patience
+            self.record.paused, self.record.pauses_count = patience.paused, patience.given_up
             self._save()
             left_s = None if limits.time_s is None else max(0.0, limits.time_s - (time.monotonic() - began))
             ANNOUNCEMENT.progress(len(self.record.trials), None, "trials", left_s)

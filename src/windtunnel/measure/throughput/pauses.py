@@ -15,8 +15,28 @@ from windtunnel.format import duration, percent
 from windtunnel.measure.search import Goal
 from windtunnel.runs import Run
 
+PAUSE = "pause:"
+"""How the reason begins."""
 DECIDING = 0.1
 """Part of what a goal allows to be lost, or to be late, from which on pauses may decide it."""
+
+
+@dataclass
+class Patience:
+    """Trials that a pause may have decided are left out, until so many come in a row that hardly any would be left; then they count."""
+
+    in_a_row: int
+    given_up: bool = False
+    paused: int = 0
+    """Such trials so far."""
+    _row: int = 0
+
+    def excludes(self, paused: bool) -> bool:
+        """Whether a trial is left out. `paused`: a pause may have decided it."""
+        self.paused += paused
+        self._row = self._row + 1 if paused else 0
+        self.given_up |= self._row >= self.in_a_row
+        return paused and not self.given_up
 
 
 @dataclass(frozen=True)
@@ -33,12 +53,13 @@ def deciding_pause(run: Run, load: float, goals: Sequence[Goal]) -> str | None:
     responses and no latency is read."""
     workers = [pauses for engine in run.record.engines for pauses in _pauses(engine.plan, run.windows[engine.name])]
     longest = max(workers, key=lambda each: each.longest_ns, default=None)
-    if longest is None:
+    measured_ns = _measured_ns(run)
+    if longest is None or not measured_ns:
         return None
     queue = min(queue_in_front(engine.plan) for engine in run.record.engines)
     lasts_ns = queue / load * 1e9
-    share = sum(each.all_ns for each in workers) / _measured_ns(run)
-    pause = f"pause: {longest.who} had no CPU for {duration(longest.longest_ns)}"
+    share = max(each.all_ns for each in workers) / measured_ns
+    pause = f"{PAUSE} {longest.who} had no CPU for {duration(longest.longest_ns)}"
     for goal in goals:
         if longest.longest_ns > lasts_ns and share > DECIDING * goal.loss_ratio:
             return f"{pause}; the queue of {queue} packets in front of the data plane lasts {duration(lasts_ns)} at this load"

@@ -16,7 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.host import levels
 from windtunnel.measure.executor import Executor, Job, ThisHost
 from windtunnel.measure.search import Goal, Latencies, TrialResult
-from windtunnel.measure.throughput.pauses import deciding_pause
+from windtunnel.measure.throughput.pauses import Patience, deciding_pause
 from windtunnel.measure.validity import host_states, readings_of
 from windtunnel.runs import Run
 from windtunnel.runs.histogram import highest_of_bucket, merge
@@ -30,8 +30,8 @@ WARMUP_NS = 100_000_000
 """Warm-up of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
 HOST = ("windows", "clock", "host state")
 """Checks of a run that tell of the host alone: a trial that fails one is run again."""
-MOST_PAUSED = 20
-"""Trials in a row that a pause may have decided; from the last of them on, pauses count: this host leaves no trial without one."""
+MOST_PAUSED = 30
+"""Trials in a row that a pause may have decided, if they take a second each; from the last of them on, pauses count."""
 DATA_PLANE = ("generator", "no responses")
 """Reasons that a trial at too high a rate has to have; they are what is searched for."""
 
@@ -60,17 +60,14 @@ class Runs:
     """The first run that the host did not affect. Trials in another host state than its are excluded."""
     other_states: int = 0
     """Trials that were excluded for that alone."""
-    paused: int = 0
-    """Trials that a pause may have decided."""
-    paused_in_a_row: int = 0
-    pauses_count: bool = False
-    """Whether such trials count: there were no others, or the scenario allows preemption for all of the time."""
+    patience: Patience = field(default_factory=lambda: Patience(MOST_PAUSED))
+    """With pauses of the host."""
     readings: levels.Readings = field(init=False)
     """Readings of this host, this search's own included."""
 
     def __post_init__(self) -> None:
         self.readings = levels.read_kept(self.executor.host)
-        self.pauses_count = self.scenario.validity.max_preempted >= 1
+        self.patience.given_up = self.scenario.validity.max_preempted >= 1
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
         """One trial at so many messages per second. Raises UserError for a run that broke, Interrupted."""
@@ -117,10 +114,7 @@ class Runs:
     def _paused(self, run: Run, load: float) -> str | None:
         """Which pause excludes the trial, in words; None: none may have decided it, or pauses count."""
         pause = deciding_pause(run, load, self.goals)
-        self.paused += pause is not None
-        self.paused_in_a_row = self.paused_in_a_row + 1 if pause else 0
-        self.pauses_count |= self.paused_in_a_row >= MOST_PAUSED
-        return None if self.pauses_count else pause
+        return pause if self.patience.excludes(pause is not None) else None
 
     def affected(self, run: Run) -> str | None:
         """Why the host makes a run no reference, in words; None if it does not."""

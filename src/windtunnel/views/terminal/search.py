@@ -7,6 +7,7 @@ from rich.text import Text
 
 from windtunnel import format as fmt
 from windtunnel.measure.search import GoalResult, TrialResult
+from windtunnel.measure.throughput.pauses import PAUSE
 from windtunnel.measure.throughput.record import BurstRow, GoalRow, LatencyRow, SearchRecord
 from windtunnel.scenario.validity_keys import relaxed
 from windtunnel.views.terminal.columns import Column, Fitting
@@ -40,10 +41,10 @@ def doubts(record: SearchRecord) -> list[str]:
     """How many invalid runs counted, and which validity limits the scenario relaxed; empty without any."""
     count, limits = len(record.included), relaxed(record.scenario.get("validity", {}))
     said = [f"{count} invalid runs included (--include-invalid): {', '.join(record.included)}"] if count else []
-    if record.pauses_count and record.paused:
+    if record.pauses_count and (paused := record.paused - _excluded_for_pauses(record)):
         said.append(
-            f"pauses of the host may have decided {record.paused} of {len(record.trials)} trials, and count: without them the data plane "
-            "would carry at least these rates"
+            f"pauses of the host may have decided {paused} of the trials that count: without pauses the data plane would carry at least "
+            "these rates"
         )
     return said + ([f"limits relaxed: {', '.join(limits)}"] if limits else [])
 
@@ -54,15 +55,16 @@ def host_words(record: SearchRecord) -> list[str]:
     excluded = sum(trial.excluded is not None for trial in record.trials)
     if excluded:
         states = f", {record.other_states} of them in another host state" if record.other_states else ""
-        pauses = (
-            f", {record.paused} with a pause that may have decided them"
-            if record.paused and not record.pauses_count
-            else ""
-        )
+        paused = _excluded_for_pauses(record)
+        pauses = f", {paused} for a pause that may have decided them" if paused else ""
         said.append(f"{excluded} trials excluded and run again{states}{pauses}")
     if count := len(record.closed_loops_excluded):
         said.append(f"{count} closed loops excluded; the last one: {record.closed_loops_excluded[-1]}")
     return said
+
+
+def _excluded_for_pauses(record: SearchRecord) -> int:
+    return sum((trial.excluded or "").startswith(PAUSE) for trial in record.trials)
 
 
 def allowed_words(row: GoalRow) -> str:

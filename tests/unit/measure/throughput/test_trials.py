@@ -114,27 +114,27 @@ def test_a_pause_excludes_a_trial_whatever_came_of_it(finder):
     made = finder(paused(), paused(lost=20), paused(lost=200, unsent=1), a_run(queue=8, counts=CARRIED | {"lost": 20}))
     excluded = [made._runs.trial(1000.0, 1.0).excluded for _ in range(4)]
     assert all(why.startswith("pause: the worker on CPU 1") for why in excluded[:3]) and excluded[3] is None
-    assert made._runs.paused == 3
+    assert made._runs.patience.paused == 3
 
 
 def test_pauses_count_if_there_is_no_trial_without_one(finder):
-    """Twenty in a row; then the rate is that of the data plane with this host's pauses."""
+    """Thirty in a row; then the rate is that of the data plane with this host's pauses."""
     made = finder(*[paused() for _ in range(30)], a_run(queue=8, counts=CARRIED), paused(lost=1))
     excluded = [made._runs.trial(1000.0, 1.0).excluded is not None for _ in range(32)]
     assert excluded == [True] * (MOST_PAUSED - 1) + [False] * (33 - MOST_PAUSED)
-    assert made._runs.pauses_count and made._runs.paused == 31
+    assert made._runs.patience.given_up and made._runs.patience.paused == 31
 
 
 def test_pauses_count_from_the_start_if_the_scenario_allows_preemption(finder):
     made = finder(paused(), max_preempted=1.0)
-    assert made._runs.trial(1000.0, 1.0).excluded is None and made._runs.pauses_count
+    assert made._runs.trial(1000.0, 1.0).excluded is None and made._runs.patience.given_up
 
 
 def test_pauses_in_most_trials_do_not_count_as_long_as_some_have_none(finder):
     runs = [a_run(queue=8, counts=CARRIED) if n % 10 == 9 else paused() for n in range(60)]
     made = finder(*runs)
     assert sum(made._runs.trial(1000.0, 1.0).excluded is None for _ in runs) == 6
-    assert not made._runs.pauses_count
+    assert not made._runs.patience.given_up
 
 
 def test_latency_at_parts_of_the_rate_is_of_the_searchs_state(finder, monkeypatch):
@@ -169,3 +169,10 @@ def test_the_least_load_has_enough_messages_for_every_percentile(finder):
 def test_excluded_trials_in_a_row_are_bounded_by_their_time(finder, seconds, in_a_row):
     goal = Goal("a", 0.0, initial_trial_duration_s=seconds, final_trial_duration_s=seconds)
     assert finder(options=Options(goals=(goal,), max_load=1e5))._limits(0.0).excluded == in_a_row
+
+
+@pytest.mark.parametrize(("seconds", "in_a_row"), [(0.1, 30), (1.0, 30), (4.0, 7), (60.0, 5)])
+def test_pauses_count_before_the_search_would_end_for_want_of_a_trial(finder, seconds, in_a_row):
+    goal = Goal("a", 0.0, initial_trial_duration_s=seconds, final_trial_duration_s=seconds)
+    made = finder(options=Options(goals=(goal,), max_load=1e5))
+    assert made._limits(0.0).excluded > made._runs.patience.in_a_row == in_a_row
