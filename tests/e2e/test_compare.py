@@ -296,3 +296,4 @@ def test_pairs_end_as_soon_as_they_decide(tmp_path):
     document = json.loads((tmp_path / "here" / "comparison.json").read_text())
     assert (document["paired_runs"]["stopped"], document["paired_runs"]["until_decided"]) == ("decided", True)
     assert len(list((tmp_path / "here" / "a").iterdir())) == 11
+    assert "pairs run in turn until they decide" in compare("here/a", "here/b")[0], "their number is no fixed one"

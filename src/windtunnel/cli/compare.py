@@ -170,7 +170,7 @@ def compare(
     asked = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    until = until_of(asked) if until_decided else ()
+    until = until_of(asked, pairs) if until_decided else ()
     running = Running(with_state(sets, state), sets_a or (), sets_b or (), pairs, limit, seed, alternate, until)
     with executor(on, most=1) as where, _display(silent=json or quiet) as display:
         turn = display.turn if display else _nothing

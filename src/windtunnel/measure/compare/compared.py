@@ -8,7 +8,7 @@ from pathlib import Path
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
-from windtunnel.measure.compare.model import Change, Comparison, PairedRuns
+from windtunnel.measure.compare.model import COMPARISON_VERSION, Change, Comparison, PairedRuns
 from windtunnel.measure.compare.options import Condition, decide
 from windtunnel.measure.compare.paired_runs import (
     MOST_UNTIL_DECIDED,
@@ -20,6 +20,7 @@ from windtunnel.measure.compare.paired_runs import (
 )
 from windtunnel.measure.compare.sides import are_scenarios, sides
 from windtunnel.measure.executor import Executor, ThisHost
+from windtunnel.measure.study.record import document_of, validated
 from windtunnel.runs.directories import make_directory
 from windtunnel.runs.files import replace
 
@@ -69,12 +70,24 @@ def compare(
                 "--set, --state, --pairs, --on and similar options apply to scenarios, and these are finished runs",
                 remedy="name two scenario files, or leave the options out",
             )
-        comparison = judge(*sides(a, b, include_invalid=include_invalid), between, force=force)
+        comparison = judge(*sides(a, b, include_invalid=include_invalid), between, _looked_at(a, b), force)
         if directory is not None:
             make_directory(directory)
     if directory is not None:
         replace(directory / NAME, comparison.model_dump_json(indent=1) + "\n")
     return comparison, directory
+
+
+def _looked_at(a: Path, b: Path) -> PairedRuns | None:
+    """How the runs were made, if these are the sides of a comparison whose pairs ended as soon as they decided: their number is no fixed one."""
+    if (a.name, b.name) not in (("a", "b"), ("b", "a")) or a.absolute().parent != b.absolute().parent:
+        return None
+    try:
+        file = a.absolute().parent / NAME
+        kept = validated(file, Comparison, document_of(file, "comparison", COMPARISON_VERSION, ""))
+    except UserError:
+        return None
+    return kept.paired_runs if kept.paired_runs and kept.paired_runs.until_decided else None
 
 
 def _run(

@@ -126,8 +126,9 @@ def estimate(held: ValidRuns, key: MetricKey, level: float = LEVEL) -> tuple[Est
     if min(len(a), len(b)) < LEAST_RUNS:
         return None, f"not measured in {len(held.a) - len(a) + len(held.b) - len(b)} runs"
     if held.looked_at:
-        least = least_at_any_look(1 - level)
-        return differences.paired_at_any_look(a, b, level), f"{len(a)} pairs: an interval at any look takes {least}"
+        found = differences.paired_at_any_look(a, b, level)
+        few = f"{len(a)} pairs: an interval at any look takes {least_at_any_look(1 - level)}"
+        return found, few if found is None else None
     of: Callable[..., Estimate] = differences.paired if held.in_turn else differences.unpaired
     return of(a, b, level), None
 

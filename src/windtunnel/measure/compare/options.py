@@ -11,9 +11,12 @@ from windtunnel.measure.compare.obstacles import MOST_INVALID
 from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
 from windtunnel.scenario.quantities import Quantity
-from windtunnel.stats.differences import LEAST_RUNS
+from windtunnel.stats.differences import LEAST_RUNS, LEVEL
+from windtunnel.stats.median import least_at_any_look
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
+LEAST_LOOKED_AT = least_at_any_look(1 - LEVEL)
+"""Pairs of which the first look can decide."""
 _TEXT = re.compile(r"([A-Za-z0-9_.]+)(?::([+-]?)([0-9]{1,6}(?:\.[0-9]{1,6})?)%)?", re.ASCII)
 
 
@@ -71,8 +74,13 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     return Decided(met, doubtful)
 
 
-def until_of(asked: Sequence[Condition]) -> Sequence[Condition]:
-    """The conditions by which pairs end. Raises UserError if there are none that pairs could leave in doubt."""
+def until_of(asked: Sequence[Condition], pairs: int | None) -> Sequence[Condition]:
+    """The conditions by which pairs end, of which there are at most `pairs`. Raises UserError if there are none that pairs could leave in
+    doubt, or too few pairs for any look."""
+    if pairs is not None and pairs < LEAST_LOOKED_AT:
+        raise UserError(
+            f"--pairs {pairs}: too few to decide by --until-decided", remedy=f"--pairs {LEAST_LOOKED_AT} or more"
+        )
     if not asked:
         raise UserError("--until-decided: nothing is to be decided", remedy="--fail-if CONDITION, as slower:2%")
     for each in asked:

@@ -12,6 +12,7 @@ from windtunnel.host.states import Where, groups
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.obstacles import no_common_workload
+from windtunnel.measure.compare.options import LEAST_LOOKED_AT
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
@@ -19,13 +20,10 @@ from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
 from windtunnel.scenario.copies import profile_of
 from windtunnel.scenario.topology import workload_names
-from windtunnel.stats.differences import LEVEL
-from windtunnel.stats.median import least_at_any_look
 
 PAIRS = 15
 MOST_UNTIL_DECIDED = 60
 """Pairs, if they end as soon as they decide and nobody says how many."""
-LEAST_LOOKED_AT = least_at_any_look(1 - LEVEL)
 START_S = 1.5
 """Time that a run takes besides its windows; measured as soon as one has ended."""
 HOPELESS = 5
@@ -207,9 +205,14 @@ def run_in_turn(
                 return turns.result("interrupted")
             if turns.hopeless:
                 return turns.result("failed")
-        if enough and turns.done_pairs >= LEAST_LOOKED_AT and enough(turns.result("decided")):
+        if enough and _is_look(turns.done_pairs) and enough(turns.result("decided")):
             return turns.result("decided")
     return turns.result("all run" if turns.done_pairs == pairs else turns.short_of)
+
+
+def _is_look(pairs: int) -> bool:
+    """Whether to look after so many pairs: all runs are read for it, so the more there are, the rarer."""
+    return pairs >= LEAST_LOOKED_AT and pairs % (pairs // LEAST_LOOKED_AT) == 0
 
 
 def _length_s(scenario: Scenario) -> float:

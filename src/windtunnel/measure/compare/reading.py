@@ -139,7 +139,12 @@ def in_common(a: Reading, b: Reading) -> tuple[Reading, Reading]:
     if not all(map(_windows_counted, both)):
         return a, b
     of_a, of_b = (
-        replace(reading, values=dict(values_of(run, rows)), beyond=frozenset(_beyond(rows)))
+        replace(
+            reading,
+            values=dict(values_of(run, rows)),
+            beyond=frozenset(_beyond(rows)),
+            not_forwarded={row.workload: _share_not_forwarded(row) for row in rows.workloads},
+        )
         for reading, run in zip((a, b), both, strict=True)
         for rows in [summarise(run)]
     )

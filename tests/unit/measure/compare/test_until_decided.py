@@ -9,6 +9,7 @@ from comparing import in_turn
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.model import PairedRuns
 from windtunnel.measure.compare.options import conditions, decide, until_of
+from windtunnel.measure.compare.paired_runs import _is_look
 from windtunnel.measure.compare.sides import sides
 from windtunnel.stats.differences import LEVEL, paired, paired_at_any_look
 
@@ -63,7 +64,7 @@ def test_a_regression_is_met_by_the_wider_interval(tmp_path):
     (measure,) = [m for m in comparison.points[0].measures if m.metric == "responses_per_s"]
     assert measure.interval is not None and measure.interval.method == "at any look"
     assert measure.shown and comparison.points[0].judged[0].verdict == "slower"
-    assert measure.interval.p_corrected >= measure.interval.p
+    assert measure.unmeasured is None and measure.interval.p_corrected <= LEVEL
     (asked,) = conditions(["slower:5%"])
     assert decide([asked], comparison).met
 
@@ -71,9 +72,19 @@ def test_a_regression_is_met_by_the_wider_interval(tmp_path):
 @pytest.mark.parametrize(("texts", "remedy"), [([], "--fail-if CONDITION"), (["slower"], "slower:2%")])
 def test_pairs_end_by_conditions_with_a_threshold(texts, remedy):
     with pytest.raises(UserError) as refused:
-        until_of(conditions(texts))
+        until_of(conditions(texts), None)
     assert remedy in refused.value.remedy
 
 
+def test_too_few_pairs_are_refused_before_they_run():
+    with pytest.raises(UserError, match="--pairs 10: too few"):
+        until_of(conditions(["slower:2%"]), 10)
+
+
+def test_looks_are_rarer_the_more_pairs_there_are():
+    assert [n for n in range(1, 70) if _is_look(n)][:14] == [*range(11, 23), 24, 26]
+    assert sum(map(_is_look, range(1, 61))) < 30
+
+
 def test_conditions_with_a_threshold_are_taken():
-    assert [each.text for each in until_of(conditions(["p99:+10%", "invalid"]))] == ["p99:+10%", "invalid"]
+    assert [each.text for each in until_of(conditions(["p99:+10%", "invalid"]), 11)] == ["p99:+10%", "invalid"]
