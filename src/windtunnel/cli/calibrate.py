@@ -51,7 +51,7 @@ def calibrate(
     verdict, 130 interrupted.
 
     windtunnel calibrate echo
-    windtunnel calibrate scenarios/echo.toml --comparisons 20 --set duration=2s
+    windtunnel calibrate echo --comparisons 20 --set duration=2s --out runs/calibration-2s
     windtunnel calibrate echo --comparisons 0
     """
     from windtunnel.errors import UserError

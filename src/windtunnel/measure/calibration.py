@@ -25,17 +25,20 @@ from windtunnel.errors import UserError
 from windtunnel.measure.compare.compared import NAME, Running, compare
 from windtunnel.measure.compare.model import COMPARISON_VERSION, NO_VERDICT, Comparison
 from windtunnel.measure.compare.paired_runs import Turn
+from windtunnel.measure.compare.points import FOUND
 from windtunnel.measure.compare.reading import MetricKey, windows
 from windtunnel.measure.executor import Executor
 from windtunnel.measure.study.record import document_of, validated
 from windtunnel.runs import Record
 from windtunnel.runs import load as load_run
 from windtunnel.runs.directories import make_directory
+from windtunnel.runs.identity import flat
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.load import located
 from windtunnel.stats.days import LEAST_DAYS, another_day
 from windtunnel.stats.differences import LEVEL
 from windtunnel.stats.mean import SHOWN, mean_of
+from windtunnel.stats.median import likelihood_at_any_look
 from windtunnel.stats.shares import share_of
 from windtunnel.version import __version__
 
@@ -75,10 +78,12 @@ class Share(Part):
 
     @property
     def fails(self) -> bool:
-        """Whether it is shown not to be as it says."""
-        if self.says is None or self.low is None or self.high is None:
+        """Whether it is shown not to be as it says, with an error of 1% however often somebody looks."""
+        if self.says is None or not self.of:
             return False
-        return self.high < self.says if self.of_what == "interval" else self.low > self.says
+        share = self.count / self.of
+        worse = share < self.says if self.of_what == "interval" else share > self.says
+        return worse and likelihood_at_any_look(self.count, self.of, self.says) <= LEVEL
 
 
 class Calibration(Part):
@@ -94,13 +99,11 @@ class Calibration(Part):
     unread: list[str] = Field(
         description="directories that hold no comparison that can be read, and why; they are not counted"
     )
-    other_hosts: int = Field(
-        description="comparisons that another host made, or this one with another kernel: not counted"
+    others: int = Field(
+        description="comparisons of another host, kernel, state of the host or metric than the newest one: not counted"
     )
     days: int
-    between_days: float | None = Field(
-        description="how far the medians of two days are apart, one standard deviation, as a share; null: one day"
-    )
+    between_days: float | None = Field(description="standard deviation of the days' medians, as a share; null: one day")
     shares: list[Share]
     stopped: Stopped
 
@@ -139,7 +142,13 @@ def calibrate(
         place = directory / f"{datetime.now(UTC):%Y-%m-%dT%H-%M-%SZ}"
         # a seed of its own: in each comparison, other runs go first
         running = Running(sets=sets, pairs=pairs, seed=len(kept) + number)
-        comparison, _ = compare(file, file, running, place, announce=partial(announce, number), executor=executor)
+        try:
+            comparison, _ = compare(file, file, running, place, announce=partial(announce, number), executor=executor)
+        except UserError:
+            if not (place / "a").exists() or (place / "b").exists():
+                raise
+            stopped = "interrupted"  # before the first run of B
+            break
         if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
             stopped = "interrupted"
             break
@@ -158,6 +167,8 @@ class _Compared:
     """Those that were compared."""
     key: MetricKey | None
     """By which it was decided; None: it has no verdict, nor anything of the rest."""
+    state: str | None = None
+    """Of the host."""
     level: float = 0.0
     shown: bool = False
     holds: bool = False
@@ -165,12 +176,17 @@ class _Compared:
     values: tuple[float, ...] = ()
     """Of the runs of both sides."""
 
+    @property
+    def alike(self) -> tuple[object, ...]:
+        """What two comparisons must have in common to count together."""
+        return tuple(self.host), self.key, self.state
+
 
 def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run") -> Calibration:
     """What the comparisons in the directory say, which are of this scenario, as it was resolved. Raises UserError if one is of another."""
     kept, unread = _read(directory, scenario)
-    same_host = [each for each in kept if each.host == kept[-1].host]
-    decided = [each for each in same_host if each.key]
+    with_verdict = [each for each in kept if each.key]
+    decided = [each for each in with_verdict if each.alike == with_verdict[-1].alike]
     days = _days(decided)
     return Calibration(
         made=datetime.now(UTC),
@@ -178,9 +194,9 @@ def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run
         path=str(directory),
         metric=decided[-1].key[1] if decided and decided[-1].key else None,
         comparisons=len(decided),
-        without_verdict=len(same_host) - len(decided),
+        without_verdict=len(kept) - len(with_verdict),
         unread=unread,
-        other_hosts=len(kept) - len(same_host),
+        others=len(with_verdict) - len(decided),
         days=len(days),
         between_days=expm1(stdev(log(median(values)) for values in days)) if len(days) > 1 else None,
         shares=[_of_errors(decided), _of_intervals(decided), _of_runs(decided[-LAST:]), _of_days(days)],
@@ -213,12 +229,12 @@ def _of_runs(decided: Sequence[_Compared]) -> Share:
 
 
 def _of_days(days: Sequence[Sequence[float]]) -> Share:
-    """Each day from the fourth on, predicted by those before it."""
+    """The first run of each day from the fourth on, predicted by the days before it."""
     held = []
     for number in range(LEAST_DAYS, len(days)):
         day = another_day([[log(value) for value in values] for values in days[:number]])
         assert day is not None and day.low is not None and day.high is not None
-        held += [day.low <= log(value) <= day.high for value in days[number]]
+        held.append(day.low <= log(days[number][0]) <= day.high)  # runs of one day are no cases of their own
     what = f"history: the {SHOWN:.0%} interval holds a run on another day"
     return _share(what, "interval", SHOWN, sum(held), len(held))
 
@@ -237,8 +253,10 @@ def _share(what: str, of_what: Literal["interval", "error"], says: float | None,
 
 
 def _interval_of(run: Path, key: MetricKey | None) -> Iterator[tuple[float, float]]:
-    """By the windows of the run; none if they are too few."""
-    values = [value for window in windows(run) if key and (value := window.get(key)) is not None]
+    """By the windows of the run; none if they are too few, or for a percentile, which is no mean of those of windows."""
+    if key is None or not key[1].endswith("_per_s"):
+        return
+    values = [value for window in windows(run) if (value := window.get(key)) is not None]
     found = mean_of(values) if values else None
     if found and found.low is not None and found.high is not None:
         yield found.low, found.high
@@ -271,7 +289,7 @@ def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], l
         except UserError as error:
             unread.append(error.message)
             continue
-        if record.scenario != scenario:
+        if _given(record.scenario) != _given(scenario):
             raise UserError(
                 f"{file.parent}: a comparison of another scenario, or with other options",
                 remedy="--out DIR, another directory for each scenario",
@@ -280,10 +298,12 @@ def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], l
 
 
 def _comparison(file: Path) -> Comparison | None:
-    """None: nothing was compared, or a scenario with another one. Raises UserError for a damaged one, or one of another version."""
+    """None: nothing was compared, a scenario with another one, or not all pairs. Raises UserError for a damaged one, or one of another version."""
     document = document_of(file, "comparison", COMPARISON_VERSION, "--out DIR, a directory of comparisons")
     comparison = validated(file, Comparison, document)
     if len(comparison.points) != 1 or comparison.points[0].differences or not comparison.points[0].runs:
+        return None
+    if comparison.paired_runs and comparison.paired_runs.stopped != "all run":
         return None
     names = [Path(run.path).name for run in comparison.points[0].runs]
     if len(names) > 2 * MOST_PAIRS or not all(map(RUN.fullmatch, names)):
@@ -304,16 +324,29 @@ def _compared(file: Path, comparison: Comparison, record: Record) -> _Compared:
     key = (judged.workload, judged.decided_by)
     measure = next((each for each in point.measures if (each.workload, each.metric) == key), None)
     values = [value for value in (*measure.a, *measure.b) if value is not None] if measure else []
-    if measure is None or measure.interval is None or not values or not all(0 < each < inf for each in values):
+    names = {(each.workload, each.decided_by) for each in point.judged}
+    deciders = [each for each in point.measures if (each.workload, each.metric) in names]
+    if (
+        measure is None
+        or not all(each.interval for each in deciders)
+        or not values
+        or not all(0 < each < inf for each in values)
+    ):
         raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
     return replace(
         about,
         key=(measure.workload, measure.metric),
+        state=point.states[0].state if point.states else None,
         level=comparison.level,
-        shown=measure.shown,
-        holds=measure.interval.low <= 0 <= measure.interval.high,
+        shown=any(each.shown for each in deciders),
+        holds=all(each.interval.low <= 0 <= each.interval.high for each in deciders if each.interval),
         values=tuple(values),
     )
+
+
+def _given(scenario: dict[str, Any]) -> dict[str, Any]:
+    """Without what follows from the host if nobody gives it, as cores do."""
+    return {key: value for key, value in flat(scenario).items() if not key.endswith(FOUND)}
 
 
 def _host(facts: dict[str, Any]) -> tuple[object, ...]:

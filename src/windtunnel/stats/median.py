@@ -6,7 +6,7 @@ for the output of one run.
 
 import itertools
 from collections.abc import Sequence
-from math import comb, exp, lgamma, log, sqrt
+from math import comb, exp, lgamma, log, log1p, sqrt
 from statistics import NormalDist
 
 LEAST_RUNS = 6
@@ -18,8 +18,8 @@ TAIL = NormalDist().inv_cdf((1 - LEVEL) / 2)
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The exact 95% interval of the median of so many values as were decided on before; None, None for fewer than LEAST_RUNS. It is that of the
-    sign test (W. R. Thompson, 1936): the ends are the k-th values from either side, with the greatest k of which a fair coin, thrown once a
+    """The 95% interval of the median of so many values as were decided on before, exact up to MOST_EXACT of them; None, None for fewer than
+    LEAST_RUNS. It is that of the sign test (W. R. Thompson, 1936): the ends are the k-th values from either side, with the greatest k of which a fair coin, thrown once a
     value, shows fewer heads in at most 2.5%."""
     count = len(values)
     if count < LEAST_RUNS:
@@ -46,7 +46,7 @@ def interval_at_any_look(values: Sequence[float], level: float = LEVEL) -> tuple
     1 - level (H. Robbins, "Statistical methods related to the law of the iterated logarithm", 1970).
     """
     count = len(values)
-    k = sum(_fairness(heads, count) <= 1 - level for heads in range((count + 1) // 2))
+    k = sum(likelihood_at_any_look(heads, count, 0.5) <= 1 - level for heads in range((count + 1) // 2))
     if not k:
         return None, None
     ordered = sorted(values)
@@ -55,15 +55,16 @@ def interval_at_any_look(values: Sequence[float], level: float = LEVEL) -> tuple
 
 def chance_at_any_look(below: int, count: int) -> float:
     """The greatest chance that, at any look, a fair coin shows numbers of heads and tails that are as far apart as `below` of `count`."""
-    return min(1.0, _fairness(below, count))
+    return min(1.0, likelihood_at_any_look(below, count, 0.5))
 
 
 def least_at_any_look(level: float = LEVEL) -> int:
     """Fewest values of an interval at any look."""
-    return next(count for count in itertools.count(1) if _fairness(0, count) <= 1 - level)
+    return next(count for count in itertools.count(1) if likelihood_at_any_look(0, count, 0.5) <= 1 - level)
 
 
-def _fairness(heads: int, count: int) -> float:
-    """How many times as likely so many heads are with a fair coin as with one of any bias."""
-    choices = lgamma(count + 1) - lgamma(heads + 1) - lgamma(count - heads + 1)
-    return exp(log(count + 1) + choices - count * log(2))
+def likelihood_at_any_look(count: int, of: int, share: float) -> float:
+    """How many times as likely `count` of `of` are with this share as with any share, all alike before the first case. That is 1 / 100 or less
+    at some time with a chance of at most 1%, however often somebody looks, if the share is the true one (H. Robbins, 1970)."""
+    choices = lgamma(of + 1) - lgamma(count + 1) - lgamma(of - count + 1)
+    return exp(log(of + 1) + choices + count * log(share) + (of - count) * log1p(-share))

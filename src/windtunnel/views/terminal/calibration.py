@@ -34,10 +34,10 @@ def compared(found: Calibration) -> list[str]:
         sentences.append(f"Without a verdict, and not counted: {found.without_verdict}.")
     if found.unread:
         sentences.append(f"Cannot be read, and not counted: {len(found.unread)}, as {found.unread[0]}.")
-    if found.other_hosts:
-        sentences.append(f"Of another host, or another kernel, and not counted: {found.other_hosts}.")
+    if found.others:
+        sentences.append(f"Of another host, kernel, state of the host or metric, and not counted: {found.others}.")
     if found.between_days is not None:
-        sentences.append(f"Days differ by {fmt.percent(found.between_days)} (one standard deviation).")
+        sentences.append(f"The medians of days scatter by {fmt.percent(found.between_days)} (one standard deviation).")
     return sentences
 
 
