@@ -323,8 +323,14 @@ def unix_socket(path: Path, mode: int = 0o600) -> Iterator[ListeningSocket]:
         directory = Held(path.parent)
     except OSError as error:
         raise UserError(f"{path}: cannot listen there: {error.strerror}", remedy="set another `socket`") from None
-    with contextlib.closing(directory), _bound(path, directory.place / path.name, mode) as listening:
+    with (
+        contextlib.closing(directory),
+        contextlib.ExitStack() as stack,
+        _bound(path, directory.place / path.name, mode) as listening,
+    ):
         own = _identity(directory.place / path.name)
+        # a server closes the socket, and another file may have its number then
+        stack.enter_context(socket.socket(fileno=os.dup(listening.fileno())))
         try:
             yield listening
         finally:

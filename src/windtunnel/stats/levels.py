@@ -25,9 +25,9 @@ MONITORED = 14.0
 of the cases, with autocorrelations of 0, 0.3 and 0.5 (bench/coverage.py)."""
 AUTOCORRELATIONS = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95)
 LEAST_RUNS = 12
+"""Fewest runs of a history."""
 RARER = 20
 """Each look comes after a part of the runs since the change, one of so many: a look after each run of a long history takes minutes in all."""
-"""Fewest runs of a history."""
 LEAST_BETWEEN = 3
 """Runs between two change points."""
 LASTING = 5

@@ -1,46 +1,50 @@
 """Metrics of workloads as the client sees them, and of the phases of their load."""
 
-from typing import Any
+from dataclasses import replace
 
 from windtunnel.runs.registry.metric import Metric, Shown
 from windtunnel.runs.registry.percentiles import PERCENTILES, Percentile
 
 LATENCY = "one time stamp per burst, from the chained clock: at most the time of one burst. Percentiles within 0.1% of the value (HdrHistogram of 3 digits), the maximum exact"
-_OF_LATENCY: dict[str, Any] = {
-    "noun": "workload",
-    "unit": "ns",
-    "formula": "response − **intended** send time",
-    "error": LATENCY,
-    "form": "duration",
-    "better": "lower",
-    "family": "latency",
-}
-_OF_LATENCY_SENT: dict[str, Any] = {
-    "noun": "workload",
-    "unit": "ns",
-    "formula": "response − real send time",
-    "error": "as latency. What the client sent late is not in it; in a closed loop both are the same",
-    "form": "duration",
-    "better": "lower",
-    "family": "latency from the real send time",
-    "open_loop": True,
-}
-_OF_PACING: dict[str, Any] = {
-    "noun": "workload",
-    "unit": "ns",
-    "formula": "real − intended send time, of every message sent",
-    "error": "the real one is that of the call of `app_tx`",
-    "form": "duration",
-    "better": "lower",
-    "family": "pacing",
-    "open_loop": True,
-}
+# What the percentiles and the maximum of each kind have in common.
+_LATENCY = Metric(
+    noun="workload",
+    name="latency",
+    unit="ns",
+    formula="response − **intended** send time",
+    error=LATENCY,
+    form="duration",
+    better="lower",
+    family="latency",
+)
+_LATENCY_SENT = Metric(
+    noun="workload",
+    name="latency_sent",
+    unit="ns",
+    formula="response − real send time",
+    error="as latency. What the client sent late is not in it; in a closed loop both are the same",
+    form="duration",
+    better="lower",
+    family="latency from the real send time",
+    open_loop=True,
+)
+_PACING = Metric(
+    noun="workload",
+    name="pacing",
+    unit="ns",
+    formula="real − intended send time, of every message sent",
+    error="the real one is that of the call of `app_tx`",
+    form="duration",
+    better="lower",
+    family="pacing",
+    open_loop=True,
+)
 
 
 def _latency(percentile: Percentile) -> Metric:
     name = percentile.name if percentile.in_tables else None
-    return Metric(
-        **_OF_LATENCY,
+    return replace(
+        _LATENCY,
         name=f"latency.{percentile.field}",
         terminal=Shown(name, spare=percentile.spare, width=6) if name else None,
         side_by_side=name,
@@ -51,8 +55,8 @@ def _latency(percentile: Percentile) -> Metric:
 
 
 def _latency_sent(percentile: Percentile) -> Metric:
-    return Metric(
-        **_OF_LATENCY_SENT,
+    return replace(
+        _LATENCY_SENT,
         name=f"latency_sent.{percentile.field}",
         terminal=Shown("p99 from send", spare=3) if percentile.field == "p99" else None,
         report=f"{percentile.name} from send" if percentile.field in ("p50", "p99") else None,
@@ -61,8 +65,8 @@ def _latency_sent(percentile: Percentile) -> Metric:
 
 
 def _pacing(percentile: Percentile) -> Metric:
-    return Metric(
-        **_OF_PACING,
+    return replace(
+        _PACING,
         name=f"pacing.{percentile.field}",
         terminal=Shown("pacing p99", spare=2) if percentile.field == "p99" else None,
         report="Pacing p99" if percentile.field == "p99" else None,
@@ -95,8 +99,8 @@ WORKLOADS = (
         report="Offered",
     ),
     *map(_latency, PERCENTILES),
-    Metric(
-        **_OF_LATENCY,
+    replace(
+        _LATENCY,
         name="latency.maximum",
         terminal=Shown("max", spare=1, width=6),
         side_by_side="max",
@@ -104,9 +108,9 @@ WORKLOADS = (
         column="max",
     ),
     *map(_latency_sent, PERCENTILES),
-    Metric(**_OF_LATENCY_SENT, name="latency_sent.maximum", column="sent_max"),
+    replace(_LATENCY_SENT, name="latency_sent.maximum", column="sent_max"),
     *map(_pacing, PERCENTILES),
-    Metric(**_OF_PACING, name="pacing.maximum"),
+    replace(_PACING, name="pacing.maximum"),
     Metric(
         noun="workload",
         name="offered",
