@@ -56,6 +56,7 @@ def calibrate(
     """
     from windtunnel.errors import UserError
     from windtunnel.measure import calibration
+    from windtunnel.views.document import json_of
     from windtunnel.views.terminal.calibration import calibration_view, outcome
     from windtunnel.views.terminal.console import progress, results
 
@@ -78,7 +79,7 @@ def calibrate(
             announce=announce,
         )
     if json:
-        print(found.model_dump_json(indent=1))
+        print(json_of(found))
     elif quiet:
         print_values(outcome(found))
     else:

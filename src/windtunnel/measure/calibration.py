@@ -23,7 +23,7 @@ from pydantic_core import to_jsonable_python
 from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED, INVALID, VALID
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.compared import NAME, Running, compare
-from windtunnel.measure.compare.model import COMPARISON_VERSION, NO_VERDICT, Comparison
+from windtunnel.measure.compare.model import COMPARISON_VERSION, NO_VERDICT, Comparison, Run
 from windtunnel.measure.compare.paired_runs import Turn
 from windtunnel.measure.compare.points import FOUND
 from windtunnel.measure.compare.reading import MetricKey, windows
@@ -43,12 +43,8 @@ from windtunnel.stats.shares import share_of
 from windtunnel.version import __version__
 
 CALIBRATION_VERSION: Final = 1
-COMPARISONS = 4
-"""Comparisons of one calibration, if nobody says how many."""
 MOST_COMPARISONS = 1000
 """Kept in one directory."""
-PAIRS = 8
-"""Pairs of a comparison: as few as can show a difference at 1% whatever the metrics."""
 MOST_PAIRS = 1000
 LAST = 10
 """Comparisons of which the windows of each run are read: the newest ones."""
@@ -122,8 +118,8 @@ def calibrate(
     sets: Sequence[str],
     directory: Path,
     *,
-    comparisons: int = COMPARISONS,
-    pairs: int = PAIRS,
+    comparisons: int,
+    pairs: int,
     executor: Executor | None = None,
     announce: Callable[[int, Turn], None] = lambda number, turn: None,
 ) -> Calibration:
@@ -159,7 +155,6 @@ def calibrate(
 class _Compared:
     """What counts of a comparison."""
 
-    directory: Path
     started: datetime
     host: list[tuple[object, ...]]
     """What figures depend on, of each host that its runs ran on."""
@@ -169,7 +164,6 @@ class _Compared:
     """By which it was decided; None: it has no verdict, nor anything of the rest."""
     state: str | None = None
     """Of the host."""
-    level: float = 0.0
     shown: bool = False
     holds: bool = False
     """Whether the interval of the difference holds 0."""
@@ -205,15 +199,13 @@ def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run
 
 
 def _of_errors(decided: Sequence[_Compared]) -> Share:
-    level = decided[-1].level if decided else LEVEL
     shown = sum(each.shown for each in decided)
-    return _share("compare shows a difference, and there is none", "error", level, shown, len(decided))
+    return _share("compare shows a difference, and there is none", "error", LEVEL, shown, len(decided))
 
 
 def _of_intervals(decided: Sequence[_Compared]) -> Share:
-    says = 1 - (decided[-1].level if decided else LEVEL)
     hold = sum(each.holds for each in decided)
-    return _share(f"compare: the {says:.0%} interval holds 0", "interval", says, hold, len(decided))
+    return _share(f"compare: the {1 - LEVEL:.0%} interval holds 0", "interval", 1 - LEVEL, hold, len(decided))
 
 
 def _of_runs(decided: Sequence[_Compared]) -> Share:
@@ -284,7 +276,7 @@ def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], l
             comparison = _comparison(file)
             if comparison is None:
                 continue
-            record = load_run(file.parent / "a" / Path(comparison.points[0].runs[0].path).name).record
+            record = load_run(_place(file, comparison.points[0].runs[0])).record
             kept.append(_compared(file, comparison, record))
         except UserError as error:
             unread.append(error.message)
@@ -298,13 +290,15 @@ def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], l
 
 
 def _comparison(file: Path) -> Comparison | None:
-    """None: nothing was compared, a scenario with another one, or not all pairs. Raises UserError for a damaged one, or one of another version."""
+    """None: nothing was compared, a scenario with another one, or it was interrupted. Raises UserError for a damaged one, or one of another version."""
     document = document_of(file, "comparison", COMPARISON_VERSION, "--out DIR, a directory of comparisons")
     comparison = validated(file, Comparison, document)
     if len(comparison.points) != 1 or comparison.points[0].differences or not comparison.points[0].runs:
         return None
-    if comparison.paired_runs and comparison.paired_runs.stopped != "all run":
+    if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
         return None
+    if comparison.level != LEVEL:
+        raise UserError(f"{file}: intervals of {1 - comparison.level:g}, not of {1 - LEVEL:g}")
     names = [Path(run.path).name for run in comparison.points[0].runs]
     if len(names) > 2 * MOST_PAIRS or not all(map(RUN.fullmatch, names)):
         raise UserError(f"{file}: its runs are not those of a comparison")
@@ -316,8 +310,8 @@ def _compared(file: Path, comparison: Comparison, record: Record) -> _Compared:
     (point,) = comparison.points
     if record.started is None:
         raise UserError(f"{file}: its runs have no time")
-    runs = [file.parent / run.side / Path(run.path).name for run in point.runs if run.place is not None]
-    about = _Compared(file.parent, record.started, list(map(_host, record.hosts)), list(dict.fromkeys(runs)), None)
+    runs = [_place(file, run) for run in point.runs if run.place is not None]
+    about = _Compared(record.started, list(map(_host, record.hosts)), list(dict.fromkeys(runs)), None)
     judged = point.judged[0] if point.judged else None
     if judged is None or judged.verdict in NO_VERDICT:
         return about
@@ -333,15 +327,21 @@ def _compared(file: Path, comparison: Comparison, record: Record) -> _Compared:
         or not all(0 < each < inf for each in values)
     ):
         raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
+    if any(each.interval and each.interval.method == "assumed" for each in deciders):
+        return about  # too few pairs: the interval is an assumption
     return replace(
         about,
         key=(measure.workload, measure.metric),
         state=point.states[0].state if point.states else None,
-        level=comparison.level,
         shown=any(each.shown for each in deciders),
         holds=all(each.interval.low <= 0 <= each.interval.high for each in deciders if each.interval),
         values=tuple(values),
     )
+
+
+def _place(file: Path, run: Run) -> Path:
+    """Where a run of the comparison is, wherever the command is called."""
+    return file.parent / run.side / Path(run.path).name
 
 
 def _given(scenario: dict[str, Any]) -> dict[str, Any]:

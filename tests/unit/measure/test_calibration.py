@@ -151,6 +151,20 @@ def test_a_comparison_that_was_interrupted_does_not_count(kept):
     assert (found.comparisons, found.without_verdict, found.unread) == (4, 0, [])
 
 
+def test_a_comparison_whose_interval_is_an_assumption_has_no_verdict(kept):
+    def assumed(document):
+        for measure in document["points"][0]["measures"]:
+            measure["interval"] = measure["interval"] and measure["interval"] | {"method": "assumed"}
+
+    found = changed_comparison(kept, assumed)
+    assert (found.comparisons, found.without_verdict) == (4, 1)
+
+
+def test_a_comparison_of_another_level_is_not_counted(kept):
+    found = changed_comparison(kept, lambda document: document.update(level=1.0))
+    assert found.comparisons == 4 and "intervals of 0, not of 0.99" in found.unread[0]
+
+
 def test_a_difference_in_any_workload_is_an_error(kept):
     def second(document):
         (point,) = document["points"]
