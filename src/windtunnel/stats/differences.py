@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 from scipy.optimize import brentq
 
-from windtunnel.stats.median import chance_at_any_look, interval_at_any_look
+from windtunnel.stats.median import chance_at_any_look, interval_at_any_look, least_at_any_look
 
 LEVEL = 0.01
 """Significance level of every test; intervals are of 1 - LEVEL, if nobody asks for another level."""
@@ -27,6 +27,8 @@ POWER = 0.8
 """Probability with which the smallest difference is found."""
 LEAST_RUNS = 3
 """Runs of a side; with fewer, the spread between runs is not known."""
+LEAST_LOOKED_AT = least_at_any_look(1 - LEVEL)
+"""Pairs that have an interval at any look."""
 RESOLUTION = 0.0005
 """Half a bucket of the engine's histograms, logarithmic: no metric of a run is finer."""
 EXACT_PAIRS = 100

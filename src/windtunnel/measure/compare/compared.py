@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
@@ -105,8 +104,8 @@ def _run(
     def judged(paired_runs: PairedRuns) -> Comparison:
         return judge(*sides(runs[0], runs[1], include_invalid=include_invalid), between, paired_runs)
 
-    def enough(conditions: Sequence[Condition], so_far: PairedRuns) -> bool:
-        decided = decide(conditions, judged(so_far))
+    def enough(so_far: PairedRuns) -> bool:
+        decided = decide(running.until, judged(so_far))
         return bool(decided.met) or not decided.doubtful
 
     with Interrupts() as interrupts:
@@ -122,7 +121,7 @@ def _run(
             change=running.change,
             announce=announce,
             include_invalid=include_invalid,
-            enough=partial(enough, running.until) if running.until else None,
+            enough=enough if running.until else None,
         )
     if not all(map(Path.exists, runs)):
         raise UserError(

@@ -15,8 +15,7 @@ from windtunnel.measure.compare.points import Point, differences, points, with_c
 from windtunnel.measure.compare.reading import MetricKey, better, deciding
 from windtunnel.measure.compare.sides import Side
 from windtunnel.stats import family
-from windtunnel.stats.differences import LEAST_RUNS, LEVEL, Estimate, whole
-from windtunnel.stats.median import least_at_any_look
+from windtunnel.stats.differences import LEAST_LOOKED_AT, LEAST_RUNS, LEVEL, Estimate, whole
 from windtunnel.stats.shares import shares_differ
 from windtunnel.version import __version__
 
@@ -101,8 +100,8 @@ def _doubts(held: ValidRuns, few: bool) -> list[str]:
     """Why these runs tell nothing: they share no state of the host, or too few of them do. `few`: any number is enough."""
     if not held.fewest:
         return [f"{', '.join(_ran_on(held))}. Compare two scenarios, so that their runs alternate"]
-    if held.looked_at and held.fewest < (least := least_at_any_look(1 - LEVEL)):
-        return [f"{held.fewest} pairs, and {least} show a difference if each may be the last"]
+    if held.looked_at and held.fewest < LEAST_LOOKED_AT:
+        return [f"{held.fewest} pairs, and {LEAST_LOOKED_AT} show a difference if each may be the last"]
     if few or held.fewest >= LEAST_RUNS:
         return []
     where = f" on {held.by_state[0][0]}" if len(held.by_state) > 1 else ""

@@ -11,12 +11,9 @@ from windtunnel.measure.compare.obstacles import MOST_INVALID
 from windtunnel.measure.compare.points import words
 from windtunnel.measure.compare.reading import METRICS
 from windtunnel.scenario.quantities import Quantity
-from windtunnel.stats.differences import LEAST_RUNS, LEVEL
-from windtunnel.stats.median import least_at_any_look
+from windtunnel.stats.differences import LEAST_LOOKED_AT, LEAST_RUNS
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
-LEAST_LOOKED_AT = least_at_any_look(1 - LEVEL)
-"""Pairs of which the first look can decide."""
 _TEXT = re.compile(r"([A-Za-z0-9_.]+)(?::([+-]?)([0-9]{1,6}(?:\.[0-9]{1,6})?)%)?", re.ASCII)
 
 

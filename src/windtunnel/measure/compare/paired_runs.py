@@ -12,7 +12,6 @@ from windtunnel.host.states import Where, groups
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.obstacles import no_common_workload
-from windtunnel.measure.compare.options import LEAST_LOOKED_AT
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
@@ -20,6 +19,7 @@ from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
 from windtunnel.scenario.copies import profile_of
 from windtunnel.scenario.topology import workload_names
+from windtunnel.stats.differences import LEAST_LOOKED_AT
 
 PAIRS = 15
 MOST_UNTIL_DECIDED = 60
@@ -167,8 +167,8 @@ def run_in_turn(
     enough: Callable[[PairedRuns], bool] | None = None,
 ) -> PairedRuns:
     """Runs into the new `directory`: a/01, b/01, a/02 ... Finished runs stay whatever happens. `change` None: A and B alternate
-    after every window if that is possible. `include_invalid`: runs with rejected metrics are not run again. `enough` is asked after each
-    pair, as soon as there are enough for an interval at any look, whether no more are needed.
+    after every window if that is possible. `include_invalid`: runs with rejected metrics are not run again. `enough` is asked
+    whether no more are needed, from LEAST_LOOKED_AT pairs on.
 
     Raises UserError for scenarios that cannot run, or if a run cannot be kept.
     """
