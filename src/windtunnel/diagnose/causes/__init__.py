@@ -40,8 +40,8 @@ CAUSES: dict[str, Check] = {
 def look(seen: Observed, limit: Limit, remedies: Sequence[Remedy] = ()) -> tuple[list[Cause], list[str]]:
     """The causes of a run, and what was not measured.
 
-    The cause whose remedy brings the most at the least comes first; of causes alike in that, the one that may bring the most. Causes of unknown gain come last, unless they are what limits. A run without windows has
-    recorded causes alone. `remedies`: what an experiment has tried. A measured gain replaces the estimate."""
+    The cause whose remedy brings the most at the least comes first; of causes alike in that, the one that may bring the most. Causes of
+    unknown gain come last, unless they are what limits. A run without windows has recorded causes alone. `remedies`: what an experiment has tried. A measured gain replaces the estimate."""
     found, not_measured = [], []
     for code, check in CAUSES.items():
         if not seen.count and check.observable != "recorded":
