@@ -42,6 +42,9 @@ def test_preemption_by_a_busy_process_is_reported_with_its_time_and_name(tmp_pat
     assert named and all(reason.startswith("preempted on CPU") for reason in named)
     (words,) = [check.words for check in validity.checks if check.name == "windows"]
     assert f"preempted on CPU {busy_cpu} for" in words and f"{name} " in words.partition(", by ")[2]
+    workers = [each for of in run.windows["windtunnel"] for each in of.workers if each.cpu == busy_cpu]
+    assert all(each.longest_pause_ns <= each.preempted_ns for each in workers)
+    assert any(each.longest_pause_ns < each.preempted_ns for each in workers), "main looks more than once in a window"
     if not run.record.verdict.valid:
         assert f"CPU {busy_cpu}" in run.record.verdict.reasons[0]
 
