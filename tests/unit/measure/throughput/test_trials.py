@@ -11,6 +11,7 @@ from windtunnel.measure.search import Goal, Objective
 from windtunnel.measure.throughput import find
 from windtunnel.measure.throughput.find import Finder, Options
 from windtunnel.measure.throughput.trials import MOST_PAUSED, balance, latencies
+from windtunnel.views.terminal.search import doubts, host_words
 
 SCENARIO = {"duration": "60ms", "client": {"rate": "1kpps"}, "workload": [{"handler": "l_app"}]}
 CARRIED = {"offered": 1000, "sent": 1000, "responses": 1000}
@@ -176,3 +177,15 @@ def test_pauses_count_before_the_search_would_end_for_want_of_a_trial(finder, se
     goal = Goal("a", 0.0, initial_trial_duration_s=seconds, final_trial_duration_s=seconds)
     made = finder(options=Options(goals=(goal,), max_load=1e5))
     assert made._limits(0.0).excluded > made._runs.patience.in_a_row == in_a_row
+
+
+def test_a_search_says_how_many_trials_count_that_a_pause_may_have_decided(finder):
+    goal = Goal("a", 0.1, width=0.5, duration_sum_s=1.0)
+    made = finder(*[paused() for _ in range(200)], options=Options(goals=(goal,), max_load=1000.0))
+    assert doubts(made.record) == []
+    made._search(made._limits(0.0))
+    trials = len(made.record.trials)
+    assert made.record.pauses_count and made.record.paused == trials >= MOST_PAUSED
+    (words,) = doubts(made.record)
+    assert f"may have decided {trials - MOST_PAUSED + 1} of the trials that count" in words
+    assert f"{MOST_PAUSED - 1} for a pause that may have decided them" in host_words(made.record)[1]
