@@ -11,18 +11,36 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.measure.compare.model import Comparison
 from windtunnel.measure.execute import execute, new_directory
-from windtunnel.runs import Run
-from windtunnel.runs import load as load_run
+from windtunnel.measure.study.study import Study
+from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.notebook import Presentation, present
+from windtunnel.results.data_tables import comparison_tables, run_tables, search_tables, study_tables
+from windtunnel.runs import Run, load
 from windtunnel.runs.labels import labels_of
-from windtunnel.scenario import here, load, resolve
+from windtunnel.scenario import here, resolve
+from windtunnel.scenario import load as load_scenario
 from windtunnel.scenario.overrides import as_sets
 
+__all__ = [
+    "Comparison",
+    "Run",
+    "SearchRecord",
+    "Study",
+    "UserError",
+    "compare",
+    "export",
+    "import_run",
+    "load",
+    "query",
+    "run",
+    "search",
+    "study",
+]
+
 if TYPE_CHECKING:
-    from windtunnel.measure.compare.model import Comparison
-    from windtunnel.measure.study.study import Study
     from windtunnel.measure.throughput.find import Options
-    from windtunnel.measure.throughput.record import SearchRecord
 
 
 def run(
@@ -41,16 +59,16 @@ def run(
     """
     file = Path(scenario)
     marked = labels_of([f"{key}={value}" for key, value in (labels or {}).items()])
-    spec = replace(resolve(load(file, as_sets(sets or {})), here()), labels=marked)
+    spec = replace(resolve(load_scenario(file, as_sets(sets or {})), here()), labels=marked)
     with Interrupts() as interrupts:
         ended = execute(spec, Path(out) if out else new_directory(file.stem), interrupts, settle=True)
     if ended.run is None or ended.held is None:
         raise ended.unkept or UserError("the run directory cannot be read")
     if report:
-        from windtunnel.views.pages import write
+        from windtunnel.results.run.report import write_run_report
 
         with ended.held.named():
-            write(ended.run.path, place=ended.held.place)
+            write_run_report(ended.run.path, place=ended.held.place)
     return ended.run
 
 
@@ -70,7 +88,7 @@ def compare(
     force: bool = False,
     out: str | Path | None = None,
     report: bool = False,
-) -> "Comparison":
+) -> Comparison:
     """Compare B against A: run directories, directories with runs below them, or scenario files.
 
     Two scenarios alternate, `pairs` times (15) or until `within_s` has passed. `sets` changes keys of both, `sets_a` and `sets_b` of
@@ -82,7 +100,6 @@ def compare(
     """
     from windtunnel.measure.compare.compared import Running
     from windtunnel.measure.compare.compared import compare as compare_paths
-    from windtunnel.views.pages import write_comparison
 
     of_both, of_a, of_b = (as_sets(keys or {}) for keys in (sets, sets_a, sets_b))
     running = Running(of_both, of_a, of_b, pairs, within_s, seed, alternate)
@@ -96,7 +113,10 @@ def compare(
         force=force,
     )
     if report and directory:
-        write_comparison(comparison, directory / "report.html")
+        from windtunnel.results.comparison import comparison_document
+        from windtunnel.results.page.files import write_new_page
+
+        write_new_page(comparison_document(comparison), directory / "report.html")
     return comparison
 
 
@@ -115,7 +135,7 @@ def export(
     from windtunnel.exchange.redacted import redaction_of
     from windtunnel.exchange.tables import export as write
 
-    loaded = load_run(Path(run))
+    loaded = load(Path(run))
     if loaded.rejected:
         loaded.require_usable(include_invalid)
     return write(loaded, Path(directory), format, redaction_of(loaded.record) if redact else None)
@@ -137,7 +157,7 @@ def study(
     full: bool = False,
     include_invalid: bool = False,
     from_elsewhere: bool = False,
-) -> "Study":
+) -> Study:
     """Run a study file, or continue a study in its directory; returns its record and the rows of its table.
 
     `sets` changes keys for every point. `full` runs the full size: with what [full] of the file changes. `out` is the study's directory; where it holds this very study already, what is missing
@@ -153,9 +173,9 @@ def study(
     with Interrupts() as interrupts:
         finished = run_study(prepared, interrupts, Silent(), include_invalid)
     if report and finished.rows:
-        from windtunnel.views.pages.study_page import write
+        from windtunnel.results.study import write_report
 
-        write(finished)
+        write_report(finished)
     return finished
 
 
@@ -166,7 +186,7 @@ def search(
     *,
     out: str | Path | None = None,
     report: bool = False,
-) -> "SearchRecord":
+) -> SearchRecord:
     """Find the highest rate that a scenario carries; returns what search.json holds, goal by goal.
 
     `options` are goals, limits and method (`windtunnel.measure.throughput.find.Options`); without them NDR and PDR by MLRsearch. A goal's
@@ -180,9 +200,10 @@ def search(
     with Interrupts() as interrupts:
         record = Finder(file, as_sets(sets or {}), options or Options(), directory, interrupts).find()
     if report:
-        from windtunnel.views.pages.search_page import write
+        from windtunnel.results.page.files import REPORT, write_page
+        from windtunnel.results.search import search_document
 
-        write(record, directory)
+        write_page(search_document(record), directory / REPORT)
     return record
 
 
@@ -196,3 +217,40 @@ def query(sql: str, *studies: str | Path) -> list[dict[str, Any]]:
     from windtunnel.runs.latest import RUNS
 
     return ask(sql, [Path(study) for study in studies] or [latest(RUNS)]).dicts()
+
+
+# How notebooks show these results. What renders them is imported when it is asked for.
+
+
+def _run_html(run: Run) -> str:
+    from windtunnel.results.notebook import html
+    from windtunnel.results.run.document import run_document
+
+    return html(run_document(run))
+
+
+def _study_html(study: Study) -> str:
+    from windtunnel.results.notebook import html
+    from windtunnel.results.study import study_document
+
+    return html(study_document(study, charts=False))
+
+
+def _comparison_html(comparison: Comparison) -> str:
+    from windtunnel.results.comparison import comparison_document
+    from windtunnel.results.notebook import html
+
+    return html(comparison_document(comparison))
+
+
+def _search_html(record: SearchRecord) -> str:
+    from windtunnel.results.notebook import html
+    from windtunnel.results.search import search_document
+
+    return html(search_document(record))
+
+
+present(Run, Presentation(_run_html, run_tables))
+present(Study, Presentation(_study_html, study_tables))
+present(Comparison, Presentation(_comparison_html, comparison_tables))
+present(SearchRecord, Presentation(_search_html, search_tables))

@@ -2,7 +2,7 @@
 CI that reads it.
 
 `guard` puts it before both streams, so all that the command line writes goes through it, whoever writes: print, click, a warning, a
-traceback. Consoles of rich are `views.terminal.harmless.HarmlessConsole`, which does the same and writes its styles past it.
+traceback. Consoles of rich are `results.terminal.harmless.HarmlessConsole`, which does the same and writes its styles past it.
 """
 
 import io

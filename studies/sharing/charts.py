@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from sharing.trials import spread, values
-from windtunnel.views.pages.charts import SERIES
-from windtunnel.views.pages.layout import duration_ticks, layout_of, ticks_at
+from windtunnel.results.charts.layout import SERIES, duration_ticks, layout_of, ticks_at
 
 DASHES = ("solid", "dot", "dash", "longdash")
 
@@ -18,9 +17,9 @@ def series(
     points = []
     for at in sorted({getattr(row, x) for row in of}):
         there = [row for row in of if getattr(row, x) == at]
-        found = spread(values(there, lambda r: True, lambda r: getattr(r, y)))
-        if found:
-            points.append((at, *found))
+        extent = spread(values(there, lambda r: True, lambda r: getattr(r, y)))
+        if extent:
+            points.append((at, *extent))
     return line(name, points, position, dash)
 
 

@@ -35,6 +35,7 @@ _TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": "VARCHAR
 @dataclass(frozen=True)
 class FinishedFigure:
     path: Path
+    figure: Figure
     record: FigureRecord
     rows: list[Row]
 
@@ -86,14 +87,15 @@ def _run(
 
 def finish(figure: Figure, directory: Path, record: FigureRecord, rows: list[Row]) -> FinishedFigure:
     """Judges, and writes the table, the record and the report."""
-    from sharing.page import render
+    from sharing.document import figure_document
+    from windtunnel.results.page.renderer import render
 
     record.ended = datetime.now(UTC)
     record.verdicts = figure.verdicts(rows)
     sql.write_parquet(directory / TABLE, _columns(figure.row), [row.cells() for row in rows])
     replace(directory / NAME, record.model_dump_json(indent=1))
-    replace(directory / REPORT, render(figure, record, rows))
-    return FinishedFigure(directory, record, rows)
+    replace(directory / REPORT, render(figure_document(figure, record, rows)))
+    return FinishedFigure(directory, figure, record, rows)
 
 
 def _run_all(

@@ -23,9 +23,10 @@ from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.options import percent, seconds
 from windtunnel.measure.execute import RunOutcome
+from windtunnel.results.comparison import comparison_document
+from windtunnel.results.page.renderer import render
 from windtunnel.runs import Verdict, load
 from windtunnel.schemas.generate import CHECKOUT
-from windtunnel.views.pages import write_comparison
 
 SLOWER = "window=25ms"
 """The fake engine answers 1000 messages a window."""
@@ -271,11 +272,11 @@ def test_the_library_does_what_the_command_does(scenario, tmp_path):
 def test_the_report_holds_the_plots_and_escapes_hostile_text(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 5.0, question=HOSTILE, scenario={HOSTILE: HOSTILE})
     comparison, _ = hold(a, b, Running())
-    page = Page(write_comparison(comparison, tmp_path / "report.html").read_text())
-    assert {"forest-0", "runs-0"} <= page.ids
+    page = Page(render(comparison_document(comparison)))
     assert len(page.scripts) == 3 and HOSTILE in page.text and not [tag for tag, _ in page.tags if tag == "img"]
-    plots = json.loads(page.scripts[1])
-    runs = plots["runs-0"]["data"]
+    forest, in_time = json.loads(page.scripts[1]).values()
+    assert len(forest["data"]) == 2
+    runs = in_time["data"]
     assert [trace["x"] for trace in runs] == [[1, 4, 5], [2, 3, 6]]
     measure = next(m for m in comparison.points[0].measures if m.metric == "responses_per_s")
     assert [trace["y"] for trace in runs] == [measure.a, measure.b]
@@ -284,7 +285,7 @@ def test_the_report_holds_the_plots_and_escapes_hostile_text(tmp_path):
 
 def test_a_report_of_incomparable_runs_has_no_plots(tmp_path):
     a, b = in_turn(tmp_path, 3, 6.0, 5.0, host={"hostname": "there"})
-    page = Page(write_comparison(hold(a, b, Running())[0], tmp_path / "report.html").read_text())
+    page = Page(render(comparison_document(hold(a, b, Running())[0])))
     assert page.scripts == [] and "cannot be compared" in page.text and "hostname" not in page.text
 
 

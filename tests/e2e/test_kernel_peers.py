@@ -27,7 +27,7 @@ from namespace import ENGINE_IP, Namespace
 from real_runs import after, assert_sound, drops, messages, ports, scenario
 from scenario_tools import SHIPPED
 
-from windtunnel.views import pages as report
+from windtunnel.results.run.report import write_run_report
 
 pytestmark = [
     pytest.mark.root,
@@ -67,7 +67,7 @@ def test_ping_and_shipped_scenario(tmp_path, name, engine_ip):
     assert SERVER_MAC in neighbour
     assert_sound(finished.run)
     assert ports(finished.run, "server")["tx_packets"] >= 101, "an answer to ARP and one to each ping"
-    assert report.write(finished.run.path).is_file()
+    assert write_run_report(finished.run.path).is_file()
 
 
 def test_udp_echoes_byte_for_byte(tmp_path, peer):

@@ -7,8 +7,9 @@ from real_runs import assert_sound
 from scenario_tools import SHIPPED
 from sides import met, start
 
+from windtunnel.results.page.files import write_new_page
+from windtunnel.results.run.document import run_document
 from windtunnel.runs.joined import crossings, join, session
-from windtunnel.views.pages import write_joined
 
 FILE = SHIPPED / "two-processes.toml"
 
@@ -29,7 +30,7 @@ def test_runs_of_two_terminals_join_into_one_report(tmp_path):
     assert all(crossing.sent == crossing.received > 100 for crossing in crossings(joined))
     sessions = {engine.peer.session for engine in joined.record.engines}
     assert sessions == {session(joined)} and len(session(joined)) == 32
-    page = write_joined(joined, tmp_path / "joined.html").read_text()
+    page = write_new_page(run_document(joined), tmp_path / "joined.html").read_text()
     assert "Between the hosts" in page and f"{crossings(joined)[0].sent:,}" in page
 
 

@@ -23,6 +23,7 @@ from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import FORMATS, export, files, restore
 from windtunnel.index.index import Index
+from windtunnel.results.terminal.harmless import HarmlessConsole
 from windtunnel.runs import load
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.edit.below import Below
@@ -30,7 +31,6 @@ from windtunnel.ui.edit.start import Started
 from windtunnel.ui.guard import OWN, Allowed
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
-from windtunnel.views.terminal.harmless import HarmlessConsole
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to build a plug-in")
 

@@ -21,6 +21,8 @@ import pytest
 from rich.console import Console, RenderableType
 from typer.testing import CliRunner
 
+from windtunnel.results.document import Document
+
 HERE = Path(__file__).parent
 INPUTS, SHOWN = HERE / "inputs.tar.xz", HERE / "shown.tar.xz"
 SCENARIOS = HERE.parents[1] / "scenarios"
@@ -55,10 +57,13 @@ def command(*words: str) -> View:
 
 
 def page(path: Path) -> str:
+    from windtunnel.measure.earlier import earlier
+    from windtunnel.results.page.renderer import render
+    from windtunnel.results.run.document import run_document
     from windtunnel.runs import load
-    from windtunnel.views.pages.page import render
 
-    return LIBRARY.sub(r"\1\2", render(load(path)))
+    run = load(path)
+    return LIBRARY.sub(r"\1\2", render(run_document(run, earlier(run))))
 
 
 def plan(path: Path) -> str:
@@ -80,48 +85,41 @@ def study(path: Path) -> str:
 
     from windtunnel.measure.study.record import read
     from windtunnel.measure.study.study import Study
-    from windtunnel.views.pages.study_page import render
-    from windtunnel.views.study_sentences import all_sentences
+    from windtunnel.results.study import study_document
 
     rows = duckdb.read_parquet(str(path / "results.parquet"))
-    found = Study(
+    finished = Study(
         path, read(path / "study.json"), [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()], False
     )
-    return "\n".join(all_sentences(found)) + LIBRARY.sub(r"\1\2", render(found))
+    return _rendered(study_document(finished))
 
 
 def search(path: Path) -> str:
     from windtunnel.measure.throughput.record import SearchRecord
-    from windtunnel.views.pages.search_page import render
-    from windtunnel.views.terminal.search import search_view
+    from windtunnel.results.search import search_document
 
-    record = SearchRecord.model_validate_json(path.read_text())
-    return _on_console(search_view(record)) + LIBRARY.sub(r"\1\2", render(record))
+    return _rendered(search_document(SearchRecord.model_validate_json(path.read_text())))
 
 
 def comparison(path: Path) -> str:
     from windtunnel.measure.compare.model import Comparison
-    from windtunnel.views.pages.comparison import render
-    from windtunnel.views.terminal.comparison import comparison_view
+    from windtunnel.results.comparison import comparison_document
 
-    found = Comparison.model_validate_json(path.read_text())
-    return _on_console(comparison_view(found)) + LIBRARY.sub(r"\1\2", render(found))
+    return _rendered(comparison_document(Comparison.model_validate_json(path.read_text())))
 
 
 def repeated(path: Path) -> str:
     from windtunnel.measure.repeat import Repeated
-    from windtunnel.views.terminal.repeat import repeated_view
+    from windtunnel.results.repeat import repeated_document
 
-    return _on_console(repeated_view(Repeated.model_validate_json(path.read_text())))
+    return _rendered(repeated_document(Repeated.model_validate_json(path.read_text())))
 
 
 def model(path: Path) -> str:
     from windtunnel.model.record import read
-    from windtunnel.views.pages.model_page import render
-    from windtunnel.views.terminal.model import model_view
+    from windtunnel.results.model.fit import model_document
 
-    record = read(path)
-    return _on_console(model_view(record)) + LIBRARY.sub(r"\1\2", render(record))
+    return _rendered(model_document(read(path)))
 
 
 RUN: Mapping[str, View] = {
@@ -217,6 +215,14 @@ def surroundings(directory: Path) -> Iterator[None]:
             patch.setenv(variable, str(directory / "kept" / variable))
         patch.chdir(directory)
         yield
+
+
+def _rendered(document: Document) -> str:
+    """In a terminal, and as a page."""
+    from windtunnel.results.page.renderer import render
+    from windtunnel.results.terminal.renderer import document_view
+
+    return _on_console(document_view(document)) + LIBRARY.sub(r"\1\2", render(document))
 
 
 def _on_console(view: RenderableType) -> str:

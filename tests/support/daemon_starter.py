@@ -15,9 +15,9 @@ from pathlib import Path
 from pool_tools import Turns
 
 from windtunnel.errors import UserError
+from windtunnel.results.terminal.messages import show_error
 from windtunnel.sharing.cli.serve import serve
 from windtunnel.sharing.daemon import core
-from windtunnel.views.terminal.messages import show_error
 
 SET_DEATH_SIGNAL = 1
 """PR_SET_PDEATHSIG of prctl(2)."""

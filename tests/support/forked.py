@@ -137,10 +137,10 @@ def _ask_engines() -> None:
 
 def _compile_pages() -> None:
     """What the first page of a process takes a quarter of a second for."""
-    from windtunnel.views.pages import page
+    from windtunnel.results.page import renderer
 
-    page._packed_plotly()
-    templates = page.environment()
+    renderer._packed_plotly()
+    templates = renderer.environment(renderer.PACKAGE)
     for name in templates.list_templates(extensions=["html"]):
         templates.get_template(name)
 

@@ -11,11 +11,11 @@ from terminal_views import printed
 
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
+from windtunnel.results.run.document import run_document
 from windtunnel.scenario.traffic_keys import Copies
 from windtunnel.sharing.cli.reproduce import reproduce
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.version import __version__
-from windtunnel.views.terminal.run import run_view
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIRES = json.loads((DOCS.parent / "src/windtunnel/engine/wires.json").read_text())
@@ -111,7 +111,7 @@ def test_the_sample_of_the_readme_is_what_a_run_prints(tmp_path):
     """The sample leaves columns and rows out, and adds none."""
     fenced = re.findall(r"^```(\w*)\n(.*?)^```$", (DOCS.parent / "README.md").read_text(), re.MULTILINE | re.DOTALL)
     (sample,) = (text for language, text in fenced if not language)
-    shown = printed(run_view(execute(tmp_path / "run", *RUNS["both sides"])), width=200).splitlines()
+    shown = printed(run_document(execute(tmp_path / "run", *RUNS["both sides"])), width=200).splitlines()
     for first in ("stage", "workload"):
         (of_sample,) = (columns(line) for line in sample.splitlines() if columns(line)[0] == first)
         (of_run,) = (columns(line) for line in shown if columns(line)[0] == first)

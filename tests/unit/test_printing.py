@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from windtunnel.printing import guard, harmless, print_file, print_line
-from windtunnel.views.terminal.columns import Column, Fitting
-from windtunnel.views.terminal.harmless import HarmlessConsole
+from windtunnel.results.document import Column, Table
+from windtunnel.results.terminal.harmless import HarmlessConsole
+from windtunnel.results.terminal.renderer import FittingTable
 
 ROOT = Path(__file__).parents[2]
 STEERING = ("\x1b]0;owned\x07", "\x1b[2J", "\x9b31m", "\r", "\x7f", "\x85", "\u202e", "\u2066", "\u200b", "\udcff")
@@ -61,7 +62,7 @@ def test_a_text_that_is_wrapped_begins_no_command(text, width):
     console = HarmlessConsole(file=io.StringIO(), force_terminal=True, color_system=None, width=width)
     console.print(Text(text))
     console.print(Text.assemble("forged ", ("::error::x", "bold")))
-    console.print(Fitting([Column("head", [text], words=True)]))
+    console.print(FittingTable(Table([Column("head", [text], words=True)])))
     shown = console.file.getvalue()
     assert can_be_shown(shown) and ("\n" in shown.strip()) and (width == 40) == (text in shown)
 
@@ -140,8 +141,8 @@ def test_streams_that_the_caller_closed(monkeypatch):
 
 SINKS = {
     "src/windtunnel/printing.py": {"print", "sys.stdout", "exact"},
-    "src/windtunnel/views/terminal/harmless.py": {"Console", "exact", "sys.stdout", "sys.stderr"},
-    "src/windtunnel/views/terminal/console.py": {"sys.stderr"},  # its descriptor, to have it lead nowhere
+    "src/windtunnel/results/terminal/harmless.py": {"Console", "exact", "sys.stdout", "sys.stderr"},
+    "src/windtunnel/results/terminal/console.py": {"sys.stderr"},  # its descriptor, to have it lead nowhere
     "src/windtunnel/cli/agreement.py": {"sys.stderr"},  # is it a terminal?
     "src/windtunnel/errors.py": {"sys.stderr"},  # for print_line
     "src/windtunnel/index/histories.py": {"sys.stderr"},  # for print_line
@@ -149,13 +150,13 @@ SINKS = {
     "src/windtunnel/ui/runs.py": {"sys.stderr"},  # for print_line
 }
 """All that write, or could, and how. Behind the door, where `main` has put it before the streams, print and typer are as good."""
-BEHIND = ("src/windtunnel/cli/", "src/windtunnel/sharing/cli/", "src/windtunnel/views/")
+BEHIND = ("src/windtunnel/cli/", "src/windtunnel/sharing/cli/", "src/windtunnel/results/")
 STREAMS = {f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__")}
 SUSPECTS = re.compile(
-    r"\bsys\.(__)?std|\b(print|exact|Console|Panel|TextColumn)\(|\(Console\)|from_(ansi|markup)|/dev/tty|(markup|emoji)=True"
+    r"\bsys\.(__)?std|\b(print|exact|Console|RichPanel|TextColumn)\(|\(Console\)|from_(ansi|markup)|/dev/tty|(markup|emoji)=True"
 )
-MARKED_UP = {"Panel": "title", "TextColumn": "markup"}
-"""Of rich, what takes a text for markup whatever the console says, and the argument that it must have: a Text, or False."""
+MARKED_UP = {"RichPanel": "title", "TextColumn": "markup"}
+"""Of rich, whose Panel is called RichPanel here, what takes a text for markup whatever the console says, and the argument that it must have: a Text, or False."""
 
 
 def sinks(path: str, tree: ast.AST) -> Iterator[str]:

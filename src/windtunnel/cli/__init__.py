@@ -46,7 +46,7 @@ def _run() -> None:
 
 
 def _end(error: "UserError", code: int) -> NoReturn:
-    from windtunnel.views.terminal.messages import show_error
+    from windtunnel.results.terminal.messages import show_error
 
     show_error(error)
     raise SystemExit(code) from None

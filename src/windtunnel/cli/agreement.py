@@ -19,7 +19,7 @@ FromElsewhere = Annotated[
 def agree(begun: "BegunElsewhere") -> None:
     """Asks whether to continue what another user began. Raises it where there is nobody to ask, and Exit for a no."""
     from windtunnel.engine.verdict import REFUSED
-    from windtunnel.views.terminal.messages import show_warning
+    from windtunnel.results.terminal.messages import show_warning
 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise begun

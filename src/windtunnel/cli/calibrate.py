@@ -56,9 +56,10 @@ def calibrate(
     """
     from windtunnel.errors import UserError
     from windtunnel.measure import calibration
-    from windtunnel.views.document import json_of
-    from windtunnel.views.terminal.calibration import calibration_view, outcome
-    from windtunnel.views.terminal.console import progress, results
+    from windtunnel.results.as_json import json_of
+    from windtunnel.results.calibration import calibration_document, outcome
+    from windtunnel.results.show import show
+    from windtunnel.results.terminal.console import progress
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -69,7 +70,7 @@ def calibrate(
 
     directory = out or Path("runs") / f"calibration-{file.stem}"
     with executor(on, most=1) as where:
-        found = calibration.calibrate(
+        result = calibration.calibrate(
             file,
             with_state(sets, state),
             directory,
@@ -79,11 +80,9 @@ def calibrate(
             announce=announce,
         )
     if json:
-        print(json_of(found))
+        print(json_of(result))
     elif quiet:
-        print_values(outcome(found))
+        print_values(outcome(result))
     else:
-        console = results()
-        console.print(calibration_view(found))
-        console.print(f"comparisons   {directory}", soft_wrap=True)
-    raise typer.Exit(found.exit_code)
+        show(calibration_document(result, [("comparisons", str(directory))]))
+    raise typer.Exit(result.exit_code)

@@ -49,15 +49,15 @@ def check(
     from windtunnel.scenario import here
 
     host = here()
-    found = [_resolved(file, sets or [], host, one_side(side)) for file in files]
+    resolved = [_resolved(file, sets or [], host, one_side(side)) for file in files]
     if json:
         from json import dumps
 
-        documents = [_document(file, spec) for file, spec in zip(files, found, strict=True)]
+        documents = [_document(file, spec) for file, spec in zip(files, resolved, strict=True)]
         print(dumps(documents, indent=1, ensure_ascii=False))
     else:
-        _print(files, found)
-    if any(isinstance(spec, UserError) for spec in found):
+        _print(files, resolved)
+    if any(isinstance(spec, UserError) for spec in resolved):
         raise typer.Exit(REFUSED)
 
 
@@ -98,19 +98,20 @@ def _document(file: Path, spec: "RunSpec | UserError") -> dict[str, Any]:
     }
 
 
-def _print(files: list[Path], found: "list[RunSpec | UserError]") -> None:
+def _print(files: list[Path], resolved: "list[RunSpec | UserError]") -> None:
     from windtunnel.engine.find import find_engine
     from windtunnel.errors import UserError
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.messages import show_error, show_warning
-    from windtunnel.views.terminal.run_map import run_map
+    from windtunnel.results.run_map import run_map_document
+    from windtunnel.results.show import show
+    from windtunnel.results.terminal.messages import show_error, show_warning
 
-    out = results()
-    for file, spec in zip(files, found, strict=True):
+    for number, (file, spec) in enumerate(zip(files, resolved, strict=True)):
         if isinstance(spec, UserError):
             show_error(spec)
-        else:
-            out.print(run_map(file, spec))
+            continue
+        if number:
+            print()
+        show(run_map_document(file, spec))
     try:
         find_engine()
     except UserError as error:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from windtunnel.measure.compare.model import Comparison
     from windtunnel.measure.compare.options import Decided
     from windtunnel.measure.compare.paired_runs import Turn
-    from windtunnel.views.terminal.paired_runs import TurnsDisplay
+    from windtunnel.results.progress.paired_runs import TurnsDisplay
 
 Sets = list[str] | None
 FAILED = 1
@@ -161,8 +161,9 @@ def compare(
     from windtunnel.measure.compare.compared import compare as hold
     from windtunnel.measure.compare.model import NO_VERDICT
     from windtunnel.measure.compare.options import conditions, decide, percent, seconds, until_of
+    from windtunnel.results.comparison import comparison_document
+    from windtunnel.results.page.files import REPORT, write_new_page
     from windtunnel.runs.files import check_new
-    from windtunnel.views.pages import write_comparison
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -178,8 +179,8 @@ def compare(
             a, b, running, out, between, turn, include_invalid=include_invalid, force=force, executor=where
         )
     files = {"comparison": directory / "comparison.json"} if directory else {}
-    if page := report or (directory and directory / "report.html"):
-        files["report"] = write_comparison(comparison, page)
+    if page := report or (directory and directory / REPORT):
+        files["report"] = write_new_page(comparison_document(comparison), page)
     decided = decide(asked, comparison)
     _print(comparison, files, decided, json, quiet)
     if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
@@ -198,7 +199,7 @@ def _nothing(turn: "Turn") -> None:
 def _display(silent: bool) -> "AbstractContextManager[TurnsDisplay | None]":
     if silent:
         return nullcontext()
-    from windtunnel.views.terminal.paired_runs import TurnsDisplay
+    from windtunnel.results.progress.paired_runs import TurnsDisplay
 
     return TurnsDisplay()
 
@@ -206,20 +207,18 @@ def _display(silent: bool) -> "AbstractContextManager[TurnsDisplay | None]":
 def _print(comparison: "Comparison", files: dict[str, Path], decided: "Decided", json: bool, quiet: bool) -> None:
     from rich.text import Text
 
-    from windtunnel.views.terminal.comparison import comparison_view, verdict_lines
-    from windtunnel.views.terminal.console import progress, results
+    from windtunnel.results.comparison import comparison_document, verdict_sentences
+    from windtunnel.results.show import show
+    from windtunnel.results.terminal.console import progress
 
     if json:
-        from windtunnel.views.document import json_of
+        from windtunnel.results.as_json import json_of
 
         print(json_of(comparison))
     elif quiet:
-        print_values(*verdict_lines(comparison))
+        print_values(*(sentence.text for sentence in verdict_sentences(comparison)))
     else:
-        console = results()
-        console.print(comparison_view(comparison))
-        for what, path in files.items():
-            console.print(Text.assemble((f"{what:<11}", "dim"), str(path)), soft_wrap=True)
+        show(comparison_document(comparison, [(label, str(path)) for label, path in files.items()]))
     for words in decided.met:
         progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
     for words in decided.doubtful:

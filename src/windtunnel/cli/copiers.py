@@ -8,9 +8,8 @@ from windtunnel.cli.options import Format
 from windtunnel.printing import print_file
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from windtunnel.engine.query import Copier
+    from windtunnel.results.document import Document, Table
 
 
 def copiers(
@@ -41,50 +40,61 @@ def copiers(
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import copiers as ask
 
-    found = ask(find_engine())
+    known = ask(find_engine())
     if json:
         from json import dumps
 
-        print(dumps([copier.model_dump() for copier in found], indent=1, ensure_ascii=False))
+        print(dumps([copier.model_dump() for copier in known], indent=1, ensure_ascii=False))
         return
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.show import show
 
-    console = results()
-    console.print(_table(found))
-    console.print(_profiles())
-    console.print()
-    console.print('in a scenario:  [workload.copies] engine = "dma"', soft_wrap=True)
+    show(_document(known))
+
+
+def _document(copiers: "list[Copier]") -> "Document":
+    from windtunnel.cli.handlers import takes
+    from windtunnel.results.catalogue import Entry, Option, catalogue
+    from windtunnel.results.document import Document, Section, Sentence
+
+    entries = [
+        Entry(
+            copier.name,
+            str(copier.most_depth),
+            copier.help,
+            [Option(option.name, takes(option), option.help) for option in copier.options],
+        )
+        for copier in copiers
+    ]
+    example = Sentence('in a scenario:  [workload.copies] engine = "dma"', unwrapped=True)
+    return Document(
+        kind="copiers",
+        title="Copiers",
+        blocks=[
+            Section("Copiers", [catalogue(("copier", "most copies at once", "what it is, and its options"), entries)]),
+            Section("Profiles", [_profiles()]),
+            Section("In a scenario", [example]),
+        ],
+    )
 
 
 def _profiles() -> "Table":
-    """The engines that the copier model can stand for."""
-    from rich.text import Text
-
+    """The engines that the copier `model` can stand for."""
+    from windtunnel.results.document import Marked, Sentence, Table, columns_of
     from windtunnel.scenario.engine_profiles import load_profile, shipped
-    from windtunnel.views.terminal.columns import plain_table
 
-    table = plain_table()
-    for name in ("profile", "engine"):
-        table.add_column(name)
-    for name in shipped():
-        profile = load_profile(name)
-        assumed = f"{len(profile.assumptions())} of {len(list(profile.entries()))} figures are assumptions"
-        table.add_row(Text(name, style="bold cyan"), Text.assemble(profile.engine.title, (f"; {assumed}", "dim")))
-    return table
-
-
-def _table(found: "list[Copier]") -> "Table":
-    from rich.text import Text
-
-    from windtunnel.cli.handlers import takes
-    from windtunnel.views.terminal.columns import plain_table
-
-    table = plain_table()
-    for name in ("copier", "most copies at once", "what it is, and its options"):
-        table.add_column(name)
-    for copier in found:
-        table.add_row(Text(copier.name, style="bold cyan"), str(copier.most_depth), Text(copier.help))
-        for option in copier.options:
-            words = Text.assemble((option.name, "cyan"), (f" ({takes(option)})  ", "dim"), option.help)
-            table.add_row("", "", words)
-    return table
+    profiles = {name: load_profile(name) for name in shipped()}
+    assumed = {
+        name: f"; {len(profile.assumptions())} of {len(list(profile.entries()))} figures are assumptions"
+        for name, profile in profiles.items()
+    }
+    column = columns_of(list(profiles))
+    return Table(
+        [
+            column("profile", lambda name: Marked(name, "subject", strong=True), words=True),
+            column(
+                "engine",
+                lambda name: Sentence(profiles[name].engine.title, Marked(assumed[name], "quiet")),
+                words=True,
+            ),
+        ]
+    )

@@ -61,20 +61,20 @@ def copies(
         raise UserError("--of and --hot have no effect without --as-profile", remedy="--as-profile FILE")
     if as_profile:
         check_new(as_profile)
-    found = measure(depth, device, cpu, profile)
+    costs = measure(depth, device, cpu, profile)
     if as_profile:
-        write_profile(as_profile, profile_of(found, of, hot))
+        write_profile(as_profile, profile_of(costs, of, hot))
     if json:
         import json as encoder
 
         rows = [
-            each.model_dump()
-            | {"break_even_bytes": {"cold": each.break_even(hot=False), "hot": each.break_even(hot=True)}}
-            for each in found
+            copier.model_dump()
+            | {"break_even_bytes": {"cold": copier.break_even(hot=False), "hot": copier.break_even(hot=True)}}
+            for copier in costs
         ]
         typer.echo(encoder.dumps(rows, indent=2))
         return
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.copies import copies_view
+    from windtunnel.results.copies import copies_document
+    from windtunnel.results.show import show
 
-    results().print(copies_view(found))
+    show(copies_document(costs))

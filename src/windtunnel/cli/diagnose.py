@@ -80,27 +80,30 @@ def diagnose(
     """
     from windtunnel.diagnose import diagnose as diagnosed
     from windtunnel.diagnose import read_evidence
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.diagnosis import diagnosis_view
 
     changes = with_state(sets, state)
     if what.is_dir() and (changes or out or probe or try_):
         from windtunnel.errors import UserError
 
-        words = "--set, --state, --out, --probe and --try take a scenario, not a run"
-        raise UserError(words, remedy="give a scenario file")
+        raise UserError(
+            "--set, --state, --out, --probe and --try take a scenario, not a run", remedy="give a scenario file"
+        )
     evidence = read_evidence(recorded or [])
     run = _run(what, changes, out, probe, silent=json)
-    found = diagnosed(run, as_axio=as_ == "axio", recorded=evidence)
+    diagnosis = diagnosed(run, as_axio=as_ == "axio", recorded=evidence)
     if try_:
-        found = found.model_copy(update={"tried": _tried(found, what, changes, try_, run.path, silent=json)})
+        tried = _tried(diagnosis, what, changes, try_, run.path, silent=json)
+        diagnosis = diagnosis.model_copy(update={"tried": tried})
     if json:
-        from windtunnel.views.document import json_of
+        from windtunnel.results.as_json import json_of
 
-        print(json_of(found))
+        print(json_of(diagnosis))
     else:
-        results().print(diagnosis_view(found))
-    if any(row.interrupted for row in found.tried or ()):
+        from windtunnel.results.diagnosis import diagnosis_document
+        from windtunnel.results.show import show
+
+        show(diagnosis_document(diagnosis))
+    if any(row.interrupted for row in diagnosis.tried or ()):
         from windtunnel.engine.verdict import INTERRUPTED
 
         raise typer.Exit(INTERRUPTED)
@@ -113,15 +116,15 @@ def _run(what: Path, sets: list[str], out: Path | None, probe: bool, silent: boo
     return load(what) if what.is_dir() else _executed(what, sets, out, probe, silent)
 
 
-def _tried(found: "Diagnosis", file: Path, sets: list[str], most: int, run: Path, silent: bool) -> "list[Tried]":
+def _tried(diagnosis: "Diagnosis", file: Path, sets: list[str], most: int, run: Path, silent: bool) -> "list[Tried]":
     from contextlib import nullcontext
 
     from windtunnel.diagnose import try_remedies
-    from windtunnel.views.terminal.paired_runs import TurnsDisplay
+    from windtunnel.results.progress.paired_runs import TurnsDisplay
 
     directory = run.with_name(f"{run.name}-tried")
     with nullcontext() if silent else TurnsDisplay() as display:
-        return try_remedies(found, file, sets, most, directory, display.turn if display else lambda turn: None)
+        return try_remedies(diagnosis, file, sets, most, directory, display.turn if display else lambda turn: None)
 
 
 def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent: bool) -> "Run":

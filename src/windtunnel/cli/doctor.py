@@ -10,9 +10,8 @@ import typer
 from windtunnel.cli.options import Format
 
 if TYPE_CHECKING:
-    from windtunnel.host.findings import Finding
-
-COLOURS = {"good": "green", "fair": "yellow", "bad": "red", "unknown": "dim"}
+    from windtunnel.host.findings import Finding, Verdict
+    from windtunnel.results.document import Document
 
 
 def doctor(
@@ -49,7 +48,9 @@ def doctor(
         document = {"facts": facts.model_dump(mode="json"), "findings": [f.model_dump(mode="json") for f in findings]}
         typer.echo(encoder.dumps(document, indent=2))
     else:
-        show(findings)
+        from windtunnel.results.show import show
+
+        show(_document(findings))
 
 
 def judge_engine() -> Finding:
@@ -117,31 +118,26 @@ def judge_leftovers() -> Finding:
     )
 
 
-def show(findings: list[Finding]) -> None:
-    """The findings as a table, then the remedies: a command that wraps in a cell cannot be copied."""
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
+def _document(findings: list[Finding]) -> Document:
+    """The findings as a table, then the remedies, because a command that wraps in a cell cannot be copied."""
+    from windtunnel.results.document import Cell, Column, Document, Marked, Section, Sentence, Table, Tone
 
-    from windtunnel.views.terminal.console import results
-
-    console = results()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("finding", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("finding and effect", overflow="fold")
-    for finding in findings:
-        verdict = Text(finding.verdict, style=COLOURS[finding.verdict])
-        table.add_row(finding.subject, verdict, Group(finding.value, Text(finding.meaning, "dim")))
-    console.print(table)
+    tones: dict[Verdict, Tone] = {"good": "good", "fair": "warning", "bad": "bad", "unknown": "quiet"}
+    rows: list[tuple[Cell, Cell, Cell]] = []
+    for finding in findings:  # the effect has a row of its own: columns for both would be too narrow
+        rows.append((finding.subject, Marked(finding.verdict, tones[finding.verdict]), finding.value))
+        rows.append(("", "", Marked(finding.meaning, "quiet")))
+    heads = ("finding", "verdict", "value and effect")
+    table = Table([Column(head, cells, words=True) for head, cells in zip(heads, zip(*rows, strict=True), strict=True)])
+    remedies = [
+        Section(finding.subject, [Sentence(f"  {finding.remedy}", unwrapped=True)], terminal="titled")
+        for finding in findings
+        if finding.remedy
+    ]
     counts = Counter[str](finding.verdict for finding in findings)
-    console.print()
-    console.print(", ".join(f"{counts[verdict]} {verdict}" for verdict in COLOURS))
-
-    remedies = [finding for finding in findings if finding.remedy]
-    if remedies:
-        console.print("To improve it, run:")
-    for finding in remedies:
-        console.print()
-        console.print(finding.subject, style="bold")
-        console.print(f"  {finding.remedy}", soft_wrap=True)
+    return Document(
+        kind="host doctor",
+        title="Is this machine fit to measure on?",
+        blocks=[table, Section("To improve it, run:", remedies, terminal="titled")],
+        verdict=Sentence(", ".join(f"{counts[verdict]} {verdict}" for verdict in tones)),
+    )

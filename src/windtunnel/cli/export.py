@@ -39,8 +39,8 @@ def export(
     """
     from windtunnel.exchange.redacted import redaction_of
     from windtunnel.exchange.tables import export as write
+    from windtunnel.results.terminal.messages import show_warning
     from windtunnel.runs import load
-    from windtunnel.views.terminal.messages import show_warning
 
     loaded = load(run)
     for problem in loaded.problems:

@@ -9,9 +9,8 @@ from windtunnel.cli import completion
 from windtunnel.cli.options import Format
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from windtunnel.engine.query import Handler, HandlerOption
+    from windtunnel.results.document import Document
 
 
 def handlers(
@@ -44,36 +43,49 @@ def handlers(
         raise UserError("HANDLER and --plugin exclude each other", remedy="give one of them")
     if plugin and not plugin.is_file():
         raise UserError(f"{plugin}: no such file", remedy="build it first; plugins/skeleton shows how")
-    found = ask(find_engine(), plugin)
+    known = ask(find_engine(), plugin)
     if name:
-        found = [handler for handler in found if handler.name == name] or _unknown(name, found)
+        known = [handler for handler in known if handler.name == name] or _unknown(name, known)
     if json:
         from json import dumps
 
-        print(dumps([handler.model_dump() for handler in found], indent=1, ensure_ascii=False))
+        print(dumps([handler.model_dump() for handler in known], indent=1, ensure_ascii=False))
         return
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.show import show
 
-    console = results()
-    console.print(_table(found))
-    if any(handler.name == "match_action" for handler in found):
-        console.print()
-        for line in _tables():
-            console.print(line)
-    console.print()
-    console.print(f"in a scenario:  {_example(found, plugin)}", soft_wrap=True)
+    show(_document(known, plugin))
 
 
-def _unknown(name: str, found: "list[Handler]") -> "list[Handler]":
+def _unknown(name: str, handlers: "list[Handler]") -> "list[Handler]":
     from difflib import get_close_matches
 
     from windtunnel.errors import UserError
 
-    known = [handler.name for handler in found]
-    close = get_close_matches(name, known, n=1)
+    names = [handler.name for handler in handlers]
+    close = get_close_matches(name, names, n=1)
     raise UserError(
-        f'no handler "{name}"', remedy=f'did you mean "{close[0]}"?' if close else f"one of {', '.join(known)}"
+        f'no handler "{name}"', remedy=f'did you mean "{close[0]}"?' if close else f"one of {', '.join(names)}"
     )
+
+
+def _document(handlers: "list[Handler]", plugin: Path | None) -> "Document":
+    from windtunnel.results.catalogue import Entry, Option, catalogue
+    from windtunnel.results.document import Document, Section, Sentence
+
+    entries = [
+        Entry(
+            handler.name,
+            f"{handler.kind}s",
+            handler.help,
+            [Option(option.name, takes(option), option.help) for option in handler.options],
+        )
+        for handler in handlers
+    ]
+    blocks = [Section("Handlers", [catalogue(("handler", "sees", "what it does, and its options"), entries)])]
+    if any(handler.name == "match_action" for handler in handlers):
+        blocks.append(Section("Tables of match_action", [Sentence(line) for line in _tables()]))
+    example = Sentence(f"in a scenario:  {_example(handlers, plugin)}", unwrapped=True)
+    return Document(kind="handlers", title="Handlers", blocks=[*blocks, Section("In a scenario", [example])])
 
 
 def _tables() -> list[str]:
@@ -90,22 +102,6 @@ def _tables() -> list[str]:
     ]
 
 
-def _table(found: "list[Handler]") -> "Table":
-    from rich.text import Text
-
-    from windtunnel.views.terminal.columns import plain_table
-
-    table = plain_table()
-    for name in ("handler", "sees", "what it does, and its options"):
-        table.add_column(name)
-    for handler in found:
-        table.add_row(Text(handler.name, style="bold cyan"), f"{handler.kind}s", Text(handler.help))
-        for option in handler.options:
-            words = Text.assemble((option.name, "cyan"), (f" ({takes(option)})  ", "dim"), option.help)
-            table.add_row("", "", words)
-    return table
-
-
 def takes(option: "HandlerOption") -> str:
     kind = " | ".join(option.choices) if option.choices else option.type
     return f"{kind}, default {_default(option, option.default)}" if option.default else kind
@@ -118,11 +114,11 @@ def _default(option: "HandlerOption", text: str) -> str:
     return write("size", int(text)) if option.type == "bytes" and text.isdigit() else text
 
 
-def _example(found: "list[Handler]", plugin: Path | None) -> str:
+def _example(handlers: "list[Handler]", plugin: Path | None) -> str:
     """How a scenario names the first of them that has an option with a default, or else the first. A plug-in is named by its
     file: a path that is absolute, or relative to the scenario."""
-    named = [(h, o) for h in found for o in h.options if o.default]
-    handler, option = named[0] if named else (found[0], None)
+    named = [(h, o) for h in handlers for o in h.options if o.default]
+    handler, option = named[0] if named else (handlers[0], None)
     key = "handler" if handler.kind == "message" else "packet_handler"
     named_by = plugin.absolute() if plugin else handler.name
     if option is None:

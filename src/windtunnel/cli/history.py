@@ -72,8 +72,8 @@ def history(
     from windtunnel.index.histories import histories
     from windtunnel.measure.compare.reading import METRICS
     from windtunnel.measure.history.options import conditions, decide
-    from windtunnel.views.terminal.console import progress
-    from windtunnel.views.terminal.history import is_judged
+    from windtunnel.results.history import is_judged
+    from windtunnel.results.terminal.console import progress
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -83,12 +83,12 @@ def history(
     only = [*metric, *(each.what for each in asked)] if metric else None
     with progress().status("reading runs") as status:
         where = _where(paths or [], with_state(sets, state))
-        found = histories(*where, by, only, lambda left: status.update(f"{left} runs to be read"))
-    decided = decide(asked, found)
-    _print(found, decided, metric or [], json, quiet)
+        result = histories(*where, by, only, lambda left: status.update(f"{left} runs to be read"))
+    decided = decide(asked, result)
+    _print(result, decided, metric or [], json, quiet)
     if decided.met:
         raise typer.Exit(FAILED)
-    if decided.doubtful or not any(is_judged(in_state) for each in found.histories for in_state in each.states):
+    if decided.doubtful or not any(is_judged(in_state) for history in result.histories for in_state in history.states):
         raise typer.Exit(CANNOT_TELL)
 
 
@@ -110,20 +110,21 @@ def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
     return directories or [RUNS], scenario_key_of(files[0], sets) if files else None
 
 
-def _print(found: "Histories", decided: "Decided", metrics: list[str], json: bool, quiet: bool) -> None:
+def _print(result: "Histories", decided: "Decided", metrics: list[str], json: bool, quiet: bool) -> None:
     from rich.text import Text
 
-    from windtunnel.views.terminal.console import progress, results
-    from windtunnel.views.terminal.history import histories_view, verdict_lines
+    from windtunnel.results.history import histories_document, verdict_lines
+    from windtunnel.results.show import show
+    from windtunnel.results.terminal.console import progress
 
     if json:
-        from windtunnel.views.document import json_of
+        from windtunnel.results.as_json import json_of
 
-        print(json_of(found))
+        print(json_of(result))
     elif quiet:
-        print_values(*verdict_lines(found, metrics))
+        print_values(*verdict_lines(result, metrics))
     else:
-        results().print(histories_view(found, metrics))
+        show(histories_document(result, metrics))
     for words in decided.met:
         progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
     for words in decided.doubtful[:MOST_DOUBTS]:

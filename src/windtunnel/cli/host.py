@@ -1,14 +1,11 @@
 """windtunnel host ladder: latency of a load on this machine, by the size of the memory."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from windtunnel.cli.options import Format, Json, Report
-
-if TYPE_CHECKING:
-    from windtunnel.host.ladder import Ladder
 
 
 def ladder(
@@ -46,21 +43,15 @@ def ladder(
     measured = measure(pages, bytes_, rounds)
     if out:
         replace(out, measured.model_dump_json(indent=1) + "\n")
-    if report:
-        from windtunnel.views.pages.ladder_page import write
+    from windtunnel.results.ladder import ladder_document
 
-        write(measured, report)
+    if report:
+        from windtunnel.results.page.files import write_page
+
+        write_page(ladder_document(measured), report)
     if json:
         print(measured.model_dump_json(indent=1))
     else:
-        _show(measured, [file for file in (out, report) if file])
+        from windtunnel.results.show import show
 
-
-def _show(measured: "Ladder", files: list[Path]) -> None:
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.ladder import ladder_view
-
-    console = results()
-    console.print(ladder_view(measured))
-    for file in files:
-        console.print(f"wrote {file}", style="dim", soft_wrap=True)
+        show(ladder_document(measured, [("wrote", str(file)) for file in (out, report) if file]))

@@ -151,7 +151,7 @@ def _axio_config(foreign: "Foreign", out: Path | None, side: str | None) -> None
     from windtunnel.exchange.axio.config import read_config
     from windtunnel.exchange.axio.scenario import scenario_text
     from windtunnel.exchange.imported_run import write_new
-    from windtunnel.views.terminal.messages import show_warning
+    from windtunnel.results.terminal.messages import show_warning
 
     config = read_config(foreign)
     if config is None:
@@ -176,6 +176,6 @@ def _directory(file: Path, out: Path | None) -> Path:
 
 
 def _show(run: "Run") -> None:
-    from windtunnel.views.outcome import print_tables
+    from windtunnel.results.run.outcome import print_tables
 
     print_tables(run, page=None, trace=None)

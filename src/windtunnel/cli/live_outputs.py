@@ -86,8 +86,8 @@ def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
 def write_trace(run: "Run", directory: "Held") -> Path | None:
     """Makes trace.json in the run's directory, which is open, and returns its path; what is missing from it is said on stderr and changes no
     verdict."""
+    from windtunnel.results.terminal.messages import show_error, show_warning
     from windtunnel.runs.trace import convert
-    from windtunnel.views.terminal.messages import show_error, show_warning
 
     for engine in run.record.engines:
         trace = engine.result.trace if engine.result else None

@@ -43,7 +43,7 @@ def migrate(
     windtunnel migrate mine.toml --stdout | diff mine.toml -
     """
     from windtunnel.errors import UserError
-    from windtunnel.views.terminal.messages import show_error
+    from windtunnel.results.terminal.messages import show_error
 
     if stdout:
         if len(files) > 1:

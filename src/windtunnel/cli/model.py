@@ -97,20 +97,18 @@ def fit(
         model = fit_cost(study, of, _ladder(ladder, [study]), _options(form, bound), include_invalid)
     if out:
         replace(out, model.model_dump_json(indent=1) + "\n")
-    if report:
-        from windtunnel.views.pages.model_page import write
+    from windtunnel.results.model.fit import model_document
 
-        write(model, report)
+    if report:
+        from windtunnel.results.page.files import write_page
+
+        write_page(model_document(model), report)
     if json:
         print(model.model_dump_json(indent=1))
         return
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.model import model_view
+    from windtunnel.results.show import show
 
-    console = results()
-    console.print(model_view(model))
-    for file in filter(None, (out, report)):
-        console.print(f"wrote {file}", style="dim", soft_wrap=True)
+    show(model_document(model, [("wrote", str(file)) for file in (out, report) if file]))
 
 
 def predict(
@@ -176,23 +174,23 @@ def predict(
     from windtunnel.model.requests import Latency, Said, ask_latency, ask_pipeline, ask_table, read_models
 
     read = read_models(models, allow_other_host)
-    said: Said | Latency
+    prediction: Said | Latency
     if load:
-        said = ask_latency(read[0], load, sets or [], extrapolate)
+        prediction = ask_latency(read[0], load, sets or [], extrapolate)
     elif scenario:
-        said = ask_pipeline(read, scenario, sets or [], cores, extrapolate)
+        prediction = ask_pipeline(read, scenario, sets or [], cores, extrapolate)
     else:
         assert entries is not None  # one of the three was given
-        said = ask_table(read[0], entries, cores, sets or [], extrapolate, zipf)
+        prediction = ask_table(read[0], entries, cores, sets or [], extrapolate, zipf)
     if json:
         from json import dumps
 
-        print(dumps(said.document(), indent=1))
+        print(dumps(prediction.document(), indent=1))
         return
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.model import said_view
+    from windtunnel.results.model.prediction import prediction_document
+    from windtunnel.results.show import show
 
-    results().print(said_view(said))
+    show(prediction_document(prediction))
 
 
 def what_if(
@@ -222,16 +220,16 @@ def what_if(
 
     read = load(run)
     read.require_usable(include_invalid)
-    found = predicted(read, sets or [])
+    capacity = predicted(read, sets or [])
     if json:
         from json import dumps
 
-        print(dumps(found.document(), indent=1))
+        print(dumps(capacity.document(), indent=1))
         return
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.model import capacity_view
+    from windtunnel.results.model.prediction import capacity_document
+    from windtunnel.results.show import show
 
-    results().print(capacity_view(found))
+    show(capacity_document(capacity))
 
 
 def validate(
@@ -250,11 +248,10 @@ def validate(
     windtunnel model validate runs/*-tables-exact runs/*-tables-lpm runs/*-tables-pipeline
     """
     from windtunnel.model.validate import check as validate_studies
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.model import validation_view
+    from windtunnel.results.model.validation import validation_document
+    from windtunnel.results.show import show
 
-    checked = validate_studies(studies, _ladder(ladder, studies), _options(None, bound))
-    results().print(validation_view(checked))
+    show(validation_document(validate_studies(studies, _ladder(ladder, studies), _options(None, bound))))
 
 
 def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
@@ -273,10 +270,10 @@ def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
         table_axis(study, record.read(study / record.NAME))
     hosts = [record.read(study / record.NAME).host for study in tables]
     if file:
-        found = read(file)
+        ladder = read(file)
         for host in hosts:
-            refuse_ladder(found, host, file)
-        return found
+            refuse_ladder(ladder, host, file)
+        return ladder
     here = to_jsonable_python(facts.collect())
     if not hosts or any(differences(host, here) for host in hosts):
         return None

@@ -38,14 +38,14 @@ def executor(on: str | None, most: int | None = None) -> Iterator["Executor | No
         from windtunnel.engine.find import to_install
 
         raise UserError("--on: this installation has no fleets", remedy=to_install("fleet"))
-    from windtunnel.views.terminal.console import progress
+    from windtunnel.results.terminal.console import progress
 
     def say(words: str) -> None:
         progress().print(words, style="yellow", soft_wrap=True)
 
     with ExitStack() as stack:
         try:
-            found = stack.enter_context(point.load()(on, most, say))
+            chosen = stack.enter_context(point.load()(on, most, say))
         except ModuleNotFoundError as error:
             refuse("--on", point, error)
-        yield found
+        yield chosen

@@ -11,7 +11,7 @@ from windtunnel.cli import completion
 def _use_format(context: typer.Context, chosen: str) -> str:
     """Tells the console for results, so that no command has to pass it on."""
     if chosen == "markdown" and not context.resilient_parsing:
-        from windtunnel.views.terminal.console import results_as_markdown
+        from windtunnel.results.show import results_as_markdown
 
         context.with_resource(results_as_markdown())
     return chosen

@@ -200,10 +200,10 @@ def nics(
     if toml:
         print_file(text_of(name or GENERIC))
         return
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.pcie import nic_list, nic_table
+    from windtunnel.results.pcie import nic_document, nics_document
+    from windtunnel.results.show import show
 
-    results().print(nic_table(load_nic(name)) if name else nic_list([load_nic(one) for one in shipped()]))
+    show(nic_document(load_nic(name)) if name else nics_document([load_nic(one) for one in shipped()]))
 
 
 def _check(sources: dict[str, object], options: dict[str, object]) -> None:
@@ -240,8 +240,8 @@ def _of_run(
 ) -> "list[PortEstimate]":
     from windtunnel.errors import UserError, as_argument
     from windtunnel.pcie.run_estimate import ports_of
+    from windtunnel.results.terminal.messages import show_warning
     from windtunnel.runs import load
-    from windtunnel.views.terminal.messages import show_warning
 
     run = load(path)
     if run.record.imported:
@@ -281,19 +281,22 @@ def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: s
 def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None) -> None:
     from windtunnel.pcie import options
     from windtunnel.pcie.sweep import swept
-    from windtunnel.views.pages import write_sweep
+    from windtunnel.results.page.files import write_new_page
+    from windtunnel.results.pcie import sweep_document
 
-    print_values(write_sweep(swept(card, settings, link, options.size(size)), out or Path("pcie-sweep.html")))
+    sweep = swept(card, settings, link, options.size(size))
+    print_values(write_new_page(sweep_document(sweep), out or Path("pcie-sweep.html")))
 
 
 def _show(ports: "list[PortEstimate]", counters: "Measured | None", json: bool) -> None:
-    from windtunnel.views.terminal.pcie import document, view
-
     if json:
         from json import dumps
 
-        print(dumps(document(ports, counters), indent=1, ensure_ascii=False))
-        return
-    from windtunnel.views.terminal.console import results
+        from windtunnel.pcie.rows import json_document
 
-    results().print(view(ports, counters))
+        print(dumps(json_document(ports, counters), indent=1, ensure_ascii=False))
+        return
+    from windtunnel.results.pcie import estimate_document
+    from windtunnel.results.show import show
+
+    show(estimate_document(ports, counters))

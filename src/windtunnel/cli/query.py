@@ -11,6 +11,7 @@ from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
     from windtunnel.measure.study.query import Response
+    from windtunnel.results.document import Document
 
 
 def query(
@@ -58,30 +59,33 @@ def query(
     if len(given) > 1:
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     check_new(parquet)
-    found = queries.query(sql, studies or [latest(RUNS)])
+    directories = studies or [latest(RUNS)]
+    response = queries.query(sql, directories)
     if csv:
-        _print_csv(found)
+        _print_csv(response)
     elif json:
         from json import dumps
 
-        print(dumps(found.dicts(), indent=1, ensure_ascii=False, default=_plain))
+        print(dumps(response.dicts(), indent=1, ensure_ascii=False, default=_plain))
     elif parquet:
         from windtunnel.measure.study.sql import write_parquet
 
-        write_parquet(parquet, list(zip(found.columns, found.types, strict=True)), found.rows)
+        write_parquet(parquet, list(zip(response.columns, response.types, strict=True)), response.rows)
         print_values(parquet)
     else:
-        _print(found)
+        from windtunnel.results.show import show
+
+        show(_document(response, directories))
 
 
-def _print_csv(found: "Response") -> None:
+def _print_csv(response: "Response") -> None:
     import csv
     import io
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(found.columns)
-    writer.writerows([_plain(cell) for cell in row] for row in found.rows)
+    writer.writerow(response.columns)
+    writer.writerows([_plain(cell) for cell in row] for row in response.rows)
     print_file(text.getvalue())
 
 
@@ -90,16 +94,20 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def _print(found: "Response") -> None:
-    from windtunnel.views.terminal.columns import Column, Fitting
-    from windtunnel.views.terminal.console import results
+def _document(response: "Response", studies: list[Path]) -> "Document":
+    from windtunnel.results.document import Column, Document, Sentence, Table
 
     columns = [
-        Column(name, [_cell(row[n]) for row in found.rows], words=found.types[n] == "VARCHAR", spare=n)
-        for n, name in enumerate(found.columns)
+        Column(name, [_cell(row[n]) for row in response.rows], words=response.types[n] == "VARCHAR", spare=n)
+        for n, name in enumerate(response.columns)
     ]
-    results().print(Fitting(columns))
-    print(f"{len(found.rows)} row{'' if len(found.rows) == 1 else 's'}")
+    count = len(response.rows)
+    return Document(
+        kind="query",
+        title=f"Results of {', '.join(map(str, studies))}",
+        blocks=[Table(columns)],
+        verdict=Sentence(f"{count} row{'' if count == 1 else 's'}"),
+    )
 
 
 def _cell(value: Any) -> str:

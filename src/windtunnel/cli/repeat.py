@@ -48,8 +48,9 @@ def repeated(
     from windtunnel.measure.compare.options import percent
     from windtunnel.measure.execute import new_directory
     from windtunnel.measure.repeat import MOST, Repeated, repeat
-    from windtunnel.views.terminal.console import progress, results
-    from windtunnel.views.terminal.repeat import outcome, repeated_view, run_line
+    from windtunnel.results.repeat import outcome, repeated_document, run_line
+    from windtunnel.results.show import show
+    from windtunnel.results.terminal.console import progress
 
     if given := [name for name, value in others.items() if value]:
         raise UserError(
@@ -65,15 +66,13 @@ def repeated(
 
     most = runs or (1 if wanted is None else MOST)
     with executor(on, most=1) as where, Interrupts() as interrupts:
-        found = repeat(
+        result = repeat(
             file, sets, directory, interrupts, labels=labels, most=most, until=wanted, ended=say, executor=where
         )
     if json:
-        print(found.model_dump_json(indent=1))
+        print(result.model_dump_json(indent=1))
     elif quiet:
-        print_values(outcome(found), directory)
+        print_values(outcome(result), directory)
     else:
-        console = results()
-        console.print(repeated_view(found))
-        console.print(f"runs   {directory}", soft_wrap=True)
-    return found.exit_code
+        show(repeated_document(result, [("runs", str(directory))]))
+    return result.exit_code

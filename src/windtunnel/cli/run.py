@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from windtunnel.engine.interrupts import Interrupts
+    from windtunnel.results.progress.live import LiveDisplay
+    from windtunnel.results.progress.plain import PlainDisplay
     from windtunnel.scenario import RunSpec
-    from windtunnel.views.terminal.live import LiveDisplay
-    from windtunnel.views.terminal.plain import PlainDisplay
 
 
 def run(
@@ -117,9 +117,9 @@ def run(
     from windtunnel.engine.verdict import INVALID
     from windtunnel.errors import UserError
     from windtunnel.measure.execute import execute, new_directory
+    from windtunnel.results.run import outcome
     from windtunnel.runs.labels import labels_of
     from windtunnel.scenario import here, load, resolve
-    from windtunnel.views import outcome
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -170,15 +170,15 @@ def display(
 ) -> "AbstractContextManager[LiveDisplay | PlainDisplay | None]":
     """A live table where stderr is a terminal, lines where it is not, nothing with --json and --quiet."""
     from windtunnel.cli import live_outputs
-    from windtunnel.views.terminal.console import progress
+    from windtunnel.results.terminal.console import progress
 
     if silent:
         return nullcontext()
     console, hints = progress(), live_outputs.hints(spec, metrics)
     if console.is_terminal:
-        from windtunnel.views.terminal.live import LiveDisplay
+        from windtunnel.results.progress.live import LiveDisplay
 
         return LiveDisplay(spec, console, interrupts, hints)
-    from windtunnel.views.terminal.plain import PlainDisplay
+    from windtunnel.results.progress.plain import PlainDisplay
 
     return nullcontext(PlainDisplay(spec, console, hints))

@@ -11,7 +11,6 @@ from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, Scen
 
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
-    from windtunnel.measure.throughput.record import SearchRecord
 
 
 def search(
@@ -99,6 +98,9 @@ def search(
     from windtunnel.measure.execute import new_directory
     from windtunnel.measure.throughput.find import Finder
     from windtunnel.measure.throughput.options import options
+    from windtunnel.results.page.files import REPORT, write_page
+    from windtunnel.results.search import search_document
+    from windtunnel.results.show import show
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -111,14 +113,12 @@ def search(
             file, with_state(sets, state), chosen, directory, interrupts, _watch(silent=json or quiet), where
         )
         record = finder.find()
-    if not no_report:
-        from windtunnel.views.pages.search_page import write
-
-        write(record, directory)
+    report = None if no_report else write_page(search_document(record), directory / REPORT)
     if json:
         print(record.model_dump_json(indent=1))
     else:
-        _show(record, directory)
+        files = (("search", directory), ("report", report))
+        show(search_document(record, [(label, str(path)) for label, path in files if path]))
     if finder.interrupted:
         raise typer.Exit(130)
     raise typer.Exit(int(not record.goals or any(goal.irregular for goal in record.goals)))
@@ -127,8 +127,8 @@ def search(
 def _watch(silent: bool) -> "Watch":
     """A line a trial, on stderr."""
     from windtunnel.measure.throughput.find import Watch
-    from windtunnel.views.terminal.console import progress
-    from windtunnel.views.terminal.search import trial_line
+    from windtunnel.results.search import trial_line
+    from windtunnel.results.terminal.console import progress
 
     if silent:
         return Watch()
@@ -138,15 +138,3 @@ def _watch(silent: bool) -> "Watch":
         started=lambda what: None if what.endswith(" s") else console.print(what, style="dim"),
         trial=lambda trial, results: console.print(trial_line(next(numbers), trial, results), soft_wrap=True),
     )
-
-
-def _show(record: "SearchRecord", directory: Path) -> None:
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.search import search_view
-
-    console = results()
-    console.print()
-    console.print(search_view(record))
-    console.print(f"search {directory}", style="dim", soft_wrap=True)
-    if (directory / "report.html").exists():
-        console.print(f"report {directory / 'report.html'}", style="dim", soft_wrap=True)

@@ -63,13 +63,13 @@ def show(
         raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
     loaded = [load(path) for path in runs or [latest()]]
     if html:
-        from windtunnel.views.pages import write_several
+        from windtunnel.results.run.report import write_run_reports
 
-        print_values(*write_several([run.path for run in loaded]))
+        print_values(*write_run_reports([run.path for run in loaded]))
     elif as_:
         from windtunnel.exchange.axio.log import tables_of_run
         from windtunnel.exchange.axio.table import text_of
-        from windtunnel.views.terminal.messages import show_warning
+        from windtunnel.results.terminal.messages import show_warning
 
         for run in loaded:
             run.require_usable(include_invalid)
@@ -86,45 +86,46 @@ def show(
 
 def _write_joined(loaded: "list[Run]", file: Path) -> None:
     from windtunnel.errors import UserError
+    from windtunnel.results.page.files import write_new_page
+    from windtunnel.results.run.document import run_document
     from windtunnel.runs.joined import join
-    from windtunnel.views.pages import write_joined
 
     joined = join(loaded)
     if joined is None:
         raise UserError(
             "--report takes the two sides of one run", remedy="two run directories of `run --side`, or --html"
         )
-    print_values(write_joined(joined, file))
+    print_values(write_new_page(run_document(joined), file))
 
 
 def _print_json(loaded: "list[Run]") -> None:
     from json import dumps
 
     from windtunnel.measure.earlier import earlier
+    from windtunnel.results.run.as_json import joined_json, run_json
     from windtunnel.runs.joined import join
-    from windtunnel.views.document import document, joined_document
 
     joined, (first, *others) = join(loaded), loaded
     if joined:
-        documents = [joined_document(joined)]
+        documents = [joined_json(joined)]
     elif others:
-        documents = [document(run) for run in loaded]
+        documents = [run_json(run) for run in loaded]
     else:
-        documents = [document(first, earlier(first))]
+        documents = [run_json(first, earlier(first))]
     print(dumps(documents, indent=1, ensure_ascii=False))
 
 
 def _print(loaded: "list[Run]", named: bool) -> None:
     from windtunnel.measure.earlier import earlier
+    from windtunnel.results.run.document import run_document
+    from windtunnel.results.run.side_by_side import side_by_side_document
+    from windtunnel.results.show import show
     from windtunnel.runs.joined import join
-    from windtunnel.views.terminal.console import results
-    from windtunnel.views.terminal.run import joined_view, run_view
-    from windtunnel.views.terminal.side_by_side import side_by_side_view
 
-    console, (first, *others) = results(), loaded
+    first, *others = loaded
     if joined := join(loaded):
-        console.print(joined_view(joined))
+        show(run_document(joined))
+    elif others:
+        show(side_by_side_document(loaded))
     else:
-        console.print(side_by_side_view(loaded) if others else run_view(first, earlier(first)))
-    if not named:
-        console.print(f"run {first.path}", style="dim", soft_wrap=True)
+        show(run_document(first, earlier(first), [] if named else [("run", str(first.path))]))

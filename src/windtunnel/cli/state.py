@@ -17,13 +17,11 @@ def state(
 
     windtunnel host state
     """
-    from rich.text import Text
-
     from windtunnel import format as fmt
     from windtunnel.host.facts import collect
     from windtunnel.host.levels import default_file, identity, name_of, read_kept
-    from windtunnel.views.terminal.columns import Column, Fitting
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.document import Block, Document, Sentence, Table, columns_of
+    from windtunnel.results.show import show
 
     host = collect()
     kept = read_kept(host)
@@ -38,20 +36,23 @@ def state(
         rows = [{"trip": trip, "name": name, **vars(level)} for trip, name, level in levels]
         typer.echo(encoder.dumps({"host": identity(host), "levels": rows}, indent=2))
         return
-    console = results()
-    if not levels:
-        console.print("No run has probed this host yet: `windtunnel run scenarios/echo.toml` does.")
-        return
-    console.print(
-        Fitting(
-            [
-                Column("trip of a", [trip for trip, _, _ in levels], words=True),
-                Column("state", [name for _, name, _ in levels], words=True),
-                Column("ns", [f"{level.low:.0f} .. {level.high:.0f}" for _, _, level in levels]),
-                Column("readings", [fmt.count(level.readings) for _, _, level in levels]),
-            ]
-        )
+    column = columns_of(levels)
+    table = Table(
+        [
+            column("trip of a", lambda row: row[0], words=True),
+            column("state", lambda row: row[1], words=True),
+            column("ns", lambda row: f"{row[2].low:.0f} .. {row[2].high:.0f}"),
+            column("readings", lambda row: fmt.count(row[2].readings)),
+        ]
     )
-    console.print(
-        Text(f"one-core is recognised by additions, not by a round trip; kept in {default_file()}", style="dim")
+    blocks: list[Block] = (
+        [
+            table,
+            Sentence(
+                f"one-core is recognised by additions, not by a round trip; kept in {default_file()}", tone="quiet"
+            ),
+        ]
+        if levels
+        else [Sentence("No run has probed this host yet: `windtunnel run scenarios/echo.toml` does.")]
     )
+    show(Document(kind="host states", title="Host states", blocks=blocks))

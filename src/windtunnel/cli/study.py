@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ from windtunnel.printing import print_values
 if TYPE_CHECKING:
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.measure.study.conduct import Watcher
-    from windtunnel.measure.study.study import Prepared
+    from windtunnel.measure.study.study import Prepared, Study
 
 
 def study(
@@ -78,7 +78,11 @@ def study(
     from windtunnel.errors import UserError
     from windtunnel.measure.study.seal import BegunElsewhere
     from windtunnel.measure.study.study import prepare, run
-    from windtunnel.views import study_outcome as shown
+    from windtunnel.results.show import show
+    from windtunnel.results.study import plan_document, study_document
+    from windtunnel.results.study_json import plan_json, study_json
+    from windtunnel.results.study_sentences import how_to_go_on
+    from windtunnel.results.terminal.console import progress
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -90,22 +94,47 @@ def study(
             agree(begun)
             prepared = prepare(source, changes, out, where, full, from_elsewhere=True)
         if plan:
-            shown.print_plan(prepared, json)
+            if json:
+                _print_json(plan_json(prepared))
+            else:
+                show(plan_document(prepared))
             return
         with Interrupts() as interrupts, _watcher(prepared, interrupts, json, quiet) as watcher, _settled():
             finished = run(prepared, interrupts, watcher, include_invalid)
+    report = _write_report(finished)
     if json:
-        shown.print_json(finished, shown.write_report(finished))
+        _print_json(study_json(finished, report))
     elif quiet:
-        shown.write_report(finished)
         print_values(finished.path)
     else:
-        shown.print_tables(finished, shown.write_report(finished))
+        files = (("study", finished.path), ("table", finished.results if finished.rows else None), ("report", report))
+        show(study_document(finished, [(label, str(path)) for label, path in files if path], charts=False))
     if finished.interrupted:
-        shown.say_how_to_go_on(finished)
+        progress().print(how_to_go_on(finished), soft_wrap=True)  # on stderr, so that stdout stays machine-readable
         raise typer.Exit(INTERRUPTED)
     if finished.invalid:
         raise typer.Exit(INVALID)
+
+
+def _write_report(finished: "Study") -> Path | None:
+    """The path of the report; None if nothing has run, or if it could not be written, which is said on stderr."""
+    from windtunnel.errors import UserError
+    from windtunnel.results.study import write_report
+    from windtunnel.results.terminal.messages import show_error
+
+    if not finished.rows:
+        return None
+    try:
+        return write_report(finished)
+    except UserError as error:
+        show_error(error)
+        return None
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    from json import dumps
+
+    print(dumps(document, indent=1, ensure_ascii=False))
 
 
 @contextmanager
@@ -126,8 +155,8 @@ def _watcher(
 ) -> "AbstractContextManager[Watcher]":
     """A bar where stderr is a terminal, lines where it is not, nothing with --json."""
     from windtunnel.measure.study.conduct import Silent
-    from windtunnel.views.terminal.console import progress
-    from windtunnel.views.terminal.study_progress import Bar, Lines
+    from windtunnel.results.progress.study_progress import Bar, Lines
+    from windtunnel.results.terminal.console import progress
 
     if silent:
         return nullcontext(Silent())

@@ -16,7 +16,7 @@ from windtunnel.printing import print_values
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from windtunnel.tune.tuner import Prepared, Watcher
+    from windtunnel.tune.tuner import Prepared, Tuned, Watcher
 
 
 def tune(
@@ -102,15 +102,17 @@ def tune(
     windtunnel tune scenarios/echo.toml --objective pareto --rate 2M --set duration=1s
     windtunnel tune scenarios/echo.toml --space studies/inflight.toml
     """
+    from json import dumps
+
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED
     from windtunnel.errors import UserError
     from windtunnel.exchange.axio.tuned import write_axio
     from windtunnel.measure.study.seal import BegunElsewhere
+    from windtunnel.results.tune import outcome
     from windtunnel.scenario import Cable
     from windtunnel.tune.goal import goal
     from windtunnel.tune.tuner import prepare, run
-    from windtunnel.views import tune_outcome as shown
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
@@ -127,31 +129,54 @@ def tune(
             agree(begun)
             prepared = prepare_this(from_elsewhere=True)
         if plan:
-            shown.print_plan(prepared, json)
+            _show_plan(prepared, json)
             return
         with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
             tuned = run(prepared, interrupts, watcher, budget, executor=where)
     others = write_axio(tuned.best_file) if as_ and tuned.best_file else []
-    page = shown.write_report(tuned)
+    page = outcome.write_report(tuned)
     if json:
-        shown.print_json(tuned, page)
+        print(dumps(outcome.tuning_json(tuned, page), indent=1, ensure_ascii=False))
     elif quiet:
         print_values(tuned.path)
     else:
-        shown.print_tables(tuned, page, others)
+        _show(tuned, page, others)
     if tuned.stopped == "interrupted":
-        shown.say_how_to_go_on(tuned, file)
+        outcome.say_how_to_go_on(tuned)
         raise typer.Exit(INTERRUPTED)
     if tuned.stopped == "busy":
-        shown.say_failing(tuned, file)
+        outcome.say_failing(tuned, file)
         raise typer.Exit(CANNOT_TELL)
     raise typer.Exit(int(not tuned.met))
 
 
+def _show_plan(prepared: "Prepared", json: bool) -> None:
+    if json:
+        from json import dumps
+
+        from windtunnel.results.tune.outcome import plan_json
+
+        print(dumps(plan_json(prepared), indent=1, ensure_ascii=False))
+        return
+    from windtunnel.results.show import show
+    from windtunnel.results.tune.document import plan_document
+
+    show(plan_document(prepared))
+
+
+def _show(tuned: "Tuned", page: Path | None, others: list[Path]) -> None:
+    """Every trial, the result, and the paths of the files; `others`: the winner in other formats."""
+    from windtunnel.results.show import show
+    from windtunnel.results.tune.document import tuning_document
+
+    files = [("tuning", tuned.path), ("best", tuned.best_file), *(("", path) for path in others), ("report", page)]
+    show(tuning_document(tuned, [(name, str(path)) for name, path in files if path is not None]))
+
+
 def _watcher(prepared: "Prepared", silent: bool) -> "AbstractContextManager[Watcher]":
     """A line a trial, on stderr."""
+    from windtunnel.results.progress.tune_progress import Lines
+    from windtunnel.results.terminal.console import progress
     from windtunnel.tune.tuner import Silent
-    from windtunnel.views.terminal.console import progress
-    from windtunnel.views.terminal.tune_progress import Lines
 
     return nullcontext(Silent() if silent else Lines(prepared, progress()))

@@ -7,9 +7,9 @@ import typer
 from windtunnel.cli.options import Format
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from windtunnel.engine.query import Wire
+    from windtunnel.results.catalogue import Option
+    from windtunnel.results.document import Document
 
 
 def wires(
@@ -26,47 +26,47 @@ def wires(
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import wires as ask
 
-    found = ask(find_engine())
+    known = ask(find_engine())
     if json:
         from json import dumps
 
-        print(dumps([wire.model_dump() for wire in found], indent=1, ensure_ascii=False))
+        print(dumps([wire.model_dump() for wire in known], indent=1, ensure_ascii=False))
         return
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.show import show
 
-    console = results()
-    console.print(_table(found))
-    console.print()
-    console.print(f"in a scenario:  {_example(found)}", soft_wrap=True)
+    show(_document(known))
 
 
-def _table(found: "list[Wire]") -> "Table":
-    from rich.text import Text
+def _document(wires: "list[Wire]") -> "Document":
+    from windtunnel.results.catalogue import Entry, catalogue
+    from windtunnel.results.document import Document, Section, Sentence
+    from windtunnel.scenario.wire_words import needs
 
-    from windtunnel.scenario.wire_words import default, needs, takes
-    from windtunnel.views.terminal.columns import plain_table
-
-    table = plain_table()
-    for name in ("wire", "driver", "what it is, what it needs, and its options"):
-        table.add_column(name)
-    for wire in found:
-        table.add_row(Text(wire.name, style="bold cyan"), wire.driver, Text(wire.help))
-        if needed := needs(wire):
-            table.add_row("", "", Text(f"needs {needed}", style="dim"))
-        for option in wire.options:
-            given = f", default {default(option)}" if option.default is not None else ""
-            where = "" if option.scope == "wire" else "endpoint: "
-            words = Text.assemble((option.name, "cyan"), (f" ({where}{takes(option)}{given})  ", "dim"), option.help)
-            table.add_row("", "", words)
-    return table
+    heads = ("wire", "driver", "what it is, what it needs, and its options")
+    entries = [Entry(wire.name, wire.driver, wire.help, _options(wire), needs(wire) or "") for wire in wires]
+    example = Sentence(f"in a scenario:  {_example(wires)}", unwrapped=True)
+    blocks = [Section("Wires", [catalogue(heads, entries)]), Section("In a scenario", [example])]
+    return Document(kind="wires", title="Wires", blocks=blocks)
 
 
-def _example(found: "list[Wire]") -> str:
+def _options(wire: "Wire") -> "list[Option]":
+    from windtunnel.results.catalogue import Option
+    from windtunnel.scenario.wire_words import default, takes
+
+    options = []
+    for option in wire.options:
+        scope = "" if option.scope == "wire" else "endpoint: "
+        given = f", default {default(option)}" if option.default is not None else ""
+        options.append(Option(option.name, f"{scope}{takes(option)}{given}", option.help))
+    return options
+
+
+def _example(wires: "list[Wire]") -> str:
     """How a scenario names the first of them that has an option with a default in [wire], or else the first."""
     from windtunnel.scenario.wire_words import default
 
-    named = [(wire, option) for wire in found for option in wire.options if option.default and option.scope == "wire"]
+    named = [(wire, option) for wire in wires for option in wire.options if option.default and option.scope == "wire"]
     if not named:
-        return f'wire.kind = "{found[0].name}"'
+        return f'wire.kind = "{wires[0].name}"'
     wire, option = named[0]
     return f'wire = {{ kind = "{wire.name}", {option.name} = {default(option)} }}'

@@ -5,7 +5,7 @@ windows.jsonl   every window as the engine wrote it, with the engine's name in f
 latency.hlog    HdrHistogram log, one histogram for each measured window and workload
 trace.json      sampled loops for Perfetto, if they were traced (see `windtunnel.runs.trace`)
 engine.log      what the engine and its drivers printed (engine-<name>.log if there are several)
-report.html     made from the files above by `windtunnel.views.pages`
+report.html     made from the files above by `windtunnel.results`
 """
 
 from windtunnel.engine.verdict import Verdict

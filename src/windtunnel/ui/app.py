@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse,
 
 from windtunnel.errors import UserError
 from windtunnel.index.index import Index
+from windtunnel.results.page.renderer import PACKAGE
 from windtunnel.ui import history, runs
 from windtunnel.ui.edit import routes
 from windtunnel.ui.edit.below import Below
@@ -18,14 +19,13 @@ from windtunnel.ui.forms import said
 from windtunnel.ui.templates import Pages, refused
 from windtunnel.ui.watch import Watch
 from windtunnel.ui.watched import WatchedProcess, WatchedRun
-from windtunnel.views.pages.page import PAGES
 
 UPDATE_S = 0.2
 """Between two updates of a page; a window that ends is shown within this time."""
 OF_PROCESS = {"far": "how_far.html", "fleet": "fleet.html", "tenants": "tenants.html"}
 """Parts of a process that are sent when they change."""
 ASSETS = {
-    "page.css": (PAGES, "page.css", "text/css"),
+    "page.css": (PACKAGE, "page.css", "text/css"),
     "ui.css": ("windtunnel.ui", "assets/ui.css", "text/css"),
     "edit.js": ("windtunnel.ui", "assets/edit.js", "text/javascript"),
     "ui.js": ("windtunnel.ui", "assets/ui.js", "text/javascript"),

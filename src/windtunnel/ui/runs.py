@@ -48,11 +48,14 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
 
     @app.get("/report")
     def report(path: str) -> Response:
+        from windtunnel.measure.earlier import earlier
+        from windtunnel.results.page.renderer import render
+        from windtunnel.results.run.document import run_document
         from windtunnel.runs import load
-        from windtunnel.views.pages.page import render
 
         try:
-            html = render(load(_directory(index, path)))
+            run = load(_directory(index, path))
+            html = render(run_document(run, earlier(run)))
         except UserError as error:
             return refused(error, 404)
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
@@ -61,13 +64,14 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
     def compare(run: list[str] = Query(default=[])) -> Response:  # noqa: B008 - FastAPI's way to say so
         from windtunnel.measure.compare.compared import Running
         from windtunnel.measure.compare.compared import compare as compared
-        from windtunnel.views.pages.comparison import render
+        from windtunnel.results.comparison import comparison_document
+        from windtunnel.results.page.renderer import render
 
         try:
             if len(run) != 2 or run[0] == run[1]:
                 raise UserError("not two runs", remedy="tick two runs of the list")
             a, b = (_directory(index, path) for path in run)
-            html = render(compared(a, b, Running(), force=True)[0])
+            html = render(comparison_document(compared(a, b, Running(), force=True)[0]))
         except UserError as error:
             return HTMLResponse(pages.filled("refused.html", page="runs", title="Not compared", error=error))
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})

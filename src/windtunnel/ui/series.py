@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windtunnel.engine.windows import Window
+from windtunnel.results.progress.progress import ANY_PHASE
 from windtunnel.runs import metrics
 from windtunnel.runs.registry.percentiles import PERCENTILES
-from windtunnel.views.terminal.progress import ANY_PHASE
 
 MOST_POINTS = 600
 _NS = 1e9

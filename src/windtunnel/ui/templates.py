@@ -6,8 +6,8 @@ from fastapi.responses import PlainTextResponse, Response
 
 from windtunnel.errors import UserError
 from windtunnel.printing import harmless
+from windtunnel.results.page.renderer import environment, rendered
 from windtunnel.ui.guard import Allowed
-from windtunnel.views.pages.page import environment, rendered
 
 
 class Pages:

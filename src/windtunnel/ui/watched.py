@@ -12,14 +12,14 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import readings_of, validate
+from windtunnel.results.progress.progress import ANY_PHASE, Progress
+from windtunnel.results.progress.study_progress import in_words
 from windtunnel.runs import metrics
 from windtunnel.runs.rows import StageRow, WorkloadRow
 from windtunnel.runs.validity import Check, windows_of
 from windtunnel.scenario.validity_keys import Validity as Limits
 from windtunnel.ui.series import Series
 from windtunnel.ui.tenants import Tenants
-from windtunnel.views.terminal.progress import ANY_PHASE, Progress
-from windtunnel.views.terminal.study_progress import in_words
 
 MOST_WINDOWS = 400
 """Of an engine, that are kept for the checks: those of a run with many more are of its last part."""

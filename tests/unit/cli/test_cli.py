@@ -56,7 +56,7 @@ def test_a_run_says_where_it_stands_among_those_beside_it(typed, scenario, tmp_p
         assert ("earlier: " in first.stdout) == (n > 0)
     done = typed("run", scenario, *longer, "--out", "runs/2")
     assert "earlier: 2 runs here, the response rate 50.0 k/s and 50.0 k/s; this one: 50.0 k/s" in done.stdout
-    assert "Earlier: 2 runs here" in (tmp_path / "runs" / "2" / "report.html").read_text()
+    assert "earlier: 2 runs here" in (tmp_path / "runs" / "2" / "report.html").read_text()
     assert "earlier: 1 run here" in typed("show", "runs/1").stdout
     assert "earlier" not in typed("show", "runs/0", "runs/1").stdout
     shown = json.loads(typed("show", "runs/2", "--json").stdout)
@@ -79,7 +79,7 @@ def test_an_invalid_run_shows_its_metrics_as_rejected(typed, scenario, tmp_path)
     assert latency and all(line.startswith("rejected") for line in latency)
     record = json.loads((tmp_path / "here" / "run.json").read_text())
     assert record["verdict"]["valid"] is False and record["rejected"] is True
-    assert typed("show", "here").stdout == done.stdout.partition("run    here")[0]
+    assert typed("show", "here").stdout == done.stdout.partition("run here")[0]
     document = json.loads(typed("show", "--json", "here").stdout)[0]
     assert document["rejected"] is True and document["metrics"]["workloads"][0]["responses"] > 0
     assert typed("export", "here", "tables").returncode == 2

@@ -5,14 +5,14 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.copies import costs
 from windtunnel.copies.costs import Measured, measure
 from windtunnel.engine import query
 from windtunnel.engine.query import Copier, CopierHead, CopyCosts
 from windtunnel.errors import UserError
-from windtunnel.views.terminal.copies import copies_view, sentences
+from windtunnel.results.copies import copies_document, sentences
 
 HEAD = {"type": "copier", "engine": "dma", "kind": "core", "device": "dma_skeleton0", "cpu": 0, "tsc_hz": 2 * 10**9}
 
@@ -55,9 +55,7 @@ def test_a_host_that_moved_a_cpu_is_told(trip, after, moved):
 
 def test_the_view_shows_what_comes_free_and_from_where():
     found = measured(one(256, 200, 100), one(256, 150, 100, hot=True), one(1024, 100, 400), one(1024, 90, 80, hot=True))
-    console = Console(width=110, record=True)
-    console.print(copies_view([found]))
-    text = console.export_text()
+    text = printed(copies_document([found]), width=110)
     assert "software, a thread on CPU 0, 200 ns there and back" in text and "75%" in text
     assert "out of the caches: dma takes fewer cycles of the worker than the CPU from 1.00 KiB on" in text
     assert "in the caches: dma takes fewer cycles of the worker than the CPU at no size" in text

@@ -2,20 +2,19 @@
 
 import json
 from dataclasses import replace
-from io import StringIO
 
 import pytest
 import sample_lines as sample
 from diagnosed_runs import made
-from rich.console import Console
+from terminal_views import printed
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
 from windtunnel.diagnose import diagnose, read_evidence
 from windtunnel.diagnose.causes import CAUSES
 from windtunnel.errors import UserError
+from windtunnel.results.diagnosis import diagnosis_document
 from windtunnel.runs import RunWriter, Verdict
-from windtunnel.views.terminal.diagnosis import diagnosis_view
 
 CODES = {"shared-cache", "nic-writes", "pcie-link", "pause-frames"}
 PERF = "1200,,LLC-loads,9,100.00,,\n132,,LLC-load-misses,9,100.00,,\n"
@@ -181,9 +180,7 @@ def test_bytes_and_misses_of_one_text_are_both_read(evidence):
 
 
 def test_they_are_shown_as_what_they_are(evidence):
-    console = Console(width=200, record=True, file=StringIO())
-    console.print(diagnosis_view(diagnose(made(), recorded=evidence(REPORT))))
-    text = console.export_text()
+    text = printed(diagnosis_document(diagnose(made(), recorded=evidence(REPORT))), width=200)
     assert "(nic-writes), recorded by other tools" in text and "not measured: not tried on hardware" in text
     assert "confidence None" not in text
 

@@ -16,10 +16,10 @@ from sample_runs import RUNS, execute, shown_by
 from windtunnel.errors import UserError
 from windtunnel.exchange.axio import log as axio_log
 from windtunnel.exchange.axio.table import COLUMNS, FILLED, Table, tables_of, text_of
+from windtunnel.results.run.report import write_run_report as write_report
 from windtunnel.runs import Verdict
 from windtunnel.runs.rows import Spread
 from windtunnel.runs.summary import summarise
-from windtunnel.views.pages import write as write_report
 
 SERVER, CLIENT = ((DATA / f"axio-{side}.log").read_text() for side in ("server", "client"))
 

@@ -16,7 +16,7 @@ from windtunnel.errors import UserError
 from windtunnel.host import ladder as ladders
 from windtunnel.host.caches import Cache, reported
 from windtunnel.host.steps import plateaus
-from windtunnel.views.terminal.ladder import disagreements
+from windtunnel.results.ladder import disagreements
 
 SIZES = np.geomspace(4096, 256 << 20, 65)
 

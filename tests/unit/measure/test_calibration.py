@@ -14,8 +14,8 @@ from windtunnel.errors import UserError
 from windtunnel.measure import calibration
 from windtunnel.measure.calibration import Calibration
 from windtunnel.measure.compare.compared import Running, compare
+from windtunnel.results.calibration import compared, outcome
 from windtunnel.schemas.generate import CHECKOUT
-from windtunnel.views.terminal.calibration import compared, outcome
 
 DAY_S = 86_400
 

@@ -1,22 +1,21 @@
 """`--counters`: which events are taken, what counters.jsonl holds, and what of it is shown."""
 
 import json
-from io import StringIO
 from typing import ClassVar
 
 import pytest
 import sample_lines as sample
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.errors import UserError
 from windtunnel.host.perf_events import Reading, Refused
 from windtunnel.measure import counters
 from windtunnel.measure.counters import Counting, parse
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.as_json import run_json
+from windtunnel.results.run.document import run_document
 from windtunnel.runs import RunWriter, Verdict, load
 from windtunnel.runs.counters import FILE, MOST_REASONS, MOST_ROWS, event_rows, read_counters
-from windtunnel.views.document import document
-from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import run_view
 
 NONE = "this processor or virtual machine has no such counter"
 
@@ -186,15 +185,14 @@ def test_a_level_is_a_mean(tmp_path, monkeypatch):
 
 def test_they_are_shown_and_a_run_without_them_shows_nothing(tmp_path, monkeypatch):
     run = executed(tmp_path, monkeypatch, {"cycles": [NONE], "page-faults": ticking(1234)})
-    console = Console(width=160, record=True, file=StringIO())
-    console.print(run_view(load(run.path)))
-    shown, page = console.export_text(), render(load(run.path))
+    document = run_document(load(run.path))
+    shown, page = printed(document), render(document)
     total = f"{rows(run)['page-faults', 0].value:,.0f}"
     for text in (shown, page):
         assert "page-faults" in text and total in text and NONE in text
-    assert [row["event"] for row in document(run)["events"]][:1] == ["cycles"]
+    assert [row["event"] for row in run_json(run)["events"]][:1] == ["cycles"]
     (run.path / FILE).unlink()
-    assert event_rows(run) == [] and "Counted by the kernel" not in render(run)
+    assert event_rows(run) == [] and "Counted by the kernel" not in render(run_document(run))
 
 
 def test_lines_that_somebody_sent_are_not_kept(tmp_path, monkeypatch):

@@ -9,15 +9,15 @@ from shutil import rmtree
 
 import sample_lines as sample
 from comparing import HOST, NOON, SCENARIO, change, in_state, made
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.measure import earlier as earlier_runs
 from windtunnel.measure.earlier import MOST, earlier, line
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.as_json import run_json
+from windtunnel.results.run.document import run_document
 from windtunnel.runs import load
 from windtunnel.runs.validity import STEADY, Check, Settled
-from windtunnel.views.document import document
-from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import run_view
 
 
 def settled(mean, what="responses_per_s", **changes):
@@ -203,12 +203,10 @@ def test_terminal_report_and_json_say_it(tmp_path):
     run = load(ran(tmp_path / "this", 21.5e6, 500))
     before = run.path.joinpath("run.json").read_bytes()
     found = earlier(run)
-    console = Console(width=200, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
-    console.print(run_view(run, found))
-    assert line(found) in console.export_text()
-    assert f"E{line(found)[1:]}." in render(run)
-    assert json.loads(json.dumps(document(run, found)))["earlier"]["place"] == 2
-    assert document(run)["earlier"] is None and document(run)["verdict"]["valid"] is True
+    document = run_document(run, found)
+    assert line(found) in printed(document, 200) and line(found) in render(document)
+    assert json.loads(json.dumps(run_json(run, found)))["earlier"]["place"] == 2
+    assert run_json(run)["earlier"] is None and run_json(run)["verdict"]["valid"] is True
     assert run.path.joinpath("run.json").read_bytes() == before
 
 

@@ -14,13 +14,13 @@ from windtunnel.engine.windows import CopyWindow
 from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.measure.validity.traffic import traffic_check
+from windtunnel.results.charts.run import throughput
 from windtunnel.runs import Run, Verdict
 from windtunnel.runs.notices import notices
 from windtunnel.runs.rows import WorkerRow
 from windtunnel.runs.summary import rejected_words, summarise
 from windtunnel.runs.validity import ExcludedWindow, Validity, counted, not_excluded
 from windtunnel.scenario.validity_keys import Validity as Limits
-from windtunnel.views.pages.charts import throughput
 
 
 def test_a_clean_run_passes_every_check():

@@ -201,7 +201,7 @@ def test_a_capacity_that_is_not_identified_is_not_printed(tmp_path):
     assert "capacity not identified: the loads end at 3.00 M/s" in said and "capacity 1" not in said
     assert "capacity not identified" in (tmp_path / "m.html").read_text()
     at = ("model", "predict", file, "--rate")
-    assert "at 1.20 M/s, capacity not identified" in invoke(*at, "1200kpps")
+    assert "latency at 1.20 M/s\ncapacity not identified" in invoke(*at, "1200kpps")
     assert json.loads(invoke(*at, "1Mpps", "--json"))["utilisation"] is None
     assert "do not identify the capacity" in refused(*at, "4Mpps").message
     assert "outside the loads" in invoke(*at, "4Mpps", "--extrapolate")

@@ -13,7 +13,7 @@ from windtunnel.measure.study.directory import RESULTS
 from windtunnel.model.observe import doubts, usable
 from windtunnel.model.predict import predict
 from windtunnel.model.record import ModelRecord, read
-from windtunnel.views.terminal.model import curve_sentences, notes
+from windtunnel.results.model.fit import curve_sentences, notes
 
 pytestmark = pytest.mark.slow
 

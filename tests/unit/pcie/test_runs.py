@@ -1,6 +1,5 @@
 """Estimates of runs: by queue, from the windows that count, on the scenario's NIC; and how tables, documents and pages show them."""
 
-import io
 import json
 import os
 
@@ -8,17 +7,18 @@ import in_process
 import pytest
 import sample_lines as sample
 import sample_runs
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.errors import UserError
 from windtunnel.pcie.measured import FILE, read_measured
 from windtunnel.pcie.nic import text_of
 from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.results.charts.run import throughput
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.as_json import run_json
+from windtunnel.results.run.document import run_document
 from windtunnel.runs import Verdict, load
 from windtunnel.runs.summary import summarise
-from windtunnel.views.document import document
-from windtunnel.views.pages import charts, page
-from windtunnel.views.terminal.run import run_view
 
 IOSTAT = """ Performance counter stats for 'system wide':
 
@@ -62,9 +62,7 @@ ON_GENERIC = {side: {"nic_profile": "generic"} for side in ("client", "server")}
 
 
 def text(run) -> str:
-    console = Console(width=220, record=True, file=io.StringIO())
-    console.print(run_view(run))
-    return console.export_text()
+    return printed(run_document(run), 220)
 
 
 def said(*arguments) -> str:
@@ -135,7 +133,7 @@ def test_a_record_names_a_shipped_nic(tmp_path):
     """A path in a record that somebody sent is not opened: here it would be waited for, for ever."""
     os.mkfifo(path := tmp_path / "fifo.toml")
     run = execute(tmp_path / "run", resolved={"server": {"nic_profile": str(path)}})
-    for show in (ports_of, text, document):
+    for show in (ports_of, text, run_json):
         with pytest.raises(UserError, match=f'no shipped NIC "{path}"'):
             show(run)
     path.unlink()
@@ -162,20 +160,20 @@ def test_show_has_the_estimate_and_says_what_it_is(tmp_path):
     shown = text(run)
     assert "client, server: estimate: would be, on generic (Gen3 x8" in shown
     assert "PCIe by counters: not measured" in shown
-    made = document(run)["pcie"]
+    made = run_json(run)["pcie"]
     assert [port["would_be"] for port in made["ports"]] == [True, True] and made["measured"] is None
     assert made["ports"][0]["queues"][0]["ceiling_mpps"] > 0
 
 
 def test_a_wire_without_a_pcie_has_no_estimate_unasked(tmp_path):
     run = execute(tmp_path / "run")
-    assert "PCIe" not in text(run) and "PCIe" not in page.render(run)
-    assert document(run)["pcie"]["ports"] and "would be, on generic" in said("estimate", tmp_path / "run")
+    assert "PCIe" not in text(run) and "PCIe" not in render(run_document(run))
+    assert run_json(run)["pcie"]["ports"] and "would be, on generic" in said("estimate", tmp_path / "run")
 
 
 def test_an_invalid_run_has_an_estimate_only_where_it_is_asked_for(tmp_path):
     run = execute(tmp_path / "run", verdict=Verdict(False, ["peer lost: gone"]))
-    assert document(run)["pcie"] and document(run)["rejected"] is True
+    assert run_json(run)["pcie"] and run_json(run)["rejected"] is True
     with pytest.raises(UserError, match="invalid: peer lost: gone") as refused:
         said("estimate", tmp_path / "run")
     assert "--include-invalid" in refused.value.remedy
@@ -184,22 +182,22 @@ def test_an_invalid_run_has_an_estimate_only_where_it_is_asked_for(tmp_path):
 
 def test_the_report_has_the_table_and_the_ceiling(tmp_path):
     run = execute(tmp_path / "run", resolved=ON_GENERIC)
-    html = page.render(run)
+    html = render(run_document(run))
     assert "PCIe traffic: an estimate" in html and "estimate: would be, on generic" in html and "not measured" in html
     link = tightest(ports_of(run))
-    layout = charts.all_of(run, summarise(run), link)["throughput"]["layout"]
+    layout = throughput(run, link)["layout"]
     [note] = layout["annotations"]
     responses = sum(row.responses_per_s for row in summarise(run).workloads)
     assert f"PCIe ceiling of the {link.port}" in note["text"]
     assert f"{responses * link.ceiling / 1e6:.1f} M/s" in note["text"]
-    assert "above this plot" in note["text"] and "annotations" not in charts.throughput(run)["layout"]
+    assert "above this plot" in note["text"] and "annotations" not in throughput(run)["layout"]
 
 
 def test_a_near_ceiling_is_drawn(tmp_path):
     """Of a narrow link: the line lies at the rate times what it may grow, and within the plot."""
     run = execute(tmp_path / "run")
     link = tightest(ports_of(run, link={"generation": 2, "lanes": 4}))
-    layout = charts.throughput(run, link)["layout"]
+    layout = throughput(run, link)["layout"]
     line = layout["shapes"][-1]
     responses = sum(row.responses_per_s for row in summarise(run).workloads)
     assert line["type"] == "line" and line["y0"] == line["y1"] == pytest.approx(responses * link.ceiling)
@@ -213,10 +211,10 @@ def test_what_was_measured_stands_beside(tmp_path, lines, expected):
     run = execute(tmp_path / "run")
     (run.path / FILE).write_text(lines)
     tool = "perf iostat" if lines is IOSTAT else "pcm-pcie"
-    made = document(run)["pcie"]["measured"]
+    made = run_json(run)["pcie"]["measured"]
     assert made["tool"] == tool
     assert tuple(made[f"{way}_{what}"] for way in ("inbound", "outbound") for what in ("read", "write")) == expected
-    assert f"({tool}, all devices)" in text(run) and f"measured by {tool}" in page.render(run)
+    assert f"({tool}, all devices)" in text(run) and f"({tool}, all devices)" in render(run_document(run))
     if expected[3] is None:
         assert "outbound write not measured" in text(run)
 
@@ -227,7 +225,7 @@ def test_what_was_measured_is_not_read_through_a_link(tmp_path):
     (tmp_path / "private").write_text(IOSTAT)
     (run.path / FILE).symlink_to(tmp_path / "private")
     with pytest.raises(UserError, match=rf"{FILE}.*a link"):
-        document(run)
+        run_json(run)
 
 
 @pytest.mark.parametrize(
@@ -350,10 +348,10 @@ def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):
     assert said("estimate", "--sweep", "--out", file).strip() == str(file)
     html = file.read_text()
     plots = json.loads(html.split('id="figures">')[1].split("</script>")[0])
-    before, after = plots["outbound"]["data"][:2]
+    before, after = plots["plot-1"]["data"][:2]
     assert (before["x"][-1], before["y"][-1]) == (10, 11.25) and (after["x"][0], after["y"][0]) == (13, 11.375)
-    assert plots["outbound"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
-    assert plots["histograms"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
+    assert plots["plot-1"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
+    assert plots["plot-2"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
     assert "14.625 to 11.375 MB/s" in html
     with pytest.raises(UserError, match="exists already"):
         said("estimate", "--sweep", "--out", file)

@@ -2,19 +2,19 @@
 
 import pytest
 import sample_lines as sample
-from rich.console import Console
 from sample_records import copy_ledger, record
 from sample_windows import HELLO, window, worker
+from terminal_views import printed
 
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.ledgers import CpuCopies, CpuCopy, DriverCopies, VerifiedLedger, WrongByte
 from windtunnel.engine.plan import Copies, Plan, Source
 from windtunnel.engine.verdict import judge
 from windtunnel.engine.windows import CopyWindow, StepWindow
+from windtunnel.results.run.copies import copy_section
 from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.identity import identity
 from windtunnel.runs.record import EngineRecord, Record
-from windtunnel.views.terminal.run import copy_table
 
 TICK_NS = 0.5
 """HELLO's clock has 2 GHz."""
@@ -149,10 +149,9 @@ def test_zero_copies_have_no_copier():
     assert row.engine == "none" and row.uncopied == 7
 
 
-def test_the_table_names_each_reason(capsys):
-    console = Console(width=200)
-    console.print(copy_table(rows([finished([part(by_cpu={"failed": 1234})], [step("submit", 1, 1)])])))
-    shown = capsys.readouterr().out
+def test_the_table_names_each_reason():
+    (section,) = copy_section(rows([finished([part(by_cpu={"failed": 1234})], [step("submit", 1, 1)])]))
+    shown = printed(section, 200)
     assert "dma" in shown and "pipelined" in shown
     assert "echo, copies by the CPU: failed 1,234" in shown
 

@@ -7,11 +7,11 @@ from sample_runs import RUNS, Page, execute
 from terminal_views import printed
 
 from windtunnel.engine.windows import Window
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.as_json import run_json
+from windtunnel.results.run.document import run_document
 from windtunnel.runs.intervals import lines, percentile_rows
 from windtunnel.runs.metrics import workload_rows
-from windtunnel.views.document import document
-from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import run_view
 
 
 def run_of(tmp_path, latencies, lost=0):
@@ -56,9 +56,9 @@ def test_every_view_has_the_same_intervals(tmp_path):
     run = run_of(tmp_path, [spread(seed) for seed in range(1, 21)])
     rows = percentile_rows(run)
     (words,) = lines(rows)
-    assert words in printed(run_view(run), width=240)
-    assert words in Page(render(run)).text
-    assert document(run)["percentiles"] == [asdict(row) for row in rows]
+    assert words in printed(run_document(run), width=240)
+    assert words in Page(render(run_document(run))).text
+    assert run_json(run)["percentiles"] == [asdict(row) for row in rows]
 
 
 def test_few_windows_have_none_and_lost_messages_bound_none(tmp_path):

@@ -6,22 +6,21 @@ tests/support/records/<version> holds small samples (tests/support/keep_record.p
 
 import json
 from dataclasses import asdict
-from io import StringIO
 from pathlib import Path
 
 import pytest
-from rich.console import Console
+from terminal_views import printed
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import export, restore
 from windtunnel.measure.compare.compared import Running, compare
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.document import run_document
 from windtunnel.runs import load
 from windtunnel.runs.joined import join
 from windtunnel.runs.migrate import FIRST_VERSION, RECORD_STEPS, WINDOW_STEPS, migrate_record
 from windtunnel.runs.record import RUN_VERSION
 from windtunnel.runs.summary import summarise
-from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import run_view
 
 RECORDS = Path(__file__).resolve().parents[2] / "support" / "records"
 SAMPLES = sorted(file.parent for file in RECORDS.glob("*/*/run.json"))
@@ -121,10 +120,9 @@ def test_two_kept_sides_are_joined(sample):
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
 def test_a_kept_record_is_shown(sample):
-    run, console = load(sample), Console(width=100, record=True, file=StringIO())
-    console.print(run_view(run))
-    shown, record = console.export_text(), json.loads((sample / "run.json").read_text())
-    assert record["title"] in shown and record["title"] in render(run)
+    run = load(sample)
+    shown, record = printed(run_document(run), 100), json.loads((sample / "run.json").read_text())
+    assert record["title"] in shown and record["title"] in render(run_document(run))
     assert ("invalid" in shown) != record["verdict"]["valid"]
 
 

@@ -6,9 +6,10 @@ import pytest
 from sample_runs import HOSTILE, RUNS, Page, execute, shown_by
 
 from windtunnel.errors import UserError
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.document import run_document
 from windtunnel.runs import load
 from windtunnel.runs.labels import MOST_CHARACTERS, MOST_LABELS, labels_of
-from windtunnel.views.pages.page import render
 
 
 def test_labels_are_read_in_their_order():
@@ -48,7 +49,7 @@ def test_a_label_is_in_the_record_and_shown(tmp_path):
     assert json.loads((tmp_path / "run" / "run.json").read_text())["labels"] == {"commit": "8fe5ed78", "fw": HOSTILE}
     assert "labels commit=8fe5ed78" in shown_by(tmp_path / "run")
     assert json.loads(shown_by("--json", tmp_path / "run"))[0]["labels"]["commit"] == "8fe5ed78"
-    page = Page(render(load(tmp_path / "run")))
+    page = Page(render(run_document(load(tmp_path / "run"))))
     assert f"fw={HOSTILE}" in page.text  # text, and no element
     execute(tmp_path / "other", *RUNS["both sides"])
     assert "commit=8fe5ed78" in shown_by(tmp_path / "run", tmp_path / "other")

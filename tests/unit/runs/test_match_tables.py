@@ -5,42 +5,40 @@ from dataclasses import replace
 
 import pytest
 import sample_lines as sample
-from rich.console import Console
-from rich.text import Text
+import terminal_views
 from sample_runs import execute
 
 from windtunnel.engine.emulated import emulated_faults
 from windtunnel.errors import UserError
+from windtunnel.results.document import Column, Table
+from windtunnel.results.run.stages import drop_lines, stage_table
+from windtunnel.results.run.workloads import workload_table
 from windtunnel.runs.latest import latest
 from windtunnel.runs.metrics import stage_rows, worker_rows, workload_rows
 from windtunnel.runs.notices import Notice, crowded, slow_windows
 from windtunnel.runs.rows import Latency
-from windtunnel.views.terminal.columns import Column, Fitting
-from windtunnel.views.terminal.run import drops, latency_table, stage_table
 
 WINDOWS = [line for line in sample.engine_lines(sample.plan()) if line.type == "window"]
 HELLO = next(line for line in sample.engine_lines(sample.plan()) if line.type == "hello")
 STAGES = stage_rows(WINDOWS, HELLO)
 
 
-def printed(view, width: int) -> list[str]:
-    console = Console(width=width, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
-    console.print(view)
-    return console.export_text().splitlines()
+def printed(block, width: int) -> list[str]:
+    return terminal_views.printed(block, width).splitlines()
 
 
 def test_the_least_important_columns_are_dropped_first_and_no_number_is_cut():
-    table = Fitting([Column("name", ["a"], words=True), Column("b", ["12345"], spare=2), Column("c", ["678"], spare=1)])
+    table = Table([Column("name", ["a"], words=True), Column("b", ["12345"], spare=2), Column("c", ["678"], spare=1)])
     assert [printed(table, width)[-1].split() for width in (40, 14, 8)] == [["a", "12345", "678"], ["a", "678"], ["a"]]
 
 
 def test_a_column_of_dashes_is_dropped_before_one_with_numbers():
-    table = Fitting([Column("name", ["a"], words=True), Column("b", ["–"]), Column("c", ["678"], spare=9)])
+    table = Table([Column("name", ["a"], words=True), Column("b", ["–"]), Column("c", ["678"], spare=9)])
     assert [printed(table, width)[-1].split() for width in (40, 12)] == [["a", "–", "678"], ["a", "678"]]
 
 
 def test_sections_are_separated():
-    table = Fitting([Column("x", ["1", "2"])], sections=[1])
+    table = Table([Column("x", ["1", "2"])], groups=[1])
     assert [line.strip() for line in printed(table, 40)[2:]] == ["1", "", "2"]
 
 
@@ -58,18 +56,18 @@ def test_latencies_of_seconds_and_long_names_fit_80_columns():
     none = dict.fromkeys(("p999", "p9999", "p99999", "p999999"))
     times = Latency(p50=2_100_000_000, p90=3_000_000_000, p99=44_000_000_000, maximum=59_900_000_000, samples=9, **none)
     row = replace(workload_rows(WINDOWS, ["w" * 64])[0], latency=times, lost=123_456_789, late=987_654_321)
-    lines = printed(latency_table([row]), 80)
+    lines = printed(workload_table([row]), 80)
     assert max(map(len, lines)) <= 80
     text = "\n".join(lines)
-    assert "…" not in text and "2.10s" in text and "44.0s" in text and "123,456,789" in text
+    assert "…" not in text and "2.10 s" in text and "44.0 s" in text and "123,456,789" in text
 
 
 def test_drops_are_listed_by_reason_below_their_stage():
     rows = [replace(row, drops={}) for row in STAGES]
-    assert isinstance(drops(rows), Text)
+    assert [line.text for line in drop_lines(rows)] == ["drops: none"]
     rows[0] = replace(rows[0], drops={"no_mbuf": 7, "ring_full": 1_000})
     place = f"{rows[0].endpoint} {rows[0].stage}"
-    assert printed(drops(rows), 80)[0].split("  ") == ["drops:", place, "no_mbuf 7, ring_full 1,000"]
+    assert [line.text for line in drop_lines(rows)] == [f"drops: {place} no_mbuf 7, ring_full 1,000"]
 
 
 def test_preempted_workers_give_a_warning():
@@ -96,7 +94,7 @@ def test_windows_that_lasted_too_long_give_a_warning(tmp_path):
 
 def test_open_loop_keeps_its_columns_at_80_columns():
     [row] = workload_rows(WINDOWS, ["rpc"])
-    [head] = [line for line in printed(latency_table([replace(row, pacing=row.latency)]), 80) if "workload" in line]
+    [head] = [line for line in printed(workload_table([replace(row, pacing=row.latency)]), 80) if "workload" in line]
     assert all(name in head for name in ("responses", "p99", "pacing p99", "lost", "unsent"))
 
 

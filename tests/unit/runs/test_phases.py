@@ -1,18 +1,16 @@
 """Results by phase of the load: which windows count, and what they add up to."""
 
-import io
-
 import sample_lines as sample
-from rich.console import Console
 from sample_runs import execute
+from terminal_views import printed
 
 from windtunnel.engine.plan import Load, Plan
 from windtunnel.engine.windows import Window, WorkloadWindow
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.as_json import run_json
+from windtunnel.results.run.document import run_document
 from windtunnel.runs.phases import Timetable, load_began, phase_rows
 from windtunnel.runs.rows import Latency
-from windtunnel.views.document import document
-from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import run_view
 
 WINDOW = 1_000_000
 START = 5_000_000
@@ -123,10 +121,8 @@ def test_terminal_report_and_json_show_the_phases(tmp_path):
         phase(sample.WINDOW_NS * 5), phase(sample.WINDOW_NS * 7 // 2, rate=2e6, on_ns=10**7, off_ns=3 * 10**7)
     )
     run = execute(tmp_path / "run", [plan_with(load)], ["windtunnel"])
-    console = Console(width=160, record=True, file=io.StringIO())
-    console.print(run_view(run))
-    shown, page = console.export_text(), render(run)
+    shown, page = printed(run_document(run)), render(run_document(run))
     for text in (shown, page):
         assert "2.00 M/s, 10 ms on, 30 ms off" in text
     assert "excluded, because windows cross phases: " in shown and "Phases of the load" in page
-    assert [row["phase"] for row in document(run)["metrics"]["phases"]] == [1, 2]
+    assert [row["phase"] for row in run_json(run)["metrics"]["phases"]] == [1, 2]

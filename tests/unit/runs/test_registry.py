@@ -12,12 +12,11 @@ from properties import examples
 from windtunnel.engine.counted import counters_of, levels_of
 from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
+from windtunnel.results.metric_columns import metric_columns, value_text
 from windtunnel.runs import rows
 from windtunnel.runs.metrics import stage_rows
 from windtunnel.runs.registry import COUNTERS, METRICS, STAGE_COUNTERS, metrics
 from windtunnel.schemas.generate import CHECKOUT
-from windtunnel.views.metric_cells import WRITTEN, reported
-from windtunnel.views.terminal.metric_columns import columns
 
 LINES = sample.engine_lines(sample.plan())
 HELLO = next(line for line in LINES if isinstance(line, Hello))
@@ -53,7 +52,7 @@ def test_every_field_of_every_row_has_its_entry():
 
 def test_entries_are_complete_and_unique():
     for metric in METRICS:
-        assert metric.unit and metric.formula and metric.error and metric.form in WRITTEN, metric
+        assert metric.unit and metric.formula and metric.error and value_text(metric.form, 0), metric
     names = [(metric.noun, metric.name) for metric in METRICS]
     assert len(names) == len(set(names))
     for noun in ROWS:
@@ -95,7 +94,6 @@ def test_sums_are_of_all_windows_and_null_is_not_zero(at, first, second):
 
 def test_tables_have_the_columns_of_the_registry():
     made = stage_rows(WINDOWS, HELLO)
-    assert [column.head for column in columns("stage", made).values()] == [
-        metric.terminal.head for metric in metrics("stage") if metric.terminal
-    ]
-    assert [metric.report for metric in reported("stage", made)][-1] == "Stalled calls"
+    heads = [column.head for column in metric_columns("stage", made).values()]
+    assert heads == [metric.table.head for metric in metrics("stage") if metric.table]
+    assert heads[-1] == "stalled calls"

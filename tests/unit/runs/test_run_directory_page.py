@@ -7,9 +7,9 @@ from windtunnel.exchange.imported_run import SOURCE
 from windtunnel.index.notes import NAME as NOTES
 from windtunnel.index.notes import Notes
 from windtunnel.pcie.measured import FILE as PCIE
+from windtunnel.results.page.files import REPORT
 from windtunnel.runs import counters, trace
 from windtunnel.runs.record import EngineRecord, Record
-from windtunnel.views.pages import REPORT
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = (CHECKOUT / "docs/reference/run-directory.md").read_text()

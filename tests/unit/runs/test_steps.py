@@ -4,17 +4,18 @@ import pytest
 import sample_lines as sample
 from plugin_tools import built
 from real_runs import assert_sound, execute, scenario
-from rich.console import Console
 from sample_windows import HELLO, stage, window, worker
+from terminal_views import printed
 
 from windtunnel.engine.lines import Ready
 from windtunnel.engine.windows import HandlerCounterWindow, StageWindow, StepWindow
+from windtunnel.results.charts.steps import steps as plot
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.document import run_document
+from windtunnel.results.run.handlers import counter_table, step_table
 from windtunnel.runs import metrics
 from windtunnel.runs.steps import counter_rows, step_rows
 from windtunnel.runs.summary import summarise
-from windtunnel.views.pages.page import render
-from windtunnel.views.pages.steps import steps as plot
-from windtunnel.views.terminal.steps import handler_counters, step_table
 
 READY = next(line for line in sample.engine_lines(sample.plan()) if isinstance(line, Ready))
 TICK_NS = 0.5
@@ -119,18 +120,12 @@ def test_counts_add_up_and_levels_do_not():
     assert (entries.value, entries.per_s) == (10, None)
 
 
-def shown(table) -> str:
-    console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(table)
-    return console.export_text()
-
-
 def test_tables_name_steps_outside_the_stage():
     rows = step_rows([finished([step("frames", 800, 100, traffic=True), step("parser", 1000, 100)])], HELLO, READY)
-    text = shown(step_table(rows))
+    text = printed(step_table(rows), 200)
     assert "separate" in text and "server disp_rx" in text and text.count("server") == 1
     counted = [counter("hits", 30), counter("wrong", 3, kind="wrong")]
-    text = shown(handler_counters(counter_rows([finished([], counted)])))
+    text = printed(counter_table(counter_rows([finished([], counted)])), 200)
     assert text.count("flows") == 1 and "wrong" in text and "30.0 /s" in text
 
 
@@ -167,8 +162,12 @@ def test_run_steps_are_within_their_stage(tmp_path):
     assert seen == sum(s.objects for w in run.windows["windtunnel"] for s in w.stages if s.stage == "disp_rx")
     summary = summarise(run)
     assert [row.step for row in summary.steps] == ["frames", "look", "send"]
-    page = render(run)
-    assert "Steps of the handlers" in page and 'id="steps"' in page and "Counters of the handlers" in page
+    page = render(run_document(run))
+    assert (
+        '<section id="steps-of-the-handlers">' in page
+        and "ns per packet" in page
+        and "Counters of the handlers" in page
+    )
 
 
 @pytest.mark.slow
@@ -177,7 +176,7 @@ def test_levels_without_cycles_have_no_steps(tmp_path, level):
     run = of_plugin(tmp_path, level)
     assert not any(w.steps for w in run.windows["windtunnel"])
     assert any(f.name == "seen" and f.value for w in run.windows["windtunnel"] for f in w.counters)
-    assert "Steps of the handlers" not in render(run)
+    assert "Steps of the handlers" not in render(run_document(run))
 
 
 @pytest.mark.slow

@@ -1,23 +1,23 @@
 """Streams: from the engine's lines to rows, tables, columns and a verdict."""
 
-import io
-
 import pytest
 import sample_lines as sample
-from rich.console import Console
 from sample_records import copy_ledger
 from sample_runs import Page, execute
 from sample_streams import CLIENT, SERVER, WRITE, stream_plan
+from terminal_views import printed
 
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.ledgers import StreamChecks, StreamLedger
 from windtunnel.engine.verdict import judge
 from windtunnel.measure.study.columns import metric_of, rows_of
+from windtunnel.results.run.as_json import run_json
+from windtunnel.results.run.document import run_document
+from windtunnel.results.run.report import write_run_report
+from windtunnel.results.run.streams import stream_section
+from windtunnel.results.run.validity import missing_of
 from windtunnel.runs.streams import STREAM_OBJECTS, stream_rows
 from windtunnel.runs.summary import summarise
-from windtunnel.views import pages
-from windtunnel.views.document import document
-from windtunnel.views.terminal.run import missing_of, run_view, stream_table
 
 
 def rows(*ledgers: StreamLedger):
@@ -47,9 +47,9 @@ def test_without_a_result_there_are_no_rows():
     assert rows()[0] == []
 
 
-def test_the_table_has_both_ends(capsys):
-    Console(width=220).print(stream_table(rows(CLIENT, SERVER)[0]))
-    shown = capsys.readouterr().out
+def test_the_table_has_both_ends():
+    (section,) = stream_section(rows(CLIENT, SERVER)[0])
+    shown = printed(section, 220)
     assert "client" in shown and "server" in shown and "8,388,608" in shown and "retransmitted" in shown
 
 
@@ -66,14 +66,12 @@ def written(directory):
 def test_every_view_has_the_stream_and_says_what_its_stages_count(tmp_path):
     run = written(tmp_path / "run")
     gbps = f"{summarise(run).streams[0].gbps:,.2f} Gbit/s"
-    page = Page(pages.write(run.path).read_text()).text
-    assert gbps in page and "Streams" in page and "Retransmitted" in page and "closed" in page
-    assert page.count("app_tx counts writes") == 2 and "per packet, client" not in page
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(run_view(run))
-    shown = console.export_text()
+    page = Page(write_run_report(run.path).read_text()).text
+    assert gbps in page and "Streams" in page and "retransmitted" in page and "closed" in page
+    assert page.count("app_tx counts writes") == 1 and "per packet, client" not in page
+    shown = printed(run_document(run), 200)
     assert STREAM_OBJECTS in shown and "time-outs" in shown and "8,388,608" in shown
-    assert [row["timeouts"] for row in document(run)["metrics"]["streams"]] == [1, 1]
+    assert [row["timeouts"] for row in run_json(run)["metrics"]["streams"]] == [1, 1]
 
 
 def test_a_study_has_columns_of_the_client_and_no_cost_of_a_packet(tmp_path):

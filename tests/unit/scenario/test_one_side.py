@@ -1,26 +1,25 @@
 """`--side`: what is planned for one side alone, and what is refused; two run directories joined that were never run."""
 
-import io
 import json
 
 import pytest
-from rich.console import Console
 from scenario_tools import ECHO, SHIPPED, loaded, machine, refused
 from side_runs import one_side
 from study_tools import invoke
 from study_tools import refused as refused_command
+from terminal_views import printed
 
 from windtunnel.errors import UserError
 from windtunnel.index.look import look
+from windtunnel.results.page.renderer import render
+from windtunnel.results.run.as_json import joined_json, run_json
+from windtunnel.results.run.document import run_document
 from windtunnel.runs import Verdict, load
 from windtunnel.runs.identity import identity
 from windtunnel.runs.joined import crossings, join, merge, on_two_hosts
 from windtunnel.runs.validity import HostState, Validity
 from windtunnel.scenario import Cable, OneSide, resolve
 from windtunnel.scenario import load as load_scenario
-from windtunnel.views.document import document, joined_document
-from windtunnel.views.pages.page import render
-from windtunnel.views.terminal.run import joined_view, run_view
 
 TWO_HOSTS = ECHO | {
     "wire": {"kind": "af_packet"},
@@ -132,12 +131,6 @@ def test_the_shipped_scenario_resolves_on_either_host():
         assert spec.question == "What does one small RPC cost between two hosts?"
 
 
-def shown(view):
-    console = Console(width=120, record=True, file=io.StringIO())
-    console.print(view)
-    return console.export_text()
-
-
 def both_sides(directory, *order, **about):
     """A run of each side; `about` one of them, where it is a table by side."""
     return [one_side(directory / side, side, **about.get(side, {})) for side in order or ("client", "server")]
@@ -153,10 +146,10 @@ def test_two_sides_of_one_run_are_one_run(tmp_path):
         sides = {side: {"of": side} for side in ("client", "server")}
         assert joined.record.scenario == {"title": client.record.title} | sides
         assert [c.source for c in crossings(joined)] == ["client", "server"]
-        document = json.loads(json.dumps(joined_document(joined)))
+        document = json.loads(json.dumps(joined_json(joined)))
         assert document["paths"] == {"server": str(server.path), "client": str(client.path)}
         assert {row["endpoint"] for row in document["metrics"]["stages"]} == {"client", "server"}
-        text = shown(joined_view(joined))
+        text = printed(run_document(joined))
         assert "server on of-server" in text and "client on of-client" in text and "lost between hosts" in text
         assert "ran elsewhere" not in text
     assert any("the server ran elsewhere" in note for note in client.record.all_notes())
@@ -165,8 +158,8 @@ def test_two_sides_of_one_run_are_one_run(tmp_path):
 def test_an_invalid_side_makes_both_invalid(tmp_path):
     joined = join(both_sides(tmp_path, server={"verdict": Verdict(False, ["peer lost: gone"])}))
     assert joined.record.verdict.reasons == ["peer lost: gone [server]"]
-    assert joined.rejected and joined_document(joined)["rejected"] is True
-    (crossing, *_) = [line for line in shown(joined_view(joined)).splitlines() if "lost between hosts" in line]
+    assert joined.rejected and joined_json(joined)["rejected"] is True
+    (crossing, *_) = [line for line in printed(run_document(joined)).splitlines() if "lost between hosts" in line]
     assert crossing.startswith("rejected")
 
 
@@ -185,13 +178,13 @@ def test_states_of_both_hosts_have_the_side_in_their_names(tmp_path):
         ("one-l3, sibling busy [server]", "CPU 0: one-l3, sibling busy [server]"),
     ]
     assert joined.record.validity.headline == "one-l3 [client] and two-l3s [server]"
-    rows = {line.split("  ")[0]: line for line in shown(joined_view(joined)).splitlines() if line.strip()}
+    rows = {line.split("  ")[0]: line for line in printed(run_document(joined)).splitlines() if line.strip()}
     assert "(metrics)" in rows["one-l3 [client]"] and "1.00 M/s" in rows["one-l3 [client]"]
     assert "(metrics)" in rows["two-l3s [server]"] and "(metrics)" not in rows["one-l3, sibling busy [server]"]
     assert "server nic_rx" in rows and "client nic_tx" in rows
-    page = render(joined)
+    page = render(run_document(joined))
     assert "one state of each host: one-l3 [client] and two-l3s [server]." in page
-    assert joined_document(joined)["validity"]["headline"] == joined.record.validity.headline
+    assert joined_json(joined)["validity"]["headline"] == joined.record.validity.headline
 
 
 def test_two_hosts_whose_states_are_not_known_have_none(tmp_path):
@@ -229,9 +222,9 @@ def test_two_directories_become_one(tmp_path):
         *(f"{side}-received.pcap" for side in ("client", "server")),
     }
     assert (whole.path / "engine-server.log").read_text() == "server was here"
-    assert shown(run_view(whole)) in shown(joined_view(joined))
-    assert document(whole).items() <= (joined_document(joined) | {"path": str(whole.path)}).items()
-    page = render(whole)
+    assert printed(run_document(whole)).strip() in printed(run_document(joined))
+    assert run_json(whole).items() <= (joined_json(joined) | {"path": str(whole.path)}).items()
+    page = render(run_document(whole))
     assert "Between the hosts" in page and "Host of the server" in page
 
 

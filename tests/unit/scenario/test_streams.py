@@ -1,14 +1,12 @@
 """Streams in a scenario: what is refused, the plan, and the default for calls that take long."""
 
-import io
-
 import pytest
-from rich.console import Console
 from scenario_tools import finished, refused
+from terminal_views import printed
 
+from windtunnel.results.run_map import run_map_document
 from windtunnel.scenario.stream_sizes import interrupted_above_ns, send_buffer_bytes, writes_in_flight
 from windtunnel.scenario.traffic_keys import Stream
-from windtunnel.views.terminal.run_map import run_map
 
 SMALL = {"bytes": "8MiB"}
 VETH = {"interface": "wt0"}
@@ -164,9 +162,7 @@ def test_the_limit_is_kept_with_the_scenario(tmp_path):
 
 def test_check_shows_a_stream_and_no_handler(tmp_path):
     spec = finished(tmp_path, scenario({"write": "1MiB", "receive_buffer": "2MiB"}))
-    console = Console(width=200, record=True, file=io.StringIO())
-    console.print(run_map(spec.scenario.source.file, spec))
-    shown = console.export_text()
+    shown = printed(run_map_document(spec.scenario.source.file, spec), width=200)
     buffers = "buffers 4MiB to send, 2MiB to receive"
     assert f"stream: a TCP stream in writes of 1MiB, {buffers}; closed loop, 4 in flight" in shown
     assert "handled by" not in shown

@@ -12,11 +12,11 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host.states import Where
 from windtunnel.measure.study.directory import opened
+from windtunnel.results.tune.outcome import say_failing
 from windtunnel.tune.first import Move
 from windtunnel.tune.record import NAME, read, trials
 from windtunnel.tune.rig import Measured
 from windtunnel.tune.tuner import FAILED_TRIALS, Silent
-from windtunnel.views.tune_outcome import say_failing
 
 ONE = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256]\n'
 

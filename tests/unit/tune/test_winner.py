@@ -11,12 +11,12 @@ from scenario_tools import engine, machine
 from tuning_tools import SCENARIO, SPACE, MadeUp, settings_of, tuned
 
 from windtunnel.exchange.toml_text import text_of
+from windtunnel.results.tune.sentences import sentences
 from windtunnel.runs.identity import flat
 from windtunnel.scenario import load, resolve
 from windtunnel.tune.record import FinalRecord, TrialRecord
 from windtunnel.tune.space import from_file
 from windtunnel.tune.winner import scenario_text
-from windtunnel.views.tune_words import sentences
 
 
 class Lucky(MadeUp):

@@ -13,7 +13,7 @@ from windtunnel.measure.study.directory import Slot
 from windtunnel.measure.study.forecast import BETWEEN_S, Forecast
 from windtunnel.measure.study.record import record_of
 from windtunnel.measure.study.study import prepare
-from windtunnel.views.terminal.study_progress import Bar, Lines, in_words
+from windtunnel.results.progress.study_progress import Bar, Lines, in_words
 
 PLANNED_S = 0.08
 """Warm-up and measured time of a run."""

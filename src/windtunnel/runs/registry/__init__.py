@@ -10,7 +10,7 @@ from windtunnel.engine.counted import CountedField, counters_of
 from windtunnel.engine.windows import CopyWindow, PortWindow, StageWindow, WorkerWindow, WorkloadWindow
 from windtunnel.runs.registry.copies import COPIES
 from windtunnel.runs.registry.machines import ENDPOINTS, LEVELS, PORTS, WORKERS
-from windtunnel.runs.registry.metric import Metric, Noun, Shown
+from windtunnel.runs.registry.metric import Metric, Noun, TableColumn
 from windtunnel.runs.registry.stages import HANDLER_COUNTERS, STAGES, STEPS
 from windtunnel.runs.registry.streams import STREAMS
 from windtunnel.runs.registry.workloads import PHASES, WORKLOADS
@@ -33,8 +33,7 @@ def _counted(counter: CountedField) -> Metric:
         formula="as counted",
         error=counter.help,
         form="count",
-        terminal=Shown(counter.head or "", spare=8),
-        report=(counter.head or "").capitalize(),
+        table=TableColumn(counter.head or "", spare=8),
         column=counter.name,
     )
 

@@ -1,6 +1,6 @@
 """Metrics of copies of payload."""
 
-from windtunnel.runs.registry.metric import Metric, Shown
+from windtunnel.runs.registry.metric import Metric, TableColumn
 
 _CYCLES = (
     "TSC cycles of timed calls, time stamps included, without calls that only found unfinished copies: they are stall"
@@ -23,8 +23,7 @@ COPIES = (
         error="exact; copies by the CPU and bodies that are not copied are included",
         form="gbps",
         better="higher",
-        terminal=Shown("Gbit/s"),
-        report="Gbit/s",
+        table=TableColumn("Gbit/s"),
         column="copies_gbps",
     ),
     Metric(
@@ -35,8 +34,7 @@ COPIES = (
         error=f"{_CYCLES}. The time of a copier's own thread or engine is not included",
         form="percent",
         better="lower",
-        terminal=Shown("of the core"),
-        report="Share of the core",
+        table=TableColumn("of the core"),
         column="copies_share",
     ),
     Metric(
@@ -46,7 +44,7 @@ COPIES = (
         formula="1 / (1 − share): the throughput of the core if copies cost it nothing, by the throughput as measured (Amdahl's law)",
         error="of an engine that is fast enough; a slower one bounds the throughput by its own rate",
         form="number",
-        report="Most gain",
+        table=TableColumn("most gain", spare=9),
         column="copies_most_gain",
     ),
     Metric(
@@ -57,8 +55,7 @@ COPIES = (
         error=f"{_CYCLES}. If a copier ends copies with their submit, their cost is included",
         form="number",
         better="lower",
-        terminal=Shown("submit", spare=1),
-        report="Submit, cycles",
+        table=TableColumn("submit cycles", spare=1),
         column="copies_submit_cycles",
     ),
     Metric(
@@ -69,8 +66,7 @@ COPIES = (
         error=f"{_CYCLES}. Other polls that found no finished copy are included",
         form="number",
         better="lower",
-        terminal=Shown("poll", spare=1),
-        report="Poll, cycles",
+        table=TableColumn("poll cycles", spare=1),
         column="copies_poll_cycles",
     ),
     Metric(
@@ -81,7 +77,7 @@ COPIES = (
         error=_CYCLES,
         form="number",
         better="lower",
-        report="Copy by CPU, cycles",
+        table=TableColumn("CPU copy cycles", spare=9),
     ),
     Metric(
         noun="copies",
@@ -91,8 +87,7 @@ COPIES = (
         error=_FREED,
         form="number",
         better="higher",
-        terminal=Shown("freed", spare=1),
-        report="Freed, cycles per copy",
+        table=TableColumn("freed cycles", spare=1),
         column="copies_freed_cycles",
     ),
     Metric(
@@ -103,8 +98,7 @@ COPIES = (
         error="as of freed_cycles. By the cycles that the core has: above 100% if the CPU's copies would want more than one core",
         form="percent",
         better="higher",
-        terminal=Shown("core freed"),
-        report="Freed of the core",
+        table=TableColumn("core freed"),
         column="copies_freed_share",
     ),
     Metric(
@@ -116,8 +110,7 @@ COPIES = (
         form="duration",
         better="lower",
         family="time of a copy",
-        terminal=Shown("p50", spare=2),
-        report="p50",
+        table=TableColumn("p50", spare=2),
         column="copies_p50",
     ),
     Metric(
@@ -129,8 +122,7 @@ COPIES = (
         form="duration",
         better="lower",
         family="time of a copy",
-        terminal=Shown("p99", spare=2),
-        report="p99",
+        table=TableColumn("p99", spare=2),
         column="copies_p99",
     ),
     Metric(
@@ -140,8 +132,7 @@ COPIES = (
         formula="copies that the copier made",
         error="exact",
         form="count",
-        terminal=Shown("copies", spare=3),
-        report="Copies",
+        table=TableColumn("copies", spare=3),
         column="copies",
     ),
     Metric(
@@ -151,8 +142,7 @@ COPIES = (
         formula="copies that the CPU made in the copier's place",
         error="exact; by reason: small, no_room, failed, gave_up",
         form="count",
-        terminal=Shown("by CPU"),
-        report="By CPU",
+        table=TableColumn("by CPU"),
         column="copies_by_cpu",
     ),
     Metric(
@@ -162,7 +152,7 @@ COPIES = (
         formula="bodies that left as a part of the source",
         error="exact",
         form="count",
-        report="Not copied",
+        table=TableColumn("not copied", spare=9),
         column="uncopied",
     ),
 )

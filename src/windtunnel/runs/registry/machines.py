@@ -1,6 +1,6 @@
 """Metrics of workers, ports, endpoints, and of rings and pools."""
 
-from windtunnel.runs.registry.metric import Metric, Shown
+from windtunnel.runs.registry.metric import Metric, TableColumn
 
 _PARTS = "of the cycles of its timed stage calls: the five add up to one, the loop around the stages is not in them"
 
@@ -13,8 +13,7 @@ def _share(name: str, counted: str, head: str, spare: int = 0) -> Metric:
         formula=f"({counted}) / cycles of its timed stage calls",
         error=_PARTS,
         form="percent",
-        terminal=Shown(head, spare=spare),
-        report=head[:1].upper() + head[1:],
+        table=TableColumn(head, spare=spare),
     )
 
 
@@ -33,8 +32,7 @@ WORKERS = (
         "Null if the kernel does not count it",
         form="percent",
         better="lower",
-        terminal=Shown("preempted", spare=1),
-        report="Preempted",
+        table=TableColumn("preempted", spare=1),
     ),
     Metric(
         noun="worker",
@@ -43,7 +41,7 @@ WORKERS = (
         formula="loops / time of the windows",
         error="exact",
         form="mpps",
-        terminal=Shown("Mloops/s", spare=2),
+        table=TableColumn("Mloops/s", spare=2),
     ),
 )
 
@@ -57,8 +55,7 @@ def _rate(way: str) -> Metric:
         error="counted around the burst calls",
         form="mpps",
         better="higher",
-        terminal=Shown(f"{way} Mpps"),
-        report=f"{way.capitalize()} Mpps",
+        table=TableColumn(f"{way} Mpps"),
     )
 
 
@@ -72,8 +69,7 @@ def _bits(way: str) -> Metric:
         "(preamble and gap)",
         form="gbps",
         better="higher",
-        terminal=Shown(f"{way} Gbit/s", spare=1),
-        report=f"{way.capitalize()} Gbit/s",
+        table=TableColumn(f"{way} Gbit/s", spare=1),
     )
 
 
@@ -86,8 +82,7 @@ def _packets(way: str) -> Metric:
         error="exact",
         form="count",
         better="higher",
-        terminal=Shown(f"{way} packets", spare=3),
-        report=f"{way.capitalize()} packets",
+        table=TableColumn(f"{way} packets", spare=3),
     )
 
 
@@ -100,8 +95,7 @@ def _burst(way: str) -> Metric:
         error="exact",
         form="number",
         better="higher",
-        terminal=Shown(f"{way} burst", spare=2),
-        report=f"{way.capitalize()} burst",
+        table=TableColumn(f"{way} burst", spare=2),
     )
 
 
@@ -119,7 +113,7 @@ PORTS = (
         error="null if the driver has no doorbell, or if it is not known when it rings",
         form="number",
         better="higher",
-        report="Packets per doorbell",
+        table=TableColumn("packets per doorbell", spare=9),
     ),
 )
 
@@ -131,7 +125,7 @@ LEVELS = (
         formula="least of the values at the ends of windows",
         error="read once at the end of each window: lower and higher values are possible in between",
         form="count",
-        report="Lowest",
+        table=TableColumn("lowest"),
     ),
     Metric(
         noun="level",
@@ -140,7 +134,7 @@ LEVELS = (
         formula="greatest of the values at the ends of windows",
         error="read once at the end of each window: lower and higher values are possible in between",
         form="count",
-        report="Highest",
+        table=TableColumn("highest"),
     ),
     Metric(
         noun="level",
@@ -149,7 +143,7 @@ LEVELS = (
         formula="capacity of the ring or the pool",
         error="exact",
         form="count",
-        report="Of",
+        table=TableColumn("size"),
     ),
 )
 

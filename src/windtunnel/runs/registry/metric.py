@@ -14,13 +14,14 @@ Tone = Literal["plain", "waits", "loss"]
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A column of a terminal's table. `spare`: the column with the highest value is dropped first; 0 stays."""
+class TableColumn:
+    """A column of the tables that people read, in terminals and on pages."""
 
     head: str
     spare: int = 0
+    """If there is no room, the column with the highest value is dropped first; 0 stays."""
     width: int = 0
-    """Least width in cells, so that the columns of a live table stay where they are."""
+    """Least width in cells of a terminal, so that the columns of a live table stay where they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +40,9 @@ class Metric:
     tone: Tone = "plain"
     family: str | None = None
     """Name that several metrics share in the reference, as in "latency": the first of them describes all."""
-    terminal: Shown | None = None
+    table: TableColumn | None = None
     side_by_side: str | None = None
     """Name of its line when runs are shown side by side."""
-    report: str | None = None
-    """Head of its column in the report."""
     column: str | None = None
     """Column of a study's table; that of a stage or an endpoint has its name in front, as in "server_app_rx_work_ns"."""
     compared: str | None = None

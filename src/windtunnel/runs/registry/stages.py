@@ -1,6 +1,6 @@
 """Metrics of stages, of the steps of their handlers, and of what handlers count."""
 
-from windtunnel.runs.registry.metric import Metric, Shown
+from windtunnel.runs.registry.metric import Metric, TableColumn
 
 SHARES = "exact up to the sample: of the cycles of timed calls"
 
@@ -13,9 +13,8 @@ STAGES = (
         error="counted exactly; a worker sees the end of a window within one loop",
         form="mpps",
         better="higher",
-        terminal=Shown("Mpps", width=6),
+        table=TableColumn("Mpps", width=6),
         side_by_side="Mpps",
-        report="Mpps",
     ),
     Metric(
         noun="stage",
@@ -26,9 +25,8 @@ STAGES = (
         "shrinks with the square root of the number of timed calls",
         form="number",
         better="lower",
-        terminal=Shown("work ns"),
+        table=TableColumn("work ns"),
         side_by_side="work ns",
-        report="Work",
         column="work_ns",
         compared="work_ns",
     ),
@@ -41,8 +39,7 @@ STAGES = (
         "more or less of it may overlap with the work. Never below zero",
         form="number",
         better="lower",
-        terminal=Shown("net ns", spare=7),
-        report="Net work",
+        table=TableColumn("net ns", spare=7),
         column="net_work_ns",
     ),
     Metric(
@@ -55,9 +52,8 @@ STAGES = (
         form="number",
         better="lower",
         tone="waits",
-        terminal=Shown("stall ns"),
+        table=TableColumn("stall ns"),
         side_by_side="stall ns",
-        report="Stall",
         column="stall_ns",
         compared="stall_ns",
     ),
@@ -69,9 +65,8 @@ STAGES = (
         error="exact. The histogram of bursts is kept too",
         form="number",
         better="higher",
-        terminal=Shown("burst", spare=1),
+        table=TableColumn("burst", spare=1),
         side_by_side="burst",
-        report="Mean burst",
         column="burst",
     ),
     Metric(
@@ -82,9 +77,8 @@ STAGES = (
         error=SHARES,
         form="percent",
         better="lower",
-        terminal=Shown("busy", spare=2, width=5),
+        table=TableColumn("busy", spare=2, width=5),
         side_by_side="share of time",
-        report="Busy",
         column="busy",
     ),
     Metric(
@@ -103,8 +97,7 @@ STAGES = (
         formula="idle / cycles of all timed calls of the workers that run it",
         error=f"{SHARES}; idle: timed calls that found nothing to do",
         form="percent",
-        terminal=Shown("idle", spare=3, width=5),
-        report="Idle",
+        table=TableColumn("idle", spare=3, width=5),
     ),
     Metric(
         noun="stage",
@@ -115,8 +108,7 @@ STAGES = (
         "a handler ran that long: the counter cannot tell which",
         form="percent",
         better="lower",
-        terminal=Shown("interrupted", spare=5),
-        report="Interrupted",
+        table=TableColumn("interrupted", spare=5),
     ),
     Metric(
         noun="stage",
@@ -125,8 +117,7 @@ STAGES = (
         formula="empty calls / calls",
         error="exact; stalled calls are not empty",
         form="percent",
-        terminal=Shown("empty calls", spare=6),
-        report="Empty calls",
+        table=TableColumn("empty calls", spare=6),
     ),
     Metric(
         noun="stage",
@@ -137,9 +128,8 @@ STAGES = (
         form="count",
         better="lower",
         tone="loss",
-        terminal=Shown("drops"),
+        table=TableColumn("drops"),
         side_by_side="drops",
-        report="Drops",
         column="drops",
     ),
     *(
@@ -170,8 +160,7 @@ STEPS = (
         error="the steps of a handler add up to its part of the stage's work; the rest of the stage is the engine's",
         form="number",
         better="lower",
-        terminal=Shown("ns/packet", width=6),
-        report="ns/packet",
+        table=TableColumn("ns/packet", width=6),
     ),
     Metric(
         noun="step",
@@ -180,8 +169,7 @@ STEPS = (
         formula="cycles of the step / (busy − stall) of the stage",
         error=f"{SHARES}; a step that makes traffic has none",
         form="percent",
-        terminal=Shown("share"),
-        report="Share of work",
+        table=TableColumn("share"),
     ),
     Metric(
         noun="step",
@@ -190,8 +178,7 @@ STEPS = (
         formula="packets that went through it / timed objects",
         error="a packet that is dropped, or has nothing to look up, enters no later step",
         form="percent",
-        terminal=Shown("packets", spare=2),
-        report="Packets",
+        table=TableColumn("packets", spare=2),
     ),
     Metric(
         noun="step",
@@ -201,8 +188,7 @@ STEPS = (
         error="in timed calls only; the steps of an interrupted call do not count",
         form="number",
         better="lower",
-        terminal=Shown("ns/these", spare=3),
-        report="ns of these",
+        table=TableColumn("ns/these", spare=3),
     ),
     Metric(
         noun="step",
@@ -211,8 +197,7 @@ STEPS = (
         formula="stamps × `ready.stamp_ticks` / packets that went through it",
         error="the cost of reading the clock: it is included in the other columns and in the stage's work",
         form="number",
-        terminal=Shown("time stamps", spare=1),
-        report="Time stamps",
+        table=TableColumn("time stamps", spare=1),
     ),
 )
 
@@ -224,8 +209,7 @@ HANDLER_COUNTERS = (
         formula="counter or error: sum over the windows; gauge (kind `level`): value at the end of the last window",
         error="read by the main thread while bursts run: one burst may be counted in the next window",
         form="count",
-        terminal=Shown("value"),
-        report="Value",
+        table=TableColumn("value"),
     ),
     Metric(
         noun="counter",
@@ -234,7 +218,6 @@ HANDLER_COUNTERS = (
         formula="count / time of the windows",
         error="as for `value`",
         form="rate",
-        terminal=Shown("per second", spare=1),
-        report="Per second",
+        table=TableColumn("per second", spare=1),
     ),
 )

@@ -1,6 +1,6 @@
 """Metrics of TCP streams."""
 
-from windtunnel.runs.registry.metric import Metric, Shown
+from windtunnel.runs.registry.metric import Metric, TableColumn
 
 _WHOLE_RUN = "exact, over the whole run, warm-up and drain included"
 
@@ -13,8 +13,7 @@ STREAMS = (
         error="exact but for one write at each end of the time: a write counts when the peer has acknowledged its last byte. Only the client has it",
         form="gbps",
         better="higher",
-        terminal=Shown("Gbit/s"),
-        report="Gbit/s",
+        table=TableColumn("Gbit/s"),
         column="stream_gbps",
     ),
     Metric(
@@ -24,7 +23,7 @@ STREAMS = (
         formula="bytes given to TCP",
         error=_WHOLE_RUN,
         form="count",
-        report="Written",
+        table=TableColumn("written", spare=9),
     ),
     Metric(
         noun="stream",
@@ -33,8 +32,7 @@ STREAMS = (
         formula="bytes that the peer has acknowledged, by its numbers",
         error=_WHOLE_RUN,
         form="count",
-        terminal=Shown("acknowledged", spare=2),
-        report="Acknowledged",
+        table=TableColumn("acknowledged", spare=2),
         column="stream_acknowledged",
     ),
     Metric(
@@ -44,8 +42,7 @@ STREAMS = (
         formula="bytes written and still in the send buffer at the end",
         error="exact; written = acknowledged + buffered",
         form="count",
-        terminal=Shown("buffered", spare=4),
-        report="Buffered",
+        table=TableColumn("buffered", spare=4),
     ),
     Metric(
         noun="stream",
@@ -54,8 +51,7 @@ STREAMS = (
         formula="bytes that the application read",
         error=_WHOLE_RUN,
         form="count",
-        terminal=Shown("read", spare=3),
-        report="Read",
+        table=TableColumn("read", spare=3),
     ),
     Metric(
         noun="stream",
@@ -64,8 +60,7 @@ STREAMS = (
         formula="bytes compared with the source",
         error=f"{_WHOLE_RUN}. Null without `verify`, and on the client",
         form="count",
-        terminal=Shown("checked", spare=5),
-        report="Checked",
+        table=TableColumn("checked", spare=5),
     ),
     Metric(
         noun="stream",
@@ -76,8 +71,7 @@ STREAMS = (
         form="count",
         better="lower",
         tone="loss",
-        terminal=Shown("wrong"),
-        report="Wrong",
+        table=TableColumn("wrong"),
     ),
     Metric(
         noun="stream",
@@ -86,8 +80,7 @@ STREAMS = (
         formula="segments with data, a SYN or a FIN that TCP sent; acknowledgements alone are not counted",
         error=_WHOLE_RUN,
         form="count",
-        terminal=Shown("segments", spare=6),
-        report="Segments",
+        table=TableColumn("segments", spare=6),
         column="stream_segments",
     ),
     Metric(
@@ -99,8 +92,7 @@ STREAMS = (
         form="count",
         better="lower",
         tone="waits",
-        terminal=Shown("retransmitted"),
-        report="Retransmitted",
+        table=TableColumn("retransmitted"),
         column="stream_retransmitted",
     ),
     Metric(
@@ -112,8 +104,7 @@ STREAMS = (
         form="count",
         better="lower",
         tone="waits",
-        terminal=Shown("time-outs"),
-        report="Time-outs",
+        table=TableColumn("time-outs"),
         column="stream_timeouts",
     ),
     Metric(
@@ -124,8 +115,7 @@ STREAMS = (
         error=_WHOLE_RUN,
         form="count",
         tone="waits",
-        terminal=Shown("probes", spare=1),
-        report="Window probes",
+        table=TableColumn("probes", spare=1),
         column="stream_window_probes",
     ),
 )

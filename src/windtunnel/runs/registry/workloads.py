@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from windtunnel.runs.registry.metric import Metric, Shown
+from windtunnel.runs.registry.metric import Metric, TableColumn
 from windtunnel.runs.registry.percentiles import PERCENTILES, Percentile
 
 LATENCY = "one time stamp per burst, from the chained clock: at most the time of one burst. Percentiles within 0.1% of the value (HdrHistogram of 3 digits), the maximum exact"
@@ -46,20 +46,21 @@ def _latency(percentile: Percentile) -> Metric:
     return replace(
         _LATENCY,
         name=f"latency.{percentile.field}",
-        terminal=Shown(name, spare=percentile.spare, width=6) if name else None,
+        table=TableColumn(name, spare=percentile.spare, width=6) if name else None,
         side_by_side=name,
-        report=name,
         column=percentile.field,
         compared=percentile.name if percentile.decides else None,
     )
+
+
+_FROM_SEND = {"p50": TableColumn("p50 from send", spare=9), "p99": TableColumn("p99 from send", spare=3)}
 
 
 def _latency_sent(percentile: Percentile) -> Metric:
     return replace(
         _LATENCY_SENT,
         name=f"latency_sent.{percentile.field}",
-        terminal=Shown("p99 from send", spare=3) if percentile.field == "p99" else None,
-        report=f"{percentile.name} from send" if percentile.field in ("p50", "p99") else None,
+        table=_FROM_SEND.get(percentile.field),
         column=f"sent_{percentile.field}",
     )
 
@@ -68,8 +69,7 @@ def _pacing(percentile: Percentile) -> Metric:
     return replace(
         _PACING,
         name=f"pacing.{percentile.field}",
-        terminal=Shown("pacing p99", spare=2) if percentile.field == "p99" else None,
-        report="Pacing p99" if percentile.field == "p99" else None,
+        table=TableColumn("pacing p99", spare=2) if percentile.field == "p99" else None,
     )
 
 
@@ -82,9 +82,8 @@ WORKLOADS = (
         error="exact",
         form="rate",
         better="higher",
-        terminal=Shown("responses", width=8),
+        table=TableColumn("responses", width=8),
         side_by_side="responses",
-        report="Responses",
         compared="responses_per_s",
     ),
     Metric(
@@ -95,16 +94,14 @@ WORKLOADS = (
         error="closed loop: a message falls due when fewer are in flight than the in-flight limit. Open loop: when its arrival time has come",
         form="rate",
         better="higher",
-        terminal=Shown("offered", spare=3, width=8),
-        report="Offered",
+        table=TableColumn("offered", spare=3, width=8),
     ),
     *map(_latency, PERCENTILES),
     replace(
         _LATENCY,
         name="latency.maximum",
-        terminal=Shown("max", spare=1, width=6),
+        table=TableColumn("max", spare=1, width=6),
         side_by_side="max",
-        report="Max",
         column="max",
     ),
     *map(_latency_sent, PERCENTILES),
@@ -149,9 +146,8 @@ WORKLOADS = (
         form="count",
         better="lower",
         tone="loss",
-        terminal=Shown("lost"),
+        table=TableColumn("lost"),
         side_by_side="lost",
-        report="Lost",
         column="lost",
     ),
     Metric(
@@ -163,8 +159,7 @@ WORKLOADS = (
         form="count",
         better="lower",
         tone="loss",
-        terminal=Shown("late", spare=4),
-        report="Late",
+        table=TableColumn("late", spare=4),
         column="late",
     ),
     Metric(
@@ -175,8 +170,7 @@ WORKLOADS = (
         error="exact; open loop",
         form="count",
         better="lower",
-        terminal=Shown("unsent", spare=2),
-        report="Unsent",
+        table=TableColumn("unsent", spare=2),
         column="unsent",
     ),
     Metric(
@@ -187,8 +181,7 @@ WORKLOADS = (
         error="exact: by the generation of the slot",
         form="count",
         better="lower",
-        terminal=Shown("duplicates", spare=7),
-        report="Duplicates",
+        table=TableColumn("duplicates", spare=7),
     ),
     Metric(
         noun="workload",

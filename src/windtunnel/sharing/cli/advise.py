@@ -62,29 +62,21 @@ def advise(
     )
     cpu = shared_cpu(None)
     estimator, slicer = estimator_of(cpu) if policy is None else (_own_costs(policy), policy)
-    found = advise_on(estimator, slo_of(slo), tenants, demand, None if cores == "auto" else int(cores[:9]))
-    checked = _checked(found.chosen, slicer, demand, cpu) if check and found.chosen else None
+    advice = advise_on(estimator, slo_of(slo), tenants, demand, None if cores == "auto" else int(cores[:9]))
+    measured = _measured(advice.chosen, slicer, demand, cpu) if check and advice.chosen else None
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        print(dumps(found.document() | {"slicer": slicer, "measured": checked and asdict(checked)}, indent=1))
+        print(dumps(advice.document() | {"slicer": slicer, "measured": measured and asdict(measured)}, indent=1))
         return
-    from windtunnel import format as fmt
-    from windtunnel.sharing.views.advice import advice_view
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.show import show
+    from windtunnel.sharing.documents import advice_document
 
-    console = results()
-    console.print(advice_view(found))
-    if checked:
-        met = "meets" if checked.p99_ns <= found.slo.p99_ns else "misses"
-        console.print(
-            f"measured on CPU {cpu}, {slicer}: p99 {fmt.duration(checked.p99_ns)} [{fmt.duration(checked.low_ns)} .. "
-            f"{fmt.duration(checked.high_ns)}], {fmt.percent(checked.lost)} lost: it {met} the SLO"
-        )
+    show(advice_document(advice, slicer, measured))
 
 
-def _checked(choice: "Choice", slicer: str, demand: "Demand", cpu: int) -> "Check":
+def _measured(choice: "Choice", slicer: str, demand: "Demand", cpu: int) -> "Check":
     from windtunnel.sharing import changed_threads
     from windtunnel.sharing.advise import check
     from windtunnel.sharing.journal import SUFFIX, directory

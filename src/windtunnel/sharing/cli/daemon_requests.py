@@ -1,5 +1,6 @@
 """`windtunnel share list`, `set` and `watch`: requests to a daemon over its Unix socket."""
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,21 +25,18 @@ def list_(socket: Socket = None, json: Json = False) -> None:
     """
     with _client(socket) as client:
         tenants, pools, seen = (client.get(path) for path in ("/v1/tenants", "/v1/pools", "/v1/readings"))
-    found = _findings(pools, seen, tenants)
+    diagnosed = _findings(pools, seen, tenants)
     if json:
         from dataclasses import asdict
         from json import dumps
 
-        findings = [{"cpu": cpu} | asdict(finding) for cpu, finding in found]
+        findings = [{"cpu": cpu} | asdict(finding) for cpu, finding in diagnosed]
         print(dumps({"pools": pools, "tenants": tenants, "findings": findings}, indent=1))
         return
-    from windtunnel.sharing.views.daemon import findings_text, pools_line, tenants_table
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.show import show
+    from windtunnel.sharing.documents import tenants_document
 
-    console = results()
-    console.print(pools_line(pools), soft_wrap=True)
-    console.print(tenants_table(tenants))
-    console.print(findings_text([(f"CPU {cpu}", finding) for cpu, finding in found]))
+    show(tenants_document(pools, tenants, [(f"CPU {cpu}", finding) for cpu, finding in diagnosed]))
 
 
 def set_(
@@ -117,9 +115,14 @@ def watch(socket: Socket = None, json: Json = False) -> None:
 
                 print(dumps(event), flush=True)
             else:
-                from windtunnel.sharing.views.daemon import event_line
+                print(_event_line(event), flush=True)
 
-                print(event_line(event), flush=True)
+
+def _event_line(event: dict[str, Any]) -> str:
+    """Time, kind, and all other facts."""
+    at = time.strftime("%H:%M:%S", time.localtime(event["at"]))
+    facts = "  ".join(f"{key} {value}" for key, value in event.items() if key not in ("id", "at", "event"))
+    return f"{at}  {event['event']:<10}  {facts}"
 
 
 def _findings(

@@ -1,15 +1,11 @@
 """`windtunnel share probe`: what each slicer achieves on this host."""
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from windtunnel.sharing import MAX_LOSS
-
-if TYPE_CHECKING:
-    from windtunnel.sharing.costs import Choice
-    from windtunnel.sharing.probe import Probe
 
 
 def probe(
@@ -50,8 +46,8 @@ def probe(
     path = directory() / f"probe-cpu{chosen}{SUFFIX}"
     with changed_threads.held_alone(path, [chosen]) as journal:
         load = Load(tenants, option("--rate", "rate", rate, "0/s", "100M/s"))
-        found = probing.probe(journal, chosen, slice_ns, load, seconds, rounds)
-    kept = probing.to_keep(found)
+        measured = probing.probe(journal, chosen, slice_ns, load, seconds, rounds)
+    kept = probing.to_keep(measured)
     costs.keep(kept, chosen)
     picked = costs.choose(costs.kept(chosen) or [kept], max_loss)
     if json:
@@ -59,42 +55,12 @@ def probe(
 
         from pydantic_core import to_jsonable_python
 
-        print(dumps(to_jsonable_python(found) | {"picked": to_jsonable_python(picked)}, indent=1))
+        print(dumps(to_jsonable_python(measured) | {"picked": to_jsonable_python(picked)}, indent=1))
         return
-    _show(found, picked, max_loss)
+    from windtunnel.results.show import show
+    from windtunnel.sharing.documents import probe_document
 
-
-def _show(found: "Probe", picked: "Choice | None", max_loss: float) -> None:
-    from rich.text import Text
-
-    from windtunnel.sharing.views.daemon import findings_text, probe_table
-    from windtunnel.views.terminal.console import results
-
-    console = results()
-    console.print(probe_table(found))
-    for one in found.measured:
-        if one.missing:
-            console.print(Text.assemble((one.name, "bold"), f": not available: {one.missing}"))
-        for warning in one.warnings:
-            console.print(Text.assemble((one.name, "bold"), f": {warning}"))
-    console.print(findings_text([(one.name, finding) for one in found.measured for finding in one.findings]))
-    excluded = [one.name for one in found.measured if one.excluded]
-    if excluded:
-        console.print(
-            f"other threads ran on the core: {', '.join(excluded)} excluded; probe again when the host is idle"
-        )
-    if picked is None:
-        console.print("picked: none, nothing was measured")
-        return
-    over = "" if picked.loss <= max_loss else f", more than {max_loss:.0%}: no slicer keeps it"
-    console.print(
-        Text.assemble(
-            "picked: ",
-            (picked.name, "bold"),
-            f", slices of {picked.slice_ns / 1e3:g} us: {found.tenants} tenants have a p99 of {picked.p99_us:.0f} us and lose "
-            f"{picked.loss:.1%}{over}",
-        )
-    )
+    show(probe_document(measured, picked, max_loss))
 
 
 def shared_cpu(asked: int | None) -> int:

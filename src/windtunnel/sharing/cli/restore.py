@@ -38,10 +38,10 @@ def restore(
                 f"{path}: not a journal (*{journal.SUFFIX})",
                 remedy=f"without arguments: all in {journal.directory()}",
             )
-    found = journals or left_behind.journals()
+    paths = journals or left_behind.journals()
     refused = []
     directories = {default_directory()}
-    for path in found:
+    for path in paths:
         try:
             done = left_behind.restore(path)
             directories.add(path.parent)
@@ -55,7 +55,7 @@ def restore(
             print(f"  {line}")
         if done.failed:
             refused.append(f"{path}: not everything could be restored; the journal is kept: try again with more rights")
-    if not found:
+    if not paths:
         print(f"no journals in {journal.directory()}")
     refused += _remove_groups()
     for directory in directories:
@@ -72,8 +72,8 @@ def _remove_groups() -> list[str]:
     from windtunnel.sharing.pools import cgroups, cpusets
     from windtunnel.sharing.pools.shield import clean, evacuate, left_behind
 
-    found = cgroups.find()
-    hierarchies = [] if isinstance(found, cgroups.Nowhere) else [found]
+    root = cgroups.find()
+    hierarchies = [] if isinstance(root, cgroups.Nowhere) else [root]
     if (mount := threads.mounts().get(cpusets.KEY)) is not None:
         hierarchies.append(cgroups.Hierarchy(1, mount, cpusets.KEY))
     refused = []
@@ -92,9 +92,9 @@ def _remove_groups() -> list[str]:
 
 
 def _mine(groups: list[Path]) -> list[Path]:
-    found = []
+    mine = []
     for group in groups:
         with suppress(FileNotFoundError):  # its sweeper removes it
             if group.stat().st_uid == os.geteuid():
-                found.append(group)
-    return found
+                mine.append(group)
+    return mine

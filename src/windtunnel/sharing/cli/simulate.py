@@ -80,16 +80,16 @@ def simulate(
         plans = read(file)[1]
     else:
         plans = {"": _identical(tenants or 0, given)}
-    documents = {name: run(plan).document() for name, plan in plans.items()}
+    variants = {name: run(plan).document() for name, plan in plans.items()}
     if json:
         from json import dumps
 
-        print(dumps({"simulated": True, "variants": documents}, indent=1))
+        print(dumps({"simulated": True, "variants": variants}, indent=1))
         return
-    from windtunnel.sharing.views.simulation import view
-    from windtunnel.views.terminal.console import results
+    from windtunnel.results.show import show
+    from windtunnel.sharing.documents import simulation_document
 
-    results().print(view(documents))
+    show(simulation_document(variants))
 
 
 def _identical(tenants: int, given: dict[str, Any]) -> "Plan":

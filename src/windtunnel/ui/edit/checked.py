@@ -8,10 +8,10 @@ from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.host.memory import NumaNode
 from windtunnel.measure.try_handlers import tried
+from windtunnel.results.run_map import by_cpu, facts, wire_words
 from windtunnel.scenario import RunSpec, Scenario, here, resolve
 from windtunnel.scenario.handlers import code_of
 from windtunnel.scenario.load import MAX_FILE_BYTES, scenario_of
-from windtunnel.views.planned import by_cpu, facts, wire_words
 
 
 @dataclass(frozen=True)

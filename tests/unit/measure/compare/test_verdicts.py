@@ -12,7 +12,7 @@ from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
 from windtunnel.measure.compare.model import PairedRuns
 from windtunnel.measure.compare.sides import sides
-from windtunnel.views.terminal.comparison import state_words, verdict_lines, verdicts
+from windtunnel.results.comparison import state_sentence, verdict_sentences
 
 judge = import_module("windtunnel.measure.compare.judge")
 FAULTS = {"loss": 0.01, "duplicate": 0.0, "reorder": 0.0, "reorder_depth": 1}
@@ -203,8 +203,8 @@ def test_rejected_metrics_are_compared_only_on_request_and_counted(tmp_path):
     assert f"{b / '03'}: invalid, included: generator: too slow" in comparison.warnings
     included = [run for run in comparison.points[0].runs if run.reasons]
     assert len(included) == 6 and all(run.place is not None for run in included)
-    (line,) = verdicts(comparison.points[0], 0.05)
-    assert line.plain.endswith("; 6 of 20 runs are rejected")
+    (line,) = verdict_sentences(comparison)
+    assert line.text.endswith("; 6 of 20 runs are rejected")
 
 
 def test_interrupted_runs_do_not_affect_the_others(tmp_path):
@@ -239,8 +239,8 @@ def test_fewer_than_three_runs_a_side_are_refused(tmp_path):
     ]
     forced = compared(a, b)
     assert only(forced).verdict == "slower"
-    (line,) = verdict_lines(forced)
-    assert line.endswith("; rests on a spread of 5% between identical runs, which is assumed")
+    (line,) = verdict_sentences(forced)
+    assert line.text.endswith("; rests on a spread of 5% between identical runs, which is assumed")
     for side, first in (("a", 200), ("b", 1000)):
         for n in (1, 2):
             made(tmp_path / side / str(n), 6.0 if side == "a" else 2.1, first + n, seed=10 * n + first)
@@ -251,7 +251,7 @@ def test_runs_in_turn_need_not_be_three(tmp_path):
     a, b = in_turn(tmp_path, 2, 6.0, 6.0)
     comparison = compared(a, b, force=False)
     assert only(comparison).verdict == "no difference shown" and comparison.points[0].in_turn
-    assert "which is assumed" in verdict_lines(comparison)[0]
+    assert "which is assumed" in verdict_sentences(comparison)[0].text
     a, b = in_turn(tmp_path / "one", 1, 6.0, 6.0)
     assert only(compared(a, b, force=False)).verdict == "cannot tell"
     turns = PairedRuns(pairs_wanted=1, pairs=1, seed=1, change="window", stopped="all run")
@@ -266,8 +266,8 @@ def test_without_a_common_state_nothing_can_be_told(tmp_path, force):
         made(tmp_path / "a" / str(n), 6.0, n, seed=n, state="one-l3")
         made(tmp_path / "b" / str(n), 2.5, 100 + n, seed=10 + n, state="two-l3s")
     comparison = compared(tmp_path / "a", tmp_path / "b", force=force)
-    (line,) = verdict_lines(comparison)
-    assert line.startswith("echo: cannot tell: A ran on one L3, B on two L3s")
+    (line,) = verdict_sentences(comparison)
+    assert line.text.startswith("echo: cannot tell: A ran on one L3, B on two L3s")
     assert only(comparison).verdict == "cannot tell" and comparison.points[0].measures == []
 
 
@@ -281,7 +281,7 @@ def test_separate_runs_are_compared_in_the_state_that_they_share(tmp_path):
     assert only(comparison).verdict == "no difference shown"
     found = measure(comparison, "responses_per_s")
     assert (len(found.a), len(found.b)) == (4, 3) and min(*found.a, *found.b) > 5e6
-    assert state_words(comparison.points[0]) == (
+    assert state_sentence(comparison.points[0]) == (
         "A: 4 runs on one-l3, 2 on two-l3s; B: 3 runs on one-l3, 3 on two-l3s; compared on one-l3"
     )
     change(tmp_path / "b" / "0", verdict={"valid": False, "reasons": ["ledger open"]})
@@ -303,7 +303,7 @@ def test_pairs_are_compared_within_one_state_and_those_of_two_are_dropped(tmp_pa
     (point,) = comparison.points
     assert [(each.state, each.a, each.b) for each in point.states] == [("one-l3", 8, 8), ("two-l3s", 5, 5)]
     assert (point.dropped, point.in_turn) == (2, True)
-    assert state_words(point) == "8 pairs on one-l3, 5 on two-l3s, 2 dropped; compared on one-l3"
+    assert state_sentence(point) == "8 pairs on one-l3, 5 on two-l3s, 2 dropped; compared on one-l3"
     found = measure(comparison, "responses_per_s")
     assert found.interval.percent == pytest.approx(-10, abs=1.5) and only(comparison).verdict == "slower"
     assert (len(found.a), len(found.b)) == (8, 8) and min(*found.a, *found.b) > 5e6

@@ -40,12 +40,12 @@ def test_the_output_says_how_many_are_in_it(tmp_path):
     assert "3 of 3 runs are invalid; 3 included (--include-invalid)" in said
     again = invoke("study", tmp_path / "out", code=1)
     assert "3 of 3 runs are invalid and excluded" in again
-    assert "most often: " in again and "the same command runs nothing more" in again
+    assert "Most often: " in again and "the same command runs nothing more" in again
 
 
 def test_limits_that_were_relaxed_are_in_the_table_and_named(tmp_path, monkeypatch):
     monkeypatch.setenv("FAKE_ENGINE", "run")
     said = invoke("study", written(tmp_path, head=ONCE), "--out", tmp_path / "out", "--set", "validity.max_drift=1")
-    assert "valid, limits relaxed: max_drift 100% instead of 10%" in said
+    assert "limits relaxed: max_drift 100% instead of 10%" in said
     rows = invoke("study", "query", "select distinct relaxed from results", "--study", tmp_path / "out", "--csv")
     assert "max_drift 100% instead of 10%" in rows

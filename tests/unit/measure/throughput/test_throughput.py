@@ -126,7 +126,7 @@ def test_a_latency_goal_is_limited_by_loss_too(tmp_path, device):
     assert {trial.percentiles_ns["p99"] for trial in counted if trial.load > 2 * CAPACITY} == {None}
     assert "latency" in said and "3.00 µs" in said and "host state: not known" in said
     page = (tmp_path / "found" / "report.html").read_text()
-    assert "<th>Latency</th>" in page and "p99 10.0 µs, loss 0.10%" in page
+    assert "<th>latency</th>" in page and "p99 10.0 µs, loss 0.10%" in page
     validate(json.loads(record.model_dump_json()), SCHEMA)
 
 

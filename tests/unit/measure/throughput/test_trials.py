@@ -11,7 +11,7 @@ from windtunnel.measure.search import Goal, Objective
 from windtunnel.measure.throughput import find
 from windtunnel.measure.throughput.find import Finder, Options
 from windtunnel.measure.throughput.trials import MOST_PAUSED, balance, latencies
-from windtunnel.views.terminal.search import doubts, host_words
+from windtunnel.results.search import doubts, host_sentences
 
 SCENARIO = {"duration": "60ms", "client": {"rate": "1kpps"}, "workload": [{"handler": "l_app"}]}
 CARRIED = {"offered": 1000, "sent": 1000, "responses": 1000}
@@ -188,4 +188,4 @@ def test_a_search_says_how_many_trials_count_that_a_pause_may_have_decided(finde
     assert made.record.pauses_count and made.record.paused == trials >= MOST_PAUSED
     (words,) = doubts(made.record)
     assert f"may have decided {trials - MOST_PAUSED + 1} of the trials that count" in words
-    assert f"{MOST_PAUSED - 1} for a pause that may have decided them" in host_words(made.record)[1]
+    assert f"{MOST_PAUSED - 1} for a pause that may have decided them" in host_sentences(made.record)[1]

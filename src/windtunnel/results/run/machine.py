@@ -1,0 +1,149 @@
+"""What a run shows of the machine that it used: workers, ports, rings and pools, events of the kernel, NICs, and the other host."""
+
+from collections.abc import Iterator, Sequence
+
+from windtunnel import format as fmt
+from windtunnel.pcie.run_estimate import PortEstimate
+from windtunnel.results.charts.run import throughput
+from windtunnel.results.charts.run import workers as worker_chart
+from windtunnel.results.document import Block, Chart, Marked, Section, Sentence, Table, columns_of, groups_of
+from windtunnel.results.metric_columns import metric_columns
+from windtunnel.runs.counters import EventRow, event_rows
+from windtunnel.runs.joined import Crossing, crossings
+from windtunnel.runs.reader import Run
+from windtunnel.runs.record import EngineRecord, ForeignValue, Imported
+from windtunnel.runs.rows import PortRow
+from windtunnel.runs.summary import Summary
+
+
+def worker_section(summary: Summary) -> Iterator[Section]:
+    """Shares of each worker's time, which add up to 1, and the share in which the kernel preempted it."""
+    rows = summary.workers
+    if not rows:
+        return
+    column = columns_of(rows)
+    table = Table(
+        [
+            column("workers", lambda r: r.sides, words=True),
+            column("CPU", lambda r: str(r.cpu)),
+            *metric_columns("worker", rows).values(),
+        ]
+    )
+    yield Section(
+        "Time of each worker",
+        [*([Chart(plot)] if (plot := worker_chart(rows)) else []), table],
+        about="The shares of work, stall, idle, interrupted and own traffic add up to all of a worker’s time. Preempted: the kernel ran another "
+        "thread on its CPU.",
+    )
+
+
+def port_section(run: Run, summary: Summary, tightest: PortEstimate | None) -> Iterator[Section]:
+    """`tightest`: the port whose PCIe ceiling is drawn over throughput."""
+    if not summary.ports:
+        return
+    blocks: list[Block] = [Chart(plot)] if (plot := throughput(run, tightest)) else []
+    yield Section(
+        "Throughput over time, and ports",
+        [*blocks, port_table(summary.ports)],
+        about="Bits are those of mbufs: the FCS and the gaps of a link are not in them.",
+    )
+
+
+def port_table(rows: Sequence[PortRow]) -> Table:
+    """Endpoints' totals, counted at their ports; bits are those of mbufs, without FCS and gaps."""
+    column = columns_of(rows)
+    return Table([column("port of", lambda r: r.endpoint, words=True), *metric_columns("port", rows).values()])
+
+
+def level_section(summary: Summary) -> Iterator[Section]:
+    """How full rings were, and how empty pools."""
+    rows = summary.levels
+    if rows:
+        name = columns_of(rows)("level", lambda r: r.name, words=True)
+        yield Section(
+            "Rings and pools",
+            [Table([name, *metric_columns("level", rows).values()])],
+            about="Entries in use and free mbufs, as seen at the end of each measured window.",
+            terminal="absent",
+        )
+
+
+def event_section(run: Run) -> Iterator[Section]:
+    """What the kernel counted for the workers' threads; of what it could not count, why."""
+    if rows := event_rows(run):
+        yield Section(
+            "Counted by the kernel",
+            [_event_table(rows)],
+            about="For the thread of each worker, over the windows that the metrics use. What it could not count is absent, with the reason.",
+        )
+
+
+def _event_table(rows: Sequence[EventRow]) -> Table:
+    column = columns_of(rows)
+    return Table(
+        [
+            column("event", lambda r: r.event, words=True),
+            column("CPU", lambda r: str(r.cpu)),
+            column("count", lambda r: fmt.number(r.value, 0)),
+            column("unit", lambda r: r.unit, words=True),
+            column("per message", lambda r: fmt.number(r.a_message, 4)),
+            column("", lambda r: r.words or "", words=True),
+        ],
+        groups_of([row.event for row in rows]),
+    )
+
+
+def value_section(imported: Imported | None) -> Iterator[Section]:
+    """Other values that the tool printed."""
+    if imported and imported.values:
+        yield Section(f"Other values of {imported.tool}", [_value_table(imported.values)])
+
+
+def _value_table(values: Sequence[ForeignValue]) -> Table:
+    column = columns_of(values)
+    return Table(
+        [
+            column("of", lambda f: f.of, words=True),
+            column("value of", lambda f: f.name, words=True),
+            column("value", lambda f: f"{f.value:,.10g}"),
+            column("unit", lambda f: f.unit, words=True),
+        ]
+    )
+
+
+def crossing_section(run: Run) -> Iterator[Section]:
+    """Packets between two hosts over the whole run, each counted by the host's own port."""
+    if rows := crossings(run):
+        yield Section(
+            "Between the hosts",
+            [_crossing_table(rows)],
+            about="Packets over the whole run, each counted by the host’s own port; what is lost between the hosts, in NICs, kernels and the wire, "
+            "is the difference. The hosts’ clocks are never subtracted: windows go together by their index.",
+        )
+
+
+def _crossing_table(rows: Sequence[Crossing]) -> Table:
+    column = columns_of(rows)
+    return Table(
+        [
+            column("packets from", lambda r: r.source, words=True),
+            column("sent", lambda r: fmt.count(r.sent)),
+            column("received", lambda r: fmt.count(r.received)),
+            column("lost between hosts", lambda r: Marked(fmt.count(r.lost), "loss" if r.lost else "plain")),
+            column("other frames", lambda r: fmt.count(r.foreign), spare=1),
+        ]
+    )
+
+
+def nic_sections(engines: Sequence[EngineRecord]) -> Iterator[Section]:
+    """Counters of the drivers, under their own names."""
+    for engine in engines:
+        for side, counted in ((engine.result.xstats if engine.result else None) or {}).items():
+            column = columns_of(list(counted.items()))
+            table = Table([column("counter", lambda c: c[0], words=True), column("count", lambda c: fmt.count(c[1]))])
+            yield Section(
+                f"Counters of the {side}’s NIC",
+                [table if counted else Sentence("none")],
+                about="Of the driver, over the whole run, under the driver’s names. Zero counters are not shown.",
+                terminal="absent",
+            )
