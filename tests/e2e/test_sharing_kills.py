@@ -85,13 +85,24 @@ def next_start(runtime: Path, socket: Path) -> tuple[int, str]:
         daemon.close()
 
 
+def is_exiting(tid: int) -> bool:
+    """Raises ProcessLookupError once it has ended."""
+    try:
+        fields = Path(f"/proc/{tid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        raise ProcessLookupError from None
+    return bool(int(fields[6]) & threads.EXITING)
+
+
 def as_they_were(before: dict[int, threads.Fields]) -> None:
     """The tenants, and every thread that they have begun since."""
     for pid, then in before.items():
         assert threads.read(pid) == then
         for tid in threads.threads_of(pid):
             with contextlib.suppress(ProcessLookupError):
-                assert threads.read(tid) == then, f"thread {tid} of {pid}"
+                now = threads.read(tid)
+                if now != then and not is_exiting(tid):  # one that exits has left its cgroup
+                    raise AssertionError(f"thread {tid} of {pid}: {now} and not {then}")
 
 
 @contextlib.contextmanager
