@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 from command_line import SCENARIO, in_process
+from importing import DATA, imported
 from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
+from net import unpack
 from study_tools import invoke, on_paper, written
 from tuning_tools import MadeUp, tuned
 
@@ -20,8 +22,20 @@ from windtunnel.model.record import read as read_model
 from windtunnel.runs import load
 from windtunnel.tune.record import read as read_tuning
 
-RECORDS = Path(__file__).resolve().parents[1] / "support" / "records" / "0.1.0"
-SAMPLES = sorted(path.name for path in RECORDS.iterdir())
+SAMPLES = (
+    "copy-dma",
+    "echo",
+    "lossy",
+    "open-loop",
+    "pcap-times",
+    "phases",
+    "rejected",
+    "split",
+    "tables-three",
+    "two-processes",
+)
+IMPORTED = {"testpmd": "testpmd-macswap.txt", "axio": "axio-client.log"}
+"""Tool -> a text of it."""
 FORGED = "::error::forged"
 LINES = f"\n{FORGED}\r{FORGED}\u2028{FORGED}\u0085{FORGED}\u000b{FORGED}##[error]forged##vso[forged]"
 COMMAND = re.compile(rf"[\s\u2502]*{FORGED}|.*##\w*\[")
@@ -65,10 +79,19 @@ def said(*words: object, cwd: Path) -> str:
     return shown
 
 
-@pytest.mark.parametrize("sample", SAMPLES)
-def test_no_text_of_a_run_begins_a_line(sample, tmp_path):
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory) -> Path:
+    """Samples of real runs, and texts of other tools as runs."""
+    directory = unpack(tmp_path_factory.mktemp("sent")) / "runs"
+    for tool, text in IMPORTED.items():
+        imported(tool, DATA / text, "--out", directory / tool)
+    return directory
+
+
+@pytest.mark.parametrize("sample", [*SAMPLES, *IMPORTED])
+def test_no_text_of_a_run_begins_a_line(runs, sample, tmp_path):
     for name in ("a", "b"):
-        shutil.copytree(RECORDS / sample, tmp_path / name)
+        shutil.copytree(runs / sample, tmp_path / name)
         assert forge(tmp_path / name / "run.json", lambda file: load(file.parent).require_usable(True)) > 10
     for words in ("show a", "show a b", "show a --format markdown"):
         assert FORGED in said(*words.split(), cwd=tmp_path)
@@ -88,9 +111,9 @@ def test_no_text_of_a_run_begins_a_line(sample, tmp_path):
         said(*words.split(), cwd=tmp_path)
 
 
-def test_no_name_of_a_directory_begins_a_line(tmp_path):
-    for name, sample in (("a", "echo"), ("b", "echo"), ("c", "invalid")):
-        shutil.copytree(RECORDS / sample, tmp_path / (name + LINES))
+def test_no_name_of_a_directory_begins_a_line(runs, tmp_path):
+    for name, sample in (("a", "echo"), ("b", "echo"), ("c", "rejected")):
+        shutil.copytree(runs / sample, tmp_path / (name + LINES))
     for words in (
         "show a b",
         "show a --html",

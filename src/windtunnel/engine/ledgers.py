@@ -42,7 +42,7 @@ class MessageLedger(Line):
     late: int
     duplicates: int
     negative_latency: int | None = Field(
-        None, description="responses whose stamp lies before that of their request; null: written before 0.6"
+        None, description="responses whose stamp lies before that of their request; null: an older record"
     )
     in_flight: int
     missing: int

@@ -2,15 +2,7 @@
 
 Order: phase* hello phase* (window | phase | peer)* result, or error at any point; if only handlers are opened, phase* hello
 (phase | handler)*. Times are nanoseconds since the engine's start unless the name says otherwise; cycles are TSC ticks. A value that
-could not be had is null, never zero.
-
-History of the lines' version:
-1  first run
-2  second run: every wire, loads in phases, links, two hosts, traces
-3  validity: stolen time, the cores' speed, the clock's error, messages that find no place
-4  tables: the steps of handlers and what handlers count themselves
-5  plain words: responses, counters, inflight_full, preempted_ns, steal_ns, peer; the probe of the host at the end of a window; copies,
-   the sizes of those that a copier made, what the CPU's would have cost, and which steps are a copier's
+could not be had is null, never zero. A counter that is added has the default null, for older records.
 """
 
 from typing import Annotated, Literal
@@ -33,7 +25,7 @@ class Hello(Line):
     version: Literal[5]
     engine: str
     build: str | None = Field(
-        None, description="the linker's build id of the engine, in hex; null: linked without one, or written before 0.6"
+        None, description="the linker's build id of the engine, in hex; null: linked without one, or an older record"
     )
     dpdk: str
     pid: int
@@ -70,7 +62,7 @@ class Ready(Line):
     stamp_ticks: float = Field(description="what reading the clock once costs")
     timed_call_ticks: float | None = Field(
         None,
-        description="what reading the clock adds to the cycles of a timed call, measured on empty stages; null: written before 0.6",
+        description="what reading the clock adds to the cycles of a timed call, measured on empty stages; null: an older record",
     )
     drivers: dict[str, str] = Field(description="endpoint's side -> ethdev driver")
     notes: list[str] = Field(

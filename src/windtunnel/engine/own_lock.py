@@ -21,7 +21,7 @@ def open_own(path: Path | str, access: int = os.O_RDWR | os.O_APPEND, directory:
     descriptor = os.open(path, access | _FLAGS, MODE, dir_fd=directory)
     status = os.fstat(descriptor)
     if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & ~MODE:
-        os.fchmod(descriptor, MODE)  # of an earlier version
+        os.fchmod(descriptor, MODE)  # somebody gave it to others
     return descriptor
 
 

@@ -5,13 +5,6 @@ earlier records lack have defaults, for reading these. The engine refuses unknow
 from these models when it is built (through `schemas/plan.json`, by engine/plan/generate.py), so that a key, its type and its range stand
 here and nowhere else;
 engine/plan/check.cc holds what keys mean for one another.
-
-History of the plan's version:
-1  first run
-2  every wire, loads in phases, links, two hosts, traces, frames without a UDP checksum
-3  the pipeline of match-action tables is a part of its workload; `answer_in` is `response_mbuf`;
-   a port names its wire, with traits and options, instead of a kind and a key for each option of any kind; copies of payload,
-   also by an engine as figures; streams
 """
 
 from typing import Annotated, Literal

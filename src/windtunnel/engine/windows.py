@@ -92,7 +92,7 @@ class StepWindow(Line):
     step: str
     traffic: bool = Field(description="it makes the traffic that the handler then meets: not the data plane's work")
     copier: bool | None = Field(
-        None, description="it is the copier's of this stage, and no step of the handler; null: written before 0.6"
+        None, description="it is the copier's of this stage, and no step of the handler; null: an older record"
     )
     cycles: int = Field(description="of timed calls")
     packets: int = Field(description="that went through it in timed calls; of a message handler, messages")
@@ -116,7 +116,7 @@ class WorkerWindow(Line):
     worker: int
     cpu: int
     thread: int | None = Field(
-        None, description="its kernel thread, as `/proc` and perf_event_open(2) know it; null: an earlier release"
+        None, description="its kernel thread, as `/proc` and perf_event_open(2) know it; null: an older record"
     )
     loops: Annotated[int, Counted("loops")] = Field(description="loops of the worker")
     cycles: int = Field(description="TSC ticks that the worker's window lasted")
@@ -127,7 +127,7 @@ class WorkerWindow(Line):
     longest_pause_ns: int | None = Field(
         None,
         description="the longest part of `preempted_ns` in a row; pauses within some 10 ms count as one, so it is never too short; null: "
-        "the kernel does not say, or written before 0.6",
+        "the kernel does not say, or an older record",
     )
     on_cpu_ns: Annotated[int | None, Counted("ns")] = Field(description="time on the CPU (schedstat)")
     steal_ns: Annotated[int, Counted("ns")] = Field(

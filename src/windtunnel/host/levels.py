@@ -126,7 +126,7 @@ def read_kept(host: Facts, file: Path | None = None) -> Readings:
         document = parse_json(home.read(file or default_file(), MOST_BYTES), "kept")
         if document["version"] != FILE_VERSION or document["host"] != identity(host):
             return Readings()
-        kinds = (document["trips"], document.get("copies", {}), document.get("wide", {}))
+        kinds = (document["trips"], document["copies"], document["wide"])
         return Readings(*(Counter({int(bucket): int(count) for bucket, count in kind.items()}) for kind in kinds))
     except (OSError, UserError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
         return Readings()

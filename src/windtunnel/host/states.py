@@ -44,7 +44,7 @@ class Group:
 def same(a: Placed, b: Placed) -> bool:
     """Whether both are of one state. One that is not known is the same as any other.
 
-    A state from the time when the host had shown one level alone is told by its round trip. Runs before version 0.6.0 may have a busy sibling
+    A state from the time when the host had shown one level alone is told by its round trip. Records of version 5 may have a busy sibling
     in the name of their state, as in "one-l3, sibling busy"."""
     if a.state is None or b.state is None:
         return True

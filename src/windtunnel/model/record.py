@@ -129,9 +129,7 @@ class LatencyCurve(Part):
     settings: dict[str, Any]
     form: str
     capacity: float = Field(description="messages per second from which the queue grows without limit")
-    capacity_low: float | None = Field(
-        description="95% by the profile likelihood; null: not bounded, or fitted before 0.6"
-    )
+    capacity_low: float | None = Field(description="95% by the profile likelihood; null: not bounded")
     capacity_high: float | None = Field(
         description="null: the loads that were run do not bound the capacity from above: it is not identified"
     )

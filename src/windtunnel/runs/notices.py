@@ -35,7 +35,7 @@ KINDS = {
     "another host state": "in another host state",
     "the host's state changed": "while the host state changed",
     "the host's state is not known": "in an unknown host state",
-    "warming up": "while warming up",  # of runs before version 0.6.0
+    "warming up": "while warming up",  # in records of version 5
 }
 """What reasons of excluded windows begin with, and what such windows are called together."""
 

@@ -1,12 +1,7 @@
 """run.json: the record of one run.
 
 History of the record's version:
-1  first run
-2  second run: as the plan and the lines that it holds; runs imported from another tool's text, which have no engine
-3  validity: what the run found out about itself, and the excluded windows
-4  tables: as the lines that it holds
-5  plain words: as the plan and the lines that it holds; validity.excluded, imported.values; host states: validity.states, validity.headline;
-   relaxed, rejected; labels
+5  the first one that is read
 6  windows before the run settled are not excluded, and a run that did not settle is valid
 """
 
@@ -124,7 +119,7 @@ class Record(Part):
     rejected: bool | None = Field(
         None,
         description="whether the metrics are rejected: the run is invalid, although windows were measured; null: the run did not "
-        "come to its end, or an earlier release wrote it",
+        "come to its end, or an older record",
     )
     validity: Validity | None = Field(None, description="null: no window was measured, or the run was imported")
     scenario: dict[str, Any] = Field(description="every key as resolved")

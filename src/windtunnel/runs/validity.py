@@ -87,7 +87,7 @@ class HostState(Part):
     sibling: float | None = Field(
         None,
         description="how many times as long as the least known on this host additions took that fill a core: hardware threads beside the "
-        "workers' share it; the median over windows; null: not known, or a version before 0.6.0, which had busy siblings as states",
+        "workers' share it; the median over windows; null: not known, or a record of version 5, which may have busy siblings as states",
     )
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")
@@ -112,7 +112,7 @@ def shown(what: What, value: float) -> str:
 
 class Settled(Part):
     """The metric by which the run is looked at over time, over the windows that the metrics are of, and whether these had neither a step nor
-    a trend. Runs of versions before 0.6.0 excluded the windows before the last level: there it is that level's."""
+    a trend. Records of version 5 excluded the windows before the last level: there it is that level's."""
 
     what: What
     settled: bool

@@ -39,7 +39,7 @@ class Entry:
 
     @property
     def user(self) -> int | None:
-        """The real one, which no set-user-ID program changes; None in a journal of an earlier version."""
+        """The real one, which no set-user-ID program changes; None: not known."""
         return self.users[0] if self.users else None
 
     def hands_on(self, name: str, value: Value) -> bool:

@@ -25,7 +25,7 @@ LOCKS = {
 @pytest.mark.parametrize("name", LOCKS)
 @pytest.mark.parametrize("earlier", [None, 0o644, 0o606, 0o4644])
 def test_the_file_of_a_lock_is_opened_by_its_owner_alone(tmp_path, monkeypatch, name, earlier):
-    """Whoever may read it may lock it. `earlier`: the mode of a file that an earlier version made, or somebody gave to others."""
+    """Whoever may read it may lock it. `earlier`: the mode of a file that somebody gave to others."""
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "own"))
     file = tmp_path / "own" / name
     for above in (tmp_path / "own", file.parent):

@@ -88,17 +88,6 @@ def test_what_is_kept_is_read_again(tmp_path):
     assert read_kept(host, file) == readings(*NEAR)
 
 
-def test_a_file_with_round_trips_alone_is_used(tmp_path):
-    """Runs before 0.6.0 was released left such files."""
-    file, host = tmp_path / "states.json", collect()
-    keep(readings(*NEAR), host, file)
-    document = json.loads(file.read_text())
-    del document["wide"]
-    file.write_text(json.dumps(document | {"least_wide": 0.1}))
-    kept = read_kept(host, file)
-    assert kept.trips == readings(*NEAR).trips and kept.least_wide() is None
-
-
 def test_trips_of_copies_are_kept_apart(tmp_path):
     file, host = tmp_path / "states.json", collect()
     read = readings(*NEAR)
@@ -108,15 +97,6 @@ def test_trips_of_copies_are_kept_apart(tmp_path):
     assert [level.readings for level in kept.copy_levels()] == [2, 1] and kept.levels() == readings(*NEAR).levels()
     kept.update(read)
     assert [level.readings for level in kept.copy_levels()] == [4, 2]
-
-
-def test_a_file_from_before_copies_were_read_is_used(tmp_path):
-    file, host = tmp_path / "states.json", collect()
-    keep(readings(*NEAR), host, file)
-    document = json.loads(file.read_text())
-    del document["copies"]
-    file.write_text(json.dumps(document))
-    assert read_kept(host, file) == readings(*NEAR)
 
 
 def test_readings_of_one_worker_leave_an_older_file_alone(tmp_path):

@@ -355,7 +355,7 @@ def test_a_record_whose_tables_are_none_is_refused_with_the_place(tmp_path, chan
     [
         ("", "not JSON"),
         ("[]", "record of version None"),
-        ('{"version": 99}', "record of version 99, this windtunnel reads versions 4 to 6"),
+        ('{"version": 99}', "record of version 99, this windtunnel reads versions 5 to 6"),
         ('{"version": 6}', "title: Field required"),
     ],
 )

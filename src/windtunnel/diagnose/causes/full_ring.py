@@ -58,7 +58,7 @@ def _full(seen: Observed, limit: Limit) -> Case | None:
 
 
 def _stalled(row: StageRow) -> int | None:
-    """Calls that found no room in a ring; of an earlier release's run, all that stalled."""
+    """Calls that found no room in a ring; in an older record, all that stalled."""
     if row.stage not in BEFORE_A_RING:
         return None
     for_ring = (row.counters or {}).get("stalled_for_ring")

@@ -27,7 +27,6 @@ from windtunnel.text_file import MOST_RECORD_BYTES, open_regular, parse_json, re
 from windtunnel.version import __version__
 
 EXPORT_VERSION: Final = 2
-"""1: columns of releases before 0.6.0, whose names have changed since."""
 MANIFEST, OTHERS = "export.json", "files"
 FORMATS = ("csv", "parquet", "json")
 _WRITE = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet", "json": "FORMAT json"}
@@ -230,7 +229,7 @@ def _manifest(source: Path) -> Manifest:
     if version != EXPORT_VERSION:
         raise UserError(
             f"{path}: export of version {version}, this windtunnel reads version {EXPORT_VERSION}",
-            remedy="export the run directory again: a run directory of any earlier release is read",
+            remedy="export the run directory again",
         )
     try:
         manifest = Manifest.model_validate(document)

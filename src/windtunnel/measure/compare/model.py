@@ -1,11 +1,4 @@
-"""What a comparison found, as comparison.json holds it.
-
-History of the version:
-1  first one
-2  change
-3  `paired_runs` (was `flown`); states of the host; A and B by the estimate of their difference
-4  joint intervals; runs that did not settle, and percentiles that messages were lost beyond
-"""
+"""What a comparison found, as comparison.json holds it."""
 
 from statistics import median
 from typing import Any, Final, Literal

@@ -1,9 +1,4 @@
-"""What `windtunnel history --json` prints.
-
-History of the version:
-1  runs, levels and change points of each metric, by scenario and state of the host
-2  size of a change by later runs; what another day is expected to show
-"""
+"""What `windtunnel history --json` prints."""
 
 from typing import Final, Literal
 

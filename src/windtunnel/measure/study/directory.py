@@ -27,7 +27,6 @@ from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import replace, sync_directory
-from windtunnel.runs.migrate import STUDY_RUNS_BEFORE_0_6
 from windtunnel.tree import walk_whole
 
 LOCK = ".lock"
@@ -61,7 +60,6 @@ def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterato
         make_missing(path)
         _not_foreign(path, name, noun)
         _without_links(path)
-        _rename_old_runs(path)
         lock = own_lock.open_own(path / LOCK)
     except OSError as error:
         raise cannot_write(path, error) from error
@@ -92,12 +90,6 @@ def _without_links(path: Path) -> None:
         for entry in (place / name for name in (*directories, *files)):
             if entry.is_symlink():
                 raise UserError(f"{entry}: a link, which is not followed", remedy="put what it leads to there")
-
-
-def _rename_old_runs(path: Path) -> None:
-    """Studies that a release before 0.6 began have their runs under another name."""
-    if (path / STUDY_RUNS_BEFORE_0_6).is_dir() and not (path / RUNS).exists():
-        (path / STUDY_RUNS_BEFORE_0_6).rename(path / RUNS)
 
 
 def keep(path: Path, record: BaseModel, name: str = records.NAME) -> None:

@@ -21,7 +21,6 @@ from windtunnel.measure.study.design import Design, Point
 from windtunnel.measure.study.factors import Factor
 from windtunnel.measure.study.values import ColumnType
 from windtunnel.runs.record import Part
-from windtunnel.scenario.renames import METRICS
 from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 from windtunnel.version import __version__
 
@@ -172,7 +171,7 @@ def read_with_bytes(path: Path) -> tuple[StudyRecord, bytes]:
     """The record, and what it was read from. Raises UserError as `read`."""
     content = content_of(path, "study", WHICH)
     document = document_in(content, path, "study", STUDY_VERSION)
-    return validated(path, StudyRecord, _renamed(document)), content
+    return validated(path, StudyRecord, document), content
 
 
 def document_of(path: Path, noun: str, version: int, remedy: str) -> dict[str, Any]:
@@ -207,13 +206,6 @@ def validated(path: Path, kind: type[R], document: dict[str, Any]) -> R:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
-
-
-def _renamed(document: dict[str, Any]) -> dict[str, Any]:
-    """A record from before 0.6, with the names that its keys and metrics have now."""
-    if "figures" in document:
-        document["metrics"] = [METRICS.get(name, name) for name in document.pop("figures")]
-    return document
 
 
 WHICH = "name a directory that `windtunnel study` has left"

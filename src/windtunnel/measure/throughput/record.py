@@ -1,10 +1,4 @@
-"""search.json: the record of one search.
-
-History of the record's version:
-1  MLRsearch and RFC 2544's binary search, latency at parts of the rate, back-to-back bursts
-2  `excluded` (was `disturbed`); host states; goals with a latency objective
-3  percentiles of trials, and the interval of their median (were bounds by the binomial distribution)
-"""
+"""search.json: the record of one search."""
 
 from typing import Any, Final, Literal
 

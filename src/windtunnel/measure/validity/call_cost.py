@@ -23,7 +23,7 @@ class CallCost:
 
 def call_cost(stages: Iterable[StageWindow]) -> CallCost | None:
     """Costs of one stage in one or several windows, as they are timed: reading the clock is in `call`. None: n never varied, or the sums are not
-    there (an earlier release, or a level that takes no cycles)."""
+    there (an older record, or a level that takes no cycles)."""
     calls = packets = squared = ticks = products = 0
     for stage in stages:
         if stage.timed_work_calls is None or stage.timed_objects_squared is None or stage.timed_objects_cycles is None:

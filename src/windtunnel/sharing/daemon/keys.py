@@ -30,14 +30,10 @@ class BadValue(UserError):
 
 
 def _name(text: str) -> str:
+    """Digits alone are the number of a tenant, in PvCC's protocol and in the API."""
     if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", text, re.ASCII):
         raise ValueError(f"{json.dumps(text[:64])} is not a name")  # pydantic takes no halves of surrogate pairs
-    return text
-
-
-def _new_name(text: str) -> str:
-    """Digits alone are the number of a tenant, in PvCC's protocol and in the API."""
-    if _name(text).isdecimal():
+    if text.isdecimal():
         raise ValueError(f'"{text}" would be the number of a tenant')
     return text
 
@@ -95,10 +91,8 @@ Slice = Annotated[
     Wanted(f'"auto" or {SLICE.wanted()}'),
     WithJsonSchema({"type": "string"}),
 ]
-KeptName = Annotated[str, AfterValidator(_name)]
-"""Of a state file, which may be of an earlier version."""
 Name = Annotated[
-    str, AfterValidator(_new_name), Wanted("a name of letters, digits, _ . and -, at most 64, and not of digits alone")
+    str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64, and not of digits alone")
 ]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]

@@ -13,7 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs.files import replace
 from windtunnel.sharing import journal
 from windtunnel.sharing.daemon.allocation import Sharing
-from windtunnel.sharing.daemon.keys import MOST_TENANTS, KeptName, TenantKeys
+from windtunnel.sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys
 from windtunnel.sharing.daemon.roster import Wish, first_wish
 from windtunnel.sharing.threads import Process
 from windtunnel.text_file import beginning
@@ -36,7 +36,7 @@ class KeptProcess(KeptNumber):
 
 
 class KeptTenant(_Part):
-    name: KeptName
+    name: Name
     first: Wish
     wish: Wish
     added: KeptProcess | None
@@ -44,7 +44,7 @@ class KeptTenant(_Part):
 
     def keys(self) -> TenantKeys | None:
         """Of a tenant that was taken in through the API and whose process is still there."""
-        if self.added is None or not Process(self.added.pid, self.added.started).lives or self.name.isdecimal():
+        if self.added is None or not Process(self.added.pid, self.added.started).lives:
             return None
         return TenantKeys(name=self.name, pid=self.added.pid, threads=self.added.threads)
 
@@ -73,7 +73,7 @@ class State(_Part):
 
 
 def read(path: Path) -> State:
-    """Nothing where there is no file. Raises UserError for one that is not ours or from a later version."""
+    """Nothing where there is no file. Raises UserError for one that is not ours or of another version."""
     remedy = f"move {path} away to start from the file of tenants"
     try:
         state = State.model_validate_json(beginning(path, MOST_BYTES + 1)[0])
