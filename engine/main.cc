@@ -46,7 +46,7 @@ static void start_eal(std::vector<std::string> words) {
     for (std::string &w : words) argv.push_back(w.data());
     if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
         throw refusal(std::string("DPDK's EAL does not start: ") + rte_strerror(rte_errno),
-                      "see engine.log; `windtunnel doctor` checks memory, cores and permissions");
+                      "see engine.log; `windtunnel host doctor` checks memory, cores and permissions");
 }
 
 // Ends EAL: devices, its threads and the files of its runtime directory. Whatever lies in its memory is gone

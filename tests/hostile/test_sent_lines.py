@@ -154,7 +154,6 @@ def scenario(tmp_path) -> Path:
         "study study.toml --out out",
         "tune a.toml --plan",
         "search a.toml --out out --trial 60ms --trial-sum 60ms --bursts 0 --no-latency --within 1s",
-        "migrate a.toml worse.toml",
     ],
 )
 def test_no_text_of_a_scenario_begins_a_line(scenario, words):

@@ -25,6 +25,7 @@ from windtunnel.exchange.tables import FORMATS, export, files, restore
 from windtunnel.index.index import Index
 from windtunnel.results.terminal.harmless import HarmlessConsole
 from windtunnel.runs import load
+from windtunnel.scenario.engine_profiles import text_of
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started
@@ -176,14 +177,14 @@ def evil(tmp_path) -> Path:
         made(tmp_path / EVIL / name, scenario=scenario, versions=versions, invalid=invalid, **words)
     text = SCENARIO.format(duration="60ms").replace("L-App", "[red]a[link=b]c:warning:\u202e")
     (tmp_path / f"{EVIL}.toml").write_text(text)
-    (tmp_path / f"{EVIL}.old.toml").write_text(OLD)
+    (tmp_path / f"{EVIL}.engine.toml").write_text(ENGINE)
     (tmp_path / EVIL / "echo.toml").write_text(text)
     factor = '[[factor]]\nkey = "client.inflight"\nvalues = [32]\n'
     (tmp_path / EVIL / "study.toml").write_text(f'scenario = "echo.toml"\nrepeats = 1\n{factor}')
     return tmp_path
 
 
-OLD = '# \x9b31m\u202e\n[server]\nanswer = "new"\n[[workload]]\nhandler = "l_app"\n'
+ENGINE = f"# \x9b31m\u202e\n{text_of('dsa-spr')}"
 
 
 @pytest.mark.parametrize(
@@ -219,7 +220,6 @@ OLD = '# \x9b31m\u202e\n[server]\nanswer = "new"\n[[workload]]\nhandler = "l_app
         "search EVIL.toml --out EVIL.found --trial 60ms --trial-sum 60ms --bursts 0 --no-latency --within 1s",
         "host ladder --most 64KiB --rounds 1 --out EVIL.json",
         "init echo EVIL.new.toml",
-        "migrate EVIL.old.toml",
         "import run EVIL.json",
         "share serve EVIL.toml --check",
         "share restore EVIL.journal",
@@ -256,10 +256,9 @@ def test_json_keeps_its_values(evil):
 
 
 def test_a_file_is_exact_off_a_terminal_and_harmless_on_it(evil):
-    new = OLD.replace("answer", "response_mbuf")
-    assert in_process("migrate", f"{EVIL}.old.toml", "--stdout", cwd=evil).stdout == new
-    code, shown = on_terminal(command("migrate", f"{EVIL}.old.toml", "--stdout"), evil)
-    assert code == 0 and shown.replace("\r\n", "\n") == new.replace("\x9b", "\\u009b").replace("\u202e", "\\u202e")
+    assert in_process("copiers", f"{EVIL}.engine.toml", cwd=evil).stdout == ENGINE
+    code, shown = on_terminal(command("copiers", f"{EVIL}.engine.toml"), evil)
+    assert code == 0 and shown.replace("\r\n", "\n") == ENGINE.replace("\x9b", "\\u009b").replace("\u202e", "\\u202e")
 
 
 def test_a_terminal_gets_the_styles_of_ours_and_the_words_of_others(monkeypatch):

@@ -21,11 +21,6 @@ NOT_READ = (
     "docs/reference/glossary.md",
     "CHANGELOG.md",
     "schemas/",
-    "src/windtunnel/cli/migrate.py",
-    "src/windtunnel/cli/renamed.py",
-    "src/windtunnel/runs/migrate.py",
-    "src/windtunnel/scenario/migration.py",
-    "src/windtunnel/scenario/renames.py",
     "tests/unit/test_glossary.py",
 )
 """What quotes old words on purpose, and what is generated from the rest."""

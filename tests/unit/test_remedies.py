@@ -21,7 +21,7 @@ from windtunnel.host import judge_rdma
 
 SOURCE = Path(__file__).parents[2] / "src" / "windtunnel"
 COMMAND = re.compile(
-    r"\b(?:windtunnel (?:run|study|show|check|model [a-z-]+|compare|migrate|tune|history|export|diagnose|search|init|import [a-z]+)|sudo|rm|chmod"
+    r"\b(?:windtunnel (?:run|study|show|check|model [a-z-]+|compare|tune|history|export|diagnose|search|init|import [a-z]+)|sudo|rm|chmod"
     r"|chown|openssl rand -hex 32 >|mkdir|kill|ip (?:link|address)|modprobe|dpdk-devbind\.py|pip install|--out|--set-b|--from-testpmd) [^`,;&]*$"
 )
 """What stands before an argument of a command."""
@@ -86,12 +86,10 @@ FACTOR = 'scenario = "a.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [32
 def test_commands_for_files_with_such_names(tmp_path, name):
     (tmp_path / f"{name}.toml").write_text(SCENARIO.format(duration="60ms"))
     (tmp_path / f"{name}.study").write_text(FACTOR)
-    (tmp_path / f"{name}.old").write_text('[server]\nanswer = "new"\n[[workload]]\nhandler = "l_app"\n')
     made(tmp_path / name)
     for words, remedy in (
         (("run", f"{name}.study"), ["windtunnel", "study", f"{name}.study"]),
         (("run", name), ["windtunnel", "show", name]),
-        (("run", f"{name}.old"), ["windtunnel", "migrate", f"{name}.old"]),
         (("study", f"{name}.toml"), ["windtunnel", "run", f"{name}.toml"]),
     ):
         assert [shlex.split(each) for each in remedies(in_process(*words, cwd=tmp_path))] == [remedy]

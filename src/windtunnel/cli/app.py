@@ -20,7 +20,6 @@ from windtunnel.cli.history import history
 from windtunnel.cli.host import ladder
 from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
-from windtunnel.cli.migrate import migrate
 from windtunnel.cli.pcie import estimate, nics
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
@@ -57,9 +56,9 @@ app = typer.Typer(
 )
 
 
-def _add(task: str, *commands: Callable[..., Any], name: str | None = None, hidden: bool = False) -> None:
+def _add(task: str, *commands: Callable[..., Any], name: str | None = None) -> None:
     for command in commands:
-        add = app.command(name, cls=Command, rich_help_panel=task, hidden=hidden, **of_docstring(command.__doc__))
+        add = app.command(name, cls=Command, rich_help_panel=task, **of_docstring(command.__doc__))
         add(command)
 
 
@@ -84,7 +83,6 @@ def _version(asked: bool) -> None:
 
 _add(PREPARE, init, check, handlers, wires, copiers, schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
-_add(PREPARE, doctor, hidden=True)  # an alias of `host doctor`
 _add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, tune, ui)
 _add(MEASURE, query, name="study query")
 _add_group(
@@ -99,7 +97,6 @@ _add_group(
 _add_group("pcie", "Estimate the PCIe traffic of packets.", MODEL, estimate, nics)
 _add(EXCHANGE, export)
 _add_group("import", "Import files of other tools, or an exported run.", EXCHANGE, axio, testpmd, run_)
-_add(EXCHANGE, migrate)
 
 
 @app.callback()

@@ -51,13 +51,6 @@ def studies(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 @_quiet
-def toml_files(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Scenario and study files."""
-    yield from _files(incomplete, studies=False)
-    yield from _files(incomplete, studies=True)
-
-
-@_quiet
 def runs(incomplete: str) -> Iterator[tuple[str, str]]:
     """Run directories, and the directories on the way to them."""
     yield from _directories(incomplete, "run.json", "run")

@@ -21,7 +21,7 @@ def doctor(
     """Check if this machine is fit to measure on.
 
     Changes nothing. Each finding has a verdict (good, fair, bad, unknown), says what it means for measurements, and names
-    a command that improves it if there is one. "windtunnel doctor" does the same.
+    a command that improves it if there is one.
 
     windtunnel host doctor
     windtunnel host doctor --json | jq '.findings[] | select(.verdict == "bad")'

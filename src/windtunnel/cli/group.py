@@ -1,11 +1,11 @@
-"""How commands are found and listed: by task, of one word or two, from extensions, and refused under an old name."""
+"""How commands are found and listed: by task, of one word or two, and from extensions."""
 
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
 
-from windtunnel.cli import extensions, renamed, texts
+from windtunnel.cli import extensions, texts
 
 PREPARE, MEASURE, MODEL, EXCHANGE = "Prepare", "Measure", "Model and share", "Exchange"
 TASKS = (PREPARE, MEASURE, MODEL, EXCHANGE)
@@ -23,8 +23,6 @@ class Commands(TyperGroup):
         return super().get_command(ctx, cmd_name) or extensions.load(cmd_name)
 
     def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:
-        if not ctx.resilient_parsing:
-            renamed.check(args)
         two_words = " ".join(args[:2])
         if two_words in self.commands:
             return two_words, self.commands[two_words], args[2:]
@@ -48,7 +46,6 @@ class Commands(TyperGroup):
         tasks: dict[str, list[tuple[str, str]]] = {}
         for name in [*self.commands, *extensions.names()]:
             command = self.get_command(ctx, name)
-            if not command.hidden:
-                task = command.rich_help_panel if isinstance(command.rich_help_panel, str) else OTHER
-                tasks.setdefault(task, []).append((name, command.short_help or ""))
+            task = command.rich_help_panel if isinstance(command.rich_help_panel, str) else OTHER
+            tasks.setdefault(task, []).append((name, command.short_help or ""))
         return {task: tasks[task] for task in (*TASKS, *tasks) if task in tasks}

@@ -49,7 +49,7 @@ def man_pages() -> Iterator[tuple[str, str]]:
 
 
 def contexts() -> Iterator[Any]:
-    """The context of each command that is not hidden, the whole program first."""
+    """The context of each command, the whole program first."""
     yield from _contexts(typer.main.get_command(app), NAME, None)
 
 
@@ -58,9 +58,7 @@ def _contexts(command: Any, name: str, parent: Any) -> Iterator[Any]:
         yield context
         inner = getattr(command, "commands", {})  # a command of two words is here alone
         for below in dict.fromkeys([*inner, *(command.list_commands(context) if inner else ())]):
-            found = command.get_command(context, below)
-            if not found.hidden:
-                yield from _contexts(found, below, context)
+            yield from _contexts(command.get_command(context, below), below, context)
 
 
 def _page(page: str, context: Any) -> str:

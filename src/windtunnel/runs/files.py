@@ -42,10 +42,10 @@ def replace(path: Path, text: str, mode: int = 0o666) -> None:
 
 
 @contextmanager
-def replacing(path: Path, mode: int = 0o666) -> Iterator[Path]:
+def replacing(path: Path) -> Iterator[Path]:
     """Replaces as `replace` does, for another writer: enters with a path of the new, empty file itself, whatever takes its name
     meanwhile."""
-    with _replacing(path, mode) as file:
+    with _replacing(path, 0o666) as file:
         yield Path(f"/proc/self/fd/{file.fileno()}")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from windtunnel.errors import UserError, as_argument
-from windtunnel.scenario import renames, toml
+from windtunnel.scenario import toml
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.overrides import apply, parse_overrides
@@ -52,7 +52,6 @@ def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenari
     try:
         for override in overrides:
             apply(override, data)
-        renames.check(data)
         scenario = _validate(data)
         scenario._source, scenario._question = source, question_of(text)
         read_options(scenario, refusal_of)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as File
 from typing import Any
 
-from windtunnel.errors import UserError, as_argument
+from windtunnel.errors import UserError
 from windtunnel.scenario.positions import Path as Path  # noqa: PLC0414 - its users import it from here
 from windtunnel.scenario.positions import line_of
 
@@ -30,20 +30,6 @@ class Refusal(Exception):
         self.path, self.what, self.remedy = path, what, remedy
 
 
-class RenamedKey(Refusal):
-    """A key has a new name. The remedy depends on where the old name was given: in a file, or by `--set`."""
-
-    def __init__(self, path: Path, new: str, others: int):
-        more = f" ({others} more old name{'s' if others > 1 else ''})" if others else ""
-        super().__init__(path, f'{dotted(path)} is now called "{new}"{more}', "")
-        self.new = new
-
-    def remedy_at(self, place: str, file: File) -> str:
-        if place.startswith("--set"):
-            return f"--set {dotted((*self.path[:-1], self.new))}=VALUE"
-        return f"windtunnel migrate {as_argument(file)}"
-
-
 @dataclass(frozen=True)
 class Override:
     """One `--set path=value`."""
@@ -67,9 +53,7 @@ class Source:
 
     def error(self, refusal: Refusal) -> UserError:
         """The refusal with its place: the --set that touched the path last, else file and line."""
-        place = self.place(refusal.path)
-        remedy = refusal.remedy_at(place, self.file) if isinstance(refusal, RenamedKey) else refusal.remedy
-        return UserError(f"{place}: {refusal.what}", remedy=remedy)
+        return UserError(f"{self.place(refusal.path)}: {refusal.what}", remedy=refusal.remedy)
 
     def place(self, path: Path) -> str:
         for override in reversed(self.overrides):

@@ -15,8 +15,8 @@ from windtunnel.errors import UserError
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 
-COMMANDS = """init, check, handlers, host doctor, host ladder, doctor, run, show, diagnose, compare, history, search, study, study query, tune, model fit,
-model predict, model validate, pcie estimate, pcie nics, export, import axio, import testpmd, import run, migrate"""
+COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, diagnose, compare, history, search, study, study query, tune, model fit,
+model predict, model validate, pcie estimate, pcie nics, export, import axio, import testpmd, import run"""
 
 
 def test_help_is_a_line_a_command_by_task(typed):
@@ -25,7 +25,6 @@ def test_help_is_a_line_a_command_by_task(typed):
     assert [line for line in text.splitlines() if line in tasks] == tasks
     assert re.search(r"^  study query +Query the results", text, re.MULTILINE)
     assert re.search(r"^  share +Share cores", text, re.MULTILINE)
-    assert "doctor  " not in text.split("Options:")[0], "the alias is not listed"
     assert max(map(len, text.splitlines())) <= 80
 
 
@@ -35,24 +34,6 @@ def test_help_shows_usage_defaults_and_examples(typed, name):
     assert done.returncode == 0 and done.stdout.startswith(f"Usage: windtunnel {name} [OPTIONS]")
     assert "Examples:\n  windtunnel " in done.stdout
     assert "{" not in done.stdout.split("Examples:")[0] and "default: (" not in done.stdout
-
-
-@pytest.mark.parametrize(
-    ("old", "refusal"),
-    [
-        (["query", "from results"], 'is now "windtunnel study query"'),
-        (["model", "check", "runs/a"], 'is now "windtunnel model validate"'),
-        (["share", "study", "fig6"], 'is now "windtunnel share reproduce"'),
-        (["model", "predict", "m.json", "--foreign"], "is now --allow-other-host\n"),
-        (["share", "advise", "--foreign"], "is now --allow-other-host\n"),
-        (["compare", "a", "b", "--change=window"], "is now --alternate\n"),
-    ],
-)
-def test_an_old_name_is_refused_with_its_new_one(typed, old, refusal):
-    done = typed(*old)
-    assert done.returncode == 2 and refusal in done.stderr
-    if new := re.search(r'"(.*)"', refusal):
-        assert f"remedy: {new[1]} --help" in done.stderr
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def offered(place: Path, *words: str) -> list[str]:
 
 def test_commands(place):
     assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
-    assert offered(place, "mig") == ["migrate"]
+    assert offered(place, "dia") == ["diagnose"]
     assert set(offered(place, "host", "")) == {"copies", "doctor", "ladder", "state"}
     assert "validate" in offered(place, "model", "")
     assert "reproduce" in offered(place, "share", "rep")
@@ -54,7 +54,6 @@ def test_studies_and_the_command_below(place):
     found = offered(place, "study", "")
     assert "far.toml" in found and "mine.toml" not in found and "query" in found and "runs/sizes" in found
     assert offered(place, "study", "query", "--study", "runs/s") == ["runs/sizes"]
-    assert set(offered(place, "migrate", "")) >= {"far.toml", "mine.toml"}
 
 
 def test_keys_of_set(place):
@@ -126,7 +125,6 @@ def sent(tmp_path) -> Path:
     [
         ("run ", "good.toml"),
         ("study ", "good.far.toml"),
-        ("migrate ", "good.toml"),
         ("show ", "good.run"),
         ("study query --study ", "good.stu"),
         ("compare ", "good.run"),

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from windtunnel.errors import UserError, as_argument
-from windtunnel.scenario import renames, toml
+from windtunnel.scenario import toml
 from windtunnel.scenario.load import MAX_FILE_BYTES, located, question_of, read_scenario
 from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
@@ -248,7 +248,6 @@ def read_as(path: File, kind: type[D]) -> D:
     if "workload" in data and "factor" not in data:
         raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {as_argument(path)}")
     try:
-        renames.check(data)
         definition = kind.model_validate(data)
     except Refusal as refusal:
         raise source.error(refusal) from None
