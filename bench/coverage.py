@@ -4,9 +4,11 @@ No engine runs, nothing is timed: data of which the truth is known are simulated
 docs/measurements/intervals.md has what came out.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 from harness.main import main
@@ -16,7 +18,6 @@ from harness.statistics import Goal, extent, judge
 from scipy.signal import lfilter
 
 from windtunnel.measure.search import NDR, Limits, TrialResult, search
-from windtunnel.measure.search.simulated import Device
 from windtunnel.measure.throughput.pauses import Patience
 from windtunnel.measure.throughput.trials import MOST_PAUSED
 from windtunnel.model.curve import Options, fit_curve
@@ -32,6 +33,9 @@ from windtunnel.stats.mean import mean_of
 from windtunnel.stats.median import interval, interval_at_any_look
 from windtunnel.stats.points import points_in_blocks
 from windtunnel.stats.quantile import quantile_of
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from simulated_device import Device
 
 SERIES = 2_000
 """Of each kind, of means; a tenth of that of what takes longer."""

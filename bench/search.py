@@ -1,6 +1,6 @@
 """Does our search take no more trials and no more time than the reference, and is what it finds true?
 
-No engine runs: both search on the same simulated devices (windtunnel.measure.search.simulated), of eight kinds, 25
+No engine runs: both search on the same simulated devices (tests/support/simulated_device.py), of eight kinds, 25
 seeds each, for NDR and PDR at once, with the same goals and limits. The reference is MLRsearch 1.2.1 from PyPI, by
 the RFC's authors, without its warm-up trial. Nothing is timed, so nothing here depends on the host, and --pairs,
 --seconds and --memory change nothing.
@@ -13,8 +13,10 @@ no such load.
 """
 
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 from statistics import fmean
 
@@ -27,7 +29,9 @@ from harness.statistics import RESAMPLES, Goal, Spread, extent, judge
 
 from windtunnel.measure.search import NDR, PDR, Limits, TrialResult, search
 from windtunnel.measure.search import Goal as SearchGoal
-from windtunnel.measure.search.simulated import Device
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+from simulated_device import Device
 
 SEEDS = 25
 OVERHEAD_S = 1.0

@@ -14,7 +14,7 @@ SearchResult     `.goals` in order, or `result["NDR"]`; `.trials`, `.elapsed_s`,
 GoalResult       regular or `.irregular` in words; relevant bounds, conditional throughput, the trials at the bounds
 TrialFailed      a trial raised, or gave what cannot be
 
-simulated.Device is what tests and benches search on. docs/explanation/searching.md says when to believe a result.
+docs/explanation/searching.md says when to believe a result.
 """
 
 from windtunnel.measure.search.binary import binary_search

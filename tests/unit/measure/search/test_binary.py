@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
+from simulated_device import Device
 
 from windtunnel.measure.search import PDR, Limits, binary_search
-from windtunnel.measure.search.simulated import Device
 
 LIMITS = Limits(1e4, 5e6)
 

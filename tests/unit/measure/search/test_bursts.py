@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated_device import Device
 
 from windtunnel.errors import UserError
 from windtunnel.measure.search import BurstLimits, BurstResult, TrialFailed, back_to_back
-from windtunnel.measure.search.simulated import Device
 
 LIMITS = BurstLimits(rate=2e6, longest_s=0.1, repeats=3)
 

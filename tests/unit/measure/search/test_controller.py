@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 from search_tools import oracle, trial
+from simulated_device import Device
 
 from windtunnel.measure.search import NDR, PDR, THROUGHPUT, Bound, Goal, Limits, classify, search
 from windtunnel.measure.search.bounds import Bounds, Trials
 from windtunnel.measure.search.results import goal_result
-from windtunnel.measure.search.simulated import Device
 
 LIMITS = Limits(1e4, 5e6)
 STRICT = Goal("strict", 0.0, 0.0, initial_trial_duration_s=1, final_trial_duration_s=30, duration_sum_s=30)

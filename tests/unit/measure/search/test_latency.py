@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated_device import Device
 
 from windtunnel.errors import UserError
 from windtunnel.measure.search import (
@@ -22,7 +23,6 @@ from windtunnel.measure.search import (
 )
 from windtunnel.measure.search.classification import fails
 from windtunnel.measure.search.results import GoalResult
-from windtunnel.measure.search.simulated import Device
 
 LIMITS = Limits(3000, 1.5e6)
 P99 = Goal("p99", 0.01, latency=Objective(0.99, 50e3))

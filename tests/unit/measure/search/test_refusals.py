@@ -4,10 +4,10 @@ import math
 from dataclasses import replace
 
 import pytest
+from simulated_device import Device
 
 from windtunnel.errors import UserError
 from windtunnel.measure.search import NDR, PDR, Limits, TrialFailed, TrialResult, search
-from windtunnel.measure.search.simulated import Device
 
 LIMITS = Limits(1e4, 5e6)
 
