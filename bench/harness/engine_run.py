@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,13 +44,6 @@ class EngineRun:
         """Packets that left by all ports, per second."""
         wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
         return rate(self._sent(), wall_ns, self._preempted_ns(0), self.steal).at(self.where)
-
-    def forwarded_by_all(self) -> Sample:
-        """Likewise of a run on several workers: of the time that they had on average."""
-        wall_ns = sum(window.end_ns - window.start_ns for window in self.windows)
-        preempted = [self._preempted_ns(number) for number in range(len(self.plan.workers))]
-        mean = None if None in preempted else sum(ns for ns in preempted if ns is not None) // len(preempted)
-        return rate(self._sent(), wall_ns, mean, self.steal).at(self.where)
 
     def round_trips_per_s(self) -> Sample:
         """Round trips a second."""
@@ -124,7 +116,6 @@ def run_scenario(
     directory: Path,
     cpu: int,
     engine: Path | None = None,
-    options: Sequence[str] = (),
     of: str | None = None,
 ) -> EngineRun:
     """Runs into the new `directory`, with `engine` where one is given, and reads the engine called `of`, else the only one.
@@ -133,7 +124,7 @@ def run_scenario(
     overrides = [part for key, value in sets.items() for part in ("--set", f"{key}={value}")]
     with Steal(cpu) as steal:
         done = subprocess.run(
-            [COMMAND, "run", scenario, "--quiet", "--no-report", "--out", directory, *options, *overrides],
+            [COMMAND, "run", scenario, "--quiet", "--no-report", "--out", directory, *overrides],
             check=False,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import tempfile
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -45,12 +44,6 @@ def finish(measured: Iterable[Result]) -> None:
         console().print(f"[red]{stopped.message}[/]" + (f"\n{stopped.remedy}" if stopped.remedy else ""), markup=True)
         sys.exit(2)
     sys.exit(any(result.verdict is not None and result.verdict.met is False for result in results))
-
-
-def finish_in_directory(measured: Callable[[Path], Iterable[Result]]) -> None:
-    """`finish`, of what is measured in a directory that is removed afterwards."""
-    with tempfile.TemporaryDirectory(prefix="windtunnel-bench-") as directory:
-        finish(measured(Path(directory)))
 
 
 def _in_hugepages(benches: Sequence[Bench], given) -> Iterable[Result]:

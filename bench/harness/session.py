@@ -77,22 +77,17 @@ class Session(ExitStack):
         scenario: str | Path,
         sets: Mapping[str, str] = {},
         engine: Path | None = None,
-        options: Sequence[str] = (),
         of: str | None = None,
     ) -> EngineRun:
-        """Runs a scenario of bench/scenarios (or any, by its path) for the sample's length. `options`: of `windtunnel run`;
-        `of`: the engine that is read, where there are two."""
+        """Runs a scenario of bench/scenarios (or any, by its path) for the sample's length. `of`: the engine that is
+        read, where there are two."""
         directory = self.directory / f"run-{next(self._numbers)}"
-        return run_scenario(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine, options, of)
+        return run_scenario(SCENARIOS / scenario, self._sets(sets), directory, self.cpu, engine, of)
 
     def plan(self, scenario: str, sets: Mapping[str, str] = {}) -> Plan:
         """The plan of such a run: what a reference must be like."""
-        (plan,) = self.plans(scenario, sets)
+        (plan,) = resolve(load(SCENARIOS / scenario, self.sets(sets)), here()).plans
         return plan
-
-    def plans(self, scenario: str, sets: Mapping[str, str] = {}) -> list[Plan]:
-        """Likewise, of as many processes as it has."""
-        return resolve(load(SCENARIOS / scenario, self.sets(sets)), here()).plans
 
     def sets(self, sets: Mapping[str, str] = {}) -> list[str]:
         """What `run` changes in a scenario, as --set has it."""

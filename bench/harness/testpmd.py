@@ -8,23 +8,19 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from harness.noise import Steal, pinned_thread, preempted_ns
 from harness.sample import Sample, rate
 from windtunnel.engine import leftovers
-from windtunnel.engine.plan import Endpoint, Plan
+from windtunnel.engine.plan import Plan
 from windtunnel.errors import UserError
 
 NAME = "dpdk-testpmd"
 PROMPT = b"testpmd> "
 START_S = 30.0
 WARMUP_S = 0.3
-LINK_S = 1.0
-"""For a handshake between two processes, which takes milliseconds."""
-IP_UDP_ETHERNET_BYTES = 42
-DEVICE = "net_{}0,{}"
 
 
 def forward(plan: Plan, device: str, mode: str, seconds: float) -> Sample:
@@ -37,25 +33,6 @@ def forward(plan: Plan, device: str, mode: str, seconds: float) -> Sample:
         output = _until_prompt(process)
         _type(process, "start")
         return _sampled(process, plan, output, seconds)
-
-
-def echo_pair(server: Plan, client: Plan, device: Callable[[Endpoint], str], frames: int, seconds: float) -> Sample:
-    """Round trips a second between two processes: the client sends `frames` frames once and forwards (io) whatever comes back;
-    the server sends it back with its MACs swapped. `device`: driver and arguments of either end's port.
-
-    Raises UserError when one does not start, or drops a packet.
-    """
-    burst = client.endpoints[0].batch.nic_rx
-    length = client.workloads[0].request_bytes + IP_UDP_ETHERNET_BYTES
-    with _started(server, device(server.endpoints[0]), "macswap") as behind:
-        _until_prompt(behind)
-        _type(behind, "start")
-        with _started(client, device(client.endpoints[0]), "io") as ahead:
-            output = _until_prompt(ahead)
-            time.sleep(LINK_S)
-            _type(ahead, f"set txpkts {length}")
-            _type(ahead, f"start tx_first {frames // burst}")
-            return _sampled(ahead, client, output, seconds)
 
 
 @contextmanager
