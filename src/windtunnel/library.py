@@ -226,21 +226,21 @@ def _run_html(run: Run) -> str:
     from windtunnel.results.notebook import html
     from windtunnel.results.run.document import run_document
 
-    return html(run_document(run))
+    return html(run_document(run, files=[("run", str(run.path))]))
 
 
 def _study_html(study: Study) -> str:
     from windtunnel.results.notebook import html
     from windtunnel.results.study import study_document
 
-    return html(study_document(study, charts=False))
+    return html(study_document(study, charts=False, files=[("study", str(study.path))]))
 
 
 def _comparison_html(comparison: Comparison) -> str:
     from windtunnel.results.comparison import comparison_document
     from windtunnel.results.notebook import html
 
-    return html(comparison_document(comparison))
+    return html(comparison_document(comparison, files=[("A", comparison.a), ("B", comparison.b)]))
 
 
 def _search_html(record: SearchRecord) -> str:

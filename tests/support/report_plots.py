@@ -3,7 +3,7 @@
 import json
 import re
 
-SCRIPT = re.compile(r'<script type="application/json" id="figures">(.*?)</script>', re.DOTALL)
+SCRIPT = re.compile(r'<script type="application/json" id="_plots">(.*?)</script>', re.DOTALL)
 
 
 def plots(page: str) -> dict:

@@ -62,7 +62,7 @@ def comparison_document(comparison: Comparison, files: Sequence[tuple[str, str]]
             Sentence(Marked("B ", strong=True), comparison.b),
             *(_point(point, comparison) for point in comparison.points),
         ],
-        verdict=Panel("verdict", verdict_sentences(comparison)),
+        verdict=Panel("verdict", sentences) if (sentences := verdict_sentences(comparison)) else None,
         files=files,
         made_from=f"Made from the runs above by windtunnel {comparison.windtunnel}. How a verdict is found: the page “How a difference is found” of the "
         "documentation.",

@@ -11,7 +11,7 @@ from datetime import datetime
 from math import isnan
 from typing import Any, Literal, TypeVar
 
-Tone = Literal["plain", "strong", "quiet", "question", "good", "warning", "bad", "emulated", "subject", "waits", "loss"]
+Tone = Literal["plain", "quiet", "good", "warning", "bad", "emulated", "subject", "waits", "loss"]
 """What a text is, and never how it looks: that is the renderer's."""
 
 
@@ -48,16 +48,14 @@ class Sentence:
     """One line of words, of parts with tones of their own. As a cell of a table only its parts count."""
 
     parts: tuple[Marked, ...]
-    tone: Tone
-    """Of the parts that have none."""
     detail: bool
     """Only on pages."""
     unwrapped: bool
     """A terminal breaks it into no lines, so that a command in it can be copied."""
 
     def __init__(self, *parts: str | Marked, tone: Tone = "plain", detail: bool = False, unwrapped: bool = False):
+        """`tone`: of the parts that are plain strings."""
         object.__setattr__(self, "parts", tuple(Marked(p, tone) if isinstance(p, str) else p for p in parts))
-        object.__setattr__(self, "tone", tone)
         object.__setattr__(self, "detail", detail)
         object.__setattr__(self, "unwrapped", unwrapped)
 
@@ -91,6 +89,8 @@ class Table:
     groups: Iterable[int] = ()
     detail: bool = False
     """Only on pages, where it can be scrolled by."""
+    is_main: bool = False
+    """The table that a notebook shows; without one the first table."""
 
     @property
     def rows(self) -> int:

@@ -79,6 +79,8 @@ def _panel(panel: Panel) -> Iterator[str]:
 def _table(table: Table, rejected: bool) -> Iterator[str]:
     """With an empty line before and after: else it is no table but a part of the paragraph. A rejected one has a column for that."""
     columns = [column for column in table.columns if not any(isinstance(cell, Bar) for cell in column.cells)]
+    if not columns:
+        return
     marks = ["", "---", REJECTED] if rejected else []
     yield ""
     yield _row([*marks[:1], *(_text(column.head) for column in columns)])
@@ -112,7 +114,8 @@ def _plain_lines(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _strong(title: str) -> str:
-    return f"**{_text(title).strip()}**"
+    text = _text(title).strip()
+    return f"**{text}**" if text else ""
 
 
 def _text(text: str) -> str:

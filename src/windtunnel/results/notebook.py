@@ -15,10 +15,20 @@ def html(document: Document) -> str:
     lines = [f"<b>{escape(document.title)}</b>", escape(" · ".join(document.how))]
     lines += [escape(sentence.text) for sentence in _verdict(document)]
     lines += [_headlines(block, rejected) for block, rejected in shown if isinstance(block, Headlines)]
-    items = [sentence.text for block, _ in shown if isinstance(block, Panel) for sentence in block.sentences]
-    told = "".join(f"<li>{escape(item)}</li>" for item in (*items, *document.warnings))
-    tables = (_table(block, rejected) for block, rejected in shown if isinstance(block, Table))
-    return f"<div>{'<br>'.join(filter(None, lines))}{f'<ul>{told}</ul>' if told else ''}{next(tables, '')}</div>"
+    lines += [escape(f"{label} {path}") for label, path in document.files]
+    told = [_panel(block) for block, _ in shown if isinstance(block, Panel)]
+    told += [_items(document.warnings)] if document.warnings else []
+    tables = sorted(((b, out) for b, out in shown if isinstance(b, Table)), key=lambda of: not of[0].is_main)
+    table = _table(*tables[0]) if tables else ""
+    return f"<div>{'<br>'.join(filter(None, lines))}{''.join(told)}{table}</div>"
+
+
+def _panel(panel: Panel) -> str:
+    return f"<br><b>{escape(panel.title)}</b>{_items(sentence.text for sentence in panel.sentences)}"
+
+
+def _items(texts: Iterable[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(text)}</li>' for text in texts)}</ul>"
 
 
 def _verdict(document: Document) -> Sequence[Sentence]:
@@ -60,7 +70,7 @@ def _table(table: Table, rejected: bool) -> str:
             for column, cell in zip(columns, cells, strict=True)
         )
         lines.append(f"<tr>{''.join(shown)}</tr>")
-    more = f"<br>and {table.rows - MOST_ROWS} more rows" if table.rows > MOST_ROWS else ""
+    more = "<br>and more rows" if table.rows > MOST_ROWS else ""
     head = f"<thead><tr>{heads}</tr></thead>" if table.headed else ""
     return f"<table>{head}<tbody>{''.join(lines)}</tbody></table>{more}"
 

@@ -65,8 +65,10 @@ def _table(rows: Sequence[Row]) -> Table:
             column("B/packet", lambda r: fmt.number(r.payload_bytes, 1), spare=3),
             column("wire up", lambda r: fmt.number(r.up_bytes, 1), spare=5),
             column("down", lambda r: fmt.number(r.down_bytes, 1), spare=5),
-            column("up Gb/s", lambda r: fmt.number(r.up_gbps, 1), spare=1),
-            column("down Gb/s", lambda r: fmt.number(r.down_gbps, 1), spare=1),
+            column("up Gb/s", lambda r: fmt.number(r.up_gbps, 2), spare=1),
+            column("down Gb/s", lambda r: fmt.number(r.down_gbps, 2), spare=1),
+            column("link up", lambda r: fmt.percent(r.up_share), spare=9),
+            column("link down", lambda r: fmt.percent(r.down_share), spare=9),
             column("of link", lambda r: fmt.percent(r.share)),
             column("ceiling Mpps", lambda r: fmt.number(r.ceiling_mpps, 1)),
         ],
@@ -82,7 +84,8 @@ def sweep_document(sweep: Sweep) -> Document:
         kind="PCIe estimate",
         title="PCIe traffic over the packet rate",
         question=f"What would a PCIe link carry of packets of {sweep.size} bytes that are received and sent again?",
-        how=["estimate", sweep.nic.nic.title, link_words(sweep.link)],
+        how=[sweep.nic.nic.title, link_words(sweep.link)],
+        emulated=["estimate"],
         notes=[_NOT_MEASURED],
         blocks=[
             Section(

@@ -137,12 +137,12 @@ def _goals(goals: Sequence[GoalRow]) -> Iterator[Section]:
         [
             column("goal", lambda goal: goal.name, words=True),
             column("allowed", _allowed, spare=2),
-            column("allowed to exceed", lambda goal: fmt.percent(goal.exceed_ratio, 0), spare=4),
+            column("allowed to exceed", lambda goal: fmt.percent(goal.exceed_ratio, 0), spare=9),
             column("conditional throughput", lambda goal: fmt.rate(goal.conditional_throughput)),
             column("lower bound", lambda goal: _load(goal.relevant_lower_bound)),
             column("upper bound", lambda goal: _load(goal.relevant_upper_bound)),
             column("width", lambda goal: fmt.percent(_width(goal), 2), spare=1),
-            column("goal’s width", lambda goal: fmt.percent(goal.width, 2), spare=3),
+            column("goal’s width", lambda goal: fmt.percent(goal.width, 2), spare=8),
             *([column("latency", _goal_latency)] if with_latency else []),
             column("result", lambda goal: "irregular" if goal.irregular else "regular", words=True),
         ]

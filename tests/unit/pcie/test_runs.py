@@ -347,11 +347,11 @@ def test_the_sweep_is_a_page_and_never_overwrites(tmp_path):
     file = tmp_path / "sweep.html"
     assert said("estimate", "--sweep", "--out", file).strip() == str(file)
     html = file.read_text()
-    plots = json.loads(html.split('id="figures">')[1].split("</script>")[0])
-    before, after = plots["plot-1"]["data"][:2]
+    plots = json.loads(html.split('id="_plots">')[1].split("</script>")[0])
+    before, after = plots["_plot-1"]["data"][:2]
     assert (before["x"][-1], before["y"][-1]) == (10, 11.25) and (after["x"][0], after["y"][0]) == (13, 11.375)
-    assert plots["plot-1"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
-    assert plots["plot-2"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
+    assert plots["_plot-1"]["data"][2]["y"][0] == pytest.approx(10.2917, abs=1e-4)
+    assert plots["_plot-2"]["data"][1]["y"] == [0.5, 0.5] and "That is the fracture" in html
     assert "14.625 to 11.375 MB/s" in html
     with pytest.raises(UserError, match="exists already"):
         said("estimate", "--sweep", "--out", file)

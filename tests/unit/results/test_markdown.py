@@ -21,7 +21,7 @@ def written(*blocks: Block) -> str:
 
 
 STAGES = Table(
-    [Column("stage", ["app_tx", "nic_tx"], words=True), Column("Mpps", ["1.5", Marked("2.25", "strong")], spare=1)]
+    [Column("stage", ["app_tx", "nic_tx"], words=True), Column("Mpps", ["1.5", Marked("2.25", strong=True)], spare=1)]
 )
 
 

@@ -39,7 +39,7 @@ def study(tmp_path_factory):
 def test_a_run(tmp_path):
     run = load(made(tmp_path / "one"))
     texts = Cells(run._repr_html_()).texts
-    assert run.record.title in texts and any("verdict: valid" in text for text in texts) and "stage" in texts
+    assert run.record.title in texts and any("verdict: valid" in text for text in texts) and "workload" in texts
     frame = run.to_pandas()
     assert list(frame["workload"]) == ["echo"] and frame["latency_p99"][0] > 0
     assert set(run.to_pandas("stages")["endpoint"]) == {"client", "server"}
@@ -50,7 +50,7 @@ def test_a_run(tmp_path):
 def test_an_invalid_run_shows_its_reasons_and_rejected_metrics(tmp_path):
     run = load(made(tmp_path / "one", invalid="<script>alert(1)</script>"))
     texts = Cells(run._repr_html_()).texts
-    assert "<script>alert(1)</script>" in texts and any("the metrics above are rejected" in text for text in texts)
+    assert "<script>alert(1)</script>" in texts and any("its metrics are rejected" in text for text in texts)
     good = load(made(tmp_path / "two"))
     assert "<s>" in run._repr_html_() and "<s>" not in good._repr_html_()
     assert set(run.to_pandas()["rejected"]) == {True} and set(good.to_pandas()["rejected"]) == {False}
@@ -61,7 +61,7 @@ def test_an_invalid_run_without_a_window_shows_its_reasons_alone(tmp_path):
     directory = made(tmp_path / "one", invalid="engine died: SIGSEGV")
     (directory / "windows.jsonl").write_text("")
     texts = Cells(load(directory)._repr_html_()).texts
-    assert "engine died: SIGSEGV" in texts and "stage" not in texts
+    assert "engine died: SIGSEGV" in texts and "workload" not in texts and "verdict: invalid" in texts
     with pytest.raises(UserError, match="without a measured window"):
         load(directory).to_pandas()
 

@@ -1,5 +1,7 @@
 """What each renderer shows of each block: a page shows all of it, and nothing that a terminal shows is missing from Markdown."""
 
+import re
+
 import pytest
 from sample_runs import Page
 from terminal_views import printed
@@ -38,7 +40,7 @@ BLOCKS = {
     "a cell of parts": ([Table([Column("head", [Sentence("it is ", Marked("shown"))])])], EVERYWHERE),
     "a table of details": ([Table([Column("shown", ["cell"])], detail=True)], ON_PAGES),
     "a panel": ([Panel("title", [Sentence("shown")])], EVERYWHERE),
-    "the title of a panel": ([Panel("shown", [Sentence("line")])], LINES),
+    "the title of a panel": ([Panel("shown", [Sentence("line")])], EVERYWHERE),
     "the title of a section": ([Section("shown", [TABLE])], ON_PAGES),
     "a title that is for terminals too": ([Section("shown", [TABLE], terminal="titled")], LINES),
     "what a section is about": ([Section("title", [TABLE], about="shown")], ON_PAGES),
@@ -81,7 +83,7 @@ def test_each_block_is_shown_where_it_is_to_be(name):
         ({"warnings": ["shown"]}, EVERYWHERE),
         ({"verdict": Sentence("shown")}, EVERYWHERE),
         ({"verdict": Panel("title", [Sentence("shown")])}, EVERYWHERE),
-        ({"files": [("run", "shown")]}, {"terminal", "markdown"}),
+        ({"files": [("run", "shown")]}, {"terminal", "markdown", "notebook"}),
         ({"made_from": "shown"}, ON_PAGES),
     ],
 )
@@ -107,8 +109,27 @@ def test_rejected_metrics_are_marked_in_every_medium():
     assert "1.5" in rejected and "1.5" in after
 
 
+def test_a_notebook_shows_the_main_table():
+    main = Table([Column("main", ["1"])], is_main=True)
+    assert "main" in notebook.html(Document(kind="run", title="title", blocks=[TABLE, Section("more", [main])]))
+
+
+def test_a_section_is_never_taken_for_the_plots():
+    """A title may be what a script is called by."""
+    blocks = [
+        Section("Figures", [Chart({"data": [], "layout": {}})]),
+        Section("plot 0", []),
+        Section("Übersicht ø", []),
+    ]
+    html = page.render(Document(kind="run", title="title", blocks=blocks))
+    ids = re.findall(r' id="([^"]*)"', html)
+    assert len(ids) == len(set(ids)) and "" not in ids and {"_plots", "_plotly", "_plot-0", "figures"} <= set(ids)
+
+
 def test_a_bar_is_drawn_where_it_can_be():
     table = Table([Column("busy", [Bar(((0.5, "subject"), (0.25, "waits")))])])
     of = rendered(Document(kind="run", title="title", blocks=[table]))
     assert "━━━━━━──" in of["terminal"] and "busy" not in of["markdown"] + of["notebook"]
-    assert '<i class="subject" style="width: 50.0%">' in page.render(Document(kind="run", title="title", blocks=[table]))
+    assert '<i class="subject" style="width: 50.0%">' in page.render(
+        Document(kind="run", title="title", blocks=[table])
+    )

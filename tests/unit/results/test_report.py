@@ -80,7 +80,7 @@ def test_the_report_is_one_file_without_external_resources(run):
 
 
 def test_every_plot_has_its_place_and_its_colours_and_is_valid_for_plotly(run):
-    plots = {f"plot-{n}": plot for n, plot in enumerate(plots_of(run_document(run).blocks))}
+    plots = {f"_plot-{n}": plot for n, plot in enumerate(plots_of(run_document(run).blocks))}
     html = (run.path / "report.html").read_text()
     page = Page(html)
     assert plots.keys() <= page.ids

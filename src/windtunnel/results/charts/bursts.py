@@ -1,5 +1,6 @@
 """The plot of bursts: small multiples, one a stage."""
 
+from html import escape
 from typing import Any
 
 from windtunnel.results.charts.layout import axis, layout_of
@@ -44,8 +45,8 @@ def bursts(rows: list[StageRow]) -> dict[str, Any] | None:
                 "tickformat": ".0%",
                 "showticklabels": column == 0,
             }
-            layout["annotations"].append(_title(row.stage, left, crown))
-        layout["annotations"].append(_title(f"<b>{stages[0].endpoint}</b>", 0, crown, lift=22))
+            layout["annotations"].append(_title(escape(row.stage), left, crown))
+        layout["annotations"].append(_title(f"<b>{escape(stages[0].endpoint)}</b>", 0, crown, lift=22))
     return {"data": data, "layout": layout}
 
 

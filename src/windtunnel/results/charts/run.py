@@ -33,7 +33,7 @@ def cost(rows: list[StageRow]) -> dict[str, Any] | None:
     timed = [row for row in rows if row.work_ns is not None]
     if not timed:
         return None
-    labels = [f"{row.endpoint}  {row.stage}" for row in timed]
+    labels = [escape(f"{row.endpoint}  {row.stage}") for row in timed]
 
     def bar(name: str, colour: str, values: Sequence[float | None]) -> dict[str, Any]:
         return {
@@ -59,7 +59,7 @@ def workers(rows: list[WorkerRow]) -> dict[str, Any] | None:
     timed = [row for row in rows if row.work_share is not None]
     if not timed:
         return None
-    labels = [f"{row.sides}  CPU {row.cpu}" for row in timed]
+    labels = [escape(f"{row.sides}  CPU {row.cpu}") for row in timed]
     parts: tuple[tuple[str, str, Callable[[WorkerRow], float | None]], ...] = (
         ("work", "var(--work)", lambda row: row.work_share),
         ("stall", "var(--stall)", lambda row: row.stall_share),
@@ -134,7 +134,9 @@ def _responses(windows: list[Window], names: list[str]) -> dict[str, list[float 
 
 
 def _received(windows: list[Window]) -> dict[str, list[float | None]]:
-    return _rates([{f"packets received by the {p.endpoint}": p.rx_packets for p in w.ports} for w in windows], windows)
+    return _rates(
+        [{escape(f"packets received by the {p.endpoint}"): p.rx_packets for p in w.ports} for w in windows], windows
+    )
 
 
 def _rates(counts: list[dict[str, int]], windows: list[Window]) -> dict[str, list[float | None]]:
@@ -162,7 +164,7 @@ def _state_legend(colours: Mapping[str, str]) -> list[dict[str, Any]]:
         {
             "type": "scatter",
             "mode": "markers",
-            "name": f"not counted: {name}",
+            "name": escape(f"not counted: {name}"),
             "x": [None],
             "y": [None],
             "marker": {"color": colour, "symbol": "square", "size": 11, "opacity": STATE_OPACITY},

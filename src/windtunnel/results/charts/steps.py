@@ -26,7 +26,7 @@ def steps(rows: list[StepRow]) -> dict[str, Any] | None:
             "type": "bar",
             "orientation": "h",
             "name": escape(name),
-            "y": [f"{row.endpoint}  {row.stage}" for row in shown if row.label == name],
+            "y": [escape(f"{row.endpoint}  {row.stage}") for row in shown if row.label == name],
             "x": [row.stage_ns for row in shown if row.label == name],
             "marker": {
                 "color": COLOURS[place % len(COLOURS)],

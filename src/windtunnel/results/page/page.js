@@ -2,7 +2,7 @@
 // A figure names colours as "var(--work)"; plotly knows no CSS variables, so a probe asks the browser what they stand for.
 "use strict";
 
-const figures = JSON.parse(document.getElementById("figures").textContent);
+const figures = JSON.parse(document.getElementById("_plots").textContent);
 const probe = document.body.appendChild(document.createElement("i"));
 probe.hidden = true;
 
@@ -35,7 +35,7 @@ async function load() {
   const shared = document.querySelector("script[src]");
   if (shared) throw new Error(`${shared.getAttribute("src")} is not there`);
   const plotly = document.createElement("script");
-  plotly.textContent = await unpacked("plotly");
+  plotly.textContent = await unpacked("_plotly");
   document.head.append(plotly);
 }
 

@@ -40,7 +40,7 @@ def render(document: Document, plotly_file: str | None = None) -> str:
         environment(PACKAGE),
         "document.html",
         document=document,
-        figures={_place(n): chart.plot for n, chart in enumerate(charts)},
+        plots={_place(n): chart.plot for n, chart in enumerate(charts)},
         places={id(chart): _place(n) for n, chart in enumerate(charts)},
         css=(here / "page.css").read_text(encoding="utf-8"),
         js=(here / "page.js").read_text(encoding="utf-8"),
@@ -111,7 +111,8 @@ def _place_of(context: Context, chart: Chart) -> str:
 
 
 def _place(number: int) -> str:
-    return f"plot-{number}"
+    """A section's title never makes this name: it has no underscore."""
+    return f"_plot-{number}"
 
 
 def _charts(blocks: "Iterator[Block] | Any") -> Iterator[Chart]:
@@ -124,7 +125,7 @@ def _charts(blocks: "Iterator[Block] | Any") -> Iterator[Chart]:
 
 
 def _slug(title: str) -> str:
-    """A name for a link to a section."""
+    """A name for a link to a section; empty for a title without Latin letters and digits."""
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
 
 

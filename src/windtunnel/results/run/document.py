@@ -67,7 +67,7 @@ def run_document(run: Run, earlier: Earlier | None = None, files: Sequence[tuple
         blocks=[*blocks, _host(run)],
         footnotes=notes_of(found),
         warnings=[*warnings_of(found), *run.problems],
-        verdict=verdict_sentence(run) if summary else None,
+        verdict=verdict_sentence(run),
         files=[*files, *((side, str(path)) for side, path in (run.paths.items() if isinstance(run, Joined) else ()))],
         made_from=_made_from(record),
     )

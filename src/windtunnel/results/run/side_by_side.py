@@ -23,6 +23,8 @@ from windtunnel.runs.record import Record
 from windtunnel.runs.registry import Noun, metrics
 from windtunnel.runs.summary import Summary, summarise
 
+MOST_WITH_NUMBERS = 4
+"""Runs whose values are aligned as numbers. Those of more may wrap, so that all columns have room."""
 Row = tuple[str, str, list[Cell]]
 """What it is of, the name of the metric, and a cell a run."""
 _FACTS: Mapping[str, Callable[[Record], str]] = {
@@ -62,7 +64,8 @@ def _facts(runs: Sequence[Run]) -> Table:
 
 def _metrics(runs: Sequence[Run], rows: Sequence[Row]) -> Table:
     column, keys = columns_of(rows), [key for key, _, _ in rows]
-    of_runs = [Column(run.path.name, [cells[n] for _, _, cells in rows]) for n, run in enumerate(runs)]
+    wraps = len(runs) > MOST_WITH_NUMBERS
+    of_runs = [Column(run.path.name, [cells[n] for _, _, cells in rows], words=wraps) for n, run in enumerate(runs)]
     return Table(
         [Column("", first_of_group(keys), words=True), column("metric", lambda row: row[1], words=True), *of_runs],
         groups_of(keys),

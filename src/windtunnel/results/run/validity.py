@@ -36,8 +36,9 @@ def verdict_sentence(run: Run) -> Sentence:
         words = f"imported: the values are from {record.imported.tool}; Windtunnel did not measure or check them"
         return Sentence(Marked(words, "emulated", strong=True))
     if not record.verdict.valid:
-        words = "invalid, the metrics above are rejected" if run.rejected else "invalid"
-        return Sentence("verdict: ", Marked(words, "bad", strong=True))
+        relaxed = f"; limits relaxed: {', '.join(record.relaxed)}" if record.relaxed else ""
+        words = "invalid, its metrics are rejected" if run.rejected else "invalid"
+        return Sentence("verdict: ", Marked(words, "bad", strong=True), relaxed)
     tone: Tone = "warning" if record.relaxed else "good"
     finished, used = windows_of(run.windows), windows_of(run.counted)
     relaxed = f" ({', '.join(record.relaxed)})" if record.relaxed else ""

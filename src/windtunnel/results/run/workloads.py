@@ -59,7 +59,10 @@ def workload_table(rows: Sequence[WorkloadRow]) -> Table:
     """Latency from the intended send time, in an open loop also from the real one."""
     column = columns_of(rows)
     workload = column("workload", lambda r: r.workload, words=True)
-    return Table([workload, column("loop", lambda r: r.loop, words=True), *metric_columns("workload", rows).values()])
+    return Table(
+        [workload, column("loop", lambda r: r.loop, words=True), *metric_columns("workload", rows).values()],
+        is_main=True,
+    )
 
 
 def phase_section(rows: Sequence[PhaseRow]) -> Iterator[Section]:
@@ -70,10 +73,18 @@ def phase_section(rows: Sequence[PhaseRow]) -> Iterator[Section]:
     words = f"excluded, because windows cross phases: {fmt.percent(max(excluded, 0))} of the time"
     yield Section(
         "Phases of the load",
-        [_phase_table(rows), Sentence(words, tone="quiet")],
+        [_phase_table(rows), Sentence(words, tone="quiet"), *map(_never_whole, filter(_is_empty, rows))],
         about="Over the windows that lie completely in one phase. Windows that cross phases are excluded; the share is of the measured time of "
         "the phase. A response belongs to the phase in which it arrived. Unsent: at the end of the last window.",
     )
+
+
+def _is_empty(row: PhaseRow) -> bool:
+    return row.result is None
+
+
+def _never_whole(row: PhaseRow) -> Sentence:
+    return Sentence(f"no window lies wholly in phase {row.phase} of {row.workload}", tone="quiet")
 
 
 def _phase_table(rows: Sequence[PhaseRow]) -> Table:
@@ -114,6 +125,7 @@ def variant_table(rows: Sequence[VariantRow]) -> Table:
         [
             column("variant", lambda r: f"{r.name}  (metrics)" if r is rows[0] else r.name, words=True),
             column("windows", lambda r: str(r.windows)),
+            column("excluded", lambda r: str(r.measured - r.windows), spare=3),
             column("ns per message", lambda r: fmt.number(r.ns_per_message.median if r.ns_per_message else None, 2)),
             column("95% interval", lambda r: _interval(r.ns_per_message)),
             *([column("delay", lambda r: fmt.number(r.delay_ns, 2), spare=1)] if delayed else []),

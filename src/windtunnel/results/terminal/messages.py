@@ -9,7 +9,7 @@ from windtunnel.errors import UserError, as_argument
 from windtunnel.results.terminal.harmless import HarmlessConsole
 
 _COMMAND = re.compile(
-    r"(?<![\w./'\"-])windtunnel(?= (?:check|compare|copiers|diagnose|export|handlers|history|host|import|init|model|pcie|run|schema"
+    r"(?<![\w./'\"-])windtunnel(?= (?:calibrate|check|compare|copiers|diagnose|export|handlers|history|host|import|init|model|pcie|run|schema"
     r"|search|share|show|study|tune|ui|wires)\b)"
 )
 """Where a remedy names a command. A file of this name is quoted or has a directory."""

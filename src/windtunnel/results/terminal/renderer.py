@@ -32,9 +32,7 @@ from windtunnel.results.terminal.harmless import UNLIMITED, on_one_line
 
 STYLES: Mapping[Tone, str] = {
     "plain": "",
-    "strong": "bold",
     "quiet": "dim",
-    "question": "italic",
     "good": "green",
     "warning": "yellow",
     "bad": "red",
@@ -46,6 +44,8 @@ STYLES: Mapping[Tone, str] = {
 REJECTED = "rejected"
 _LEAST_HEAD = 8
 """Cells to which the heads of numbers wrap at most, if there is no room."""
+_WHOLE_WORD = 14
+"""Longest word of a head that is not broken; longer ones are names, as of a run's directory."""
 _WORDS_CELLS = 30
 """Of a column of words that stays, and may wrap, when it is asked what fits: a long name takes no number its column."""
 
@@ -125,14 +125,17 @@ class FittingTable:
         )
         texts = [[on_one_line(_cell(cell)) for cell in column.cells] for column in columns]
         for column, of_column in zip(columns, texts, strict=True):
-            width = max(column.width, most_head, *(text.cell_len for text in of_column))
-            wraps = column.words or cell_len(column.head) > width
+            head = on_one_line(column.head)
+            longest_word = max((n for n in map(cell_len, head.plain.split()) if n <= _WHOLE_WORD), default=0)
+            numbers = max((text.cell_len for text in of_column), default=0)
+            width = max(column.width, most_head, longest_word, numbers)
+            wraps = column.words or head.cell_len > width
             grid.add_column(
-                column.head,
+                head,
                 justify="left" if column.words else "right",
                 no_wrap=not wraps,
                 overflow="fold" if wraps else "ellipsis",
-                min_width=column.width,
+                min_width=column.width if column.words else max(column.width, longest_word, numbers),
                 max_width=(None if column.spare else most_words) if column.words else width,
             )
         begins = {group for group in self.table.groups if group}
@@ -220,7 +223,7 @@ def _frame(panel: Panel) -> RichPanel:
 
 def _spared(column: Column) -> int:
     """As `spare`; a column with only dashes is dropped before all others."""
-    empty = bool(column.cells) and not column.words and all(cell == DASH for cell in column.cells)
+    empty = bool(column.cells) and not column.words and all(_cell(cell).plain == DASH for cell in column.cells)
     return UNLIMITED if empty else column.spare
 
 
