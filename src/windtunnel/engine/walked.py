@@ -61,8 +61,11 @@ def _has_access_list(there: int) -> bool:
 def others_may_replace(status: os.stat_result) -> bool:
     """Whether others than its owner, and root, may put something else in the place of what is in a directory: they may write it, and it is not
     like /tmp, in which each may replace what is theirs."""
-    if not stat.S_ISDIR(status.st_mode) or status.st_mode & stat.S_ISVTX:
-        return False
+    return stat.S_ISDIR(status.st_mode) and not status.st_mode & stat.S_ISVTX and others_may_write(status)
+
+
+def others_may_write(status: os.stat_result) -> bool:
+    """Whether others than its owner, and root, may write into it, by its mode and its group."""
     writes = status.st_mode & stat.S_IWGRP and not _is_alone_in(status.st_gid, status.st_uid)
     return bool(status.st_mode & stat.S_IWOTH or writes)
 

@@ -1,5 +1,6 @@
 """Reports of several runs in a directory share one file of plotly.js; a report alone holds it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,26 @@ def test_a_script_that_somebody_sent_beside_the_runs_does_not_stay(runs, tmp_pat
     script.symlink_to(sent) if is_link else script.write_bytes(sent.read_bytes())
     list(write_run_reports(runs))
     assert script.read_bytes() == own and not script.is_symlink()
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o777])
+def test_where_others_may_write_each_report_holds_it_all(runs, mode):
+    """They could put another script in its place later."""
+    runs[0].parent.chmod(mode)
+    pages = list(write_run_reports(runs))
+    assert not list(runs[0].parent.glob("plotly-*.js"))
+    assert all("<script src=" not in page.read_text() for page in pages)
+
+
+@pytest.mark.parametrize("change", [lambda file: file.chmod(0o666), lambda file: os.link(file, file.with_name("also"))])
+def test_a_script_that_others_may_change_does_not_stay(runs, change):
+    list(write_run_reports(runs))
+    (script,) = runs[0].parent.glob("plotly-*.js")
+    change(script)
+    before = script.stat().st_ino
+    list(write_run_reports(runs))
+    after = script.stat()
+    assert after.st_ino != before and after.st_nlink == 1 and not after.st_mode & 0o022
 
 
 def test_a_run_alone_holds_it_all(elsewhere):

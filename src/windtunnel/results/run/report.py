@@ -28,11 +28,13 @@ def write_run_report(run_dir: Path, plotly_file: str | None = None, place: Path 
 
 
 def write_run_reports(run_dirs: Sequence[Path]) -> Iterator[Path]:
-    """Writes one report after the other. Reports of runs that lie in one directory share the plotly.js that is written there.
+    """Writes one report after the other. Reports of runs that lie in one directory share the plotly.js that is written there,
+    unless others may write there.
 
     Raises UserError as `write_run_report` does.
     """
     beside = Counter(run_dir.absolute().parent for run_dir in run_dirs)
-    shared = {parent: f"../{write_plotly(parent)}" for parent, count in beside.items() if count > 1}
+    scripts = {parent: write_plotly(parent) for parent, count in beside.items() if count > 1}
+    shared = {parent: f"../{script}" for parent, script in scripts.items() if script}
     for run_dir in run_dirs:
         yield write_run_report(run_dir, shared.get(run_dir.absolute().parent))
