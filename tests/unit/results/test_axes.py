@@ -8,7 +8,7 @@ from model_tools import a_ladder
 from windtunnel.host.caches import Cache
 from windtunnel.results.charts import search
 from windtunnel.results.charts.ladder import latency_over_size
-from windtunnel.results.charts.layout import duration_ticks, log_ticks, ticks_at
+from windtunnel.results.charts.layout import duration_ticks, label_text, log_ticks, ticks_at
 
 CACHES = [Cache(level=1, bytes=32 << 10), Cache(level=2, bytes=2 << 20), Cache(level=3, bytes=24 << 20)]
 
@@ -67,3 +67,9 @@ def test_a_cache_larger_than_the_ladder_is_named_at_its_edge():
     (label,) = [label for label in layout["annotations"] if label["text"].startswith("L3")]
     assert (label["text"], label["x"], label["xanchor"]) == ("L3 384 MiB →", 1, "right")
     assert 384 << 20 not in {shape["x0"] for shape in layout["shapes"]}
+
+
+def test_a_name_is_neither_markup_nor_a_format_of_plotly():
+    assert label_text("<a href='x'>%{y:300000000d} 5%</a>") == (
+        "&lt;a href=&#x27;x&#x27;&gt;&#37;{y:300000000d} 5%&lt;/a&gt;"
+    )

@@ -1,9 +1,8 @@
 """The plot of bursts: small multiples, one a stage."""
 
-from html import escape
 from typing import Any
 
-from windtunnel.results.charts.layout import axis, layout_of
+from windtunnel.results.charts.layout import axis, label_text, layout_of
 from windtunnel.runs.rows import StageRow
 
 _COLUMNS = 6
@@ -45,8 +44,8 @@ def bursts(rows: list[StageRow]) -> dict[str, Any] | None:
                 "tickformat": ".0%",
                 "showticklabels": column == 0,
             }
-            layout["annotations"].append(_title(escape(row.stage), left, crown))
-        layout["annotations"].append(_title(f"<b>{escape(stages[0].endpoint)}</b>", 0, crown, lift=22))
+            layout["annotations"].append(_title(label_text(row.stage), left, crown))
+        layout["annotations"].append(_title(f"<b>{label_text(stages[0].endpoint)}</b>", 0, crown, lift=22))
     return {"data": data, "layout": layout}
 
 

@@ -1,11 +1,10 @@
 """Where a PCIe link would be full, drawn over throughput."""
 
-from html import escape
 from typing import Any
 
 from windtunnel.format import rate
 from windtunnel.pcie.run_estimate import PortEstimate
-from windtunnel.results.charts.layout import axis
+from windtunnel.results.charts.layout import axis, label_text
 from windtunnel.runs.metrics import measured, ratio, seconds
 from windtunnel.runs.reader import Run
 
@@ -19,7 +18,7 @@ def ceiling(run: Run, link: PortEstimate, lines: list[dict[str, Any]], shapes: l
     rate_now, asked = mean_rate(run, link.port)
     height = rate_now * (link.ceiling or 0)
     highest = max((y for line in lines for y in line["y"] if y is not None), default=0)
-    words = escape(f"PCIe ceiling of the {link.port} ({link.label}): {rate(height)}")
+    words = label_text(f"PCIe ceiling of the {link.port} ({link.label}): {rate(height)}")
     if asked and len(lines) > 1:
         words += " for all lines together"
     if highest == 0 or height > FARTHEST * highest:

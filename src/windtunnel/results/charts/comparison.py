@@ -1,11 +1,10 @@
 """The plots of a comparison: a forest of differences, and the runs in the order of time."""
 
-from html import escape
 from typing import Any
 
 from windtunnel.measure.compare.model import Measure, Point
 from windtunnel.measure.compare.options import fall
-from windtunnel.results.charts.layout import layout_of
+from windtunnel.results.charts.layout import label_text, layout_of
 
 _ROW_PX = 26
 _SIDES = {"a": ("A", "var(--stall)"), "b": ("B", "var(--work)")}
@@ -17,7 +16,7 @@ def forest(point: Point) -> dict[str, Any] | None:
     rows = [measure for measure in point.measures if measure.interval]
     if not rows:
         return None
-    names = [escape(_name(row)) for row in rows]
+    names = [label_text(_name(row)) for row in rows]
     intervals = [row.interval for row in rows if row.interval]
     band = {
         "type": "bar",
@@ -86,7 +85,7 @@ def in_time(point: Point) -> dict[str, Any] | None:
         )
     layout = layout_of(280)
     layout["xaxis"] |= {"title": {"text": "runs in the order of their start"}, "showgrid": False}
-    layout["yaxis"] |= {"title": {"text": escape(f"{_name(measure)}, {measure.unit}")}, "tickformat": "~s"}
+    layout["yaxis"] |= {"title": {"text": label_text(f"{_name(measure)}, {measure.unit}")}, "tickformat": "~s"}
     return {"data": traces, "layout": layout | {"showlegend": True}}
 
 

@@ -1,6 +1,7 @@
 """What all plots have in common: axes, fonts and colours, which are names of the style sheet's variables."""
 
 from collections.abc import Callable, Iterable, Sequence
+from html import escape
 from math import ceil, floor, log10
 from typing import Any
 
@@ -13,6 +14,11 @@ _STEPS = ((1,), (1, 2, 5), (1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
 _LEAST_TICKS = 3
 _APART = 0.03
 """Of an axis: as high as a label, which is turned upright where labels have no room side by side."""
+
+
+def label_text(text: str) -> str:
+    """A text from outside as plotly shows it in a name, a title or a hover text: it reads a little HTML there, and what is in `%{...}` as a format."""
+    return escape(text).replace("%{", "&#37;{")
 
 
 def axis() -> dict[str, Any]:

@@ -11,7 +11,7 @@ from windtunnel.model.latency import fitted_of
 from windtunnel.model.predict import FURTHEST, band, curve_ns, curve_samples
 from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.model.thesis import published_mpps
-from windtunnel.results.charts.layout import SERIES, duration_ticks, layout_of
+from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
 
 _ALONG = 60
 FAINT = "var(--muted)"
@@ -28,14 +28,15 @@ def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
         _line("95%", [*along, *along[::-1]], [h for _, h in bands] + [l for l, _ in bands][::-1])
         | {"fill": "toself", "fillcolor": SERIES[0], "opacity": 0.15, "line": {"width": 0}, "hoverinfo": "skip"},
         *_published(curve, along),
-        _line(curve.form, inside, [curve_ns(curve, n, world) for n in inside]) | _stroke(SERIES[0], "solid"),
+        _line(label_text(curve.form), inside, [curve_ns(curve, n, world) for n in inside])
+        | _stroke(SERIES[0], "solid"),
         _line("beyond", outside, [curve_ns(curve, n, world) for n in outside]) | _stroke(SERIES[0], "dot"),
         _dots("runs", [p.entries for p in curve.points for _ in p.runs], [ns for p in curve.points for ns in p.runs]),
     ]
     layout = layout_of(420)
     layout["xaxis"] |= {"title": {"text": "entries"}, "type": "log", "dtick": 1, "exponentformat": "power"}
     layout["yaxis"] |= {
-        "title": {"text": f"ns per packet, {model.response}"},
+        "title": {"text": label_text(f"ns per packet, {model.response}")},
         "type": "log",
         "tickformat": "~r",
         "dtick": "D2",

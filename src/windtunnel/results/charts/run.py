@@ -5,14 +5,13 @@ users is escaped, because plotly reads a little HTML in labels.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from windtunnel.engine.windows import Window
 from windtunnel.format import number
 from windtunnel.pcie.run_estimate import PortEstimate
 from windtunnel.results.charts.ceiling import ceiling
-from windtunnel.results.charts.layout import SERIES, layout_of
+from windtunnel.results.charts.layout import SERIES, label_text, layout_of
 from windtunnel.results.charts.percentiles import percentile_chart, percentile_curve
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.metrics import measured, ratio
@@ -33,7 +32,7 @@ def cost(rows: list[StageRow]) -> dict[str, Any] | None:
     timed = [row for row in rows if row.work_ns is not None]
     if not timed:
         return None
-    labels = [escape(f"{row.endpoint}  {row.stage}") for row in timed]
+    labels = [label_text(f"{row.endpoint}  {row.stage}") for row in timed]
 
     def bar(name: str, colour: str, values: Sequence[float | None]) -> dict[str, Any]:
         return {
@@ -59,7 +58,7 @@ def workers(rows: list[WorkerRow]) -> dict[str, Any] | None:
     timed = [row for row in rows if row.work_share is not None]
     if not timed:
         return None
-    labels = [escape(f"{row.sides}  CPU {row.cpu}") for row in timed]
+    labels = [label_text(f"{row.sides}  CPU {row.cpu}") for row in timed]
     parts: tuple[tuple[str, str, Callable[[WorkerRow], float | None]], ...] = (
         ("work", "var(--work)", lambda row: row.work_share),
         ("stall", "var(--stall)", lambda row: row.stall_share),
@@ -123,19 +122,19 @@ def latency(run: Run) -> dict[str, Any] | None:
         for index, workload in enumerate(engine.plan.workloads):
             merged = merge(w.latency for window in chosen for w in window.workloads if w.workload == index)
             if merged is not None and merged.total:
-                data.append(percentile_curve(escape(workload.name), merged, len(data)))
+                data.append(percentile_curve(label_text(workload.name), merged, len(data)))
     return percentile_chart(data, 360)
 
 
 def _responses(windows: list[Window], names: list[str]) -> dict[str, list[float | None]]:
     return _rates(
-        [{f"responses of {escape(names[w.workload])}": w.responses for w in x.workloads} for x in windows], windows
+        [{f"responses of {label_text(names[w.workload])}": w.responses for w in x.workloads} for x in windows], windows
     )
 
 
 def _received(windows: list[Window]) -> dict[str, list[float | None]]:
     return _rates(
-        [{escape(f"packets received by the {p.endpoint}"): p.rx_packets for p in w.ports} for w in windows], windows
+        [{label_text(f"packets received by the {p.endpoint}"): p.rx_packets for p in w.ports} for w in windows], windows
     )
 
 
@@ -164,7 +163,7 @@ def _state_legend(colours: Mapping[str, str]) -> list[dict[str, Any]]:
         {
             "type": "scatter",
             "mode": "markers",
-            "name": escape(f"not counted: {name}"),
+            "name": label_text(f"not counted: {name}"),
             "x": [None],
             "y": [None],
             "marker": {"color": colour, "symbol": "square", "size": 11, "opacity": STATE_OPACITY},

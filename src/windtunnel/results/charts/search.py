@@ -1,13 +1,12 @@
 """The plots of a search: every trial at its load, and latency at parts of the rate."""
 
 from collections.abc import Sequence
-from html import escape
 from math import floor, log10
 from typing import Any
 
 from windtunnel.format import rate
 from windtunnel.measure.throughput.record import LatencyRow, SearchRecord
-from windtunnel.results.charts.layout import SERIES, duration_ticks, layout_of, log_ticks
+from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of, log_ticks
 from windtunnel.runs.registry.percentiles import PERCENTILES
 
 LEAST_LOSS = 1e-5
@@ -63,7 +62,7 @@ def _bound(bound: float, names: list[str]) -> dict[str, Any]:
     """A line from bottom to top, with the goals' names."""
     place = {"xref": "x", "yref": "paper", "x0": bound, "x1": bound, "y0": 0, "y1": 1}
     line = {"color": SERIES[1], "width": 2, "dash": "dot"}
-    label = {"text": escape(", ".join(names)), "textangle": 0, "textposition": "end", "font": {"size": 11}}
+    label = {"text": label_text(", ".join(names)), "textangle": 0, "textposition": "end", "font": {"size": 11}}
     return {"type": "line", "line": line, "label": label | {"xanchor": "left"}} | place
 
 

@@ -1,9 +1,8 @@
 """The plot of handlers' steps: where the time of a packet goes inside a handler."""
 
-from html import escape
 from typing import Any
 
-from windtunnel.results.charts.layout import layout_of
+from windtunnel.results.charts.layout import label_text, layout_of
 from windtunnel.runs.rows import StepRow
 
 COLOURS = ("var(--work)", "var(--series-2)", "var(--series-3)", "var(--series-4)", "var(--stall)", "var(--idle)")
@@ -25,15 +24,15 @@ def steps(rows: list[StepRow]) -> dict[str, Any] | None:
         {
             "type": "bar",
             "orientation": "h",
-            "name": escape(name),
-            "y": [escape(f"{row.endpoint}  {row.stage}") for row in shown if row.label == name],
+            "name": label_text(name),
+            "y": [label_text(f"{row.endpoint}  {row.stage}") for row in shown if row.label == name],
             "x": [row.stage_ns for row in shown if row.label == name],
             "marker": {
                 "color": COLOURS[place % len(COLOURS)],
                 "pattern": _pattern(place),
                 "line": {"color": "var(--card)", "width": 1},
             },
-            "hovertemplate": f"{escape(name)}<br>%{{x:.1f}} ns per packet<extra></extra>",
+            "hovertemplate": f"{label_text(name)}<br>%{{x:.1f}} ns per packet<extra></extra>",
         }
         for place, name in enumerate(names)
     ]

@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from windtunnel.measure.study.columns import metric_of
@@ -16,7 +15,7 @@ from windtunnel.measure.study.findings import Sample
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.results import study_metrics
 from windtunnel.results.charts import references
-from windtunnel.results.charts.layout import SERIES, duration_ticks, layout_of, ticks_at
+from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of, ticks_at
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
@@ -106,12 +105,16 @@ def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[st
     medians = [[cell[0].median if cell else None for cell in line] for line in cells]
     texts = [["" if m is None else study_metrics.text(drawn.metric, m) for m in line] for line in medians]
     layout = layout_of(90 + 44 * max(len(lines), 2))
-    layout["xaxis"] |= {"type": "category", "title": {"text": escape(first.name)}, "showgrid": False}
-    layout["yaxis"] |= {"type": "category", "title": {"text": escape(second.name), "standoff": 14}, "showgrid": False}
+    layout["xaxis"] |= {"type": "category", "title": {"text": label_text(first.name)}, "showgrid": False}
+    layout["yaxis"] |= {
+        "type": "category",
+        "title": {"text": label_text(second.name), "standoff": 14},
+        "showgrid": False,
+    }
     trace = {
         "type": "heatmap",
-        "x": [escape(x.label) for x in columns],
-        "y": [escape(y.label) for y in lines],
+        "x": [label_text(x.label) for x in columns],
+        "y": [label_text(y.label) for y in lines],
         "z": [[_shade(drawn.metric, m) for m in line] for line in medians],
         "text": texts,
         "texttemplate": "%{text}",
@@ -119,7 +122,7 @@ def heat_map(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[st
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
-        "hovertemplate": f"{escape(first.name)} %{{x}}<br>{escape(second.name)} %{{y}}<br>%{{text}}<extra></extra>",
+        "hovertemplate": f"{label_text(first.name)} %{{x}}<br>{label_text(second.name)} %{{y}}<br>%{{text}}<extra></extra>",
     }
     return {"data": [trace], "layout": layout}
 
@@ -152,7 +155,7 @@ def small_multiples(drawn: Drawn) -> dict[str, Any]:
             "matches": "y" if n else None,
         }
         title = ", ".join(f"{f.name} {level.label}" for f, level in zip(rest, levels, strict=True))
-        layout["annotations"].append(_title(escape(title), left, crown))
+        layout["annotations"].append(_title(label_text(title), left, crown))
     return {"data": data, "layout": layout}
 
 
@@ -179,14 +182,20 @@ def _series(
             | {"fillcolor": colour, "opacity": 0.16, "line": {"width": 0}, "mode": "lines", "hoverinfo": "skip"}
         )
     traces.append(
-        {"type": "scatter", "mode": "lines+markers", "name": escape(name), "x": x, "y": [s.median for _, s in points]}
+        {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": label_text(name),
+            "x": x,
+            "y": [s.median for _, s in points],
+        }
         | {
             "text": [study_metrics.text(drawn.metric, s.median) for _, s in points],
             "line": {"color": colour, "width": 2, "dash": dash},
         }
         | {
             "marker": {"size": 6},
-            "legendgroup": escape(name),
+            "legendgroup": label_text(name),
             "hovertemplate": "%{x}: %{text}<extra>%{fullData.name}</extra>",
         }
     )
@@ -204,7 +213,7 @@ def _series(
                 "text": [study_metrics.text(drawn.metric, b) for _, b in single],
                 "marker": {"size": 5, "color": colour, "opacity": 0.45},
             }
-            | {"showlegend": band, "legendgroup": escape(name), "hovertemplate": "%{text}<extra></extra>"}
+            | {"showlegend": band, "legendgroup": label_text(name), "hovertemplate": "%{text}<extra></extra>"}
         )
     return traces
 
@@ -220,17 +229,17 @@ def _is_number(factor: FactorRecord) -> bool:
 
 def _x(factor: FactorRecord, level: Any) -> Any:
     """A position on the axis: the number, or the label of a value that is not a number."""
-    return level.cell if _is_number(factor) else escape(level.label)
+    return level.cell if _is_number(factor) else label_text(level.label)
 
 
 def _layout(drawn: Drawn, factor: FactorRecord, height: int) -> dict[str, Any]:
     layout = layout_of(height)
     levels = drawn.levels(factor)
-    layout["xaxis"] |= {"title": {"text": escape(factor.name)}, "showgrid": False}
+    layout["xaxis"] |= {"title": {"text": label_text(factor.name)}, "showgrid": False}
     if _is_number(factor):
         log = _is_log(factor, [level.cell for level in levels])
         ordered = sorted(levels, key=lambda level: level.cell)
-        cells, labels = [level.cell for level in ordered], [escape(level.label) for level in ordered]
+        cells, labels = [level.cell for level in ordered], [label_text(level.label) for level in ordered]
         layout["xaxis"] |= ticks_at(cells, labels, log) | ({"type": "log"} if log else {})
     else:
         layout["xaxis"] |= {"type": "category"}

@@ -1,7 +1,6 @@
 """Latency of a study's points from whole histograms: boxes with a baseline over the cores, and percentile curves."""
 
 import statistics
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from windtunnel.format import duration
 from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, LevelRecord
 from windtunnel.measure.study.study import Study
-from windtunnel.results.charts.layout import SERIES, duration_ticks, layout_of
+from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
 from windtunnel.results.charts.percentiles import percentile_chart, percentile_curve
 from windtunnel.results.charts.study import DASHES, cores_of
 from windtunnel.runs import load
@@ -118,16 +117,16 @@ def _level(study: Study, factor: FactorRecord, point: int) -> LevelRecord:
 
 
 def _name(study: Study, point: int) -> str:
-    return escape(", ".join(f"{f.name} {_level(study, f, point).label}" for f in study.record.factors))
+    return label_text(", ".join(f"{f.name} {_level(study, f, point).label}" for f in study.record.factors))
 
 
 def _place(study: Study, cores: FactorRecord | None, point: int) -> str:
     """Position of a box: every factor but the cores, then the cores."""
     others = [_level(study, f, point).label for f in study.record.factors if f is not cores]
     counted = [] if cores is None else [f"{_core_count(study, cores, point)} c"]
-    return escape(" · ".join([*others, *counted]))
+    return label_text(" · ".join([*others, *counted]))
 
 
 def _title(study: Study, cores: FactorRecord | None) -> str:
     others = " · ".join(factor.name for factor in study.record.factors if factor is not cores)
-    return escape(", ".join(filter(None, [others, "by cores" if cores else ""])))
+    return label_text(", ".join(filter(None, [others, "by cores" if cores else ""])))

@@ -1,10 +1,9 @@
 """The plots of a tuning: the path of its trials, the front, and what matters."""
 
-from html import escape
 from math import expm1
 from typing import Any
 
-from windtunnel.results.charts.layout import SERIES, duration_ticks, layout_of
+from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
 from windtunnel.tune.record import TrialRecord, middle_of
 from windtunnel.tune.tuner import Tuned
 
@@ -39,7 +38,7 @@ def _points(name: str, trials: list[TrialRecord], colour: str) -> dict[str, Any]
         "x": [trial.number for trial in trials],
         "y": [expm1(trial.gain or 0.0) for trial in trials],
         "error_y": {"type": "data", "symmetric": False, "array": up, "arrayminus": down, "width": 3, "thickness": 1},
-        "text": [escape(f"{trial.words}: {trial.failure or trial.outcome}") for trial in trials],
+        "text": [label_text(f"{trial.words}: {trial.failure or trial.outcome}") for trial in trials],
         "hovertemplate": "trial %{x}, %{y:+.1%}<br>%{text}<extra></extra>",
         "marker": {"size": 8, "color": colour},
     }
@@ -77,7 +76,7 @@ def front(tuned: Tuned) -> dict[str, Any] | None:
             "name": "trials",
             "x": [x for x, _ in shown],
             "y": [expm1(trial.gain or 0.0) for _, trial in shown],
-            "text": [escape(f"trial {trial.number}: {trial.words}") for _, trial in shown],
+            "text": [label_text(f"trial {trial.number}: {trial.words}") for _, trial in shown],
             "hovertemplate": "%{text}, %{y:+.1%}<extra></extra>",
             "marker": {"size": 8, "color": "var(--muted)"},
         },
@@ -108,7 +107,7 @@ def importance(shares: dict[str, float]) -> dict[str, Any]:
             "type": "bar",
             "orientation": "h",
             "x": [share for _, share in shown],
-            "y": [escape(name) for name, _ in shown],
+            "y": [label_text(name) for name, _ in shown],
             "marker": {"color": SERIES[0]},
             "hovertemplate": "%{y}: %{x:.0%}<extra></extra>",
         }
