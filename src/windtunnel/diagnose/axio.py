@@ -1,8 +1,8 @@
-"""What Axio's own rule says of the stages of a run, and what is to be said beside it.
+"""What Axio's own rule concludes about the stages of a run, and our notes about that.
 
 The rule (axio-emulator, toolchain/tuner.py): of app_tx, app_rx, disp_tx, disp_rx and nic_tx the one with the longest time per packet is
 the most critical phase. If its time without stall is shorter than its stall, the contention is C1, else "C2 or C4". nic_rx is left out:
-its time is an interval between packets. nic_tx has no stall, so the rule ends with an error where it is the longest. C3 is never said.
+its time is an interval between packets. nic_tx has no stall, so the rule ends with an error if it is the longest. C3 is never concluded.
 Axio takes one table, that in the middle of its log; here it is the mean of all tables.
 """
 
@@ -30,33 +30,33 @@ STALL = "Axio counts every call of the port as stall of disp_tx and disp_rx, als
 
 
 def verdicts(run: Run) -> list[AxioVerdict]:
-    """One for each side that has stages. Raises UserError where no stage was timed."""
+    """One verdict for each side that has stages. Raises UserError if no stage was timed."""
     rows = [row for row in summarise(run).stages if row.stage in PHASES and row.work_ns is not None]
     if not rows:
-        what = f"{run.path}: no stage was timed, so Axio's rule has nothing to compare"
+        error_text = f"{run.path}: no stage was timed, so Axio's rule has nothing to compare"
         raise UserError(
-            what, remedy='a run at the accounting level "sampled" or above, or a log of `windtunnel import axio`'
+            error_text, remedy='a run at the accounting level "sampled" or above, or a log of `windtunnel import axio`'
         )
     imported = run.record.imported is not None
     half_ns = HALF_A_DIGIT_NS if imported else 0.0
-    found = []
+    axio_verdicts = []
     for side in SIDES:
         of_side = [row for row in rows if row.endpoint == side]
         if of_side:
-            found.append(_verdict(side, of_side, half_ns, [STALL] if imported else []))
-    return found
+            axio_verdicts.append(_verdict(side, of_side, half_ns, [STALL] if imported else []))
+    return axio_verdicts
 
 
 def _verdict(
-    side: Literal["client", "server"], rows: Sequence[StageRow], half_ns: float, ours: Sequence[str]
+    side: Literal["client", "server"], rows: Sequence[StageRow], half_ns: float, notes: Sequence[str]
 ) -> AxioVerdict:
     first = max(rows, key=_completion)
     completion, stall = _completion(first), first.stall_ns
     if first.stage == WITHOUT_STALL or stall is None:
-        words = "its rule ends with an error here: nic_tx has no stall to compare with"
+        note = "its rule ends with an error here: nic_tx has no stall to compare with"
         return AxioVerdict(
             side=side, stage=first.stage, contention=None, completion_us=completion / 1000, stall_us=None,
-            rounding=None, ours=[words, *ours],
+            rounding=None, ours=[note, *notes],
         )  # fmt: skip
     is_c1 = completion - stall < stall
     return AxioVerdict(
@@ -66,7 +66,7 @@ def _verdict(
         completion_us=completion / 1000,
         stall_us=stall / 1000,
         rounding=_rounding(rows, first, is_c1, half_ns),
-        ours=[C1 if is_c1 else C2_OR_C4, *ours],
+        ours=[C1 if is_c1 else C2_OR_C4, *notes],
     )
 
 
@@ -75,15 +75,15 @@ def _completion(row: StageRow) -> float:
 
 
 def _rounding(rows: Sequence[StageRow], first: StageRow, is_c1: bool, half_ns: float) -> str | None:
-    """Each printed value stands for all that round to it: what else they could say."""
+    """Each printed value stands for all that round to it: what the verdict could be with those, or None."""
     completion, stall = _completion(first), first.stall_ns or 0.0
     lowest, highest = (completion - half_ns) - 2 * (stall + half_ns), (completion + half_ns) - 2 * (stall - half_ns)
-    said = []
+    sentences = []
     if half_ns and (highest >= 0 if is_c1 else lowest < 0):
-        said.append(
+        sentences.append(
             f"rounding could turn it: {(completion - stall) / 1000:.3f} against {stall / 1000:.3f} µs, of values with three digits"
         )
     others = [row.stage for row in rows if row is not first and half_ns and _completion(row) + 2 * half_ns > completion]
     if others:
-        said.append(f"with other digits {' or '.join(others)} would be the most critical phase")
-    return "; ".join(said) or None
+        sentences.append(f"with other digits {' or '.join(others)} would be the most critical phase")
+    return "; ".join(sentences) or None

@@ -1,4 +1,4 @@
-"""The runs of a diagnosis: of the scenario as it is, in short windows; of an experiment a short run that says how long delays have to be,
+"""The runs of a diagnosis: the scenario as it is, in short windows. An experiment has a short run that shows how long delays have to be,
 then one with all variants."""
 
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windtunnel.diagnose.diagnose import diagnose
 from windtunnel.diagnose.experiment import variants_for
-from windtunnel.diagnose.observed import observe
+from windtunnel.diagnose.observation import observe
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.errors import UserError
@@ -26,55 +26,55 @@ MS = 10**6
 ENDLESS = 2**62
 """Messages: more than any run has."""
 LEAST_BLOCKS = 12
-"""Of windows; an experiment with many variants lasts longer."""
+"""Blocks of windows; an experiment with many variants lasts longer."""
 
 
 def load_in_short_windows(file: Path, sets: Sequence[str]) -> Scenario:
     """The scenario of a file with `sets`, each of its windows divided evenly into windows of at most MOST_WINDOW_MS. Raises UserError."""
-    asked = load(file, list(sets))
-    parts = -(-asked.window // (MOST_WINDOW_MS * MS))
-    return asked if parts == 1 else load(file, [*sets, f"window={asked.window // parts}ns"])
+    scenario = load(file, list(sets))
+    parts = -(-scenario.window // (MOST_WINDOW_MS * MS))
+    return scenario if parts == 1 else load(file, [*sets, f"window={scenario.window // parts}ns"])
 
 
 def execute_experiment(
     file: Path, sets: Sequence[str], directory: Path, interrupts: Interrupts, listeners: Sequence[Listener] = ()
 ) -> RunOutcome:
     """Runs a scenario into `directory`/first and `directory`/experiment, whatever its own duration; the outcome is that of the run with the
-    variants, or of the first one where that was interrupted or could not be kept.
+    variants, or of the first one if that was interrupted or could not be kept.
 
-    Raises UserError as `execute` does, and where the first run cannot say what to delay.
+    Raises UserError as `execute` does, and if the first run does not show what to delay.
     """
-    asked = load(file, list(sets))
+    base = load(file, list(sets))
     make_directory(directory)
-    window = min(asked.window // MS or 1, MOST_WINDOW_MS)
-    scenario = load(file, [*sets, *_length(asked, FIRST_MS, window)])
+    window = min(base.window // MS or 1, MOST_WINDOW_MS)
+    scenario = load(file, [*sets, *_length(base, FIRST_MS, window)])
     first = execute(resolve(scenario, here()), directory / FIRST, interrupts, listeners)
     if first.interrupted or first.run is None:
         return first
-    found, seen = diagnose(first.run), observe(first.run)
-    if not found.workers:
-        words = "; ".join(first.verdict.reasons) or "no call was timed"
-        raise UserError(f"{file}: there is nothing to delay: {words}", remedy='accounting.level = "sampled", or above')
+    diagnosis, observation = diagnose(first.run), observe(first.run)
+    if not diagnosis.workers:
+        reason = "; ".join(first.verdict.reasons) or "no call was timed"
+        raise UserError(f"{file}: there is nothing to delay: {reason}", remedy='accounting.level = "sampled", or above')
     try:
-        variants = variants_for(found, seen, more_in_flight=_may_have_more(asked))
+        variants = variants_for(diagnosis, observation, more_in_flight=_may_have_more(base))
     except NotMeasured as missing:
         raise UserError(f"{file}: there is nothing to delay: {missing}") from None
-    window = min(asked.window // MS or 1, WINDOW_MS)
+    window = min(base.window // MS or 1, WINDOW_MS)
     blocks = max(EXPERIMENT_MS // (window * (1 + len(variants))), LEAST_BLOCKS)
     length = blocks * (1 + len(variants)) * window
-    scenario = load(file, [*sets, *_length(asked, length, window)])
+    scenario = load(file, [*sets, *_length(base, length, window)])
     return execute_variants(scenario, variants, directory / EXPERIMENT, interrupts, listeners)
 
 
-def _may_have_more(asked: Scenario) -> bool:
+def _may_have_more(scenario: Scenario) -> bool:
     """Whether more messages in flight can be tried: a closed loop, whose pools grow with them."""
-    client, server = asked.client, asked.server
-    if client is None or server is None or client.rate is not None or any(w.rate or w.phase for w in asked.workload):
+    client, server = scenario.client, scenario.server
+    if client is None or server is None or client.rate is not None or any(w.rate or w.phase for w in scenario.workload):
         return False
     return client.mempool.size == "auto" and server.mempool.size == "auto"
 
 
-def _length(asked: Scenario, duration_ms: int, window_ms: int) -> list[str]:
-    """What makes a run as long as that, whatever else its scenario says of its end."""
-    endless = [] if asked.messages is None else [f"messages={ENDLESS}"]
+def _length(scenario: Scenario, duration_ms: int, window_ms: int) -> list[str]:
+    """The changes that make a run as long as that, whatever else its scenario says about its end."""
+    endless = [] if scenario.messages is None else [f"messages={ENDLESS}"]
     return [f"duration={duration_ms}ms", f"window={window_ms}ms", *endless]

@@ -1,11 +1,11 @@
 """The diagnosis of one run."""
 
 from windtunnel.diagnose import axio
-from windtunnel.diagnose.causes import look
+from windtunnel.diagnose.causes import find_causes
 from windtunnel.diagnose.experiment import experiment, is_experiment
 from windtunnel.diagnose.limits import limit
 from windtunnel.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
-from windtunnel.diagnose.observed import Observed, observe
+from windtunnel.diagnose.observation import Observation, observe
 from windtunnel.diagnose.recorded import NONE, Evidence
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
@@ -13,55 +13,57 @@ from windtunnel.runs import Run
 
 
 def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diagnosis:
-    """What the record of a run tells, and where it is an experiment, what its delays tell; an invalid run is read too. `as_axio`:
-    with the verdict of Axio's own rule, which raises UserError where no stage was timed. `recorded`: what other tools counted meanwhile."""
-    seen = observe(run, recorded)
+    """What the record of a run shows, and if the run is an experiment, what its delays show; an invalid run is read too. `as_axio`:
+    adds the verdict of Axio's own rule, which raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile."""
+    observation = observe(run, recorded)
     record = run.record
-    workers = [_worker(seen, slack) for slack in seen.slacks]
-    found_by, missing = _experiment(run, seen, workers)
-    found = Diagnosis(
+    workers = [_worker(observation, slack) for slack in observation.slacks]
+    by_experiment, not_shown = _experiment(run, observation, workers)
+    diagnosis = Diagnosis(
         run=str(run.path),
         verdict=record.verdict_words,
         state=record.where.state,
-        windows=seen.count,
-        limit=limit(seen),
+        windows=observation.count,
+        limit=limit(observation),
         workers=workers,
-        ledgers=[account.ledger for account in seen.accounts],
+        ledgers=[account.ledger for account in observation.accounts],
         causes=[],
-        experiment=found_by,
-        not_measured=[*_not_measured(seen), *missing],
+        experiment=by_experiment,
+        not_measured=[*_not_measured(observation), *not_shown],
         axio=axio.verdicts(run) if as_axio else None,
     )
-    causes, not_measured = look(seen, found.conclusion, found_by.remedies if found_by else ())
-    return found.model_copy(update={"causes": causes, "not_measured": [*found.not_measured, *not_measured]})
+    causes, not_measured = find_causes(
+        observation, diagnosis.conclusion, by_experiment.remedies if by_experiment else ()
+    )
+    return diagnosis.model_copy(update={"causes": causes, "not_measured": [*diagnosis.not_measured, *not_measured]})
 
 
-def _worker(seen: Observed, slack: Slack) -> WorkerSeen:
+def _worker(observation: Observation, slack: Slack) -> WorkerSeen:
     return WorkerSeen(
         engine=slack.engine,
         worker=slack.worker,
         cpu=slack.cpu,
         sides=slack.sides,
-        slack=Interval.of(slack.share),
-        stages=seen.stages_of(slack.engine, slack.worker),
+        slack=Interval.from_estimate(slack.share),
+        stages=observation.stages_of(slack.engine, slack.worker),
     )
 
 
-def _experiment(run: Run, seen: Observed, workers: list[WorkerSeen]) -> tuple[Experiment | None, list[str]]:
-    """None where the run is no experiment, or its windows show nothing: then with what is missing."""
+def _experiment(run: Run, observation: Observation, workers: list[WorkerSeen]) -> tuple[Experiment | None, list[str]]:
+    """None if the run is no experiment, or if its windows show nothing: then the list says what is missing."""
     if not workers or not is_experiment(run):
         return None, []
     try:
-        return experiment(run, seen, workers), []
+        return experiment(run, observation, workers), []
     except NotMeasured as missing:
         return None, [str(missing)]
 
 
-def _not_measured(seen: Observed) -> list[str]:
+def _not_measured(observation: Observation) -> list[str]:
     """What this run cannot show."""
-    said = []
-    if seen.run.record.imported:
-        said.append("slack, and with it what limits: the text has no windows and no idle time")
-    elif not seen.slacks:
-        said.append("slack: no call was timed")
-    return said
+    sentences = []
+    if observation.run.record.imported:
+        sentences.append("slack, and with it what limits: the text has no windows and no idle time")
+    elif not observation.slacks:
+        sentences.append("slack: no call was timed")
+    return sentences

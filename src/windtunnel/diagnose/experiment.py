@@ -1,8 +1,8 @@
 """What limits, by experiment: stages are delayed, and remedies are tried, between the windows of one run.
 
 A delay of a worker that limits makes every message as much later. A delay of a worker that waits is taken from its slack first: so the
-time of a message is T + max(0, delay - slack). The worker limits of whose delays most arrives, if it is more than half; a worker that
-cannot be told from it makes a tie. On one worker it is the same for all stages: slopes find the worker, shares of its work find the stage. In each
+time of a message is T + max(0, delay - slack). The worker whose delays arrive most limits, if more than half of them arrives; a worker that
+cannot be told apart from it makes a tie. On one worker it is the same for all stages: slopes find the worker, shares of its work find the stage. In each
 block of windows every variant runs once, so each window is compared with that of its own block.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windtunnel.diagnose.causes import inflight
-from windtunnel.diagnose.limits import who
+from windtunnel.diagnose.limits import describe_worker
 from windtunnel.diagnose.model import (
     Diagnosis,
     Experiment,
@@ -25,7 +25,7 @@ from windtunnel.diagnose.model import (
     Slope,
     WorkerSeen,
 )
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.engine.plan import Delay, Variant
 from windtunnel.finding import require
 from windtunnel.measure.validity import Slack
@@ -38,11 +38,11 @@ from windtunnel.stats.bootstrap import medians, medians_again, middle_part
 PARTS = (0.1, 0.3)
 """Delays, as parts of what a message takes."""
 REMEDY, LATER = "remedy: ", " later"
-"""In the names of variants."""
+"""Parts of the names of variants."""
 NO_WINDOW = "the experiment: no window of the scenario as it is counts"
 Series = NDArray[np.float64]
 Statistic = Callable[[Series], Series]
-"""Of medians; the last axis is that of the variants."""
+"""A function of medians; the last axis is that of the variants."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Delayed:
     stage: str
 
     def variants(self, ns_a_message: float, packets: float) -> list[Variant]:
-        """`packets` of the stage, a message."""
+        """The delays as variants. `packets`: how many the stage moves per message."""
         side, stage = self.stage.split()
         return [
             variant(
@@ -69,102 +69,102 @@ class Delayed:
 
 
 def delayed(workers: Sequence[WorkerSeen]) -> list[Delayed]:
-    """One for each kind of worker: its stage with the most work, of those that no other kind runs, if it has any."""
+    """One delay for each kind of worker: its stage with the most work among those that no other kind runs, if it has any."""
     kinds: dict[frozenset[str], list[WorkerSeen]] = {}
     for worker in workers:
         kinds.setdefault(frozenset(worker.stages), []).append(worker)
-    found = []
+    delays = []
     for stages, of_kind in kinds.items():
-        others = {stage for each in kinds for stage in each if each != stages}
+        others = {stage for other in kinds for stage in other if other != stages}
         own = [stage for stage in of_kind[0].stages if stage not in others] or list(of_kind[0].stages)
         if own:
-            found.append(Delayed(tuple(of_kind), own[0]))
-    return found
+            delays.append(Delayed(tuple(of_kind), own[0]))
+    return delays
 
 
-def variants_for(found: Diagnosis, seen: Observed, more_in_flight: bool = False) -> list[Variant]:
-    """Delays of each kind of worker, and the remedies that one run can try. `found`: the diagnosis of a short run of the same scenario.
-    `more_in_flight`: try these too, whether they are the remedy of a cause or not. With few in flight every call costs more, which no
+def variants_for(diagnosis: Diagnosis, observation: Observation, more_in_flight: bool = False) -> list[Variant]:
+    """Delays of each kind of worker, and the remedies that one run can try. `diagnosis`: the diagnosis of a short run of the same scenario.
+    `more_in_flight`: try more messages in flight, whether they are the remedy of a cause or not. With few in flight every call costs more, which no
     record shows."""
     variants = []
-    for each in delayed(found.workers):
-        slack = next(slack for slack in seen.slacks if _is(slack, each.workers[0]))
-        variants += each.variants(seen.ns_a_message, seen.packets_a_message(slack, each.stage))
-    for cause in found.causes:
-        if values := _values(cause.sets):
+    for delay in delayed(diagnosis.workers):
+        slack = next(slack for slack in observation.slacks if _is_of(slack, delay.workers[0]))
+        variants += delay.variants(observation.ns_a_message, observation.packets_a_message(slack, delay.stage))
+    for cause in diagnosis.causes:
+        if values := _values_of_remedy(cause.sets):
             variants.append(variant(f"{REMEDY}{cause.code}", values))
-    name, more = f"{REMEDY}{inflight.CAUSE.code}", inflight.more(seen.budget)
-    if more_in_flight and more and all(each.name != name for each in variants):
+    name, more = f"{REMEDY}{inflight.CAUSE.code}", inflight.more(observation.budget)
+    if more_in_flight and more and all(existing.name != name for existing in variants):
         variants.append(variant(name, {INFLIGHT: more}))
     return variants
 
 
 def is_experiment(run: Run) -> bool:
-    """Whether its variants are those of an experiment."""
-    return any(each.name.endswith(LATER) for each in _variants(run))
+    """Whether the run's variants are those of an experiment."""
+    return any(variant_.name.endswith(LATER) for variant_ in _variants(run))
 
 
-def experiment(run: Run, seen: Observed, workers: Sequence[WorkerSeen]) -> Experiment:
-    """What the variants of an experiment show. `run` as it was recorded: with what was changed. Raises NotMeasured without messages."""
-    blocks = Blocks.of(run)
+def experiment(run: Run, observation: Observation, workers: Sequence[WorkerSeen]) -> Experiment:
+    """What the variants of an experiment show. `run`: as it was recorded, with what was changed. Raises NotMeasured without messages."""
+    blocks = Blocks.from_run(run)
     variants = _variants(run)
     by_stage: dict[str, list[int]] = {}
-    for number, each in enumerate(variants):
-        for delay in each.delays if each.name.endswith(LATER) else ():
+    for number, variant_ in enumerate(variants):
+        for delay in variant_.delays if variant_.name.endswith(LATER) else ():
             by_stage.setdefault(f"{delay.endpoint} {delay.stage}", []).append(number)
-    tried = []
+    delay_sets = []
     for stage, numbers in by_stage.items():
         of_stage = tuple(worker for worker in workers if stage in worker.stages)
         if of_stage:
-            tried.append(_Tried(Delayed(of_stage, stage), numbers, blocks.delays[numbers]))
+            delay_sets.append(_DelaySet(Delayed(of_stage, stage), numbers, blocks.delays[numbers]))
     remedies = [
-        Remedy(code=each.name.removeprefix(REMEDY), sets=list(_sets(each)), gain=blocks.gain(number))
-        for number, each in enumerate(variants)
-        if each.name.startswith(REMEDY)
+        Remedy(code=variant_.name.removeprefix(REMEDY), sets=list(_sets(variant_)), gain=blocks.gain(number))
+        for number, variant_ in enumerate(variants)
+        if variant_.name.startswith(REMEDY)
     ]
-    limiting = _limiting(tried, blocks)
-    slopes = [_slope(seen, each, blocks, limiting) for each in tried]
+    limiting = _limiting(delay_sets, blocks)
+    slopes = [_slope(observation, delay_set, blocks, limiting) for delay_set in delay_sets]
     return Experiment(
         blocks=blocks.count,
         ns_a_message=blocks.ns_a_message,
         slopes=slopes,
         remedies=remedies,
-        limit=_limit(seen, slopes, limiting, remedies, blocks.count),
+        limit=_limit(observation, slopes, limiting, remedies, blocks.count),
     )
 
 
 @dataclass(frozen=True)
-class _Tried:
+class _DelaySet:
     """Delays of one kind of worker: their variants, and what they were, ns per message, as counted."""
 
-    of: Delayed
+    delayed: Delayed
     variants: list[int]
     delays: Series
 
     def slope(self, growth: Series) -> Series:
         """Least squares through the origin. The last axis of `growth` is that of all variants."""
-        alike = len(self.of.workers)
+        alike = len(self.delayed.workers)
         return np.asarray(alike * (growth[..., self.variants] @ self.delays) / (self.delays @ self.delays))
 
     def slack(self, growth: Series) -> Series:
         """ns per message; at most the longest delay."""
         longest = self.delays[-1]
-        grew = len(self.of.workers) * growth[..., self.variants[-1]]
+        grew = len(self.delayed.workers) * growth[..., self.variants[-1]]
         return np.asarray(np.clip(longest - grew, 0.0, longest))
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """By the windows of an experiment that count: all of them where too few are left."""
+    """The windows of an experiment that count: all of them if too few are left."""
 
     ns: Series
-    """ns per message: a row for each block, a column for each variant, nan where a window is excluded or had no message."""
+    """ns per message: a row for each block, a column for each variant, nan if a window is excluded or had no message."""
     delays: Series
-    """Of each variant, ns per message, as counted."""
+    """The delay of each variant, ns per message, as counted."""
 
     @classmethod
-    def of(cls, run: Run) -> "Blocks":
-        """Of the engine that counts messages. Raises NotMeasured if it has no windows, or none of the first variant."""
+    def from_run(cls, run: Run) -> "Blocks":
+        """The blocks of the engine that counts messages. Raises NotMeasured if it has no windows, or none of the first variant."""
         validity = run.record.validity
         marks = validity.excluded if validity and not validity.too_few_left else []
         excluded = {(mark.engine, mark.window) for mark in marks}
@@ -181,18 +181,20 @@ class Blocks:
                 ns[place // variants, number] = (window.end_ns - window.start_ns) / count
                 added[number] += delay_cycles(window)
                 moved[number] += count
-        whole = ns[~np.isnan(ns[:, 0])]
+        whole_blocks = ns[~np.isnan(ns[:, 0])]
         tick_ns = 1e9 / require(engine.hello, NO_WINDOW).tsc_hz
-        return cls(require(whole if len(whole) else None, NO_WINDOW), added * tick_ns / np.maximum(moved, 1))
+        return cls(
+            require(whole_blocks if len(whole_blocks) else None, NO_WINDOW), added * tick_ns / np.maximum(moved, 1)
+        )
 
     @property
     def count(self) -> int:
-        """In which the window of the first variant counts."""
+        """Blocks in which the window of the first variant counts."""
         return len(self.ns)
 
     @property
     def ns_a_message(self) -> float:
-        """As the file says."""
+        """Time per message of the scenario as the file has it."""
         return float(np.median(self.ns[:, 0]))
 
     @cached_property
@@ -202,147 +204,161 @@ class Blocks:
 
     @cached_property
     def resampled_growth(self) -> Series | None:
-        """The same of resampled blocks, one a row; None: blocks are too few, or a variant has none."""
+        """The growth in resampled blocks, one per row; None: blocks are too few, or a variant has none."""
         return medians_again(self._differences)
 
-    def interval(self, of: Statistic) -> Interval:
-        """A function of the growths."""
-        return _interval(of, self.growth, self.resampled_growth)
+    def interval(self, statistic: Statistic) -> Interval:
+        """A function of the growths, with its interval."""
+        return _interval(statistic, self.growth, self.resampled_growth)
 
     def gain(self, variant_: int) -> Interval:
-        """Of the rate, percent."""
+        """Gain of the rate, percent."""
         ratios = 100 * (self.ns[:, :1] / self.ns[:, [variant_]] - 1)
-        return _interval(lambda found: found[..., 0], medians(ratios), medians_again(ratios))
+        return _interval(lambda growths: growths[..., 0], medians(ratios), medians_again(ratios))
 
     @property
     def _differences(self) -> Series:
         return self.ns - self.ns[:, :1]
 
 
-def _interval(of: Statistic, found: Series, resampled: Series | None) -> Interval:
+def _interval(statistic: Statistic, growths: Series, resampled: Series | None) -> Interval:
     """The statistic and its 95% interval by resampling blocks."""
-    mean = float(of(found))
+    mean = float(statistic(growths))
     if resampled is None:
         return Interval(mean=mean, low=None, high=None)
-    low, high = middle_part(of(resampled))
+    low, high = middle_part(statistic(resampled))
     return Interval(mean=mean, low=float(low), high=float(high))
 
 
-def _limiting(tried: Sequence[_Tried], blocks: Blocks) -> list[_Tried] | None:
-    """That of whose delays most arrives, and more than half, and those that cannot be told from it: more than half arrives, and the slope
-    is not less by the same blocks, or the slack may be 0. Empty: no delay arrives so; None: these blocks cannot tell."""
-    if not tried or blocks.resampled_growth is None:
+def _limiting(delay_sets: Sequence[_DelaySet], blocks: Blocks) -> list[_DelaySet] | None:
+    """The delays of which most arrives, and more than half, and those that cannot be told apart from them: more than half arrives, and the
+    slope is not less in the same blocks, or the slack may be 0. Empty: no delay arrives so; None: these blocks cannot tell."""
+    if not delay_sets or blocks.resampled_growth is None:
         return None
-    first = max(tried, key=lambda each: float(each.slope(blocks.growth)))
+    first = max(delay_sets, key=lambda delay_set: float(delay_set.slope(blocks.growth)))
     slope = blocks.interval(first.slope)
     if slope.low is None or slope.high is None or slope.low <= 0.5 <= slope.high:
         return None
     if slope.high < 0.5:
         return []
-    return [first, *(each for each in tried if each is not first and _like(each, first, blocks))]
+    return [
+        first,
+        *(
+            delay_set
+            for delay_set in delay_sets
+            if delay_set is not first and _cannot_be_told_from(delay_set, first, blocks)
+        ),
+    ]
 
 
-def _like(each: _Tried, first: _Tried, blocks: Blocks) -> bool:
-    low = blocks.interval(each.slope).low
+def _cannot_be_told_from(delay_set: _DelaySet, first: _DelaySet, blocks: Blocks) -> bool:
+    low = blocks.interval(delay_set.slope).low
     if low is None or low <= 0.5:
         return False
-    less = blocks.interval(lambda growth: np.asarray(first.slope(growth) - each.slope(growth))).low
-    return blocks.interval(each.slack).low == 0.0 or less is None or less <= 0
+    less = blocks.interval(lambda growth: np.asarray(first.slope(growth) - delay_set.slope(growth))).low
+    return blocks.interval(delay_set.slack).low == 0.0 or less is None or less <= 0
 
 
-def _slope(seen: Observed, each: _Tried, blocks: Blocks, limiting: Sequence[_Tried] | None) -> Slope:
-    slack, whole = blocks.interval(each.slack), blocks.ns_a_message
-    workers = each.of.workers
+def _slope(
+    observation: Observation, delay_set: _DelaySet, blocks: Blocks, limiting: Sequence[_DelaySet] | None
+) -> Slope:
+    slack, message_ns = blocks.interval(delay_set.slack), blocks.ns_a_message
+    workers = delay_set.delayed.workers
     return Slope(
         workers=[worker.worker for worker in workers],
         sides=workers[0].sides,
-        stage=each.of.stage,
-        delays_ns=each.delays.tolist(),
-        grew_ns=blocks.growth[each.variants].tolist(),
-        slope=blocks.interval(each.slope),
+        stage=delay_set.delayed.stage,
+        delays_ns=delay_set.delays.tolist(),
+        grew_ns=blocks.growth[delay_set.variants].tolist(),
+        slope=blocks.interval(delay_set.slope),
         slack_ns=slack,
         implied_ns=Interval(
-            mean=whole - slack.mean,
-            low=None if slack.high is None else whole - slack.high,
-            high=None if slack.low is None else whole - slack.low,
+            mean=message_ns - slack.mean,
+            low=None if slack.high is None else message_ns - slack.high,
+            high=None if slack.low is None else message_ns - slack.low,
         ),
-        accounted_ns=whole * (1 - next(slack for slack in seen.slacks if _is(slack, workers[0])).waiting.mean),
-        limits=None if limiting is None else any(each is one for one in limiting),
+        accounted_ns=message_ns
+        * (1 - next(slack for slack in observation.slacks if _is_of(slack, workers[0])).waiting.mean),
+        limits=None if limiting is None else any(delay_set is limiting_set for limiting_set in limiting),
     )
 
 
 def _limit(
-    seen: Observed,
+    observation: Observation,
     slopes: Sequence[Slope],
-    limiting: Sequence[_Tried] | None,
+    limiting: Sequence[_DelaySet] | None,
     remedies: Sequence[Remedy],
     blocks: int,
 ) -> Limit:
     """What limits, by the slopes."""
-    evidence = [_words(each) for each in slopes]
-    evidence += [each.words for each in remedies]
+    evidence = [_slope_sentence(slope) for slope in slopes]
+    evidence += [remedy.sentence for remedy in remedies]
     if limiting is None:
-        words = f"the slopes cannot tell what limits: {blocks} blocks of windows are too few, or the host too busy"
-        return Limit(kind="unknown", workers=[], engines=[], stage=None, words=words, evidence=evidence)
+        sentence = f"the slopes cannot tell what limits: {blocks} blocks of windows are too few, or the host too busy"
+        return Limit(kind="unknown", workers=[], engines=[], stage=None, words=sentence, evidence=evidence)
     if not limiting:
         return _outside(remedies, evidence)
-    workers = [worker for each in limiting for worker in each.of.workers]
-    named = [who(slack) for worker in workers for slack in seen.slacks if _is(slack, worker)]
+    workers = [worker for delay_set in limiting for worker in delay_set.delayed.workers]
+    worker_texts = [
+        describe_worker(slack) for worker in workers for slack in observation.slacks if _is_of(slack, worker)
+    ]
     numbers, engines = [worker.worker for worker in workers], [worker.engine for worker in workers]
     if len(limiting) > 1:
-        words = f"a tie: a delay of {' or of '.join(named)} makes every message later"
-        return Limit(kind="tie", workers=numbers, engines=engines, stage=None, words=words, evidence=evidence)
+        sentence = f"a tie: a delay of {' or of '.join(worker_texts)} makes every message later"
+        return Limit(kind="tie", workers=numbers, engines=engines, stage=None, words=sentence, evidence=evidence)
     kind: Kind = "generator" if workers[0].sides == "client" else "worker"
-    words = f"{' and '.join(named)} {'limits' if len(named) == 1 else 'limit alike'}: most of a delay there arrives"
-    words = f"the generator limits: {words}" if kind == "generator" else words
+    sentence = f"{' and '.join(worker_texts)} {'limits' if len(worker_texts) == 1 else 'limit alike'}: most of a delay there arrives"
+    sentence = f"the generator limits: {sentence}" if kind == "generator" else sentence
     return Limit(
         kind=kind,
         workers=numbers,
         engines=engines,
         stage=next(iter(workers[0].stages), None),
-        words=words,
+        words=sentence,
         evidence=evidence,
     )
 
 
 def _outside(remedies: Sequence[Remedy], evidence: list[str]) -> Limit:
     """No worker limits: more messages in flight show whether they were too few."""
-    more = next((each.gain for each in remedies if each.code == inflight.CAUSE.code), None)
+    more = next((remedy.gain for remedy in remedies if remedy.code == inflight.CAUSE.code), None)
     kind: Kind = "unknown"
-    words = "no worker limits: most of a delay does not arrive. What does is not known"
+    sentence = "no worker limits: most of a delay does not arrive. What does is not known"
     if more is not None and more.low is not None:
-        kind, words = (
+        kind, sentence = (
             "link",
             "a link limits, or the load: neither a delay nor more messages in flight change the rate much",
         )
         if more.low > 0:
-            kind, words = "in-flight", "too few messages in flight limit: with more of them the rate rises"
-    return Limit(kind=kind, workers=[], engines=[], stage=None, words=words, evidence=evidence)
+            kind, sentence = "in-flight", "too few messages in flight limit: with more of them the rate rises"
+    return Limit(kind=kind, workers=[], engines=[], stage=None, words=sentence, evidence=evidence)
 
 
-def _words(each: Slope) -> str:
-    delays = " and ".join(f"{ns:.1f}" for ns in each.delays_ns)
-    grew = " and ".join(f"{ns:.1f}" for ns in each.grew_ns)
-    return f"{each.stage} {delays} ns later a message: it takes {grew} ns longer, slope {_number(each.slope)}"
+def _slope_sentence(slope: Slope) -> str:
+    delays = " and ".join(f"{ns:.1f}" for ns in slope.delays_ns)
+    grew = " and ".join(f"{ns:.1f}" for ns in slope.grew_ns)
+    return f"{slope.stage} {delays} ns later a message: it takes {grew} ns longer, slope {_interval_text(slope.slope)}"
 
 
-def _number(found: Interval) -> str:
-    return f"{found.mean:.2f}" + ("" if found.low is None else f" [{found.low:.2f} .. {found.high:.2f}]")
+def _interval_text(interval: Interval) -> str:
+    return f"{interval.mean:.2f}" + ("" if interval.low is None else f" [{interval.low:.2f} .. {interval.high:.2f}]")
 
 
-def _values(sets: Sequence[str]) -> dict[str, int]:
-    """The remedy as keys and values; empty where it cannot be tried within a run."""
-    values = dict(each.split("=", 1) for each in sets)
+def _values_of_remedy(sets: Sequence[str]) -> dict[str, int]:
+    """The remedy as keys and values; empty if it cannot be tried within a run."""
+    values = dict(text.split("=", 1) for text in sets)
     return {key: int(value) for key, value in values.items()} if values.keys() <= {INFLIGHT, *BATCHES} else {}
 
 
-def _sets(each: Variant) -> Iterator[str]:
-    yield from (f"{side}.batch.{stage}={size}" for side, of in each.batch.items() for stage, size in of.items())
-    if each.inflight is not None:
-        yield f"{INFLIGHT}={each.inflight}"
+def _sets(variant_: Variant) -> Iterator[str]:
+    yield from (
+        f"{side}.batch.{stage}={size}" for side, sizes in variant_.batch.items() for stage, size in sizes.items()
+    )
+    if variant_.inflight is not None:
+        yield f"{INFLIGHT}={variant_.inflight}"
 
 
-def _is(slack: Slack, worker: WorkerSeen) -> bool:
+def _is_of(slack: Slack, worker: WorkerSeen) -> bool:
     return (slack.engine, slack.worker) == (worker.engine, worker.worker)
 
 

@@ -19,13 +19,13 @@ class Account:
     engine: str
     worker: int
     parts: tuple[Parts, ...]
-    """Of each window that had messages."""
+    """The worker's parts in each window that had messages."""
     ns: tuple[float, ...]
-    """Of each of these windows: what a tick is, in ns per message."""
+    """What a tick is in each of these windows, in ns per message."""
 
-    def estimate(self, of: Callable[[Parts], float]) -> Estimate:
-        """That part, ns per message."""
-        return mean_of([of(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
+    def estimate(self, part: Callable[[Parts], float]) -> Estimate:
+        """The mean of a part over the windows, ns per message."""
+        return mean_of([part(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
 
     @property
     def ledger(self) -> Ledger:
@@ -40,23 +40,25 @@ class Account:
             interrupted=self.estimate(lambda parts: parts.interrupted).mean,
             traffic=self.estimate(lambda parts: parts.traffic).mean,
             clock=self.estimate(lambda parts: parts.clock).mean,
-            rest=Interval.of(self.estimate(lambda parts: parts.rest)),
+            rest=Interval.from_estimate(self.estimate(lambda parts: parts.rest)),
         )
 
     def work(self, name: str) -> Estimate:
-        """Of a stage, ns per message."""
+        """The work of a stage, ns per message."""
         return self.estimate(lambda parts: sum(stage.work for stage in parts.stages if stage.name == name))
 
 
 def accounts(
     windows: Mapping[str, Sequence[Window]], messages: Sequence[int], tick_ns: Mapping[str, float]
 ) -> list[Account]:
-    """One for each worker whose calls were timed. `messages`: of each window, which is the same moment of all engines. `tick_ns`: of each
-    engine."""
-    found = []
-    for engine, of in windows.items():
-        for number in dict.fromkeys(each.worker for window in of for each in window.workers):
-            timed = [of_worker(window, number) for window in of]
+    """One account for each worker whose calls were timed. `messages`: the count of each window, which is the same moment of all engines.
+    `tick_ns`: the tick of each engine."""
+    accounts_ = []
+    for engine, engine_windows in windows.items():
+        for number in dict.fromkeys(
+            worker_window.worker for window in engine_windows for worker_window in window.workers
+        ):
+            timed = [of_worker(window, number) for window in engine_windows]
             clock = clock_ticks(timed)
             rows = [
                 (parts, tick_ns[engine] / count)
@@ -64,5 +66,5 @@ def accounts(
                 if count and (parts := parts_of(worker, stages, clock))
             ]
             if rows:
-                found.append(Account(engine, number, tuple(row[0] for row in rows), tuple(row[1] for row in rows)))
-    return found
+                accounts_.append(Account(engine, number, tuple(row[0] for row in rows), tuple(row[1] for row in rows)))
+    return accounts_

@@ -27,8 +27,8 @@ class Interval(Part):
     high: float | None
 
     @classmethod
-    def of(cls, found: Estimate) -> "Interval":
-        return cls(mean=found.mean, low=found.low, high=found.high)
+    def from_estimate(cls, estimate: Estimate) -> "Interval":
+        return cls(mean=estimate.mean, low=estimate.low, high=estimate.high)
 
 
 class WorkerSeen(Part):
@@ -142,7 +142,7 @@ class Remedy(Part):
     gain: Interval = Field(description="of the rate, percent, by pairs of windows")
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """As in "client.inflight=4096 changes the rate by +2.1% [+1.0 .. +3.2]"."""
         bounds = "" if self.gain.low is None else f" [{self.gain.low:+.1f} .. {self.gain.high:+.1f}]"
         return f"{' '.join(self.sets)} changes the rate by {self.gain.mean:+.1f}%{bounds}"

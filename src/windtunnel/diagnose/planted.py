@@ -52,7 +52,7 @@ def _ready(ready: Any) -> Any:
 
 
 def _validity(validity: Validity) -> Validity:
-    return validity.model_copy(update={"checks": [each for each in validity.checks if each.name != EMULATED]})
+    return validity.model_copy(update={"checks": [check for check in validity.checks if check.name != EMULATED]})
 
 
 def _not_emulated(notes: list[str]) -> list[str]:

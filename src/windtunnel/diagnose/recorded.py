@@ -1,4 +1,4 @@
-"""What tools beside the run recorded, of the host's and the NIC's counters: evidence for causes that no window shows."""
+"""Counters of the host and the NIC that other tools recorded during the run: evidence for causes that no window shows."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,41 +18,44 @@ class Evidence:
     """Bytes that crossed PCIe links."""
 
     def rate(self, part: Sequence[str], whole: Sequence[str]) -> tuple[float, str] | None:
-        """Part of a whole, each a sum of values by name, from the first text that has both; and which tool said so. Of a tool that has counts by
-        interval, CPU, thread or group, those count for which all of them are there. None: no text has both."""
+        """Part of a whole, each a sum of values by name, from the first text that has both; and the tool that printed it. If a tool has counts by
+        interval, CPU, thread or group, those count for which all values are there. None: no text has both."""
         for text in self.texts:
-            some, every = text.counted(part), text.counted(whole)
-            if not some or not every:
+            part_readings, whole_readings = text.counted(part), text.counted(whole)
+            if not part_readings or not whole_readings:
                 continue
-            common = set.intersection(*(set(each.counts) for each in (*some, *every)))
-            apart = any(each.counts for each in (*some, *every))
+            common = set.intersection(*(set(reading.counts) for reading in (*part_readings, *whole_readings)))
+            has_counts = any(reading.counts for reading in (*part_readings, *whole_readings))
             of_part, of_whole = (
-                sum(sum(each.counts[place] for place in common) if apart else each.value or 0.0 for each in readings)
-                for readings in (some, every)
+                sum(
+                    sum(reading.counts[place] for place in common) if has_counts else reading.value or 0.0
+                    for reading in readings
+                )
+                for readings in (part_readings, whole_readings)
             )
             if of_whole:
                 return of_part / of_whole, text.tool
         return None
 
     def not_counted(self, names: Iterable[str]) -> list[str]:
-        """What the tools say of values that they could not count, or not always."""
-        wanted = set(names)
+        """Notes of the tools about values that they could not count, or not always."""
+        names_wanted = set(names)
         return [
-            f"{each.name}: {each.words}"
+            f"{reading.name}: {reading.words}"
             for text in self.texts
-            for each in text.readings
-            if each.name in wanted and each.words
+            for reading in text.readings
+            if reading.name in names_wanted and reading.words
         ]
 
     def named(self, ending: str) -> tuple[float, str] | None:
-        """The value whose name ends so, the greatest of several; and which tool said so."""
-        found = [
-            (each.value, text.tool)
+        """The value whose name ends with `ending`, the greatest of several; and the tool that printed it."""
+        values = [
+            (reading.value, text.tool)
             for text in self.texts
-            for each in text.readings
-            if each.name.endswith(ending) and each.value is not None
+            for reading in text.readings
+            if reading.name.endswith(ending) and reading.value is not None
         ]
-        return max(found, default=None)
+        return max(values, default=None)
 
 
 NONE = Evidence()

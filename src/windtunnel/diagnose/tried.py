@@ -13,18 +13,18 @@ PAIRS = 8
 
 
 def try_remedies(
-    found: Diagnosis,
+    diagnosis: Diagnosis,
     file: Path,
     sets: Sequence[str],
     most: int,
     directory: Path,
     announce: Callable[[Turn], None] = lambda turn: None,
 ) -> list[Tried]:
-    """The remedies of the first causes that have words of --set, at most so many, each compared with the file in a new directory below
+    """The remedies of the first causes that --set can apply, at most so many, each compared with the file in a new directory below
     `directory`, which has the cause's code as its name. A remedy that the scenario refuses says why. After one that the user has ended
-    there is no further one. Raises UserError where runs cannot be kept, or are too few to be compared."""
+    there is no further one. Raises UserError if runs cannot be kept, or are too few to be compared."""
     rows: list[Tried] = []
-    for cause in [cause for cause in found.causes if cause.sets][:most]:
+    for cause in [cause for cause in diagnosis.causes if cause.sets][:most]:
         rows.append(_tried(cause, file, sets, directory / cause.code, announce))
         if rows[-1].interrupted:
             break

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from properties import examples
 
 from windtunnel.diagnose import diagnose
-from windtunnel.diagnose.causes import CAUSES, look
+from windtunnel.diagnose.causes import CAUSES, find_causes
 from windtunnel.diagnose.model import Gain, Interval, Remedy
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.engine.plan import Handler, Sizes
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import PoolLevel, RingLevel, StepWindow
@@ -353,7 +353,7 @@ def test_a_gain_that_was_measured_stands_before_a_wide_bound():
     run = made(client=0.6, server=0.05, work=COSTLY_APP, loads={"lost": 500}, host=HOST)
     before = diagnose(run)
     sure = Remedy(code="losses", sets=["a=1"], gain=Interval(mean=10.5, low=10.0, high=11.0))
-    found, _ = look(Observed(run), before.limit, [sure])
+    found, _ = find_causes(Observation(run), before.limit, [sure])
     handler, losses, one_worker = [cause for cause in found if cause.gain]
     assert [handler.code, losses.code, one_worker.code] == ["handler", "losses", "one-worker"]
     assert one_worker.gain.low == 0 and one_worker.gain.middle > losses.gain.middle

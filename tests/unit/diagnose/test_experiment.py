@@ -4,10 +4,10 @@ import pytest
 from diagnosed_runs import experimental, made
 
 from windtunnel.diagnose import diagnose
-from windtunnel.diagnose.causes import look
+from windtunnel.diagnose.causes import find_causes
 from windtunnel.diagnose.experiment import delayed, variants_for
 from windtunnel.diagnose.model import Gain, Interval, Remedy
-from windtunnel.diagnose.observed import observe
+from windtunnel.diagnose.observation import observe
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Check, ExcludedWindow, Validity
 
@@ -134,7 +134,7 @@ def test_what_a_remedy_brought_stands_in_place_of_its_prediction():
 def test_a_remedy_that_brought_nothing_is_evidence_against_its_cause():
     run = made(client=0.8, server=0.7)
     remedy = Remedy(code="in-flight", sets=["client.inflight=4096"], gain=Interval(mean=-9.0, low=-10.0, high=0.5))
-    found = {each.code: each for each in look(observe(run), diagnose(run).limit, [remedy])[0]}["in-flight"]
+    found = {each.code: each for each in find_causes(observe(run), diagnose(run).limit, [remedy])[0]}["in-flight"]
     assert found.gain == Gain(-10.0, 0.5) and found.confidence == "medium"
     assert "tried: client.inflight=4096 changes the rate by -9.0% [-10.0 .. +0.5]" in found.against
 

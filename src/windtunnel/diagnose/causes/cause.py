@@ -1,17 +1,17 @@
-"""How a cause is looked for, and what its remedy should bring."""
+"""How a cause is searched for, and the gain that its remedy should bring."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from windtunnel.diagnose.model import Cause, Confidence, Gain, Limit, Observable
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.measure.validity import Slack
 from windtunnel.stats.mean import Estimate
 
 BOUNDLESS = 1e6
 """Percent. JSON has no infinity."""
 NOT_TRIED = "not tried on hardware"
-"""Said of every cause that the texts of other tools show: it is tested on texts alone."""
+"""A note on every cause that the texts of other tools show: it is tested on texts alone."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Check:
-    """A cause by its code. `find` returns None where the run does not have it; it raises NotMeasured."""
+    """A cause by its code. `find` returns None if the run does not have it; it raises NotMeasured."""
 
     code: str
     title: str
-    find: Callable[[Observed, Limit], Case | None]
+    find: Callable[[Observation, Limit], Case | None]
     observable: Observable = "run"
 
-    def cause(self, seen: Observed, limit: Limit) -> Cause | None:
+    def cause(self, observation: Observation, limit: Limit) -> Cause | None:
         """Raises NotMeasured."""
-        case = self.find(seen, limit)
+        case = self.find(observation, limit)
         if case is None:
             return None
         return Cause(
@@ -61,13 +61,13 @@ def _confidence(case: Case, limit: Limit) -> Confidence:
     return "high" if case.gain.low > 0 and limit.kind not in ("tie", "unknown") else "medium"
 
 
-def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
-    """Of a worker that needs `saved` ns per message less: the rate rises until that worker, or the next one, is full.
+def gain(observation: Observation, relieved: Slack, saved: Estimate) -> Gain:
+    """The gain if a worker needs `saved` ns per message less: the rate rises until that worker, or the next one, is full.
 
     Raises NotMeasured if no message got a response.
     """
-    now = seen.ns_a_message
-    others = [other for other in seen.slacks if other is not relieved]
+    now = observation.ns_a_message
+    others = [other for other in observation.slacks if other is not relieved]
     least = max((now * (1 - _high(other.share)) for other in others), default=0.0)
     most = max(
         (now * (1 - _low(other.waiting)) for other in others), default=0.0
@@ -76,13 +76,13 @@ def gain(seen: Observed, relieved: Slack, saved: Estimate) -> Gain:
     return Gain(low, max(low, _percent(now, max(now - _high(saved), least))))
 
 
-def room(seen: Observed) -> Gain:
-    """Of what fills the time in which the worker with the least slack waits: from nothing to all of it. Raises NotMeasured."""
-    return Gain(0.0, filled(min((slack.share.mean for slack in seen.slacks), default=0.0)))
+def room(observation: Observation) -> Gain:
+    """The gain if work fills the time in which the worker with the least slack waits: from nothing to all of it. Raises NotMeasured."""
+    return Gain(0.0, filled(min((slack.share.mean for slack in observation.slacks), default=0.0)))
 
 
 def filled(share: float) -> float:
-    """Percent by which a rate rises when this share of the time, which was lost, is used. Without a bound where it was all of it."""
+    """Percent by which a rate rises when this share of the time, which was lost, is used. There is no bound if it was all of the time."""
     return 100 * share / (1 - share) if share < 1 else BOUNDLESS
 
 
@@ -90,9 +90,9 @@ def _percent(now: float, after: float) -> float:
     return 100 * (now / after - 1) if after > 0 else 0.0
 
 
-def _low(found: Estimate) -> float:
-    return found.mean if found.low is None else found.low
+def _low(estimate: Estimate) -> float:
+    return estimate.mean if estimate.low is None else estimate.low
 
 
-def _high(found: Estimate) -> float:
-    return found.mean if found.high is None else found.high
+def _high(estimate: Estimate) -> float:
+    return estimate.mean if estimate.high is None else estimate.high

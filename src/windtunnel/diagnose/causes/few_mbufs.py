@@ -2,7 +2,7 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check, room
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.engine.plan import Endpoint
 
 TAKES = {"client": "app_tx", "server": "app_rx"}
@@ -10,46 +10,57 @@ TAKES = {"client": "app_tx", "server": "app_rx"}
 MOST = 4194303
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    for plan in seen.plans:
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    for plan in observation.plans:
         for endpoint in plan.endpoints:
-            if case := _of_endpoint(seen, endpoint):
+            if case := _case_of_endpoint(observation, endpoint):
                 return case
     return None
 
 
-def _of_endpoint(seen: Observed, endpoint: Endpoint) -> Case | None:
+def _case_of_endpoint(observation: Observation, endpoint: Endpoint) -> Case | None:
     stage = TAKES[endpoint.side]
-    free = [pool.free for of in seen.windows.values() for w in of for pool in w.pools if pool.endpoint == endpoint.side]
-    told_apart = [
-        (each.stalled_calls, each.stalled_for_mbufs) for of in seen.windows.values() for w in of for each in w.stages
-        if (each.endpoint, each.stage) == (endpoint.side, stage)
+    free = [
+        pool.free
+        for windows in observation.windows.values()
+        for window in windows
+        for pool in window.pools
+        if pool.endpoint == endpoint.side
+    ]
+    calls_and_for_mbufs = [
+        (row.stalled_calls, row.stalled_for_mbufs) for windows in observation.windows.values() for window in windows for row in window.stages
+        if (row.endpoint, row.stage) == (endpoint.side, stage)
     ]  # fmt: skip
-    stalled = [calls if for_mbufs is None else for_mbufs for calls, for_mbufs in told_apart]
+    stalled = [calls if for_mbufs is None else for_mbufs for calls, for_mbufs in calls_and_for_mbufs]
     not_measured = ["for what each call stalled: the release that wrote the run counted mbufs and full rings together"]
-    lacking = _of_driver(seen, endpoint.side)
+    driver_counts = _counts_of_driver(observation, endpoint.side)
     batch = int(getattr(endpoint.batch, stage))
     takes = endpoint.side == "client" or endpoint.response_mbuf == "new"
-    if not (lacking or (takes and sum(stalled) and free and min(free) < batch)):
+    if not (driver_counts or (takes and sum(stalled) and free and min(free) < batch)):
         return None
     larger = min(2 * endpoint.pool.size + 1, MOST)
     evidence = f"{endpoint.side} {stage} stalled for mbufs in {sum(stalled):,} calls"
     evidence += f", and {min(free)} of {endpoint.pool.size:,} mbufs were free at the end of a window" if free else ""
-    evidence += f"; {', '.join(lacking)}" if lacking else ""
+    evidence += f"; {', '.join(driver_counts)}" if driver_counts else ""
     return Case(
         evidence=evidence,
         remedy=f"a pool of {larger:,} mbufs",
         sets=[f"{endpoint.side}.mempool.size={larger}"],
-        gain=room(seen),
-        not_measured=not_measured if any(for_mbufs is None for _, for_mbufs in told_apart) else [],
+        gain=room(observation),
+        not_measured=not_measured if any(for_mbufs is None for _, for_mbufs in calls_and_for_mbufs) else [],
     )
 
 
-def _of_driver(seen: Observed, side: str) -> list[str]:
-    """What the driver counted for want of an mbuf."""
-    results = [engine.result for engine in seen.run.record.engines if engine.result]
-    counted = [(result.xstats or {}).get(side, {}) for result in results]  # type: ignore[call-overload]
-    return [f"{name} {count:,}" for each in counted for name, count in each.items() if "mbuf" in name and count]
+def _counts_of_driver(observation: Observation, side: str) -> list[str]:
+    """The driver's counters of packets without an mbuf."""
+    results = [engine.result for engine in observation.run.record.engines if engine.result]
+    xstats_of_engines = [(result.xstats or {}).get(side, {}) for result in results]  # type: ignore[call-overload]
+    return [
+        f"{name} {count:,}"
+        for xstats in xstats_of_engines
+        for name, count in xstats.items()
+        if "mbuf" in name and count
+    ]
 
 
 CAUSE = Check("few-mbufs", "the pool runs out of mbufs", _find)

@@ -2,16 +2,16 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check, filled
 from windtunnel.diagnose.model import Gain, Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
+def _find(observation: Observation, limit: Limit) -> Case | None:
     if limit.kind != "generator":
         return None
-    servers = [slack for slack in seen.slacks if slack.sides == "server"]
-    free, clients = seen.free_cpus, seen.of_limit(limit)
+    servers = [slack for slack in observation.slacks if slack.sides == "server"]
+    free, clients = observation.free_cpus, observation.of_limit(limit)
     least = min((slack.waiting.mean for slack in servers), default=0.0)
-    stages = seen.stages_of(clients[0].engine, clients[0].worker)
+    stages = observation.stages_of(clients[0].engine, clients[0].worker)
     stage, share = next(iter(stages.items()))
     return Case(
         evidence=f"the client's worker on CPU {clients[0].cpu} has the least slack; {stage} takes {share:.0%} of its work",

@@ -3,7 +3,7 @@
 from windtunnel import format as fmt
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.finding import require
 from windtunnel.runs.validity import HostState
 from windtunnel.runs.variants import responses
@@ -12,11 +12,11 @@ from windtunnel.stats.mean import Estimate, mean_of
 UNKNOWN = "the state of the host: how far apart the workers' CPUs are"
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    validity = require(seen.run.record.validity, UNKNOWN)
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    validity = require(observation.run.record.validity, UNKNOWN)
     headline = require(validity.headline_state, UNKNOWN)
-    fastest = max(validity.states, key=lambda state: _rate(seen, state).mean)
-    now, then = _rate(seen, headline), _rate(seen, fastest)
+    fastest = max(validity.states, key=lambda state: _rate(observation, state).mean)
+    now, then = _rate(observation, headline), _rate(observation, fastest)
     if now.high is None or then.low is None or then.low <= now.high:
         return None
     return Case(
@@ -30,9 +30,9 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     )
 
 
-def _rate(seen: Observed, state: HostState) -> Estimate:
+def _rate(observation: Observation, state: HostState) -> Estimate:
     """Responses per second in the windows of this state, which are those of the first engine."""
-    windows = next(iter(seen.run.windows.values()), [])
+    windows = next(iter(observation.run.windows.values()), [])
     of_state = [window for window in windows if window.index in set(state.indexes)]
     rates = [responses(window) / (window.end_ns - window.start_ns) * 1e9 for window in of_state]
     return mean_of(rates) if rates else Estimate(0.0)

@@ -2,13 +2,13 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
+def _find(observation: Observation, limit: Limit) -> Case | None:
     if limit.kind != "link":
         return None
-    ports = [f"{row.endpoint} {row.tx_gbps:.3f} Gbit/s" for row in seen.summary.ports if row.tx_gbps is not None]
+    ports = [f"{row.endpoint} {row.tx_gbps:.3f} Gbit/s" for row in observation.summary.ports if row.tx_gbps is not None]
     return Case(
         evidence=f"{limit.words}; sent: {', '.join(ports)}",
         remedy="a faster link, fewer bytes per message, or fewer messages",

@@ -2,17 +2,17 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.exchange.recorded.pcm_pcie import WRITES, name_of
 from windtunnel.finding import require
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    if not seen.recorded.texts:
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    if not observation.recorded.texts:
         return None
-    by_pcm = seen.recorded.rate([name_of(e, "Miss") for e in WRITES], [name_of(e, "Total") for e in WRITES])
+    by_pcm = observation.recorded.rate([name_of(e, "Miss") for e in WRITES], [name_of(e, "Total") for e in WRITES])
     rate, tool = require(
-        by_pcm or seen.recorded.named("IO Write Miss Rate"),
+        by_pcm or observation.recorded.named("IO Write Miss Rate"),
         "no text has misses of the NIC's writes (`pcm-pcie -e`), or their rate",
     )
     if not rate:

@@ -2,24 +2,26 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Gain, Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.measure.validity import Slack
 
 APPLICATION = ("app_tx", "app_rx")
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    slack, free = next(iter(seen.of_limit(limit)), None), seen.free_cpus
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    slack, free = next(iter(observation.of_limit(limit)), None), observation.free_cpus
     if slack is None or not free:
         return None
-    work = {name: seen.account(slack).work(name).mean for name in seen.stages_of(slack.engine, slack.worker)}
+    work = {
+        name: observation.account(slack).work(name).mean for name in observation.stages_of(slack.engine, slack.worker)
+    }
     if slack.sides == "client + server":
-        return _two_sides(seen, slack, work, free[0])
-    return _two_roles(seen, slack, work, free[0])
+        return _two_sides(observation, slack, work, free[0])
+    return _two_roles(observation, slack, work, free[0])
 
 
-def _two_sides(seen: Observed, slack: Slack, work: dict[str, float], free: int) -> Case | None:
-    if len(seen.slacks) != 1:
+def _two_sides(observation: Observation, slack: Slack, work: dict[str, float], free: int) -> Case | None:
+    if len(observation.slacks) != 1:
         return None  # which CPUs each side should have is a question of its own
     client, server = (sum(ns for name, ns in work.items() if name.startswith(side)) for side in ("client", "server"))
     return Case(
@@ -30,31 +32,31 @@ def _two_sides(seen: Observed, slack: Slack, work: dict[str, float], free: int) 
     )
 
 
-def _two_roles(seen: Observed, slack: Slack, work: dict[str, float], free: int) -> Case | None:
+def _two_roles(observation: Observation, slack: Slack, work: dict[str, float], free: int) -> Case | None:
     application = sum(ns for name, ns in work.items() if name.split()[1] in APPLICATION)
     dispatcher = sum(work.values()) - application
-    plan = seen.engine(slack.engine).plan
+    plan = observation.engine(slack.engine).plan
     if not application or not dispatcher or len(plan.workloads) != 1:
         return None
-    cpus = sorted(worker.cpu for worker in plan.workers if _side(seen, slack, worker.stages[0].endpoint))
+    cpus = sorted(worker.cpu for worker in plan.workers if _side(observation, slack, worker.stages[0].endpoint))
     key = "workload.0.colocate" if slack.sides == "server" else "workload.0.client.colocate"
     return Case(
         evidence=f"its application takes {application:.1f} ns per message, its dispatcher {dispatcher:.1f} ns; CPU {free} is free",
         remedy=f"application and dispatcher on two workers, the second one on CPU {free}",
         sets=[f"{key}=false", f"{slack.sides}.cores={[*cpus, free]}"],
-        gain=Gain(0.0, _most(seen, slack, max(application, dispatcher))),
+        gain=Gain(0.0, _most(observation, slack, max(application, dispatcher))),
         not_measured=["what a ring between two CPUs costs"],
     )
 
 
-def _side(seen: Observed, slack: Slack, endpoint: int) -> bool:
-    return seen.engine(slack.engine).plan.endpoints[endpoint].side == slack.sides
+def _side(observation: Observation, slack: Slack, endpoint: int) -> bool:
+    return observation.engine(slack.engine).plan.endpoints[endpoint].side == slack.sides
 
 
-def _most(seen: Observed, slack: Slack, part_ns: float) -> float:
+def _most(observation: Observation, slack: Slack, part_ns: float) -> float:
     """Percent, if the way between the two cost nothing: until the larger part, or the next worker, is full."""
-    now = seen.ns_a_message
-    others = [now * (1 - other.share.mean) for other in seen.slacks if other is not slack]
+    now = observation.ns_a_message
+    others = [now * (1 - other.share.mean) for other in observation.slacks if other is not slack]
     return max(0.0, 100 * (now / max(part_ns, *others, 0.0) - 1))
 
 

@@ -2,33 +2,36 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.exchange.recorded import ethtool
 from windtunnel.exchange.recorded.pause_counters import is_received
 from windtunnel.finding import require
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    texts = [text for text in seen.recorded.texts if text.tool == ethtool.TOOL]
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    texts = [text for text in observation.recorded.texts if text.tool == ethtool.TOOL]
     if not texts:
         return None
-    known = [each for text in texts for each in text.readings if is_received(each.name) is not None]
-    require(known or None, "no counter of pause frames in this text of ethtool -S")
-    read = [each for each in known if each.value is not None]
-    require(read or None, f"no counter of pause frames was read: {known[0].name}: {known[0].words}" if known else "")
-    counted = {each.name: each.value for each in read if each.value}
-    if not counted:
+    readings = [reading for text in texts for reading in text.readings if is_received(reading.name) is not None]
+    require(readings or None, "no counter of pause frames in this text of ethtool -S")
+    values = [reading for reading in readings if reading.value is not None]
+    require(
+        values or None,
+        f"no counter of pause frames was read: {readings[0].name}: {readings[0].words}" if readings else "",
+    )
+    frames = {reading.name: reading.value for reading in values if reading.value}
+    if not frames:
         return None
-    told_to = any(is_received(name) for name in counted)
+    is_told_to_pause = any(is_received(name) for name in frames)
     return Case(
-        evidence=", ".join(f"{name} {value:,.0f}" for name, value in counted.items()) + f" ({ethtool.TOOL})",
+        evidence=", ".join(f"{name} {value:,.0f}" for name, value in frames.items()) + f" ({ethtool.TOOL})",
         remedy="what lies behind the port takes too little: look at the peer and the switch"
-        if told_to
+        if is_told_to_pause
         else "this host takes too little: more mbufs and descriptors, or faster workers",
         against=[
             "they are counted since the driver began: give a text from before the run and one from after it, in one file"
         ]
-        if any(each.words == ethtool.SINCE for text in texts for each in text.readings)
+        if any(reading.words == ethtool.SINCE for text in texts for reading in text.readings)
         else [],
         not_measured=["for how long the port stood still"],
     )

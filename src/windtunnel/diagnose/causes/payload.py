@@ -1,11 +1,11 @@
-"""The payload: what every byte costs, where messages have different sizes."""
+"""The payload: what every byte costs, if messages have different sizes."""
 
 from collections.abc import Iterator
 from statistics import fmean
 
 from windtunnel.diagnose.causes.cause import Case, Check, gain
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.finding import NotMeasured
 from windtunnel.stats.line import slope_of
 from windtunnel.stats.mean import Estimate
@@ -13,15 +13,17 @@ from windtunnel.stats.mean import Estimate
 LEAST_POINTS = 8
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    slack = next(iter(seen.of_limit(limit)), None)
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    slack = next(iter(observation.of_limit(limit)), None)
     if slack is None:
         return None
-    vary = any(workload.request_sizes or workload.response_sizes for plan in seen.plans for workload in plan.workloads)
-    sizes = list(_bytes(seen))
+    vary = any(
+        workload.request_sizes or workload.response_sizes for plan in observation.plans for workload in plan.workloads
+    )
+    sizes = list(_bytes(observation))
     if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
         raise NotMeasured("what a byte costs: messages have one size, or windows are few")
-    account = seen.account(slack)
+    account = observation.account(slack)
     work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
     if len(work) != len(sizes):
         raise NotMeasured("what a byte costs: some windows have no message")
@@ -33,22 +35,22 @@ def _find(seen: Observed, limit: Limit) -> Case | None:
     return Case(
         evidence=f"a byte costs {per_byte.mean:.3f} ns (at least {per_byte.low:.3f}), and a message has {mean:.0f}: {of_all:.1f} ns of it",
         remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
-        sets=list(_sets(seen)),
-        gain=gain(seen, slack, Estimate(of_all, 0.0, per_byte.high * mean)),
+        sets=list(_sets(observation)),
+        gain=gain(observation, slack, Estimate(of_all, 0.0, per_byte.high * mean)),
         not_measured=["which part of it is the scan, the checksum, and the copy"],
     )
 
 
-def _bytes(seen: Observed) -> Iterator[float]:
-    """Of each window: bytes that ports received, a message."""
-    for n, messages in enumerate(seen.messages):
-        received = sum(port.rx_bytes for of in seen.windows.values() for port in of[n].ports)
+def _bytes(observation: Observation) -> Iterator[float]:
+    """Bytes that ports received per message, for each window with messages."""
+    for n, messages in enumerate(observation.messages):
+        received = sum(port.rx_bytes for windows in observation.windows.values() for port in windows[n].ports)
         if messages:
             yield received / messages
 
 
-def _sets(seen: Observed) -> Iterator[str]:
-    scenario = seen.run.record.scenario
+def _sets(observation: Observation) -> Iterator[str]:
+    scenario = observation.run.record.scenario
     for n, workload in enumerate(scenario.get("workload") or []):
         if workload.get("handler") and workload.get("scan"):
             yield f"workload.{n}.scan=false"

@@ -2,24 +2,24 @@
 
 from windtunnel.diagnose.causes.cause import Case, Check
 from windtunnel.diagnose.model import Limit
-from windtunnel.diagnose.observed import Observed
+from windtunnel.diagnose.observation import Observation
 from windtunnel.finding import require
 from windtunnel.pcie.run_estimate import ports_of, tightest
 
 
-def _find(seen: Observed, limit: Limit) -> Case | None:
-    if not seen.recorded.measured:
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    if not observation.recorded.measured:
         return None
-    measured = seen.recorded.measured[0]
-    port = require(tightest(ports_of(seen.run)), "what the packets of this run need of a PCIe link")
+    measured = observation.recorded.measured[0]
+    port = require(tightest(ports_of(observation.run)), "what the packets of this run need of a PCIe link")
     gbps = {"read": _gbps(measured.inbound_read), "wrote": _gbps(measured.inbound_write)}
     link = port.link.usable * 8 / 1e9
     most = max((value for value in gbps.values() if value is not None), default=0.0)
     if not most:
         return None
-    shown = " and ".join(f"{verb} {value:.1f} Gbit/s" for verb, value in gbps.items() if value is not None)
+    rates_text = " and ".join(f"{verb} {value:.1f} Gbit/s" for verb, value in gbps.items() if value is not None)
     return Case(
-        evidence=f"devices {shown} ({measured.tool}); the link of {port.nic} can carry {link:.0f} Gbit/s each way, headers included: "
+        evidence=f"devices {rates_text} ({measured.tool}); the link of {port.nic} can carry {link:.0f} Gbit/s each way, headers included: "
         f"at least {most / link:.0%} of it",
         remedy="fewer bytes per packet, larger bursts (fewer descriptor reads), a link of more lanes or another slot",
         against=["all devices of the host are included, not only this NIC"],

@@ -20,21 +20,21 @@ from windtunnel.runs.variants import messages
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """One run. All of its engines measure the same windows at the same time."""
 
     run: Run
     recorded: Evidence = NONE
-    """What other tools counted, beside the run."""
+    """What other tools counted during the run."""
 
     @cached_property
     def windows(self) -> Mapping[str, list[Window]]:
-        return {name: measured(of) for name, of in self.run.counted.items()}
+        return {name: measured(windows) for name, windows in self.run.counted.items()}
 
     @cached_property
     def count(self) -> int:
         """Windows that are used."""
-        return min((len(of) for of in self.windows.values()), default=0)
+        return min((len(windows) for windows in self.windows.values()), default=0)
 
     @cached_property
     def summary(self) -> Summary:
@@ -46,10 +46,11 @@ class Observed:
 
     @cached_property
     def messages(self) -> list[int]:
-        """Of each window: responses, or, where no client of ours runs, the packets that the ports received."""
-        every = [[of[n] for of in self.windows.values()] for n in range(self.count)]
+        """Responses in each window, or, if no client of ours runs, the packets that the ports received."""
+        windows_by_number = [[windows[n] for windows in self.windows.values()] for n in range(self.count)]
         return [
-            sum(messages(window) for window in windows if window.workloads or not self.has_client) for windows in every
+            sum(messages(window) for window in windows if window.workloads or not self.has_client)
+            for windows in windows_by_number
         ]
 
     @cached_property
@@ -59,8 +60,10 @@ class Observed:
 
     def account(self, slack: Slack) -> Account:
         """The ledger's series of this worker. Raises NotMeasured."""
-        found = (each for each in self.accounts if (each.engine, each.worker) == (slack.engine, slack.worker))
-        return require(next(found, None), f"what the time of the worker on CPU {slack.cpu} went into")
+        matching = (
+            account for account in self.accounts if (account.engine, account.worker) == (slack.engine, slack.worker)
+        )
+        return require(next(matching, None), f"what the time of the worker on CPU {slack.cpu} went into")
 
     @cached_property
     def ns_a_message(self) -> float:
@@ -73,8 +76,8 @@ class Observed:
 
     def of_limit(self, limit: Limit) -> list[Slack]:
         """The workers that limit, the one with the least slack first."""
-        named = zip(limit.engines, limit.workers, strict=True)
-        return [slack for each in named for slack in self.slacks if (slack.engine, slack.worker) == each]
+        limiting = zip(limit.engines, limit.workers, strict=True)
+        return [slack for worker in limiting for slack in self.slacks if (slack.engine, slack.worker) == worker]
 
     @property
     def free_cpus(self) -> list[int]:
@@ -91,13 +94,21 @@ class Observed:
 
     @cached_property
     def in_queues(self) -> float:
-        """Share of its latency for which even the fastest message of a window waits, in the median of the windows: what it takes longer than
-        the fastest one of the run, which found nothing in front of it. 0 without latencies."""
-        every = [
-            least for of in self.run.windows.values() for window in of if (least := _fastest_ns(window)) is not None
+        """Share of its latency for which even the fastest message of a window waits, in the median of the windows: the time by which it is
+        slower than the fastest one of the run, which met an empty queue. 0 without latencies."""
+        fastest = [
+            least
+            for windows in self.run.windows.values()
+            for window in windows
+            if (least := _fastest_ns(window)) is not None
         ]
-        used = [least for of in self.windows.values() for window in of if (least := _fastest_ns(window)) is not None]
-        return 1 - min(every) / median(used) if used and median(used) else 0.0
+        fastest_used = [
+            least
+            for windows in self.windows.values()
+            for window in windows
+            if (least := _fastest_ns(window)) is not None
+        ]
+        return 1 - min(fastest) / median(fastest_used) if fastest_used and median(fastest_used) else 0.0
 
     @property
     def places_of_lost(self) -> float:
@@ -108,9 +119,11 @@ class Observed:
 
     @property
     def budget_is_reached(self) -> bool:
-        """Of messages in flight, at the end of any window."""
+        """Whether the messages in flight reach the budget at the end of any window."""
         plans = {engine.name: engine.plan for engine in self.run.record.engines}
-        return any(budget_is_reached(window, plans[name]) for name, of in self.windows.items() for window in of)
+        return any(
+            budget_is_reached(window, plans[name]) for name, windows in self.windows.items() for window in windows
+        )
 
     def endpoint(self, side: str) -> Endpoint:
         """Raises NotMeasured if the run has no such side."""
@@ -137,10 +150,10 @@ class Observed:
     def packets_a_message(self, slack: Slack, stage: str) -> float:
         """Packets that the stage of this worker moved, a message. Raises NotMeasured without a message."""
         moved = sum(
-            each.objects
+            row.objects
             for window in self.windows[slack.engine]
-            for each in window.stages
-            if each.worker == slack.worker and f"{each.endpoint} {each.stage}" == stage
+            for row in window.stages
+            if row.worker == slack.worker and f"{row.endpoint} {row.stage}" == stage
         )
         return require(ratio(moved, sum(self.messages)), "packets per message: there were no messages")
 
@@ -156,13 +169,17 @@ class Observed:
                     name = f"{stage.endpoint} {stage.stage}"
                     work[name] = work.get(name, 0.0) + stage.busy_cycles - stage.stall_cycles
         total = sum(work.values())
-        return {name: ticks / total for name, ticks in sorted(work.items(), key=lambda one: -one[1])} if total else {}
+        return (
+            {name: ticks / total for name, ticks in sorted(work.items(), key=lambda name_and_ticks: -name_and_ticks[1])}
+            if total
+            else {}
+        )
 
 
 def _fastest_ns(window: Window) -> int | None:
     return min((w.latency_sent.min for w in window.workloads if w.latency_sent.min is not None), default=None)
 
 
-def observe(run: Run, recorded: Evidence = NONE) -> Observed:
+def observe(run: Run, recorded: Evidence = NONE) -> Observation:
     """A run as a diagnosis may see it."""
-    return Observed(planted.without(run), recorded)
+    return Observation(planted.without(run), recorded)
