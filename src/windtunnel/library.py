@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Comparison
+from windtunnel.measure.compare.comparison_record import Comparison
 from windtunnel.measure.execute import execute, new_directory
 from windtunnel.measure.study.study import Study
-from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.notebook import Presentation, present
 from windtunnel.results.data_tables import comparison_tables, run_tables, search_tables, study_tables
 from windtunnel.runs import Run, load

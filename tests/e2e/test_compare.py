@@ -21,7 +21,7 @@ from windtunnel.measure import executor
 from windtunnel.measure.compare import paired_runs
 from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
-from windtunnel.measure.compare.options import percent, seconds
+from windtunnel.measure.compare.conditions import percent, seconds
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.results.comparison import comparison_document
 from windtunnel.results.page.renderer import render

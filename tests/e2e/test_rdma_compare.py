@@ -12,7 +12,7 @@ from namespace import veth_pair
 from real_runs import stages
 from scenario_tools import LENIENT, written
 
-from windtunnel.measure.compare.model import Comparison
+from windtunnel.measure.compare.comparison_record import Comparison
 from windtunnel.runs import load
 
 pytestmark = [

@@ -95,14 +95,14 @@ def study(path: Path) -> str:
 
 
 def search(path: Path) -> str:
-    from windtunnel.measure.throughput.record import SearchRecord
+    from windtunnel.measure.throughput.search_record import SearchRecord
     from windtunnel.results.search import search_document
 
     return _rendered(search_document(SearchRecord.model_validate_json(path.read_text())))
 
 
 def comparison(path: Path) -> str:
-    from windtunnel.measure.compare.model import Comparison
+    from windtunnel.measure.compare.comparison_record import Comparison
     from windtunnel.results.comparison import comparison_document
 
     return _rendered(comparison_document(Comparison.model_validate_json(path.read_text())))

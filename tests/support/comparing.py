@@ -13,7 +13,7 @@ from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import Window
 from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
-from windtunnel.measure.compare.model import Comparison
+from windtunnel.measure.compare.comparison_record import Comparison
 from windtunnel.runs import EngineRecord, Record, Verdict
 from windtunnel.runs.validity import HostState, Settled, Validity
 

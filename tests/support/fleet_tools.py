@@ -107,4 +107,4 @@ def fleet(cluster: PaperCluster, most=None, spread=False, said=None, wait_s=0.05
 def executed(of: Fleet, jobs) -> dict[str, str]:
     """Name of each job -> testbed of its run."""
     with Interrupts() as interrupts:
-        return {job.directories[0].name: done.run.record.testbed for job, (done,) in of.each(jobs, interrupts)}
+        return {job.directories[0].name: done.run.record.testbed for job, (done,) in of.execute_jobs(jobs, interrupts)}

@@ -63,11 +63,11 @@ def check(
 
 def _resolved(file: Path, sets: list[str], host: "HostView", one_side: "OneSide | None") -> "RunSpec | UserError":
     from windtunnel.errors import UserError
-    from windtunnel.measure.try_handlers import tried
+    from windtunnel.measure.try_handlers import with_handler_notes
     from windtunnel.scenario import load, resolve
 
     try:
-        return tried(resolve(load(file, sets), host, one_side))
+        return with_handler_notes(resolve(load(file, sets), host, one_side))
     except UserError as error:
         return error
 

@@ -14,8 +14,8 @@ from windtunnel.printing import print_values
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from windtunnel.measure.compare.model import Comparison
-    from windtunnel.measure.compare.options import Decided
+    from windtunnel.measure.compare.comparison_record import Comparison
+    from windtunnel.measure.compare.conditions import Decided
     from windtunnel.measure.compare.paired_runs import Turn
     from windtunnel.results.progress.paired_runs import TurnsDisplay
 
@@ -159,8 +159,8 @@ def compare(
     from windtunnel.errors import UserError
     from windtunnel.measure.compare.compared import Running
     from windtunnel.measure.compare.compared import compare as hold
-    from windtunnel.measure.compare.model import NO_VERDICT
-    from windtunnel.measure.compare.options import conditions, decide, percent, seconds, until_of
+    from windtunnel.measure.compare.comparison_record import NO_VERDICT
+    from windtunnel.measure.compare.conditions import conditions, decide, percent, seconds, until_of
     from windtunnel.results.comparison import comparison_document
     from windtunnel.results.page.files import REPORT, write_new_page
     from windtunnel.runs.files import check_new

@@ -10,8 +10,8 @@ from windtunnel.cli.options import Format, Json, Sets, State, with_state
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
-    from windtunnel.measure.compare.options import Decided
-    from windtunnel.measure.history.model import Histories
+    from windtunnel.measure.compare.conditions import Decided
+    from windtunnel.measure.history.history_record import Histories
 
 FAILED = 1
 MOST_DOUBTS = 20
@@ -71,7 +71,7 @@ def history(
     from windtunnel.errors import UserError
     from windtunnel.index.histories import histories
     from windtunnel.measure.compare.reading import METRICS
-    from windtunnel.measure.history.options import conditions, decide
+    from windtunnel.measure.history.regression import conditions, decide
     from windtunnel.results.history import is_judged
     from windtunnel.results.terminal.console import progress
 
@@ -80,7 +80,7 @@ def history(
     if unknown := [name for name in metric or () if name not in METRICS]:
         raise UserError(f"--metric {unknown[0]}: no such metric", remedy=f"one of {', '.join(METRICS)}")
     asked = conditions(fail_if or [])
-    only = [*metric, *(each.what for each in asked)] if metric else None
+    only = [*metric, *(each.subject for each in asked)] if metric else None
     with progress().status("reading runs") as status:
         where = _where(paths or [], with_state(sets, state))
         result = histories(*where, by, only, lambda left: status.update(f"{left} runs to be read"))

@@ -45,7 +45,7 @@ def repeated(
     from windtunnel.cli.on import executor
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.errors import UserError
-    from windtunnel.measure.compare.options import percent
+    from windtunnel.measure.compare.conditions import percent
     from windtunnel.measure.execute import new_directory
     from windtunnel.measure.repeat import MOST, Repeated, repeat
     from windtunnel.results.repeat import outcome, repeated_document, run_line

@@ -97,7 +97,7 @@ def search(
     from windtunnel.errors import UserError
     from windtunnel.measure.execute import new_directory
     from windtunnel.measure.throughput.find import Finder
-    from windtunnel.measure.throughput.options import options
+    from windtunnel.measure.throughput.search_options import options
     from windtunnel.results.page.files import REPORT, write_page
     from windtunnel.results.search import search_document
     from windtunnel.results.show import show

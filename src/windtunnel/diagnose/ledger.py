@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from windtunnel.diagnose.model import Interval, Ledger
 from windtunnel.engine.windows import Window
-from windtunnel.measure.validity import Parts, clock_ticks, of_worker, parts_of
+from windtunnel.measure.validity import Parts, clock_ticks, parts_of, timed_worker
 from windtunnel.stats.mean import Estimate, mean_of
 
 
@@ -58,7 +58,7 @@ def accounts(
         for number in dict.fromkeys(
             worker_window.worker for window in engine_windows for worker_window in window.workers
         ):
-            timed = [of_worker(window, number) for window in engine_windows]
+            timed = [timed_worker(window, number) for window in engine_windows]
             clock = clock_ticks(timed)
             rows = [
                 (parts, tick_ns[engine] / count)

@@ -88,12 +88,12 @@ class Fleet:
         if testbed in self._joined:
             self._places[group] = testbed
 
-    def one(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
-        for _, outcomes in self.each([job], interrupts):
+    def execute_job(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
+        for _, outcomes in self.execute_jobs([job], interrupts):
             return outcomes
         return [_stopped() for _ in job.scenarios]
 
-    def each(
+    def execute_jobs(
         self,
         jobs: Iterable[Job],
         interrupts: Interrupts,

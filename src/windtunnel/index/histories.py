@@ -9,8 +9,8 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.index.index import Index
 from windtunnel.measure.compare.reading import Reading
+from windtunnel.measure.history.history_record import Histories
 from windtunnel.measure.history.judge import history
-from windtunnel.measure.history.model import Histories
 from windtunnel.printing import print_line
 from windtunnel.stats.differences import LEVEL
 from windtunnel.version import __version__

@@ -23,7 +23,7 @@ from pydantic_core import to_jsonable_python
 from windtunnel.engine.verdict import CANNOT_TELL, INTERRUPTED, INVALID, VALID
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.compared import NAME, Running, compare
-from windtunnel.measure.compare.model import COMPARISON_VERSION, NO_VERDICT, Comparison, Run
+from windtunnel.measure.compare.comparison_record import COMPARISON_VERSION, NO_VERDICT, Comparison, Run
 from windtunnel.measure.compare.paired_runs import Turn
 from windtunnel.measure.compare.points import FOUND
 from windtunnel.measure.compare.reading import MetricKey, windows
@@ -123,8 +123,8 @@ def calibrate(
     executor: Executor | None = None,
     announce: Callable[[int, Turn], None] = lambda number, turn: None,
 ) -> Calibration:
-    """Compares the scenario with itself so many times, into new directories below `directory`, which may be there already, and judges all
-    comparisons in it. 0 `comparisons` judge those that are there. The first interrupt ends it, in good order.
+    """Compares the scenario with itself `comparisons` times, into new directories below `directory`, which may be there already, and judges all
+    comparisons in it. 0 `comparisons` judge those that are there. The first interrupt ends it after the run has been stored.
 
     Raises UserError for a scenario that cannot run, or if the directory holds comparisons of another one.
     """
@@ -152,23 +152,23 @@ def calibrate(
 
 
 @dataclass(frozen=True)
-class _Compared:
-    """What counts of a comparison."""
+class _CountedComparison:
+    """The part of a comparison that a calibration counts."""
 
     started: datetime
     host: list[tuple[object, ...]]
     """What figures depend on, of each host that its runs ran on."""
     runs: list[Path]
-    """Those that were compared."""
+    """The runs that were compared."""
     key: MetricKey | None
-    """By which it was decided; None: it has no verdict, nor anything of the rest."""
+    """The metric by which it was decided; None: it has no verdict, and none of the following values."""
     state: str | None = None
-    """Of the host."""
+    """State of the host."""
     shown: bool = False
     holds: bool = False
     """Whether the interval of the difference holds 0."""
     values: tuple[float, ...] = ()
-    """Of the runs of both sides."""
+    """Values of the runs of both sides."""
 
     @property
     def alike(self) -> tuple[object, ...]:
@@ -177,10 +177,10 @@ class _Compared:
 
 
 def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run") -> Calibration:
-    """What the comparisons in the directory say, which are of this scenario, as it was resolved. Raises UserError if one is of another."""
+    """The calibration from the comparisons in the directory. `scenario`: as it was resolved. Raises UserError if a comparison is of another one."""
     kept, unread = _read(directory, scenario)
-    with_verdict = [each for each in kept if each.key]
-    decided = [each for each in with_verdict if each.alike == with_verdict[-1].alike]
+    with_verdict = [comparison for comparison in kept if comparison.key]
+    decided = [comparison for comparison in with_verdict if comparison.alike == with_verdict[-1].alike]
     days = _days(decided)
     return Calibration(
         made=datetime.now(UTC),
@@ -193,76 +193,83 @@ def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run
         others=len(with_verdict) - len(decided),
         days=len(days),
         between_days=expm1(stdev(log(median(values)) for values in days)) if len(days) > 1 else None,
-        shares=[_of_errors(decided), _of_intervals(decided), _of_runs(decided[-LAST:]), _of_days(days)],
+        shares=[
+            _share_of_errors(decided),
+            _share_of_intervals(decided),
+            _share_of_runs(decided[-LAST:]),
+            _share_of_days(days),
+        ],
         stopped=stopped,
     )
 
 
-def _of_errors(decided: Sequence[_Compared]) -> Share:
-    shown = sum(each.shown for each in decided)
-    return _share("compare shows a difference, and there is none", "error", LEVEL, shown, len(decided))
+def _share_of_errors(decided: Sequence[_CountedComparison]) -> Share:
+    shown_count = sum(comparison.shown for comparison in decided)
+    return _share("compare shows a difference, and there is none", "error", LEVEL, shown_count, len(decided))
 
 
-def _of_intervals(decided: Sequence[_Compared]) -> Share:
-    hold = sum(each.holds for each in decided)
+def _share_of_intervals(decided: Sequence[_CountedComparison]) -> Share:
+    hold = sum(comparison.holds for comparison in decided)
     return _share(f"compare: the {1 - LEVEL:.0%} interval holds 0", "interval", 1 - LEVEL, hold, len(decided))
 
 
-def _of_runs(decided: Sequence[_Compared]) -> Share:
+def _share_of_runs(decided: Sequence[_CountedComparison]) -> Share:
     """The ± beside a run's metric is of that run alone. How often it holds the median of the runs beside it shows what that leaves out."""
-    held = [
-        low <= median(each.values) <= high
-        for each in decided
-        for run in each.runs
-        for low, high in _interval_of(run, each.key)
+    hits = [
+        low <= median(comparison.values) <= high
+        for comparison in decided
+        for run in comparison.runs
+        for low, high in _interval_of(run, comparison.key)
     ]
-    what = f"run: its interval holds the median of the comparison's runs (of the last {LAST} comparisons)"
-    return _share(what, "interval", None, sum(held), len(held))
+    description = f"run: its interval holds the median of the comparison's runs (of the last {LAST} comparisons)"
+    return _share(description, "interval", None, sum(hits), len(hits))
 
 
-def _of_days(days: Sequence[Sequence[float]]) -> Share:
+def _share_of_days(days: Sequence[Sequence[float]]) -> Share:
     """The first run of each day from the fourth on, predicted by the days before it."""
-    held = []
+    hits = []
     for number in range(LEAST_DAYS, len(days)):
         day = another_day([[log(value) for value in values] for values in days[:number]])
         assert day is not None and day.low is not None and day.high is not None
-        held.append(day.low <= log(days[number][0]) <= day.high)  # runs of one day are no cases of their own
-    what = f"history: the {SHOWN:.0%} interval holds a run on another day"
-    return _share(what, "interval", SHOWN, sum(held), len(held))
+        hits.append(day.low <= log(days[number][0]) <= day.high)  # runs of one day are no cases of their own
+    description = f"history: the {SHOWN:.0%} interval holds a run on another day"
+    return _share(description, "interval", SHOWN, sum(hits), len(hits))
 
 
-def _share(what: str, of_what: Literal["interval", "error"], says: float | None, count: int, of: int) -> Share:
-    found = share_of(count, of) if of else None
+def _share(
+    description: str, of_what: Literal["interval", "error"], says: float | None, count: int, total: int
+) -> Share:
+    interval = share_of(count, total) if total else None
     return Share(
-        what=what,
+        what=description,
         of_what=of_what,
         says=says,
         count=count,
-        of=of,
-        low=found and found.low,
-        high=found and found.high,
+        of=total,
+        low=interval and interval.low,
+        high=interval and interval.high,
     )
 
 
 def _interval_of(run: Path, key: MetricKey | None) -> Iterator[tuple[float, float]]:
-    """By the windows of the run; none if they are too few, or for a percentile, which is no mean of those of windows."""
+    """The interval by the windows of the run; none if they are too few, or for a percentile, which is no mean of the windows' percentiles."""
     if key is None or not key[1].endswith("_per_s"):
         return
     values = [value for window in windows(run) if (value := window.get(key)) is not None]
-    found = mean_of(values) if values else None
-    if found and found.low is not None and found.high is not None:
-        yield found.low, found.high
+    interval = mean_of(values) if values else None
+    if interval and interval.low is not None and interval.high is not None:
+        yield interval.low, interval.high
 
 
-def _days(decided: Sequence[_Compared]) -> list[list[float]]:
+def _days(decided: Sequence[_CountedComparison]) -> list[list[float]]:
     """The values of each day (UTC), in the order of time."""
     days: dict[object, list[float]] = {}
-    for each in decided:
-        days.setdefault(each.started.date(), []).extend(each.values)
+    for comparison in decided:
+        days.setdefault(comparison.started.date(), []).extend(comparison.values)
     return list(days.values())
 
 
-def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], list[str]]:
+def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_CountedComparison], list[str]]:
     """The comparisons in the directory, in the order of time, and what cannot be read. Raises UserError for one of another scenario, and
     for more than MOST_COMPARISONS."""
     files = sorted(itertools.islice(directory.glob(f"*/{NAME}"), MOST_COMPARISONS + 1))
@@ -270,23 +277,23 @@ def _read(directory: Path, scenario: dict[str, Any]) -> tuple[list[_Compared], l
         raise UserError(
             f"{directory}: more than {MOST_COMPARISONS:,} comparisons", remedy="--out DIR, another directory"
         )
-    kept, unread = list[_Compared](), list[str]()
+    kept, unread = list[_CountedComparison](), list[str]()
     for file in files:
         try:
             comparison = _comparison(file)
             if comparison is None:
                 continue
             record = load_run(_place(file, comparison.points[0].runs[0])).record
-            kept.append(_compared(file, comparison, record))
+            kept.append(_counted(file, comparison, record))
         except UserError as error:
             unread.append(error.message)
             continue
-        if _given(record.scenario) != _given(scenario):
+        if _given_keys(record.scenario) != _given_keys(scenario):
             raise UserError(
                 f"{file.parent}: a comparison of another scenario, or with other options",
                 remedy="--out DIR, another directory for each scenario",
             )
-    return sorted(kept, key=lambda each: each.started), unread
+    return sorted(kept, key=lambda comparison: comparison.started), unread
 
 
 def _comparison(file: Path) -> Comparison | None:
@@ -305,47 +312,47 @@ def _comparison(file: Path) -> Comparison | None:
     return comparison
 
 
-def _compared(file: Path, comparison: Comparison, record: Record) -> _Compared:
-    """Raises UserError for what cannot be."""
+def _counted(file: Path, comparison: Comparison, record: Record) -> _CountedComparison:
+    """The values of a comparison that count. Raises UserError if the record contradicts itself."""
     (point,) = comparison.points
     if record.started is None:
         raise UserError(f"{file}: its runs have no time")
     runs = [_place(file, run) for run in point.runs if run.place is not None]
-    about = _Compared(record.started, list(map(_host, record.hosts)), list(dict.fromkeys(runs)), None)
+    about = _CountedComparison(record.started, list(map(_host, record.hosts)), list(dict.fromkeys(runs)), None)
     judged = point.judged[0] if point.judged else None
     if judged is None or judged.verdict in NO_VERDICT:
         return about
     key = (judged.workload, judged.decided_by)
-    measure = next((each for each in point.measures if (each.workload, each.metric) == key), None)
+    measure = next((candidate for candidate in point.measures if (candidate.workload, candidate.metric) == key), None)
     values = [value for value in (*measure.a, *measure.b) if value is not None] if measure else []
-    names = {(each.workload, each.decided_by) for each in point.judged}
-    deciders = [each for each in point.measures if (each.workload, each.metric) in names]
+    names = {(verdict.workload, verdict.decided_by) for verdict in point.judged}
+    deciders = [measure for measure in point.measures if (measure.workload, measure.metric) in names]
     if (
         measure is None
-        or not all(each.interval for each in deciders)
+        or not all(measure.interval for measure in deciders)
         or not values
-        or not all(0 < each < inf for each in values)
+        or not all(0 < value < inf for value in values)
     ):
         raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
-    if any(each.interval and each.interval.method == "assumed" for each in deciders):
+    if any(measure.interval and measure.interval.method == "assumed" for measure in deciders):
         return about  # too few pairs: the interval is an assumption
     return replace(
         about,
         key=(measure.workload, measure.metric),
         state=point.states[0].state if point.states else None,
-        shown=any(each.shown for each in deciders),
-        holds=all(each.interval.low <= 0 <= each.interval.high for each in deciders if each.interval),
+        shown=any(measure.shown for measure in deciders),
+        holds=all(measure.interval.low <= 0 <= measure.interval.high for measure in deciders if measure.interval),
         values=tuple(values),
     )
 
 
 def _place(file: Path, run: Run) -> Path:
-    """Where a run of the comparison is, wherever the command is called."""
+    """The directory of a run of the comparison, independent of the working directory."""
     return file.parent / run.side / Path(run.path).name
 
 
-def _given(scenario: dict[str, Any]) -> dict[str, Any]:
-    """Without what follows from the host if nobody gives it, as cores do."""
+def _given_keys(scenario: dict[str, Any]) -> dict[str, Any]:
+    """The scenario's keys without those that follow from the host if nobody sets them, such as cores."""
     return {key: value for key, value in flat(scenario).items() if not key.endswith(FOUND)}
 
 

@@ -47,7 +47,7 @@ class _Source(Protocol):
     user_only: bool
 
     def take(self) -> tuple[int | None, Reading | None]:
-        """What was counted since the last take, and of which time; of a level its state. None: the counter began anew. Raises Refused."""
+        """What was counted since the last take, and of which time; for a level, its state. None: the counter was reset. Raises Refused."""
 
 
 class _Perf:
@@ -121,10 +121,10 @@ class Counting:
             if key not in self._open:
                 self._open[key] = self._opened(name, worker)
             else:
-                self._open[key] = [each for each in self._open[key] if self._counts(each, line)]
+                self._open[key] = [event for event in self._open[key] if self._counts(event, line)]
 
     def close(self) -> None:
-        """Gives back what the kernel lent."""
+        """Closes the counters and the file."""
         for closing in self._closing:
             with suppress(OSError):  # of a thread that has ended
                 closing()

@@ -22,9 +22,9 @@ from windtunnel.stats.median import interval
 MOST = 50
 """Run directories that are read, the newest before the run."""
 MOST_BYTES, MOST_BYTES_IN_ALL = 256 << 10, 4 << 20
-"""Of a record that is read, and of all of them: one has some 30 KiB, and each MiB takes half a second."""
+"""Sizes of one record that is read, and of all of them: one has some 30 KiB, and each MiB takes half a second."""
 LEAST_RUNS = 3
-"""Earlier runs that a run is placed among; of fewer, the values stand alone."""
+"""Fewest earlier runs that a run is placed among; with fewer, the line lists their values alone."""
 
 
 @dataclass(frozen=True)
@@ -52,30 +52,32 @@ class Earlier:
 def earlier(run: Run) -> Earlier | None:
     """Places the run. None for an invalid run, for one whose level is not known, and if no earlier run is like it. A record that cannot be read is
     no earlier run."""
-    ours = _level(run.record)
-    if ours is None:
+    own = _level(run.record)
+    if own is None:
         return None
-    here = identity(run.record), factors(run.record)
+    own_identity = identity(run.record), factors(run.record)
     alike = [
         (record, level.mean)
-        for record in _before(run)
-        if (level := _level(record)) and level.what == ours.what and (identity(record), factors(record)) == here
+        for record in _earlier_records(run)
+        if (level := _level(record)) and level.what == own.what and (identity(record), factors(record)) == own_identity
     ]
     by_state = groups([(record.where,) for record in (run.record, *(record for record, _ in alike))])
     positions = next((group.positions for group in by_state if 0 in group.positions), [])
-    of = [alike[position - 1] for position in positions if position]
-    if not of:
+    same_state = [alike[position - 1] for position in positions if position]
+    if not same_state:
         return None
-    values = [value for _, value in of]
+    values = [value for _, value in same_state]
     few = len(values) < LEAST_RUNS
     low, high = interval(values)
-    better = sum(each < ours.mean if ours.what == "p50_ns" else each > ours.mean for each in values)
+    better = sum(
+        earlier_value < own.mean if own.what == "p50_ns" else earlier_value > own.mean for earlier_value in values
+    )
     return Earlier(
-        what=ours.what,
+        what=own.what,
         state=run.record.where.state,
-        value=ours.mean,
+        value=own.mean,
         values=values,
-        other_builds=sum(record.builds != run.record.builds for record, _ in of),
+        other_builds=sum(record.builds != run.record.builds for record, _ in same_state),
         median=None if few else median(values),
         low=low,
         high=high,
@@ -83,32 +85,32 @@ def earlier(run: Run) -> Earlier | None:
     )
 
 
-def line(found: Earlier) -> str:
+def line(earlier_runs: Earlier) -> str:
     """The line of `run` and `show`: "earlier: 12 runs here on one L3, the response rate 24.8 M/s in their median [24.2 M/s .. 25.1 M/s];
     this one, 25.0 M/s, is the 4th fastest of 13"."""
-    count = len(found.values)
-    runs = f"{count} run{'s' * (count > 1)} here{f' on {words(found.state)}' if found.state else ''}"
-    if found.other_builds:
-        runs += f", {found.other_builds} of {'them' if count > 1 else 'it'} by another build of the engine"
-    what, value = WHAT[found.what], shown(found.what, found.value)
-    if found.median is None or found.place is None:
-        values = " and ".join(shown(found.what, each) for each in found.values)
+    count = len(earlier_runs.values)
+    runs = f"{count} run{'s' * (count > 1)} here{f' on {words(earlier_runs.state)}' if earlier_runs.state else ''}"
+    if earlier_runs.other_builds:
+        runs += f", {earlier_runs.other_builds} of {'them' if count > 1 else 'it'} by another build of the engine"
+    what, value = WHAT[earlier_runs.what], shown(earlier_runs.what, earlier_runs.value)
+    if earlier_runs.median is None or earlier_runs.place is None:
+        values = " and ".join(shown(earlier_runs.what, earlier_value) for earlier_value in earlier_runs.values)
         return f"earlier: {runs}, {what} {values}; this one: {value}"
     known = ""
-    if found.low is not None and found.high is not None:
-        known = f" [{shown(found.what, found.low)} .. {shown(found.what, found.high)}]"
-    middle = f"{what} {shown(found.what, found.median)} in their median{known}"
-    return f"earlier: {runs}, {middle}; this one, {value}, is {_place(found, found.place)}"
+    if earlier_runs.low is not None and earlier_runs.high is not None:
+        known = f" [{shown(earlier_runs.what, earlier_runs.low)} .. {shown(earlier_runs.what, earlier_runs.high)}]"
+    middle = f"{what} {shown(earlier_runs.what, earlier_runs.median)} in their median{known}"
+    return f"earlier: {runs}, {middle}; this one, {value}, is {_place(earlier_runs, earlier_runs.place)}"
 
 
-def _place(found: Earlier, place: int) -> str:
-    least, most = min(found.values), max(found.values)
-    if found.value < least:
-        return f"below all of them: the least is {shown(found.what, least)}"
-    if found.value > most:
-        return f"above all of them: the greatest is {shown(found.what, most)}"
-    best = "shortest" if found.what == "p50_ns" else "fastest"
-    return f"the {f'{_ordinal(place)} ' if place > 1 else ''}{best} of {len(found.values) + 1}"
+def _place(earlier_runs: Earlier, place: int) -> str:
+    least, most = min(earlier_runs.values), max(earlier_runs.values)
+    if earlier_runs.value < least:
+        return f"below all of them: the least is {shown(earlier_runs.what, least)}"
+    if earlier_runs.value > most:
+        return f"above all of them: the greatest is {shown(earlier_runs.what, most)}"
+    best = "shortest" if earlier_runs.what == "p50_ns" else "fastest"
+    return f"the {f'{_ordinal(place)} ' if place > 1 else ''}{best} of {len(earlier_runs.values) + 1}"
 
 
 def _ordinal(number: int) -> str:
@@ -116,16 +118,16 @@ def _ordinal(number: int) -> str:
     return f"{number}{'th' if teen else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
 
-def _before(run: Run) -> Iterator[Record]:
-    """The records beside it of runs that had ended when it began, the newest first."""
+def _earlier_records(run: Run) -> Iterator[Record]:
+    """The records in the same directory of runs that had ended when this run began, the newest first."""
     own = run.path.resolve()
-    beside = written(own.parent)
-    ended = next((at for at, path in beside if path == own), None)
+    neighbours = written(own.parent)
+    ended = next((at for at, path in neighbours if path == own), None)
     began = run.record.started
     if ended is None or began is None:
         return
     left = MOST_BYTES_IN_ALL
-    for _, path in nlargest(MOST, ((at, path) for at, path in beside if at < ended)):
+    for _, path in nlargest(MOST, ((at, path) for at, path in neighbours if at < ended)):
         try:
             if (size := (path / "run.json").stat().st_size) > min(MOST_BYTES, left):
                 continue
@@ -138,6 +140,6 @@ def _before(run: Run) -> Iterator[Record]:
 
 
 def _level(record: Record) -> Settled | None:
-    """What a valid run settled on; None for another, and for one that changed between windows: its pools and buffers are larger."""
+    """The level that a valid run settled on; None for an invalid one, and for one that changed between windows: its pools and buffers are larger."""
     level = record.validity.settled if record.validity and not record.variants else None
     return level if level and record.verdict.valid else None

@@ -92,7 +92,7 @@ def _run(
         finished = supervisor.run(spec.plans, spec.names)
     verdict, validity = judge(finished), None
     if windows_of(writer.windows):  # a run that was stopped too: the user looks at what it measured
-        programs = preempting.words(writer.engines)
+        programs = preempting.programs_text(writer.engines)
         validity = validate(writer.engines, writer.windows, limits, _readings(writer, host), programs)
         reasons = [*verdict.reasons, *validity.reasons]
         verdict = Verdict(not reasons, reasons)

@@ -55,7 +55,7 @@ class Executor(Protocol):
 
     @property
     def view(self) -> HostView | Cable:
-        """The same for the placement of scenarios, as it is now. With a cable a run has two hosts, a side on each."""
+        """The host as the placement of scenarios sees it now. With a cable a run has two hosts, a side on each."""
 
     @property
     def testbeds(self) -> dict[str, facts.Facts]:
@@ -68,10 +68,10 @@ class Executor(Protocol):
     def keep(self, group: Hashable, testbed: str | None) -> None:
         """A run of this group was made there before; None: on this host."""
 
-    def one(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
+    def execute_job(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
         """Executes a job. `listeners` hear lines of the engines if these run on this host."""
 
-    def each(
+    def execute_jobs(
         self,
         jobs: Iterable[Job],
         interrupts: Interrupts,
@@ -105,11 +105,11 @@ class ThisHost:
     def keep(self, group: Hashable, testbed: str | None) -> None:
         """There is one host only."""
 
-    def one(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
+    def execute_job(self, job: Job, interrupts: Interrupts, listeners: Sequence[Listener] = ()) -> list[RunOutcome]:
         specs = [resolve(scenario, self.view) for scenario in job.scenarios]
         return perform(specs, job, interrupts, listeners, self.host)
 
-    def each(
+    def execute_jobs(
         self,
         jobs: Iterable[Job],
         interrupts: Interrupts,
@@ -120,7 +120,7 @@ class ThisHost:
             if interrupts.count:
                 return
             begins(job)
-            yield job, self.one(job, interrupts, listeners)
+            yield job, self.execute_job(job, interrupts, listeners)
 
 
 def perform(

@@ -94,7 +94,7 @@ class Repeated(Part):
         """How far the intervals of the first state reach from their medians, the farthest; None: there is none."""
         if not self.states or not self.states[0].metrics:
             return None
-        shares = [each.off for each in self.states[0].metrics]
+        shares = [middle.off for middle in self.states[0].metrics]
         return None if None in shares else max(share for share in shares if share is not None)
 
     @property
@@ -121,7 +121,7 @@ def repeat(
     labels: Mapping[str, str] | None = None,
     most: int = MOST,
     until: float | None = None,
-    ended: Callable[[Repeated], None] = lambda so_far: None,
+    ended: Callable[[Repeated], None] = lambda repeated: None,
     executor: Executor | None = None,
 ) -> Repeated:
     """Runs the scenario `most` times into the new `directory`: 01, 02, ...; with `until` (a share) only until the 95% interval of the
@@ -131,7 +131,7 @@ def repeat(
     Raises UserError for a scenario that cannot run, or if a run cannot be kept.
     """
 
-    def so_far(stopped: Stopped) -> Repeated:
+    def result(stopped: Stopped) -> Repeated:
         return _repeated(directory, readings, until, most, stopped)
 
     readings: list[Reading] = []
@@ -141,18 +141,18 @@ def repeat(
     width = max(2, len(str(most)))
     for number in range(1, most + 1):
         job = Job((scenario,), (directory / f"{number:0{width}}",), settle=True, labels=dict(labels or {}))
-        (outcome,) = executor.one(job, interrupts)
+        (outcome,) = executor.execute_job(job, interrupts)
         readings.append(read(outcome.kept_run().path))
         if outcome.exit_code == REFUSED:
             raise UserError("; ".join(outcome.verdict.reasons), remedy=f"the run is in {readings[-1].path}")
         ANNOUNCEMENT.progress(number, most, "runs")
-        repeated = so_far("all run")
+        repeated = result("all run")
         ended(repeated)
         if outcome.interrupted:
-            return so_far("interrupted")
+            return result("interrupted")
         if repeated.reached:
-            return so_far("reached")
-    return so_far("all run")
+            return result("reached")
+    return result("all run")
 
 
 def _repeated(

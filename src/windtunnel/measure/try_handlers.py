@@ -12,7 +12,7 @@ from windtunnel.scenario import RunSpec
 from windtunnel.scenario.refusal import Refusal
 
 
-def tried(spec: RunSpec) -> RunSpec:
+def with_handler_notes(spec: RunSpec) -> RunSpec:
     """The run with notes on what its handlers respond with. Without an engine nothing is tried.
 
     Raises UserError that names file and line of a handler that does not open.

@@ -1,6 +1,6 @@
 """One run of a scenario whose batches, in-flight limit or stages change between windows.
 
-What the host does for seconds at a time then affects all variants alike, as with runs in turn, and nothing starts anew for a variant:
+What the host does for seconds at a time then affects all variants alike, as with runs in turn, and nothing is restarted for a variant:
 a difference of some percent shows in seconds. What a run has from its start on cannot change in it; `windtunnel compare` runs two
 scenarios in turn.
 """

@@ -24,9 +24,9 @@ from windtunnel.measure.validity import (
     Slack,
     call_cost,
     clock_ticks,
-    of_worker,
     slacks,
     slowest,
+    timed_worker,
 )
 from windtunnel.pcie.run_estimate import ports_of
 from windtunnel.runs.metrics import VARIED, measured, ratio
@@ -176,7 +176,7 @@ class _Law:
     def clock(self) -> dict[int, float]:
         """Ticks that reading it adds to a timed call, by worker."""
         return {
-            slack.worker: clock_ticks([of_worker(window, slack.worker) for window in self.windows])
+            slack.worker: clock_ticks([timed_worker(window, slack.worker) for window in self.windows])
             for slack in self.slacks
         }
 

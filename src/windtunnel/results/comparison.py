@@ -4,9 +4,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from windtunnel import format as fmt
 from windtunnel.host.states import counts
-from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, Point, Run, Stopped, Verdict, Whole
-from windtunnel.measure.compare.options import fall
-from windtunnel.measure.compare.points import words as factor_words
+from windtunnel.measure.compare.comparison_record import (
+    Comparison,
+    Interval,
+    Judged,
+    Measure,
+    Point,
+    Run,
+    Stopped,
+    Verdict,
+    Whole,
+)
+from windtunnel.measure.compare.conditions import fall
+from windtunnel.measure.compare.points import describe_factors
 from windtunnel.results.charts import comparison as charts
 from windtunnel.results.document import (
     Block,
@@ -111,7 +121,7 @@ def _how(comparison: Comparison) -> list[str]:
 
 def _verdict(judged: Judged, point: Point, between: float) -> Sentence:
     """`between`: the spread that is assumed if there are too few runs."""
-    of_point = f"{factor_words(point.factors.items())}: " if point.factors else ""
+    of_point = f"{describe_factors(point.factors.items())}: " if point.factors else ""
     of_workload = f"{judged.workload}: " if judged.workload else ""
     head = (f"{of_point}{of_workload}", Marked(judged.verdict, TONES[judged.verdict], strong=True))
     if judged.reasons:
@@ -144,7 +154,7 @@ def _difference_words(interval: Interval) -> str:
 
 def _point(point: Point, comparison: Comparison) -> Section:
     return Section(
-        factor_words(point.factors.items()) if point.factors else "A and B",
+        describe_factors(point.factors.items()) if point.factors else "A and B",
         list(_blocks(point, comparison)),
         terminal="titled" if point.factors else "untitled",
     )

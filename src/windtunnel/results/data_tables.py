@@ -4,9 +4,9 @@ from dataclasses import fields
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Comparison
+from windtunnel.measure.compare.comparison_record import Comparison
 from windtunnel.measure.study.study import Study
-from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.notebook import Rows
 from windtunnel.runs import Run
 from windtunnel.runs.summary import summarise

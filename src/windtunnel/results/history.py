@@ -4,8 +4,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from windtunnel import format as fmt
 from windtunnel.host import states
-from windtunnel.measure.history.model import ChangePoint, Histories, History, InState, Kind, Metric
-from windtunnel.measure.history.words import left_out, metric_name, run_name, state_name, verdict_words
+from windtunnel.measure.history.history_record import ChangePoint, Histories, History, InState, Kind, Metric
+from windtunnel.measure.history.verdict_sentences import (
+    left_out_text,
+    metric_name,
+    run_name,
+    state_name,
+    verdict_sentences,
+)
 from windtunnel.results.document import Cell, Document, Marked, Section, Sentence, Table, Tone, columns_of
 from windtunnel.results.metric_columns import compared_text
 
@@ -43,7 +49,7 @@ def verdict_lines(histories: Histories, asked: Collection[str] = ()) -> list[str
         if is_judged(in_state)
         for metric in in_state.metrics
         if _is_shown(metric, asked)
-        for verdict in verdict_words(in_state, metric)
+        for verdict in verdict_sentences(in_state, metric)
     ] + _short(histories)
 
 
@@ -70,7 +76,7 @@ def _state(history: History, in_state: InState, asked: Collection[str]) -> Secti
 
 
 def _left_out(history: History) -> str:
-    runs = left_out(history)
+    runs = left_out_text(history)
     return f"; left out: {runs}" if runs else ""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from windtunnel import format as fmt
 from windtunnel.measure.search import GoalResult, TrialResult
 from windtunnel.measure.throughput.pauses import PAUSE
-from windtunnel.measure.throughput.record import BurstRow, GoalRow, LatencyRow, SearchRecord, TrialRow
+from windtunnel.measure.throughput.search_record import BurstRow, GoalRow, LatencyRow, SearchRecord, TrialRow
 from windtunnel.results.charts import search as charts
 from windtunnel.results.document import (
     Block,

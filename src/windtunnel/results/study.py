@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windtunnel.format import DASH, percent
 from windtunnel.measure.study.columns import has_metrics
-from windtunnel.measure.study.findings import Sample, of_workload, samples, workloads
+from windtunnel.measure.study.findings import Sample, rows_of_workload, samples, workloads
 from windtunnel.measure.study.forecast import Forecast
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.measure.study.study import Prepared, Study
@@ -166,7 +166,7 @@ def _pictures(study: Study) -> Iterator[Section]:
 
 def _picture(study: Study, metric: str, workload: str | None, testbed: str | None) -> Section:
     """The plots of one metric, with their caption."""
-    shown = samples(of_workload(study.blocked.rows, workload), metric, workload)
+    shown = samples(rows_of_workload(study.blocked.rows, workload), metric, workload)
     drawn = plots(Drawn(study.record, metric, shown)) if shown else []
     title = f"{metric} of {workload}" if workload else metric
     caption = Sentence(f"{'; '.join(_caption(study, metric, workload, shown))}.", detail=True)
@@ -174,7 +174,7 @@ def _picture(study: Study, metric: str, workload: str | None, testbed: str | Non
 
 
 def _caption(study: Study, metric: str, workload: str | None, shown: Sequence[Sample]) -> Iterator[str]:
-    rows, runs = of_workload(study.blocked.rows, workload), sum(len(sample.values) for sample in shown)
+    rows, runs = rows_of_workload(study.blocked.rows, workload), sum(len(sample.values) for sample in shown)
     yield f"n = {runs} runs of {len(shown)} points; lines and cells are medians of a point’s runs"
     spreads = [s for sample in shown if (s := study_metrics.spread(sample.values, sample.median)) is not None]
     if spreads:
@@ -231,7 +231,7 @@ def _point_table(study: Study, workload: str | None, points: Sequence[int]) -> T
     """A row for each point: medians and the spread of its runs. One whose runs all missed the state of the host has dashes."""
     record, rows = study.record, study.blocked.rows
     column = columns_of(points)
-    runs = Counter(row["point"] for row in of_workload(rows, workload) if has_metrics(row))
+    runs = Counter(row["point"] for row in rows_of_workload(rows, workload) if has_metrics(row))
     columns = [column("workload", lambda _: workload or "", words=True)] if workload else []
     for factor in record.factors:
         labels = {level.cell: level.label for level in factor.levels}

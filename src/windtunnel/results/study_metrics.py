@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from windtunnel import format as fmt
-from windtunnel.measure.study.columns import OF_WORKLOAD, metric_of
+from windtunnel.measure.study.columns import WORKLOAD_METRICS, metric_of
 from windtunnel.results.metric_columns import value_text
 
 WITH_CLIENT = ("responses_per_s", "p99")
 WITHOUT = ("server_rx_mpps", "server_tx_mpps")
-LATENCY = frozenset(name for name, metric in OF_WORKLOAD.items() if metric.form == "duration")
+LATENCY = frozenset(name for name, metric in WORKLOAD_METRICS.items() if metric.form == "duration")
 
 
 def chosen(named: Sequence[str], rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -11,11 +11,11 @@ from windtunnel.engine.windows import Window
 from windtunnel.engine.wires import SNAPSHOT, known
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.calibration import Calibration
-from windtunnel.measure.compare.model import Comparison
-from windtunnel.measure.history.model import Histories
+from windtunnel.measure.compare.comparison_record import Comparison
+from windtunnel.measure.history.history_record import Histories
 from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
-from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.model.record import ModelRecord
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from windtunnel.measure.study.columns import COUNTS, LATENCIES, OF_SIDE, OF_STAGE, RUN
+from windtunnel.measure.study.columns import COUNTS, LATENCIES, RUN, SIDE_COLUMNS, STAGE_COLUMNS
 from windtunnel.measure.study.definition import Definition
 from windtunnel.schemas.scenario_page import tables
 
@@ -104,9 +104,9 @@ def _rows() -> Iterator[str]:
     for prefix, moment in (("", "intended"), ("sent_", "real")):
         names = ", ".join(f"`{prefix}{name}`" for name in LATENCIES)
         yield _row(names, "BIGINT", f"latency from the {moment} send time, ns")
-    for name, (kind, meaning) in OF_SIDE.items():
+    for name, (kind, meaning) in SIDE_COLUMNS.items():
         yield _row(f"`client_{name}`, `server_{name}`", kind, meaning)
-    for name, (kind, meaning) in OF_STAGE.items():
+    for name, (kind, meaning) in STAGE_COLUMNS.items():
         yield _row(f"`client_app_tx_{name}`, ...", kind, meaning)
 
 

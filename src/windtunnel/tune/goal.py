@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from windtunnel.errors import UserError
-from windtunnel.measure.throughput.options import PERCENTILES, rate
+from windtunnel.measure.throughput.search_options import PERCENTILES, rate
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client
 from windtunnel.scenario.overrides import as_sets

@@ -105,7 +105,7 @@ def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
     def of(factor: Factor) -> "BaseDistribution":
-        count = len(factor.levels.each)
+        count = len(factor.levels.members)
         return IntDistribution(0, count - 1) if is_ordered(factor) else CategoricalDistribution(list(range(count)))
 
     return {factor.name: of(factor) for factor in factors}

@@ -14,7 +14,7 @@ from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.compare.reading import Reading, read
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Executor, Job
-from windtunnel.measure.throughput.options import PERCENTILES
+from windtunnel.measure.throughput.search_options import PERCENTILES
 from windtunnel.runs import load
 from windtunnel.scenario import Scenario, resolve
 from windtunnel.tune.first import Move, remedies
@@ -81,7 +81,7 @@ class Engines:
         scenario = self._scenario(sets)
         if isinstance(scenario, Measured):
             return scenario
-        return _measured(*self.executor.one(Job((scenario,), (directory,)), self.interrupts))
+        return _measured(*self.executor.execute_job(Job((scenario,), (directory,)), self.interrupts))
 
     def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
         try:

@@ -69,12 +69,12 @@ class Space:
     @property
     def size(self) -> int:
         """Points, as far as the constraints tell."""
-        return len(self.allowed) if self.allowed is not None else math.prod(len(f.levels.each) for f in self.factors)
+        return len(self.allowed) if self.allowed is not None else math.prod(len(f.levels.members) for f in self.factors)
 
     def has(self, point: Combination) -> bool:
         """Whether it is one, whatever the constraints say."""
         return len(point) == len(self.factors) and all(
-            0 <= i < len(factor.levels.each) for factor, i in zip(self.factors, point, strict=True)
+            0 <= i < len(factor.levels.members) for factor, i in zip(self.factors, point, strict=True)
         )
 
     def sets(self, point: Combination) -> tuple[str, ...]:
@@ -82,13 +82,13 @@ class Space:
         pairs = [
             (key, value)
             for factor, i in zip(self.factors, point, strict=True)
-            for key, value in zip(factor.keys, factor.levels.each[i].values, strict=True)
+            for key, value in zip(factor.keys, factor.levels.members[i].values, strict=True)
         ]
         return tuple(as_sets({key: value for key, value in pairs if not _same(value, self.own.get(key))}))
 
     def words(self, point: Combination) -> str:
         """ "inflight 64, cores 1"."""
-        return ", ".join(f"{f.name} {f.levels.each[i].label}" for f, i in zip(self.factors, point, strict=True))
+        return ", ".join(f"{f.name} {f.levels.members[i].label}" for f, i in zip(self.factors, point, strict=True))
 
     def file_point(self) -> tuple[Combination, bool]:
         """The point nearest to the file, and whether it is the file's."""
@@ -98,11 +98,11 @@ class Space:
     def changes(self, point: Combination) -> str:
         """The `words` of the factors that differ from the file; "the file" if none does. Factors of one kind that all have the same level
         are said once: "batch_* 128"."""
-        labels = {f.name: f.levels.each[i].label for f, i in zip(self.factors, point, strict=True)}
+        labels = {f.name: f.levels.members[i].label for f, i in zip(self.factors, point, strict=True)}
         changed = [
             factor.name
             for factor, i in zip(self.factors, point, strict=True)
-            if not _is(factor.levels.each[i], factor.keys, self.own)
+            if not _is(factor.levels.members[i], factor.keys, self.own)
         ]
         shown_labels = {}
         for name in changed:
@@ -156,7 +156,7 @@ class Space:
     def neighbours(self, point: Combination) -> Iterator[Combination]:
         """Points that differ in one factor: by one level if the levels are numbers, else by any."""
         for n, factor in enumerate(self.factors):
-            for i in range(len(factor.levels.each)):
+            for i in range(len(factor.levels.members)):
                 if i != point[n] and (abs(i - point[n]) == 1 or not is_ordered(factor)):
                     yield (*point[:n], i, *point[n + 1 :])
 
@@ -167,10 +167,10 @@ class Space:
             yield from dice.sample(points, min(count, len(points)))
             return
         for _ in range(count):
-            yield tuple(dice.randrange(len(factor.levels.each)) for factor in self.factors)
+            yield tuple(dice.randrange(len(factor.levels.members)) for factor in self.factors)
 
     def _product(self) -> Iterator[Combination]:
-        return itertools.product(*(range(len(factor.levels.each)) for factor in self.factors))
+        return itertools.product(*(range(len(factor.levels.members)) for factor in self.factors))
 
     def _look_at(self, point: Combination) -> int | str:
         if point not in self._looked_at:
@@ -344,10 +344,10 @@ def _is(level: Level, keys: Sequence[str], own: dict[str, Any]) -> bool:
 
 def _nearest(factor: Factor, own: dict[str, Any]) -> tuple[int, bool]:
     """Position of the level that is the file's, or else of the nearest one, and which of both."""
-    for i, level in enumerate(factor.levels.each):
+    for i, level in enumerate(factor.levels.members):
         if _is(level, factor.keys, own):
             return i, True
-    numbers = [_number(level.values[0]) for level in factor.levels.each]
+    numbers = [_number(level.values[0]) for level in factor.levels.members]
     here = _number(own.get(factor.keys[0]))
     if here is None or None in numbers:
         return 0, False
@@ -377,7 +377,7 @@ def _same(value: Any, own: Any) -> bool:
 def _towards(factor: Factor, start: int, named: Sequence[tuple[int, Any]]) -> int | None:
     """The level of a factor some of whose keys, by position, get these values. Of numbers: the nearest one to them, by ratio, on their side
     of `start`, or `start` if there is none. Of other values: the one that has them; None if none has."""
-    levels = [[level.values[at] for at, _ in named] for level in factor.levels.each]
+    levels = [[level.values[at] for at, _ in named] for level in factor.levels.members]
     wanted = [value for _, value in named]
     scales = [_scale(values) for values in levels]
     aim, here = _scale(wanted), scales[start]

@@ -10,8 +10,14 @@ from fastapi.responses import HTMLResponse, Response
 
 from windtunnel.index.index import Index, Listed
 from windtunnel.measure.compare.reading import Reading
-from windtunnel.measure.history.model import ChangePoint, History, InState, Metric
-from windtunnel.measure.history.words import left_out, metric_name, percents, run_name, verdict_words
+from windtunnel.measure.history.history_record import ChangePoint, History, InState, Metric
+from windtunnel.measure.history.verdict_sentences import (
+    left_out_text,
+    metric_name,
+    percents,
+    run_name,
+    verdict_sentences,
+)
 from windtunnel.ui.templates import Pages
 
 MOST_ROWS = 200
@@ -73,7 +79,7 @@ def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
     by = asked.by if asked.by in labels else None
     found = history(readings, by, only=[asked.metric.rpartition(" ")[2]])
     about = {"labels": labels, "by": by, "found": found, "metrics": _names(found, readings)}
-    about |= {"out": left_out(found), "in_state": None}
+    about |= {"out": left_out_text(found), "in_state": None}
     if not found.states:
         return about
     in_state = next((each for each in found.states if each.state == asked.state), found.states[0])
@@ -84,7 +90,7 @@ def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
         "in_state": in_state,
         "metric": metric,
         "name": metric_name(metric),
-        "verdicts": [*zip(kinds or [None], verdict_words(in_state, metric), strict=True)],
+        "verdicts": [*zip(kinds or [None], verdict_sentences(in_state, metric), strict=True)],
         "rows": rows[::-1][:MOST_ROWS],
         "series": json.dumps(_series(in_state, metric, rows, by)),
     }

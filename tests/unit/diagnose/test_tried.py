@@ -7,7 +7,7 @@ from diagnosed_runs import made
 
 from windtunnel.diagnose import diagnose, tried
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Comparison, Interval, Judged, Measure, PairedRuns, Point
+from windtunnel.measure.compare.comparison_record import Comparison, Interval, Judged, Measure, PairedRuns, Point
 
 
 def comparison(verdict="faster", percent=30.0, reasons=(), stopped="all run"):

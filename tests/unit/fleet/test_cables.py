@@ -119,7 +119,7 @@ def test_an_invalid_side_makes_the_run_invalid(tmp_path, place):
 
     _, cables = both(place, mishaps={("alpha", 1): bad})
     with Interrupts() as interrupts:
-        (outcome,) = fleet(cables).one(job(tmp_path, "1"), interrupts)
+        (outcome,) = fleet(cables).execute_job(job(tmp_path, "1"), interrupts)
     assert outcome.exit_code == 1 and outcome.verdict.reasons == ["peer lost: gone [server]"]
     assert load(tmp_path / "1").record.verdict == outcome.verdict
 
@@ -146,7 +146,7 @@ def test_sides_that_did_not_find_each_other_are_an_invalid_run(tmp_path, place):
     mishaps = {(name, 1): lonely for name in ("alpha", "beta")}
     _, cables = both(place, mishaps=mishaps)
     with Interrupts() as interrupts:
-        (outcome,) = fleet(cables).one(job(tmp_path, "1"), interrupts)
+        (outcome,) = fleet(cables).execute_job(job(tmp_path, "1"), interrupts)
     assert outcome.exit_code == 1 and session(outcome.run) is None
     assert load(tmp_path / "1").record.verdict.reasons == [
         "no server has met anybody [server]",

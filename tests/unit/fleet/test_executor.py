@@ -128,7 +128,7 @@ def test_an_interrupt_begins_nothing_more_and_stops_what_runs(tmp_path):
     cluster = PaperCluster(TWO)
     with Interrupts() as interrupts:
         cluster.on_events = interrupts.interrupt if not interrupts.count else None
-        done = list(fleet(cluster).each([job(tmp_path, f"{n}") for n in range(6)], interrupts))
+        done = list(fleet(cluster).execute_jobs([job(tmp_path, f"{n}") for n in range(6)], interrupts))
     assert len(done) == len(cluster.started) <= 2
 
 
@@ -137,7 +137,7 @@ def test_a_job_that_was_never_begun_is_interrupted(tmp_path):
     of = fleet(cluster, most=1)
     with Interrupts() as interrupts:
         interrupts.interrupt()
-        (outcome,) = of.one(job(tmp_path, "1"), interrupts)
+        (outcome,) = of.execute_job(job(tmp_path, "1"), interrupts)
     assert outcome.interrupted and outcome.run is None and cluster.started == []
 
 

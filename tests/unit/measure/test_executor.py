@@ -25,9 +25,9 @@ class Backwards(ThisHost):
     def testbeds(self):
         return {"a": self.host, "b": self.host}
 
-    def each(self, jobs, interrupts, listeners=(), begins=lambda job: None):
+    def execute_jobs(self, jobs, interrupts, listeners=(), begins=lambda job: None):
         for job in reversed(list(jobs)):
-            yield from super().each([job], interrupts, listeners, begins)
+            yield from super().execute_jobs([job], interrupts, listeners, begins)
 
 
 class Spread(Backwards):
@@ -39,7 +39,7 @@ def test_this_host_executes_in_order_and_begins_nothing_after_an_interrupt(tmp_p
     jobs = [Job((scenario,), (tmp_path / f"{n}",)) for n in range(3)]
     begun = []
     with on_paper(), Interrupts() as interrupts:
-        for job, (outcome,) in ThisHost(machine()).each(jobs, interrupts, begins=begun.append):
+        for job, (outcome,) in ThisHost(machine()).execute_jobs(jobs, interrupts, begins=begun.append):
             assert outcome.kept_run().path == job.directories[0]
             if len(begun) == 2:
                 interrupts.interrupt()
@@ -49,7 +49,7 @@ def test_this_host_executes_in_order_and_begins_nothing_after_an_interrupt(tmp_p
 def test_a_scenario_that_cannot_run_leaves_no_directory(tmp_path):
     scenario = load(written(tmp_path).parent / "echo.toml", ["server.cores=[99]"])
     with on_paper(), Interrupts() as interrupts, pytest.raises(UserError):
-        ThisHost(machine()).one(Job((scenario,), (tmp_path / "run",)), interrupts)
+        ThisHost(machine()).execute_job(Job((scenario,), (tmp_path / "run",)), interrupts)
     assert not (tmp_path / "run").exists()
 
 
@@ -71,11 +71,11 @@ def test_a_group_is_a_point_and_in_a_spread_study_a_block(tmp_path):
     groups = {}
 
     class Noting:
-        def each(self, jobs, *rest):
+        def execute_jobs(self, jobs, *rest):
             jobs = list(jobs)
             for job in jobs:
                 groups.setdefault(type(self).__name__, {})[job.directories[0].name] = job.group
-            yield from super().each(jobs, *rest)
+            yield from super().execute_jobs(jobs, *rest)
 
     for executor in (type("Points", (Noting, Backwards), {}), type("Blocks", (Noting, Spread), {})):
         study(tmp_path, executor.__name__, executor(machine()))

@@ -27,7 +27,7 @@ def unlike(*of_workloads):
 def test_a_load_without_phases_is_one_part():
     engine, windows = finished(5)
     (part,) = loads.parts(engine.plan, windows, windows)
-    assert (part.phase, part.words, part.windows, part.unlike) == ({}, "", measured_of(windows), None)
+    assert (part.phase, part.phase_text, part.windows, part.unlike) == ({}, "", measured_of(windows), None)
     assert parts(4, [load_phase(None)]) == [({}, [0, 1, 2, 3])]
     assert parts(4, [load_phase(2)]) == [({}, [0, 1, 2, 3])]
 
@@ -68,7 +68,7 @@ def test_several_workloads_with_phases_have_a_part_for_each_combination_of_them(
         ({"load0": 1, "load1": 2}, [2, 3]),
     ]
     engine, windows = in_phases([1000] * 6, [FAST, load_phase(3)], [SLOW, load_phase(2)])
-    words = loads.parts(engine.plan, windows, windows)[1].words
+    words = loads.parts(engine.plan, windows, windows)[1].phase_text
     assert words == "phase 1 of load0 (300 k/s) with phase 2 of load1 (100 k/s)"
 
 

@@ -35,7 +35,7 @@ def test_programs_are_named_with_their_shares_the_three_with_the_most(looks):
     for line in LINES:
         listener.line("windtunnel", line, "")
     assert looks == []
-    assert listener.words(ENGINES) == "stress-ng 11%, kworker/1:2 1%, sshd 1%"
+    assert listener.programs_text(ENGINES) == "stress-ng 11%, kworker/1:2 1%, sshd 1%"
 
 
 def test_it_looks_before_the_first_window_and_after_the_last(looks):
@@ -56,6 +56,6 @@ def test_nothing_is_said_of_a_run_without_an_end_or_on_a_quiet_host(looks):
     listener = Preempting(Path("windtunnel-engine"))
     for line in LINES[:-1]:
         listener.line("windtunnel", line, "")
-    assert listener.words(ENGINES) is None
+    assert listener.programs_text(ENGINES) is None
     listener.line("windtunnel", LINES[-1], "")
-    assert listener.words(ENGINES) is None
+    assert listener.programs_text(ENGINES) is None

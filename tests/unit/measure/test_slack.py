@@ -195,9 +195,9 @@ def test_no_waits_on_either_side_are_a_tie():
 
 def test_slack_in_words():
     known = Slack("windtunnel", 0, 0, "server", (0.2, 0.22) * 4, (), (0.0,) * 8, (0.3,) * 8)
-    assert known.words == "21.0%"
+    assert known.text == "21.0%"
     unknown = Slack("windtunnel", 0, 0, "server", (0.001,) * 8, (), RESTS, (0.03,) * 8)
-    assert unknown.words == "0.1% (3.0% with what reading the clock adds)"
+    assert unknown.text == "0.1% (3.0% with what reading the clock adds)"
 
 
 def test_what_the_clock_adds_is_left_in_the_most():

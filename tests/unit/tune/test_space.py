@@ -120,7 +120,9 @@ def test_the_default_space_has_what_check_accepts_here(file):
     assert exact and space.sets(start) == () and space.refused(start) is None
     for point in space.neighbours(start):
         assert space.refused(point) is None or space.words(point)
-    single = [(*start[:n], i, *start[n + 1 :]) for n, f in enumerate(space.factors) for i in range(len(f.levels.each))]
+    single = [
+        (*start[:n], i, *start[n + 1 :]) for n, f in enumerate(space.factors) for i in range(len(f.levels.members))
+    ]
     assert all(space.refused(point) is None for point in single)
 
 
@@ -149,7 +151,7 @@ def test_the_default_factors_follow_from_the_file_and_the_command_line(file, mor
 def test_more_cpus_make_the_servers_cores_a_factor(file):
     space = default(file, (), machine(8))
     cores = next(factor for factor in space.factors if factor.name == "server_cores")
-    assert [len(level.values[0]) for level in cores.levels.each] == [1, 2, 3, 4, 5, 6, 7]
+    assert [len(level.values[0]) for level in cores.levels.members] == [1, 2, 3, 4, 5, 6, 7]
     start, _ = space.file_point()
     assert space.workers(start) == 1
     split = space.at(start, {"workload.0.colocate": False, "server.cores": [7, 6]})
@@ -194,7 +196,7 @@ def test_a_change_that_is_no_number_needs_the_very_level(file):
 def test_the_default_space_has_what_is_usual_and_what_is_around_the_file(file, own):
     file.write_text(SCENARIO + f"[server]\nbatch.nic_rx = {own}\n")
     factor = next(factor for factor in default(file, (), machine()).factors if factor.name == "batch_nic_rx")
-    pairs = [level.values for level in factor.levels.each]
+    pairs = [level.values for level in factor.levels.members]
     assert (32, own) in pairs and {(4, 4), (32, 32), (256, 256)} <= set(pairs), "client and server"
     assert ((8, own // 4) in pairs) == (own >= 4) and pairs == sorted(pairs)
 
@@ -251,7 +253,7 @@ def test_every_point_that_is_not_refused_runs_and_says_its_settings(tmp_path_fac
             said = settings_of(space.sets(point))
             assert {key: str(found[key]) for key in said} == said
             for factor, i in zip(space.factors, point, strict=True):
-                assert [found[key] for key in factor.keys] == list(factor.levels.each[i].values)
+                assert [found[key] for key in factor.keys] == list(factor.levels.members[i].values)
             changed = {k for k in found if found[k] != own.get(k) and not k.endswith((".mempool.size", "wire.socket"))}
             assert changed == set(said)
 

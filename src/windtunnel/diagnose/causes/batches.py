@@ -7,7 +7,7 @@ from windtunnel.diagnose.causes.cause import gain
 from windtunnel.diagnose.model import Gain
 from windtunnel.diagnose.observation import Observation
 from windtunnel.engine.windows import StageWindow, Window
-from windtunnel.measure.validity import Slack, call_cost, clock_ticks, full_batch, of_worker
+from windtunnel.measure.validity import Slack, call_cost, clock_ticks, full_batch, timed_worker
 from windtunnel.runs.metrics import add
 from windtunnel.stats.mean import Estimate, jackknife
 
@@ -59,7 +59,7 @@ def _calls_ns(observation: Observation, slack: Slack) -> Estimate | None:
     many, or windows are too few for an interval."""
     windows = observation.windows[slack.engine]
     messages = dict(zip((window.index for window in windows), observation.messages, strict=False))
-    clock = clock_ticks([of_worker(window, slack.worker) for window in windows])
+    clock = clock_ticks([timed_worker(window, slack.worker) for window in windows])
     tick_ns = observation.tick_ns(slack.engine)
 
     def ns_a_message(resampled: Sequence[Window]) -> float | None:
@@ -85,4 +85,4 @@ def _burst(observation: Observation, slack: Slack, stage: str) -> dict[int, int]
 
 
 def _stage_rows(window: Window, slack: Slack, stage: str) -> list[StageWindow]:
-    return [row for row in of_worker(window, slack.worker)[1] if f"{row.endpoint} {row.stage}" == stage]
+    return [row for row in timed_worker(window, slack.worker)[1] if f"{row.endpoint} {row.stage}" == stage]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.measure.compare.comparison_record import COMPARISON_VERSION, Change, Comparison, PairedRuns
+from windtunnel.measure.compare.conditions import Condition, decide
 from windtunnel.measure.compare.judge import BETWEEN_RUNS, judge
-from windtunnel.measure.compare.model import COMPARISON_VERSION, Change, Comparison, PairedRuns
-from windtunnel.measure.compare.options import Condition, decide
 from windtunnel.measure.compare.paired_runs import (
     MOST_UNTIL_DECIDED,
     PAIRS,
@@ -58,7 +58,7 @@ def compare(
     executor: Executor | None = None,
 ) -> tuple[Comparison, Path | None]:
     """The comparison, and the directory that holds it as comparison.json: `directory`, which is new, and for scenarios without
-    one a directory below runs/. `force`: finished runs that are too few to show their spread are compared all the same.
+    one a directory below runs/. `force`: finished runs that are too few to show their spread are compared nevertheless.
     `executor`: of scenarios; None: this host. Raises UserError for bad input."""
     if are_scenarios(a, b):
         directory = directory or directory_for(a, b)
@@ -69,7 +69,9 @@ def compare(
                 "--set, --state, --pairs, --on and similar options apply to scenarios, and these are finished runs",
                 remedy="name two scenario files, or leave the options out",
             )
-        comparison = judge(*sides(a, b, include_invalid=include_invalid), between, _looked_at(a, b), force)
+        comparison = judge(
+            *sides(a, b, include_invalid=include_invalid), between, _pairs_ended_when_decided(a, b), force
+        )
         if directory is not None:
             make_directory(directory)
     if directory is not None:
@@ -77,16 +79,16 @@ def compare(
     return comparison, directory
 
 
-def _looked_at(a: Path, b: Path) -> PairedRuns | None:
+def _pairs_ended_when_decided(a: Path, b: Path) -> PairedRuns | None:
     """How the runs were made, if these are the sides of a comparison whose pairs ended as soon as they decided: their number is no fixed one."""
     if (a.name, b.name) not in (("a", "b"), ("b", "a")) or a.absolute().parent != b.absolute().parent:
         return None
     try:
         file = a.absolute().parent / NAME
-        kept = validated(file, Comparison, document_of(file, "comparison", COMPARISON_VERSION, ""))
+        comparison = validated(file, Comparison, document_of(file, "comparison", COMPARISON_VERSION, ""))
     except UserError:
         return None
-    return kept.paired_runs if kept.paired_runs and kept.paired_runs.until_decided else None
+    return comparison.paired_runs if comparison.paired_runs and comparison.paired_runs.until_decided else None
 
 
 def _run(
@@ -104,8 +106,8 @@ def _run(
     def judged(paired_runs: PairedRuns) -> Comparison:
         return judge(*sides(runs[0], runs[1], include_invalid=include_invalid), between, paired_runs)
 
-    def enough(so_far: PairedRuns) -> bool:
-        decided = decide(running.until, judged(so_far))
+    def enough(paired_runs: PairedRuns) -> bool:
+        decided = decide(running.until, judged(paired_runs))
         return bool(decided.met) or not decided.doubtful
 
     with Interrupts() as interrupts:

@@ -12,21 +12,21 @@ MOST_INVALID = 0.5
 
 
 def invalid(point: Point) -> list[str]:
-    """Why the runs of a side may not be used, in words; empty if they may."""
+    """Reasons why the runs of a side may not be used; empty if they may."""
     reasons = []
     for name, readings in (("A", point.a), ("B", point.b)):
-        bad = [reading for reading in readings if reading.reasons]
-        ended = [reading for reading in bad if not any(map(_cut_short, reading.reasons))]
-        if len(bad) == len(readings) or len(ended) > MOST_INVALID * len(readings):
-            first = f"{bad[0].path}: {bad[0].reasons[0]}"
-            reasons.append(f"{name}: {len(bad)} of {_runs(len(readings))} invalid, {first}")
+        invalid_runs = [reading for reading in readings if reading.reasons]
+        ended = [reading for reading in invalid_runs if not any(map(_cut_short, reading.reasons))]
+        if len(invalid_runs) == len(readings) or len(ended) > MOST_INVALID * len(readings):
+            first = f"{invalid_runs[0].path}: {invalid_runs[0].reasons[0]}"
+            reasons.append(f"{name}: {len(invalid_runs)} of {_runs(len(readings))} invalid, {first}")
     return reasons
 
 
 def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Why these valid runs cannot be compared; empty if they can."""
-    kept = [what for what in a[0].identity if what != "wire" or not _frames_or_none(a, b)]
-    reasons = [_differs(what, [r.identity[what] for r in a], [r.identity[what] for r in b]) for what in kept]
+    kept = [fact for fact in a[0].identity if fact != "wire" or not _frames_or_none(a, b)]
+    reasons = [_differs(fact, [r.identity[fact] for r in a], [r.identity[fact] for r in b]) for fact in kept]
     reasons += [_one_sided(a, b)]
     shared = a[0].modes.keys() & b[0].modes.keys()
     reasons += [
@@ -35,13 +35,13 @@ def obstacles(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     ]
     if not shared:
         reasons.append(no_common_workload(*(list(side[0].modes) for side in (a, b))))
-    return [each for each in reasons if each]
+    return [reason for reason in reasons if reason]
 
 
 def no_common_workload(a: Sequence[str], b: Sequence[str]) -> str:
-    """In words, for the names of the workloads of both sides."""
-    ours, theirs = (", ".join(names) or "none" for names in (a, b))
-    return f"no workload in common: A has {ours}, B has {theirs}"
+    """The reason for two sides without a common workload. `a`, `b`: names of their workloads."""
+    of_a, of_b = (", ".join(names) or "none" for names in (a, b))
+    return f"no workload in common: A has {of_a}, B has {of_b}"
 
 
 def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
@@ -52,7 +52,11 @@ def warnings(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     ]
     if _frames_or_none(a, b):
         differences.append(_differs("wire", [r.identity["wire"] for r in a], [r.identity["wire"] for r in b]))
-    return [*(f"another {each}" for each in differences if each), *_other_builds(a, b), *_relaxed(a, b)]
+    return [
+        *(f"another {difference}" for difference in differences if difference),
+        *_other_builds(a, b),
+        *_relaxed(a, b),
+    ]
 
 
 def _frames_or_none(a: Sequence[Reading], b: Sequence[Reading]) -> bool:
@@ -71,17 +75,17 @@ def _relaxed(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
 
 def _other_builds(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     """Two builds of one version: often the point of a comparison, so it is a warning."""
-    ours, theirs = (sorted({build[:12] for reading in side for build in reading.builds}) for side in (a, b))
-    if not ours or not theirs or ours == theirs:
+    of_a, of_b = (sorted({build[:12] for reading in side for build in reading.builds}) for side in (a, b))
+    if not of_a or not of_b or of_a == of_b:
         return []
-    return [f"different builds of the engine: A {' and '.join(ours)}, B {' and '.join(theirs)}"]
+    return [f"different builds of the engine: A {' and '.join(of_a)}, B {' and '.join(of_b)}"]
 
 
-def _differs(what: str, a: Iterable[str], b: Iterable[str]) -> str | None:
-    ours, theirs = sorted(set(a)), sorted(set(b))
-    if len({*ours, *theirs}) == 1:
+def _differs(name: str, a: Iterable[str], b: Iterable[str]) -> str | None:
+    of_a, of_b = sorted(set(a)), sorted(set(b))
+    if len({*of_a, *of_b}) == 1:
         return None
-    return f"{what}: A {' and '.join(ours)}, B {' and '.join(theirs)}"
+    return f"{name}: A {' and '.join(of_a)}, B {' and '.join(of_b)}"
 
 
 def _one_sided(a: Sequence[Reading], b: Sequence[Reading]) -> str | None:

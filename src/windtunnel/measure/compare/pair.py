@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Change
+from windtunnel.measure.compare.comparison_record import Change
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Executor, Job
 from windtunnel.scenario import Scenario
@@ -29,13 +29,13 @@ class Pair:
         if change == "window":
             announce("A and B run")
             job = Job(tuple(self.scenarios), tuple(self.runs), first=self.order[0])
-            outcomes = executor.one(job, interrupts)
+            outcomes = executor.execute_job(job, interrupts)
             yield from ((side, outcomes[side]) for side in self.order)
             return
         for side in self.order:
             announce(f"{'AB'[side]} runs")
             job = Job((self.scenarios[side],), (self.runs[side],))
-            yield side, executor.one(job, interrupts)[0]
+            yield side, executor.execute_job(job, interrupts)[0]
 
 
 def change_after(scenarios: Sequence[Scenario], asked: Change | None, cabled: bool = False) -> Change:

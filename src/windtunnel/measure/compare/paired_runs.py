@@ -10,7 +10,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError, as_argument
 from windtunnel.host.states import Where, groups
 from windtunnel.live.process import ANNOUNCEMENT
-from windtunnel.measure.compare.model import Change, PairedRuns, Stopped
+from windtunnel.measure.compare.comparison_record import Change, PairedRuns, Stopped
 from windtunnel.measure.compare.obstacles import no_common_workload
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
@@ -102,14 +102,14 @@ class _Turns:
         spent, left = time.monotonic() - self.began, self.left_s(planned_s)
         return Turn(running, self.done_pairs, self.pairs, spent / (spent + left) if left > 0 else 1.0, left)
 
-    def result(self, why: Stopped) -> PairedRuns:
+    def result(self, stopped: Stopped) -> PairedRuns:
         return PairedRuns(
             pairs_wanted=self.pairs,
             pairs=self.done_pairs,
             seed=self.seed,
             change=self.change,
             until_decided=self.until_decided,
-            stopped=why,
+            stopped=stopped,
         )
 
     @property
@@ -196,8 +196,8 @@ def run_in_turn(
             return turns.result("time")
         order = (0, 1) if coin.random() < 0.5 else (1, 0)
         runs = [directory / side / f"{pair:0{width}}" for side in "ab"]
-        both = Pair(scenarios, runs, order)
-        for side, outcome in both.run(change, executor, interrupts, begins):
+        pair_of_runs = Pair(scenarios, runs, order)
+        for side, outcome in pair_of_runs.run(change, executor, interrupts, begins):
             run = outcome.kept_run()
             usable = outcome.verdict.valid or (include_invalid and run.rejected)
             turns.valid[side].append(run.record.where if usable else None)
@@ -211,7 +211,7 @@ def run_in_turn(
 
 
 def _is_look(pairs: int) -> bool:
-    """Whether to look after so many pairs: all runs are read for it, so the more there are, the rarer."""
+    """Whether to look after this number of pairs: all runs are read for it, so looks are rarer with more pairs."""
     return pairs >= LEAST_LOOKED_AT and pairs % (pairs // LEAST_LOOKED_AT) == 0
 
 

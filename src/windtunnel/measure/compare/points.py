@@ -13,7 +13,7 @@ PAIRED_SHARE = 0.8
 """Share of the runs of the smaller side that must be in pairs for the sides to count as alternating."""
 
 LEAST_PAIRS = 2
-"""One run of each side has no order that tells whether the sides alternated."""
+"""Fewest pairs: one run of each side has no order that shows whether the sides alternated."""
 
 Factors = tuple[tuple[str, Any], ...]
 
@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Difference:
-    """A key in which B's scenario differs from A's; None if one has it not."""
+    """A key in which B's scenario differs from A's; None if one does not have it."""
 
     key: str
     a: Any
@@ -45,13 +45,13 @@ def points(a: Sequence[Reading], b: Sequence[Reading]) -> tuple[list[Point], lis
     for readings, by_point in ((a, of_a), (b, of_b)):
         for reading in readings:
             by_point.setdefault(_at(reading, keys), []).append(reading)
-    both = [Point(factors, of_a[factors], of_b[factors]) for factors in of_a if factors in of_b]
-    both.sort(key=lambda point: [_rank(value) for _, value in point.factors])
-    return both, [f for f in of_a if f not in of_b], [f for f in of_b if f not in of_a]
+    common = [Point(factors, of_a[factors], of_b[factors]) for factors in of_a if factors in of_b]
+    common.sort(key=lambda point: [_rank(value) for _, value in point.factors])
+    return common, [f for f in of_a if f not in of_b], [f for f in of_b if f not in of_a]
 
 
 def differences(point: Point) -> list[Difference]:
-    """What was changed from A to B."""
+    """The keys that were changed from A to B."""
     a, b = point.a[0].scenario, point.b[0].scenario
     keys = [key for key in dict.fromkeys([*a, *b]) if key != "title" and key != "wire.socket"]
     return [Difference(key, a.get(key), b.get(key)) for key in keys if a.get(key) != b.get(key)]
@@ -60,7 +60,12 @@ def differences(point: Point) -> list[Difference]:
 def pairs(a: Sequence[Reading], b: Sequence[Reading], least: int = LEAST_PAIRS) -> list[tuple[Reading, Reading]]:
     """Runs of A and B of which one started right after the other; empty if the sides did not alternate, or not `least` times."""
     timed = sorted(
-        ((reading.started, side, reading) for side, of in enumerate((a, b)) for reading in of if reading.started),
+        (
+            (reading.started, side, reading)
+            for side, readings in enumerate((a, b))
+            for reading in readings
+            if reading.started
+        ),
         key=lambda run: run[0],
     )
     matched, waiting = [], None
@@ -75,23 +80,25 @@ def pairs(a: Sequence[Reading], b: Sequence[Reading], least: int = LEAST_PAIRS) 
 
 def with_common_windows(point: Point) -> Point:
     """The point with pairs of valid runs that alternated by windows read by the windows that count in both."""
-    ours, theirs = ([each for each in side if not each.reasons and not each.included] for side in (point.a, point.b))
+    valid_a, valid_b = (
+        [reading for reading in side if not reading.reasons and not reading.included] for side in (point.a, point.b)
+    )
     read: dict[int, Reading] = {}
-    for a, b in pairs(ours, theirs, 1):
+    for a, b in pairs(valid_a, valid_b, 1):
         read[id(a)], read[id(b)] = in_common(a, b)
     return replace(point, a=[read.get(id(r), r) for r in point.a], b=[read.get(id(r), r) for r in point.b])
 
 
-def words(factors: Iterable[tuple[str, Any]]) -> str:
+def describe_factors(factors: Iterable[tuple[str, Any]]) -> str:
     return ", ".join(f"{key} = {value}" for key, value in factors)
 
 
 def _factors(a: Sequence[Reading], b: Sequence[Reading]) -> list[str]:
     keys = sorted(_varying(a) | _varying(b))
     for key in [key for key in keys if key.endswith(FOUND)]:
-        rest = [other for other in keys if other != key]
-        if all(len({_at(r, rest) for r in side}) == len({_at(r, keys) for r in side}) for side in (a, b)):
-            keys = rest
+        other_keys = [other for other in keys if other != key]
+        if all(len({_at(r, other_keys) for r in side}) == len({_at(r, keys) for r in side}) for side in (a, b)):
+            keys = other_keys
     return keys
 
 

@@ -18,10 +18,10 @@ from windtunnel.runs.rows import WorkloadRow
 from windtunnel.runs.summary import Summary, summarise
 from windtunnel.stats.samples import enough
 
-WORKLOAD = {each.compared: each for each in metrics("workload") if each.compared}
-COSTS = {each.compared: each for each in metrics("stage") if each.compared}
+WORKLOAD = {metric.compared: metric for metric in metrics("workload") if metric.compared}
+COSTS = {metric.compared: metric for metric in metrics("stage") if metric.compared}
 """What is compared of a workload, and of a stage, by its name here."""
-LATENCIES = tuple(name for name, each in WORKLOAD.items() if each.family == "latency")
+LATENCIES = tuple(name for name, metric in WORKLOAD.items() if metric.family == "latency")
 STAGES = tuple(f"{side}.{stage}" for side, stages in TRAVEL.items() for stage in stages)
 RATES = (*(name for name in WORKLOAD if name not in LATENCIES), "received_per_s")
 METRICS = (*RATES, *LATENCIES, *(f"{stage}.{cost}" for stage in STAGES for cost in COSTS))
@@ -46,7 +46,7 @@ class Reading:
     scenario: dict[str, Any]
     """Every key as resolved, by its dotted path."""
     identity: dict[str, str]
-    """What two runs must have in common to be compared, in words."""
+    """What two runs must have in common to be compared: name -> text."""
     state: str | None
     """Host state of its metrics; None: not known."""
     line_ns: float | None
@@ -66,21 +66,21 @@ class Reading:
     unframed: bool = False
     """Its wire carries packets without frames."""
     included: list[str] = field(default_factory=list)
-    """Why it is invalid, if its rejected metrics are compared all the same."""
+    """Why it is invalid, if its rejected metrics are compared nevertheless."""
     title: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marked it with."""
     unsettled: bool | None = None
-    """Whether its windows had a step or a trend; None: that could not be told."""
+    """Whether its windows had a step or a trend; None: not known."""
     finished: datetime | None = None
     excluded: frozenset[int] = frozenset()
     """Places of the windows that are in no metric, among the measured ones."""
     beyond: frozenset[MetricKey] = frozenset()
-    """Percentiles that it has not, because so many messages were lost: they are beyond any response."""
+    """Percentiles that have no value because too many messages were lost: they are beyond any response."""
 
 
 def read(path: Path, include_invalid: bool = False) -> Reading:
-    """`include_invalid`: rejected metrics are taken like others. Raises UserError, with file and line, for what is no run directory."""
+    """The reading of a run directory. `include_invalid`: rejected metrics are taken like others. Raises UserError, with file and line, for what is no run directory."""
     return reading_of(load(path), include_invalid)
 
 
@@ -118,13 +118,13 @@ def reading_of(run: Run, include_invalid: bool = False) -> Reading:
 
 
 def windows(path: Path) -> list[dict[MetricKey, float | None]]:
-    """The same metrics of a run, of each measured window by itself."""
+    """The metrics of each measured window of a run."""
     run = load(path)
     by_index: dict[int, dict[str, list[Window]]] = {}
-    for engine, of in run.windows.items():
-        for window in measured(of):
+    for engine, engine_windows in run.windows.items():
+        for window in measured(engine_windows):
             by_index.setdefault(window.index, {name: [] for name in run.windows})[engine].append(window)
-    parts = [replace(run, windows=of) for _, of in sorted(by_index.items())]
+    parts = [replace(run, windows=engine_windows) for _, engine_windows in sorted(by_index.items())]
     return [dict(values_of(part, summarise(part))) for part in parts]
 
 
@@ -135,8 +135,8 @@ def in_common(a: Reading, b: Reading) -> tuple[Reading, Reading]:
     either = a.excluded | b.excluded
     if a.excluded == b.excluded or not _alternated(a, b):
         return a, b
-    both = [_without(load(reading.path), either) for reading in (a, b)]
-    if not all(map(_windows_counted, both)):
+    runs = [_without(load(reading.path), either) for reading in (a, b)]
+    if not all(map(_windows_counted, runs)):
         return a, b
     of_a, of_b = (
         replace(
@@ -145,7 +145,7 @@ def in_common(a: Reading, b: Reading) -> tuple[Reading, Reading]:
             beyond=frozenset(_beyond(rows)),
             not_forwarded={row.workload: _share_not_forwarded(row) for row in rows.workloads},
         )
-        for reading, run in zip((a, b), both, strict=True)
+        for reading, run in zip((a, b), runs, strict=True)
         for rows in [summarise(run)]
     )
     return of_a, of_b
@@ -165,7 +165,7 @@ def _without(run: Run, places: Collection[int]) -> Run:
         out = {window.index for place, window in enumerate(measured(windows)) if place in places}
         return [window for window in windows if window.index not in out]
 
-    return replace(run, windows={name: kept(of) for name, of in run.windows.items()})
+    return replace(run, windows={name: kept(engine_windows) for name, engine_windows in run.windows.items()})
 
 
 def _excluded(run: Run) -> Iterator[int]:
@@ -175,7 +175,7 @@ def _excluded(run: Run) -> Iterator[int]:
 
 
 def _windows_counted(run: Run) -> int:
-    """Of all engines."""
+    """The number of windows that count, of all engines."""
     return sum(len(measured(windows)) for windows in run.counted.values())
 
 
@@ -194,19 +194,19 @@ def values_of(run: Run, summary: Summary) -> Iterator[tuple[MetricKey, float | N
 
 
 def deciding(workload: str, *sides: Sequence[Reading]) -> tuple[str, str]:
-    """The metric by which valid runs with this workload are judged, and why this one. Sides are called A, B, ... in the words."""
+    """The metric by which valid runs with this workload are judged, and why this one. The sentence calls the sides A, B, ..."""
     match sides[0][0].modes[workload]:
         case "without a client":
             return "received_per_s", "there is no client"
         case "closed":
             return "responses_per_s", "closed loop"
-    lacking = [
+    shares_missing = [
         f"{name} {share:.0%}"
         for name, side in zip("AB", sides, strict=False)
         if (share := median(reading.not_forwarded.get(workload, 0.0) for reading in side)) > MAX_NOT_FORWARDED
     ]
-    if lacking:
-        return "responses_per_s", f"the offered load was not reached: lost or unsent, {', '.join(lacking)}"
+    if shares_missing:
+        return "responses_per_s", f"the offered load was not reached: lost or unsent, {', '.join(shares_missing)}"
     return "p99", "open loop"
 
 

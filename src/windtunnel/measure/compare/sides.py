@@ -25,37 +25,37 @@ def are_scenarios(a: Path, b: Path) -> bool:
     files = [path for path in (a, b) if path.is_file()]
     if len(files) == 1:
         other = b if files[0] == a else a
-        what = (
+        error_text = (
             f"{files[0]} is a file and {other} is a directory"
             if other.exists()
             else f"{other}: no such file or directory"
         )
-        raise UserError(what, remedy="two scenario files, which alternate, or runs on both sides")
+        raise UserError(error_text, remedy="two scenario files, which alternate, or runs on both sides")
     for file in files:
         check_name_of_text(file)
     return len(files) == 2
 
 
 def sides(
-    a: Path, b: Path, seen: Callable[[int, int], None] = lambda done, of: None, include_invalid: bool = False
+    a: Path, b: Path, announce: Callable[[int, int], None] = lambda done, total: None, include_invalid: bool = False
 ) -> tuple[Side, Side]:
     """Reads the runs of both, with `include_invalid` also rejected metrics; `seen(done, of)` is called after each. Raises UserError
     if there are none, if the same run is on both sides, and for other files."""
-    found = [_runs(path) for path in (a, b)]
-    shared = {path.resolve() for path in found[0]} & {path.resolve() for path in found[1]}
+    runs_by_side = [_runs(path) for path in (a, b)]
+    shared = {path.resolve() for path in runs_by_side[0]} & {path.resolve() for path in runs_by_side[1]}
     if shared:
         raise UserError(
             f"{min(shared)} is on both sides",
             remedy="different runs on each side; of a comparison's own directory: windtunnel compare DIR/a DIR/b",
         )
-    total, done = len(found[0]) + len(found[1]), 0
+    total, done = len(runs_by_side[0]) + len(runs_by_side[1]), 0
     read_sides = []
-    for path, runs in zip((a, b), found, strict=True):
+    for path, runs in zip((a, b), runs_by_side, strict=True):
         readings = []
         for run in runs:
             readings.append(read(run, include_invalid))
             done += 1
-            seen(done, total)
+            announce(done, total)
         read_sides.append(Side(path, readings))
     return read_sides[0], read_sides[1]
 

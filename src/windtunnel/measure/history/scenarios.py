@@ -1,5 +1,5 @@
 """Which runs are of one history: those of one scenario on one host, measured in one way. Kernel, engine and DPDK may change: a history
-says what they changed."""
+shows what they changed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ def scenario_key_of(file: Path, sets: Sequence[str]) -> str:
 
 def history_key(reading: Reading) -> str:
     """Key of the history that a run belongs to."""
-    fixed = {what: value for what, value in reading.identity.items() if what not in SOFTWARE}
+    fixed = {fact: value for fact, value in reading.identity.items() if fact not in SOFTWARE}
     return _hash([scenario_key(reading.scenario), fixed])
 
 
@@ -48,14 +48,14 @@ def in_order(readings: Sequence[Reading], by: str | None) -> list[Reading]:
 
 
 def changed(before: Reading, after: Reading) -> list[str]:
-    """What the user marked, and the software, if they differ between two runs, in words."""
-    ours, theirs = _versions(before), _versions(after)
-    keys = [key for key in dict.fromkeys([*ours, *theirs]) if ours.get(key) != theirs.get(key)]
-    return [f"{key} {ours.get(key, 'not set')} → {theirs.get(key, 'not set')}" for key in keys]
+    """Labels and software that differ between two runs, one text for each."""
+    older, newer = _versions(before), _versions(after)
+    keys = [key for key in dict.fromkeys([*older, *newer]) if older.get(key) != newer.get(key)]
+    return [f"{key} {older.get(key, 'not set')} → {newer.get(key, 'not set')}" for key in keys]
 
 
 def _versions(reading: Reading) -> dict[str, str]:
-    software = {what: reading.identity[what] for what in SOFTWARE}
+    software = {fact: reading.identity[fact] for fact in SOFTWARE}
     builds = " and ".join(build[:12] for build in reading.builds) or "not known"
     return reading.labels | software | {"build": builds}
 

@@ -8,7 +8,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.search.trial_log import TrialFailed
 
 SHORTEST_MOST_S = 30.0
-"""RFC 9004: the longest burst must be configurable up to so many seconds of sending. It is the default."""
+"""RFC 9004: the longest burst must be configurable up to this number of seconds of sending. It is the default."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from windtunnel.measure.search.grid import Grid
 PATIENCE = 2
 """Moves of the bounds in one direction until the estimate is held to mislead: then each step is twice the one before."""
 ASTRAY = 3
-"""Lower bounds of the goal in a row, each above the one before, and the search goes back to its first stage, where
+"""Lower bounds of the goal in a row, each above the one before, after which the search returns to its first stage, in which
 finding the way costs less. Not on the way down: there short trials were too kind, and would be again."""
 
 
@@ -107,12 +107,12 @@ class Chooser:
             limit = (lower + upper) / 2 if limit is None else min(max(limit, lower), upper)
             step = min(step, max(1, (upper - lower) // 2))
         if upper is not None and (limit is None or upper - limit <= self.reach):
-            wanted = upper - step
+            place = upper - step
         elif lower is not None and (limit is None or limit - lower <= self.reach):
-            wanted = lower + step
+            place = lower + step
         elif limit is None:
-            wanted = high
+            place = high
         else:
-            wanted = round(limit + self.reach / 2)
-            wanted = min(wanted, upper - step) if upper is not None and lower is None else wanted
-        return int(min(max(wanted, low), high))
+            place = round(limit + self.reach / 2)
+            place = min(place, upper - step) if upper is not None and lower is None else place
+        return int(min(max(place, low), high))

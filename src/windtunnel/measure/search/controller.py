@@ -43,9 +43,9 @@ def search(measure: Measure, goals: Sequence[Goal], limits: Limits, on_trial: On
     grid = Grid(limits, min(goal.width for goal in goals), min(max(midway, limits.min_load), limits.max_load))
     choosers = [Chooser(goal, grid) for goal in goals]
     while stopped is None:
-        asked = [trial for chooser in choosers if (trial := chooser.next(log.trials)) is not None]
-        if not asked:
+        next_trials = [trial for chooser in choosers if (trial := chooser.next(log.trials)) is not None]
+        if not next_trials:
             break
-        load, duration_s = min(asked, key=lambda trial: (trial[0], -trial[1]))
+        load, duration_s = min(next_trials, key=lambda trial: (trial[0], -trial[1]))
         stopped = log.run(load, duration_s, tell)
     return SearchResult(results(stopped), tuple(log.finished), log.elapsed_s, stopped)

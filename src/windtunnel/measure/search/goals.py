@@ -47,9 +47,9 @@ class Goal:
         shorter = self.initial_trial_duration_s <= self.final_trial_duration_s
         self._check("initial_trial_duration_s", shorter, f"at most the final one, {self.final_trial_duration_s:g}")
 
-    def _check(self, name: str, right: bool, what: str) -> None:
+    def _check(self, name: str, right: bool, remedy: str) -> None:
         if not right:
-            raise UserError(f"goal {self.name}: {name} is {getattr(self, name):g}", remedy=what)
+            raise UserError(f"goal {self.name}: {name} is {getattr(self, name):g}", remedy=remedy)
 
 
 NDR = Goal("NDR", loss_ratio=0.0)

@@ -22,32 +22,32 @@ class Latencies:
 
     ns: tuple[int, ...]
     """Ascending."""
-    seen: tuple[int, ...]
+    cumulative: tuple[int, ...]
     """Messages that took at most so long."""
     missing: int
     """Messages without a response."""
 
     @classmethod
-    def of(cls, counts: Iterable[tuple[int, int]], missing: int) -> Self:
+    def from_counts(cls, counts: Iterable[tuple[int, int]], missing: int) -> Self:
         """`counts`: the greatest latency of a bucket in ns, ascending, and the messages in it."""
         present = [(ns, count) for ns, count in counts if count]
         return cls(tuple(ns for ns, _ in present), tuple(accumulate(count for _, count in present)), missing)
 
     @property
     def messages(self) -> int:
-        return (self.seen[-1] if self.seen else 0) + self.missing
+        return (self.cumulative[-1] if self.cumulative else 0) + self.missing
 
     def within(self, limit_ns: float) -> int:
         """Messages that took at most so long."""
         at = bisect_right(self.ns, limit_ns)
-        return self.seen[at - 1] if at else 0
+        return self.cumulative[at - 1] if at else 0
 
     def percentile_ns(self, share: float) -> float:
         """The least value that this share of the messages does not exceed; infinite if so many have no response, or there are too few for one
         to lie beyond it."""
         rank = self.rank(share)
         responses = self.messages - self.missing
-        return math.inf if rank > responses else float(self.ns[bisect_left(self.seen, rank)])
+        return math.inf if rank > responses else float(self.ns[bisect_left(self.cumulative, rank)])
 
     def rank(self, share: float) -> int:
         """Place, from 1, of the percentile of this share; one more than there are messages if too few would lie beyond it."""

@@ -1,4 +1,4 @@
-"""What a search found for each goal, in numbers and words."""
+"""The results of a search for each goal: numbers, and the reason for an irregular one."""
 
 from dataclasses import dataclass
 from statistics import median
@@ -20,7 +20,7 @@ class GoalResult:
 
     goal: Goal
     irregular: str | None
-    """Why, in words; None for a regular result."""
+    """The reason; None for a regular result."""
     relevant_lower_bound: float | None
     """Irregular without an upper bound: the largest lower bound, which section 4.8.4.2 calls effective."""
     relevant_upper_bound: float | None
@@ -53,7 +53,7 @@ class GoalResult:
     def latency_ns(self) -> float | None:
         """The objective's percentile at the relevant lower bound, the median of its full-length trials; at the relevant upper bound if there
         is no lower one; infinite if half of the trials lost too many messages for one. None without an objective or such trials."""
-        return median(found) if (found := self._latencies_ns) else None
+        return median(latencies_ns) if (latencies_ns := self._latencies_ns) else None
 
     @property
     def latency_interval_ns(self) -> tuple[float, float] | None:
@@ -80,7 +80,7 @@ class SearchResult:
     elapsed_s: float
     """Time that the trials reported."""
     stopped: str | None
-    """What ended the search before its time, in words; None for one that ran to its end."""
+    """The reason why the search ended before its time; None for one that ran to its end."""
 
     def __getitem__(self, name: str) -> GoalResult:
         """Returns the result of the goal of this name. Raises KeyError if there is none."""

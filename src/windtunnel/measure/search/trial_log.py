@@ -33,10 +33,10 @@ class Log:
         return math.fsum(trial.took for trial in self.finished)
 
     def run(self, load: float, duration_s: float, on_trial: Callable[[TrialResult], None]) -> str | None:
-        """Measures until one trial is included. Returns why the search must end, in words, or None. Raises TrialFailed."""
+        """Measures until one trial is included. Returns the reason why the search must end, or None. Raises TrialFailed."""
         for _ in range(self.limits.excluded):
-            if (why := self._out_of(duration_s)) is not None:
-                return why
+            if (reason := self._out_of(duration_s)) is not None:
+                return reason
             trial = self._measured(load, duration_s)
             self.finished.append(trial)
             if trial.excluded is None:

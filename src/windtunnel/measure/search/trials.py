@@ -24,7 +24,7 @@ class TrialResult:
     forwarded: int
     """Number of the sent that came back; a late one counts only if the measurer waited for it."""
     unsent: int = 0
-    """Intended, but the generator could not. Counted against the load, as RFC 9971, section 4.9.1 recommends, and told from
+    """Intended, but the generator could not. Counted against the load, as RFC 9971, section 4.9.1 recommends, and distinguished from
     what the device lost."""
     effective_duration_s: float | None = None
     """What the goal's duration sum counts for it (RFC 9971, section 4.5.8); `duration_s` if None."""
@@ -46,11 +46,11 @@ class TrialResult:
             "effective duration": self.effective_s,
             "time": self.took,
         }
-        if bad := [f"{name} {value:g}" for name, value in times.items() if not 0 < value < math.inf]:
-            raise ValueError(f"a trial with {', '.join(bad)}")
+        if wrong := [f"{name} {value:g}" for name, value in times.items() if not 0 < value < math.inf]:
+            raise ValueError(f"a trial with {', '.join(wrong)}")
         counts = {"sent": self.sent, "forwarded": self.forwarded, "unsent": self.unsent}
-        if bad := [f"{name} {value}" for name, value in counts.items() if value < 0]:
-            raise ValueError(f"a trial with {', '.join(bad)}")
+        if wrong := [f"{name} {value}" for name, value in counts.items() if value < 0]:
+            raise ValueError(f"a trial with {', '.join(wrong)}")
         if self.forwarded > self.sent:
             raise ValueError(f"a trial that forwarded {self.forwarded} of {self.sent} sent")
         if self.excluded is None and not self.intended:

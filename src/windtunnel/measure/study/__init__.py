@@ -1,6 +1,6 @@
 """Studies: a scenario x factors x repeats, and its question.
 
-definition   the study file, read and refused in words
+definition   the study file, read, with an error that names what is wrong
 values       lists, ranges and log ranges as a scenario takes them
 factors      what changes from point to point, no key twice
 constraints  the points that are left

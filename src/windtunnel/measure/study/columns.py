@@ -40,42 +40,42 @@ RUN = {
 
 def _in_table(noun: Noun) -> dict[str, Metric]:
     """Column -> metric, as the registry has them."""
-    return {each.column: each for each in metrics(noun) if each.column}
+    return {metric.column: metric for metric in metrics(noun) if metric.column}
 
 
-def _meaning(of: Metric) -> str:
+def _meaning(metric: Metric) -> str:
     """The metric's family, formula and unit, for readers of a table."""
-    what = f"{of.family}: {of.formula}" if of.family else of.formula
-    return f"{what.replace('**', '')}, {of.unit}"
+    text = f"{metric.family}: {metric.formula}" if metric.family else metric.formula
+    return f"{text.replace('**', '')}, {metric.unit}"
 
 
 def _typed(columns: dict[str, Metric]) -> dict[str, tuple[str, str]]:
-    return {name: (of.sql, _meaning(of)) for name, of in columns.items()}
+    return {name: (metric.sql, _meaning(metric)) for name, metric in columns.items()}
 
 
-OF_WORKLOAD = _in_table("workload")
-COUNTS = {name: of.formula for name, of in OF_WORKLOAD.items() if of.form == "count"}
-LATENCIES = tuple(name for name, of in OF_WORKLOAD.items() if of.family == "latency")
+WORKLOAD_METRICS = _in_table("workload")
+COUNTS = {name: metric.formula for name, metric in WORKLOAD_METRICS.items() if metric.form == "count"}
+LATENCIES = tuple(name for name, metric in WORKLOAD_METRICS.items() if metric.family == "latency")
 WORKLOAD = {
     **{name: ("BIGINT", meaning) for name, meaning in COUNTS.items()},
-    **{f"{name}_per_s": ("DOUBLE", f"{words}, a second") for name, words in COUNTS.items()},
-    **_typed({name: of for name, of in OF_WORKLOAD.items() if name not in COUNTS}),
+    **{f"{name}_per_s": ("DOUBLE", f"{formula}, a second") for name, formula in COUNTS.items()},
+    **_typed({name: metric for name, metric in WORKLOAD_METRICS.items() if name not in COUNTS}),
 }
 COPY_METRICS = _in_table("copies")
 STREAM_METRICS = _in_table("stream")
 STAGE_METRICS = _in_table("stage")
-OF_STAGE = _typed(STAGE_METRICS)
+STAGE_COLUMNS = _typed(STAGE_METRICS)
 SIDE_METRICS = _in_table("endpoint")
-OF_SIDE = _typed(SIDE_METRICS)
+SIDE_COLUMNS = _typed(SIDE_METRICS)
 
 
-def _all() -> dict[str, tuple[str, str]]:
-    per_side = {f"{side}_{name}": of for side in SIDES for name, of in OF_SIDE.items()}
-    per_stage = {f"{side}_{stage}_{name}": of for side, stage in STAGES for name, of in OF_STAGE.items()}
+def _all_columns() -> dict[str, tuple[str, str]]:
+    per_side = {f"{side}_{name}": column for side in SIDES for name, column in SIDE_COLUMNS.items()}
+    per_stage = {f"{side}_{stage}_{name}": column for side, stage in STAGES for name, column in STAGE_COLUMNS.items()}
     return RUN | WORKLOAD | _typed(COPY_METRICS) | _typed(STREAM_METRICS) | per_side | per_stage
 
 
-COLUMNS = _all()
+COLUMNS = _all_columns()
 """Name -> DuckDB type and meaning. The factors' columns stand behind `reasons`."""
 COLUMN_NAMES = frozenset(COLUMNS) | {"study"}
 METRICS = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in RUN and kind != "VARCHAR")
@@ -108,15 +108,18 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
     known |= {"measured_s": summary.measured_s}
     for side in SIDES:
         ports = [row for row in summary.ports if row.endpoint == side]
-        known |= _of_side(side, ports, [row for row in summary.workers if side in row.sides.split(" + ")])
-        known |= _of_packets(side, summary)
+        known |= _side_values(side, ports, [row for row in summary.workers if side in row.sides.split(" + ")])
+        known |= _packet_values(side, summary)
     for row in summary.stages:
-        known |= _of_stage(row)
-    copies = {row.workload: _of_copies(row) for row in summary.copies}
-    streams = {row.workload: _of_stream(row) for row in summary.streams if row.endpoint == "client"}
+        known |= _stage_values(row)
+    copies = {row.workload: _copy_values(row) for row in summary.copies}
+    streams = {row.workload: _stream_values(row) for row in summary.streams if row.endpoint == "client"}
     rows = [
         _row(
-            known | _of_workload(row, summary.measured_s) | copies.get(row.workload, {}) | streams.get(row.workload, {})
+            known
+            | _workload_values(row, summary.measured_s)
+            | copies.get(row.workload, {})
+            | streams.get(row.workload, {})
         )
         for row in summary.workloads
     ]
@@ -133,20 +136,22 @@ def _row(known: dict[str, Any]) -> dict[str, Any]:
     return dict.fromkeys(COLUMNS) | known
 
 
-def _of_workload(row: WorkloadRow, measured_s: float | None) -> dict[str, Any]:
-    values: dict[str, Any] = {"workload": row.workload} | {name: of.of(row) for name, of in OF_WORKLOAD.items()}
+def _workload_values(row: WorkloadRow, measured_s: float | None) -> dict[str, Any]:
+    values: dict[str, Any] = {"workload": row.workload} | {
+        name: metric.of(row) for name, metric in WORKLOAD_METRICS.items()
+    }
     return values | {f"{name}_per_s": ratio(values[name], measured_s) for name in COUNTS}
 
 
-def _of_copies(row: CopyRow) -> dict[str, Any]:
-    return {name: of.of(row) for name, of in COPY_METRICS.items()}
+def _copy_values(row: CopyRow) -> dict[str, Any]:
+    return {name: metric.of(row) for name, metric in COPY_METRICS.items()}
 
 
-def _of_stream(row: StreamRow) -> dict[str, Any]:
-    return {name: of.of(row) for name, of in STREAM_METRICS.items()}
+def _stream_values(row: StreamRow) -> dict[str, Any]:
+    return {name: metric.of(row) for name, metric in STREAM_METRICS.items()}
 
 
-def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[str, float | None]:
+def _side_values(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[str, float | None]:
     idle = [row.idle_share for row in workers if row.idle_share is not None]
     preempted = [row.preempted_share for row in workers if row.preempted_share is not None]
     return {
@@ -157,7 +162,7 @@ def _of_side(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[
     }
 
 
-def _of_packets(side: str, summary: Summary) -> dict[str, float | None]:
+def _packet_values(side: str, summary: Summary) -> dict[str, float | None]:
     if summary.has_stream(side):
         return {}
     steps = [row for row in summary.steps if row.endpoint == side]
@@ -167,16 +172,16 @@ def _of_packets(side: str, summary: Summary) -> dict[str, float | None]:
     }
 
 
-def _of_stage(row: StageRow) -> dict[str, Any]:
-    return {f"{row.endpoint}_{row.stage}_{name}": of.of(row) for name, of in STAGE_METRICS.items()}
+def _stage_values(row: StageRow) -> dict[str, Any]:
+    return {f"{row.endpoint}_{row.stage}_{name}": metric.of(row) for name, metric in STAGE_METRICS.items()}
 
 
 def metric_of(column: str) -> tuple[Metric, bool] | None:
     """The metric that a column has, and whether it is a second of it; None for what is none."""
-    if column in OF_WORKLOAD:
-        return OF_WORKLOAD[column], False
+    if column in WORKLOAD_METRICS:
+        return WORKLOAD_METRICS[column], False
     if (count := column.removesuffix("_per_s")) in COUNTS and count != column:
-        return OF_WORKLOAD[count], True
+        return WORKLOAD_METRICS[count], True
     if column in COPY_METRICS:
         return COPY_METRICS[column], False
     if column in STREAM_METRICS:
@@ -184,5 +189,7 @@ def metric_of(column: str) -> tuple[Metric, bool] | None:
     side, _, name = column.partition("_")
     if side in SIDES and name in SIDE_METRICS:
         return SIDE_METRICS[name], False
-    matching = [of for (at, stage) in STAGES for name, of in STAGE_METRICS.items() if column == f"{at}_{stage}_{name}"]
+    matching = [
+        metric for (at, stage) in STAGES for name, metric in STAGE_METRICS.items() if column == f"{at}_{stage}_{name}"
+    ]
     return (matching[0], False) if matching else None

@@ -80,7 +80,7 @@ class Conductor:
     interrupts: Interrupts
     watcher: Watcher
     include_invalid: bool = False
-    """Rejected metrics are in the rows of invalid runs. They run again all the same."""
+    """Rejected metrics are in the rows of invalid runs. They run again nevertheless."""
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -110,7 +110,7 @@ class Conductor:
             self.watcher.begins(slots[job.directories[0]])
 
         ended = 0
-        for job, (outcome,) in self.executor.each(jobs, self.interrupts, [self.watcher.line], begins):
+        for job, (outcome,) in self.executor.execute_jobs(jobs, self.interrupts, [self.watcher.line], begins):
             if run := self._kept(outcome, job.directories[0]):
                 self._note(slots[job.directories[0]], run, progress, ran_now=True)
                 ended += 1

@@ -22,12 +22,12 @@ _NUMBER = '"#"'
 def combinations(factors: list[Factor], constraints: list[str], most: int = MAX_POINTS) -> list[Combination]:
     """Combinations in the factors' order, the last one's levels changing fastest. Raises Refusal with its path in the study file, also for more
     points than `most`."""
-    product = math.prod(len(factor.levels.each) for factor in factors)
+    product = math.prod(len(factor.levels.members) for factor in factors)
     if product > MAX_PRODUCT:
         raise Refusal(
             ("factor",), f"{product:,} points", f"at most {MAX_PRODUCT:,} before the constraints: fewer values"
         )
-    points = list(itertools.product(*(range(len(factor.levels.each)) for factor in factors)))
+    points = list(itertools.product(*(range(len(factor.levels.members)) for factor in factors)))
     if constraints:
         points = _within(factors, points, constraints)
     if len(points) > most:
@@ -44,7 +44,7 @@ def _within(factors: list[Factor], points: list[Combination], constraints: list[
             path = ("constraints", n)
             responses = _responses(connection, constraint, path)
             if None in responses:
-                where = _words(factors, points[responses.index(None)])
+                where = _describe_point(factors, points[responses.index(None)])
                 raise Refusal(path, f'"{constraint}" is neither true nor false if {where}', _EXAMPLE)
             kept = [keeps and bool(response) for keeps, response in zip(kept, responses, strict=True)]
             if not any(kept):
@@ -56,7 +56,7 @@ def _fill(connection: duckdb.DuckDBPyConnection, factors: list[Factor]) -> None:
     """The table `points`: one row a combination, one column a factor, and the number of the row."""
     for n, factor in enumerate(factors):
         connection.execute(f'CREATE TABLE f{n} (i{n} INTEGER, "{factor.name}" {factor.levels.type})')
-        rows = [[i, level.cell] for i, level in enumerate(factor.levels.each)]
+        rows = [[i, level.cell] for i, level in enumerate(factor.levels.members)]
         connection.executemany(f"INSERT INTO f{n} VALUES (?, ?)", rows)
     names = ", ".join(f'"{factor.name}"' for factor in factors)
     order = ", ".join(f"i{n}" for n in range(len(factors)))
@@ -72,14 +72,14 @@ def _responses(connection: duckdb.DuckDBPyConnection, constraint: str, path: tup
         expression = duckdb.SQLExpression(constraint)
         responses = connection.table("points").project(duckdb.ColumnExpression("#"), expression.alias("keeps"))
         if str(responses.types[1]) != "BOOLEAN":
-            what = f'"{constraint}" is no comparison: it gives {str(responses.types[1]).strip(chr(34)).lower()}'
-            raise Refusal(path, what, _EXAMPLE)
+            problem = f'"{constraint}" is no comparison: it gives {str(responses.types[1]).strip(chr(34)).lower()}'
+            raise Refusal(path, problem, _EXAMPLE)
         return [keeps for _, keeps in sorted(responses.fetchall(), key=lambda row: row[0])]
     except (duckdb.Error, ValueError, RuntimeError) as error:
         remedy = candidates(error) if isinstance(error, duckdb.Error) else None
         raise Refusal(path, f'"{constraint}": {first_line(error)}', remedy or _EXAMPLE) from None
 
 
-def _words(factors: list[Factor], point: Combination) -> str:
+def _describe_point(factors: list[Factor], point: Combination) -> str:
     pairs = zip(factors, point, strict=True)
-    return ", ".join(f"{factor.name} is {factor.levels.each[i].label}" for factor, i in pairs)
+    return ", ".join(f"{factor.name} is {factor.levels.members[i].label}" for factor, i in pairs)

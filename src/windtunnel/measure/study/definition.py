@@ -74,7 +74,7 @@ class Factor(Table):
     def _one_of_each(self) -> "Factor":
         if (self.key is None) == (self.keys is None):
             raise ValueError("takes either key or keys")
-        if sum(given is not None for given in (self.values, self.range_, self.log)) != 1:
+        if sum(choice is not None for choice in (self.values, self.range_, self.log)) != 1:
             raise ValueError("takes one of values, range and log")
         return self
 
@@ -180,31 +180,31 @@ class Definition(FileTable):
                 moved[(name,)] = ("full", name)
         update["factor"] = self._factors_in_full(full, moved)
         update["set_"] = self._set_in_full(full, moved)
-        made = self.model_copy(update=update)
-        made._source = MovedSource(self.source.file, self.source.text, self.source.overrides, moved)
-        made._question, made._is_full = self.question, True
-        return made
+        study = self.model_copy(update=update)
+        study._source = MovedSource(self.source.file, self.source.text, self.source.overrides, moved)
+        study._question, study._is_full = self.question, True
+        return study
 
     def _factors_in_full(self, full: Full, moved: dict[Path, Path]) -> list[Factor]:
-        made = list(self.factor)
-        columns = [factor.column for factor in made]
+        factors = list(self.factor)
+        columns = [factor.column for factor in factors]
         for n, factor in enumerate(full.factor):
-            place = columns.index(factor.column) if factor.column in columns else len(made)
-            made[place : place + 1] = [factor]
+            place = columns.index(factor.column) if factor.column in columns else len(factors)
+            factors[place : place + 1] = [factor]
             moved["factor", place] = ("full", "factor", n)
-        return made
+        return factors
 
     def _set_in_full(self, full: Full, moved: dict[Path, Path]) -> dict[str, Any]:
         """Both [set], by dotted keys, without those that a factor of [full] changes."""
         factors = {key for factor in full.factor for key in factor.all_keys}
-        made: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for table, place in ((self.set_, ("set",)), (full.set_, ("full", "set"))):
             for path, value in leaves(table):
                 key = dotted(path)
                 if key not in factors or table is full.set_:
-                    made[key] = value
+                    settings[key] = value
                     moved["set", key] = (*place, *path)
-        return made
+        return settings
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ TABLES: dict[str, type[Table]] = {"factor": Factor, "range": Range, "log": Log, 
 
 
 def _refusal(error: Any, data: dict[str, Any]) -> Refusal:
-    """pydantic's first error in our words."""
+    """The first error of pydantic, as a message of ours."""
     path: Path = tuple(part for part in error["loc"] if part not in ("int", "float", "str"))
     name, kind = dotted(path), error["type"]
     table, remedy = _table_of(path), ""

@@ -29,7 +29,7 @@ class Point:
     """Name of its run directories: "02-inflight-64-cores-1"."""
     levels: tuple[Level, ...]
     sets: tuple[str, ...]
-    """What --set would say, the study's common changes included."""
+    """The changes as texts of --set, the study's common changes included."""
     scenario: Scenario
     spec: RunSpec | None
     """The run as it would be here; None if it cannot run."""
@@ -53,7 +53,7 @@ class Design:
     def running(self) -> list[Point]:
         return [point for point in self.points if point.spec]
 
-    def words(self, point: Point) -> str:
+    def describe_point(self, point: Point) -> str:
         """ "inflight 64, cores 1"."""
         return ", ".join(f"{f.name} {level.label}" for f, level in zip(self.factors, point.levels, strict=True))
 
@@ -74,14 +74,14 @@ def design(definition: Definition, sets: list[str], host: HostView | Cable) -> D
     except Refusal as refusal:
         raise definition.source.error(refusal) from None
     checker = _Checker(definition, varied, common, host, len(str(len(chosen))))
-    made = Design(definition, sets, varied, [checker.point(n, c) for n, c in enumerate(chosen, start=1)])
-    if not made.running:
-        first = made.points[0]
+    study_design = Design(definition, sets, varied, [checker.point(n, c) for n, c in enumerate(chosen, start=1)])
+    if not study_design.running:
+        first = study_design.points[0]
         raise UserError(
-            f"{definition.source.file}: no point can run here; {made.words(first)}: {first.cannot_run}",
+            f"{definition.source.file}: no point can run here; {study_design.describe_point(first)}: {first.cannot_run}",
             remedy="use a larger host, or values that fit this one",
         )
-    return made
+    return study_design
 
 
 def code_of(definition: Definition, sets: list[str]) -> list[str]:
@@ -100,17 +100,17 @@ def code_of(definition: Definition, sets: list[str]) -> list[str]:
 def _loaded(
     definition: Definition, varied: list[Factor], common: list[Change], combination: Combination
 ) -> tuple[Scenario, dict[str, str | None]]:
-    """A point's scenario, and where in the study each of its changes is said."""
+    """A point's scenario, and the place in the study of each of its changes."""
     source = definition.source
     places = {change.text: None if change.path is None else source.place(change.path) for change in common}
     for n, (factor, i) in enumerate(zip(varied, combination, strict=True)):
         place = source.place(("factor", n, "values", i))
-        own = zip(factor.keys, factor.levels.each[i].values, strict=True)
+        own = zip(factor.keys, factor.levels.members[i].values, strict=True)
         places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
     try:
         return scenario_of(definition.scenario_file, definition.scenario_text, list(places)), places
     except UserError as error:
-        raise _said_in_the_study(error, places) from None
+        raise _at_its_place(error, places) from None
 
 
 def _check_metrics(definition: Definition) -> None:
@@ -133,38 +133,40 @@ class _Checker:
 
     def point(self, number: int, combination: Combination) -> Point:
         scenario, places = _loaded(self._definition, self._factors, self._common, combination)
-        levels = tuple(f.levels.each[i] for f, i in zip(self._factors, combination, strict=True))
+        levels = tuple(f.levels.members[i] for f, i in zip(self._factors, combination, strict=True))
         spec, reason = self._placed(scenario, places)
         name = self._name(number, levels)
         return Point(number, name, levels, tuple(places), scenario, spec, reason)
 
     def _placed(self, scenario: Scenario, places: dict[str, str | None]) -> tuple[RunSpec | None, str | None]:
-        """The run, or why it cannot run here. What no host could run is the study's mistake: raises UserError."""
+        """The run, or why it cannot run here. Raises UserError for what no host could run, because that is an error of the study."""
         try:
             return resolve(scenario, self._host), None
         except UserError as here:
             try:
                 resolve(scenario, self._anywhere)
             except UserError as anywhere:
-                raise _said_in_the_study(anywhere, places) from None
+                raise _at_its_place(anywhere, places) from None
             return None, _without_place(here, places)
 
     def _name(self, number: int, levels: tuple[Level, ...]) -> str:
         pairs = zip(self._factors, levels, strict=True)
-        words = "-".join(f"{factor.name}-{level.label}" for factor, level in pairs)
-        plain = re.sub(r"[^A-Za-z0-9._]+", "-", words).strip("-.")
+        text = "-".join(f"{factor.name}-{level.label}" for factor, level in pairs)
+        plain = re.sub(r"[^A-Za-z0-9._]+", "-", text).strip("-.")
         return f"{number:0{self._digits}d}-{plain}"[:LONGEST_NAME].rstrip("-.")
 
 
-def _said_in_the_study(error: UserError, places: dict[str, str | None]) -> UserError:
-    """An error of a --set that the study said, with its place there."""
+def _at_its_place(error: UserError, places: dict[str, str | None]) -> UserError:
+    """The error of a change that the study makes, with the place in the study."""
     for text, place in places.items():
-        if place and error.message.startswith(said := f"--set {text}: "):
-            return UserError(f"{place}: {error.message.removeprefix(said)}", remedy=error.remedy)
+        if place and error.message.startswith(prefix := f"--set {text}: "):
+            return UserError(f"{place}: {error.message.removeprefix(prefix)}", remedy=error.remedy)
     return error
 
 
 def _without_place(error: UserError, places: dict[str, str | None]) -> str:
-    """The words alone: which value it was is said beside them."""
-    saids = (f"--set {text}: " for text in places)
-    return next((error.message.removeprefix(said) for said in saids if error.message.startswith(said)), error.message)
+    """The message without the --set that it is about, which is shown next to it."""
+    prefixes = (f"--set {text}: " for text in places)
+    return next(
+        (error.message.removeprefix(prefix) for prefix in prefixes if error.message.startswith(prefix)), error.message
+    )

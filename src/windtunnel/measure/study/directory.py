@@ -1,4 +1,4 @@
-"""A study's directory: who may write it, which of its runs are finished, and where those go that are not.
+"""A study's directory: who may write it, which of its runs are finished, and what happens to the others.
 
 study.json       what the study is (see `record`)
 .seal            which user's it is (see `seal`)
@@ -33,7 +33,7 @@ LOCK = ".lock"
 RESULTS = "results.parquet"
 RUNS, ABORTED = "runs", "aborted"
 CUT_SHORT = (INTERRUPTED_BY_USER, READER_LEFT, NOT_WRITTEN)
-"""Beginnings of reasons that say nothing of the point: the run is run anew."""
+"""Beginnings of reasons that do not depend on the point: the run is repeated."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +77,8 @@ def opened(path: Path, name: str = records.NAME, noun: str = "study") -> Iterato
 
 def _not_foreign(path: Path, name: str, noun: str) -> None:
     """Raises UserError for a directory with something in it that is no study; what a study killed at its first step left is one."""
-    ours = {name, LOCK, seal.NAME, *(f".{each}.tmp" for each in (name, seal.NAME))}
-    if not (path / name).exists() and (there := {file.name for file in path.iterdir()} - ours):
+    own = {name, LOCK, seal.NAME, *(f".{file_name}.tmp" for file_name in (name, seal.NAME))}
+    if not (path / name).exists() and (there := {file.name for file in path.iterdir()} - own):
         raise UserError(
             f"{path}: exists already and is not a {noun}: it contains {min(there)}",
             remedy="choose a new directory with --out",
@@ -93,10 +93,10 @@ def _without_links(path: Path) -> None:
 
 
 def keep(path: Path, record: BaseModel, name: str = records.NAME) -> None:
-    """Writes the record, and before it the seal that says whose it is."""
+    """Writes the record, and before it the seal that identifies its owner."""
     text = record.model_dump_json(indent=1) + "\n"
-    if (made := seal.of(text)) is not None:
-        replace(path / seal.NAME, made)
+    if (seal_text := seal.seal_of(text)) is not None:
+        replace(path / seal.NAME, seal_text)
     replace(path / name, text)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from windtunnel.errors import UserError
 from windtunnel.measure.study.columns import COLUMN_NAMES
 from windtunnel.measure.study.definition import Definition, leaves
-from windtunnel.measure.study.definition import Factor as Said
+from windtunnel.measure.study.definition import Factor as FactorTable
 from windtunnel.measure.study.values import Levels, levels, settable
 from windtunnel.scenario.overrides import EXAMPLE, as_sets, parse_overrides
 from windtunnel.scenario.refusal import Path, Refusal
@@ -22,7 +22,7 @@ class Factor:
 
 @dataclass(frozen=True)
 class Change:
-    """One --set that every point has, and where it was said: a path into the study file, or None for the command line."""
+    """One --set that every point has, and its place: a path into the study file, or None for the command line."""
 
     text: str
     path: Path | None
@@ -30,21 +30,21 @@ class Change:
 
 @dataclass(frozen=True)
 class _Key:
-    """A key of the scenario, and what says it."""
+    """A key of the scenario, and what sets it."""
 
     key: Path
-    said_at: Path | None
-    words: str
+    place: Path | None
+    text: str
     factor: int | None
 
 
 def factors(definition: Definition) -> list[Factor]:
-    """Raises Refusal with its path in the study file."""
+    """The factors of a study, checked. Raises Refusal with its path in the study file."""
     checked: list[Factor] = []
     for n, factor in enumerate(definition.factor):
         where: Path = ("factor", n)
-        for key, said_at in _said(factor, where):
-            _parsed(key, said_at)
+        for key, place in _keys_with_places(factor, where):
+            _parsed(key, place)
         name = factor.column
         if not name.isidentifier() or not name.isascii():
             raise Refusal(where, f'"{name}" is not a valid column name', 'name = "..." of letters, digits and _')
@@ -70,44 +70,44 @@ def changes(definition: Definition, sets: list[str]) -> list[Change]:
     return [*own, *(Change(text, None) for text in sets)]
 
 
-def check_keys(definition: Definition, found: list[Factor], common: list[Change]) -> None:
-    """Raises Refusal if a key is none of a scenario's, or if two set the same key."""
+def check_keys(definition: Definition, checked: list[Factor], common: list[Change]) -> None:
+    """Raises Refusal if a key is not a key of a scenario, or if two set the same key."""
     keys: list[_Key] = []
-    for n, factor in enumerate(found):
-        for key, where in _said(definition.factor[n], ("factor", n)):
+    for n, factor in enumerate(checked):
+        for key, where in _keys_with_places(definition.factor[n], ("factor", n)):
             keys.append(_Key(_parsed(key, where), where, f"the factor {factor.name}", n))
     for change in common:
         key = change.text.partition("=")[0]
         place = f"--set {change.text}" if change.path is None else "[set]"
         keys.append(_Key(_parsed(key, change.path or ()), change.path, place, None))
-    for n, one in enumerate(keys):
-        for other in keys[:n]:
-            if one.factor is None and other.factor is None:
+    for n, later in enumerate(keys):
+        for earlier in keys[:n]:
+            if later.factor is None and earlier.factor is None:
                 continue  # of two --set the later one holds, as in `windtunnel run`
-            if _overlap(one.key, other.key):
-                _clash(one, other)
+            if _overlap(later.key, earlier.key):
+                _clash(later, earlier)
 
 
-def _said(factor: Said, where: Path) -> list[tuple[str, Path]]:
-    """The factor's keys, each with the place where it stands in the file."""
+def _keys_with_places(factor: FactorTable, where: Path) -> list[tuple[str, Path]]:
+    """The factor's keys, each with its place in the file."""
     if factor.key is not None:
         return [(factor.key, (*where, "key"))]
     return [(key, (*where, "keys", n)) for n, key in enumerate(factor.all_keys)]
 
 
-def _clash(one: _Key, other: _Key) -> None:
-    name, its = (".".join(map(str, key.key)) for key in (one, other))
-    what = f"{one.words} and {other.words} both change {name}"
-    if name != its:
-        what = f"{one.words} changes {name}, and {other.words} changes {its}: one contains the other"
-    if one.said_at is None:
-        raise UserError(f"{one.words}: {what}", remedy="each key in one place")
-    raise Refusal(one.said_at, what, "each key in one place")
+def _clash(later: _Key, earlier: _Key) -> None:
+    name, earlier_name = (".".join(map(str, key.key)) for key in (later, earlier))
+    problem = f"{later.text} and {earlier.text} both change {name}"
+    if name != earlier_name:
+        problem = f"{later.text} changes {name}, and {earlier.text} changes {earlier_name}: one contains the other"
+    if later.place is None:
+        raise UserError(f"{later.text}: {problem}", remedy="each key in one place")
+    raise Refusal(later.place, problem, "each key in one place")
 
 
-def _overlap(one: Path, other: Path) -> bool:
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
+def _overlap(first: Path, second: Path) -> bool:
+    shorter = min(len(first), len(second))
+    return first[:shorter] == second[:shorter]
 
 
 def _parsed(key: str, where: Path) -> Path:

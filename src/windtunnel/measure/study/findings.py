@@ -62,7 +62,7 @@ def workloads(rows: Sequence[dict[str, Any]]) -> list[str | None]:
     return list(dict.fromkeys(row["workload"] for row in rows))
 
 
-def of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[dict[str, Any]]:
+def rows_of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[dict[str, Any]]:
     """The rows of one of `workloads`."""
     return [row for row in rows if workload in (None, row["workload"])]
 
@@ -70,15 +70,15 @@ def of_workload(rows: Sequence[dict[str, Any]], workload: str | None) -> list[di
 def samples(rows: Sequence[dict[str, Any]], metric: str, workload: str | None) -> list[Sample]:
     """One for each point that has a valid run with the metric, in the order of the points."""
     of_points: dict[int, dict[int, float]] = {}
-    for row in of_workload(rows, workload):
+    for row in rows_of_workload(rows, workload):
         if row[metric] is not None:
             of_points.setdefault(row["point"], {})[row["repeat"]] = float(row[metric])
-    return [Sample(point, tuple(of.values()), tuple(of)) for point, of in sorted(of_points.items())]
+    return [Sample(point, tuple(values.values()), tuple(values)) for point, values in sorted(of_points.items())]
 
 
-def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
+def find(samples: Sequence[Sample], lower_is_better: bool) -> Finding | None:
     """The best point and its distance from the second one; None if nothing was measured."""
-    ranked = sorted(those, key=lambda sample: sample.middle if lower_is_better else -sample.middle)
+    ranked = sorted(samples, key=lambda sample: sample.middle if lower_is_better else -sample.middle)
     if not ranked:
         return None
     best, second = ranked[0], ranked[1] if len(ranked) > 1 else None
@@ -92,11 +92,11 @@ def find(those: Sequence[Sample], lower_is_better: bool) -> Finding | None:
     return Finding(best, interval, second, math.exp(middle), _around(middle, points.margin_between(0, 1)))
 
 
-def _points(those: Sequence[Sample]) -> Points | None:
+def _points(samples: Sequence[Sample]) -> Points | None:
     """Levels of the logarithms; None: a value has none, or the repeats are too few."""
-    if any(value <= 0 for sample in those for value in sample.values):
+    if any(value <= 0 for sample in samples for value in sample.values):
         return None
-    return points_in_blocks([dict(zip(sample.repeats, sample.logs, strict=True)) for sample in those])
+    return points_in_blocks([dict(zip(sample.repeats, sample.logs, strict=True)) for sample in samples])
 
 
 def _around(middle: float, margin: float) -> tuple[float, float]:

@@ -22,11 +22,11 @@ EXAMPLE = 'as in "select inflight, median(responses_per_s) from results where va
 
 @dataclass(frozen=True)
 class Response:
-    """What a query gave: a table."""
+    """The table that a query returned."""
 
     columns: list[str]
     types: list[str]
-    """DuckDB's, one a column."""
+    """DuckDB's types, one for each column."""
     rows: list[tuple[Any, ...]]
 
     def dicts(self) -> list[dict[str, Any]]:
@@ -59,15 +59,15 @@ def query(sql: str, studies: Sequence[Path]) -> Response:
 
 def all_rows(study: Path, kept: records.StudyRecord) -> list[dict[str, Any]]:
     """The table of a study, by point and repeat. Raises UserError as `query`, and for a table that is not of this record."""
-    found = query("from results order by point, repeat", [study])
-    types = dict(zip(found.columns, found.types, strict=True))
+    response = query("from results order by point, repeat", [study])
+    types = dict(zip(response.columns, response.types, strict=True))
     missing = [name for name in (*RUN, *(factor.name for factor in kept.factors)) if name not in types]
     other = [name for name, kind in types.items() if name in COLUMNS and kind != COLUMNS[name][0]]
-    rows = found.dicts()
+    rows = response.dicts()
     if missing or other or not {row["point"] for row in rows} <= set(range(1, len(kept.points) + 1)):
-        what = f"no column {missing[0]}" if missing else f"another type of {other[0]}" if other else "other points"
+        problem = f"no column {missing[0]}" if missing else f"another type of {other[0]}" if other else "other points"
         raise UserError(
-            f"{study / RESULTS}: {what}: it is not the table of {study / records.NAME}",
+            f"{study / RESULTS}: {problem}: it is not the table of {study / records.NAME}",
             remedy=f"windtunnel study {as_argument(study)} writes it again",
         )
     return rows

@@ -144,7 +144,7 @@ def factor_record(factor: Factor) -> FactorRecord:
         type=factor.levels.type,
         unit=factor.levels.unit,
         log=factor.levels.log,
-        levels=[LevelRecord(values=list(x.values), label=x.label, cell=x.cell) for x in factor.levels.each],
+        levels=[LevelRecord(values=list(x.values), label=x.label, cell=x.cell) for x in factor.levels.members],
     )
 
 
@@ -188,7 +188,7 @@ def content_of(path: Path, noun: str, remedy: str) -> bytes:
 
 
 def document_in(content: bytes, path: Path, noun: str, version: int) -> dict[str, Any]:
-    """The same of bytes that were read from a path."""
+    """A record as JSON has it, from bytes that were read from a path. Raises UserError as `document_of`."""
     document = parse_json(content, path)
     then = document.get("version") if isinstance(document, dict) else None
     if then != version:
@@ -236,4 +236,4 @@ def _cpus(point: Point) -> dict[str, list[int]]:
         for worker in plan.workers:
             for stage in worker.stages:
                 cpus.setdefault(plan.endpoints[stage.endpoint].side, set()).add(worker.cpu)
-    return {side: sorted(those) for side, those in sorted(cpus.items())}
+    return {side: sorted(numbers) for side, numbers in sorted(cpus.items())}

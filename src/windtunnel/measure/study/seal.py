@@ -22,10 +22,10 @@ _OTHERS = 0o077
 
 
 class BegunElsewhere(UserError):
-    """What this user did not begin is to continue: it is for the user to read first."""
+    """A study or tuning that this user did not begin is to continue: the user has to read it first."""
 
 
-def of(text: str) -> str | None:
+def seal_of(text: str) -> str | None:
     """The seal of a record with this text, and the key for it if there is none yet. None: no key can be kept here, so that
     it is taken for another user's when it is continued."""
     try:
@@ -45,14 +45,14 @@ def is_own(directory: Path, name: str = record.NAME) -> bool:
 
 
 def is_of(directory: Path, content: bytes) -> bool:
-    """Whether the seal in a directory is of these bytes of its record: whoever believes them asks of what was read, not of what is there by
-    then."""
+    """Whether the seal in a directory is of these bytes of its record: a caller that uses them asks about what it read, because the file may
+    have changed since."""
     try:
         seal = read_regular(directory / NAME, 256)
-        wanted = _digest(_key(), content)
+        expected = _digest(_key(), content)
     except (UserError, OSError):
         return False
-    return hmac.compare_digest(seal, wanted.encode())
+    return hmac.compare_digest(seal, expected.encode())
 
 
 def _digest(key: bytes, content: bytes) -> str:
@@ -69,7 +69,7 @@ def _key() -> bytes:
 
 
 def _make_key(file: Path) -> None:
-    """Whole at once, so that nobody reads half of it; one that is there stays. Raises OSError."""
+    """Makes the key in one step, so that nobody reads half of it; an existing one stays. Raises OSError."""
     if file.exists():
         return
     part = file.with_name(f".{KEY}.{secrets.token_hex(4)}")

@@ -28,7 +28,7 @@ class Blocked:
     rows: list[Row]
     """Rows of this state, and of invalid runs, which have no metrics."""
     missed: list[Row]
-    """Valid ones of another state."""
+    """Valid rows of another state."""
 
 
 def blocked(record: StudyRecord, rows: Sequence[Row]) -> Blocked:
@@ -60,10 +60,10 @@ def by_testbed(record: StudyRecord, rows: Sequence[Row]) -> dict[str | None, lis
 
 def to_repeat(record: StudyRecord, rows: Sequence[Row], turns: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """Point and repeat of the runs that missed the state: those of points first that have the fewest runs in it, then as they ran."""
-    blocks = [blocked(record, those) for those in by_testbed(record, rows).values()]
-    missed = {(row["point"], row["repeat"]) for each in blocks for row in each.missed}
+    blocks = [blocked(record, testbed_rows) for testbed_rows in by_testbed(record, rows).values()]
+    missed = {(row["point"], row["repeat"]) for block in blocks for row in block.missed}
     runs: dict[int, set[int]] = {}
-    for row in (row for each in blocks for row in each.rows):
+    for row in (row for block in blocks for row in block.rows):
         if row["valid"]:
             runs.setdefault(row["point"], set()).add(row["repeat"])
     return sorted((turn for turn in turns if turn in missed), key=lambda turn: len(runs.get(turn[0], ())))

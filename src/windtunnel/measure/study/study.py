@@ -117,9 +117,9 @@ def prepare(
     if source.is_dir():
         kept = then, _ = record.read_with_bytes(source / record.NAME)
         if sets or full or (out and os.path.realpath(out) != os.path.realpath(source)):
-            given = "--set" if sets else "--full" if full else "--out"
+            option = "--set" if sets else "--full" if full else "--out"
             raise UserError(
-                f"{given} has no effect on a study that continues", remedy=f"windtunnel study {as_argument(source)}"
+                f"{option} has no effect on a study that continues", remedy=f"windtunnel study {as_argument(source)}"
             )
         if not Path(then.study.file).is_file():
             raise UserError(
@@ -156,9 +156,9 @@ def _has_changed(path: Path, changes: str) -> UserError:
 def _runs(study_file: definition.Definition, sets: list[str]) -> str:
     """What a study runs: its files, what is set, and code that runs as the user."""
     scenario = study_file.scenario_file.absolute()
-    parts = [("study", study_file.source.file), ("scenario", scenario), *(("--set", each) for each in sets)]
+    parts = [("study", study_file.source.file), ("scenario", scenario), *(("--set", text) for text in sets)]
     parts += [("code", scenario.parent / code) for code in code_of(study_file, sets)]
-    return "\n".join(one_line(f"{what:<9} {name}") for what, name in parts)
+    return "\n".join(one_line(f"{noun:<9} {name}") for noun, name in parts)
 
 
 def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_invalid: bool = False) -> Study:
@@ -176,8 +176,8 @@ def run(prepared: Prepared, interrupts: Interrupts, watcher: Watcher, include_in
 
 
 def _record(prepared: Prepared) -> StudyRecord:
-    """study.json: written when the study begins, compared when it goes on, which makes it this user's: then it names the files that were
-    shown, whatever others it has named."""
+    """The record in study.json. It is written when the study begins and compared when it continues. If another user began the study, it then
+    becomes this user's, and names the files that were shown."""
     path, now = prepared.path, record.record_of(prepared.design, prepared.executor)
     if not (path / record.NAME).exists():
         directory.keep(path, now)

@@ -23,7 +23,7 @@ class Level:
     """One value of a factor."""
 
     values: tuple[Any, ...]
-    """One a key, as the scenario takes them."""
+    """One value for each key, as the scenario takes them."""
     label: str
     """The value as people read it: "64KiB"."""
     cell: Cell
@@ -34,7 +34,7 @@ class Level:
 class Levels:
     """All values of a factor, in the file's order."""
 
-    each: tuple[Level, ...]
+    members: tuple[Level, ...]
     type: ColumnType
     unit: str | None
     """Kind of quantity of the cells: "size" in bytes, "duration" in ns, "rate" a second; None: plain."""
@@ -43,7 +43,7 @@ class Levels:
 
 
 def levels(factor: Factor) -> Levels:
-    """Raises Refusal, its path below the factor's table."""
+    """The levels of a factor. Raises Refusal, its path below the factor's table."""
     width = len(factor.all_keys)
     if factor.values is not None:
         rows = [_row(value, n, factor) for n, value in enumerate(factor.values)]
@@ -60,8 +60,8 @@ def levels(factor: Factor) -> Levels:
         if cell in cells[:n]:
             where = ("labels", n) if labels is not None else ("values", n) if factor.values is not None else ()
             raise Refusal(where, f"{shown(plain[n])} is given twice", "each value once; repeats = N repeats them")
-    each = tuple(Level(row, _label(p), cell) for row, p, cell in zip(rows, plain, cells, strict=True))
-    return Levels(each, kind, unit, factor.log is not None or _geometric(cells))
+    members = tuple(Level(row, _label(p), cell) for row, p, cell in zip(rows, plain, cells, strict=True))
+    return Levels(members, kind, unit, factor.log is not None or _geometric(cells))
 
 
 def _row(value: Any, n: int, factor: Factor) -> tuple[Any, ...]:
@@ -71,15 +71,15 @@ def _row(value: Any, n: int, factor: Factor) -> tuple[Any, ...]:
         settable(value, ("values", n))
         return (value,) * width
     if len(value) != width:
-        what = f"a list of {len(value)} for {width} keys"
-        raise Refusal(("values", n), what, f"one value for each of {', '.join(factor.all_keys)}, or one for all")
+        problem = f"a list of {len(value)} for {width} keys"
+        raise Refusal(("values", n), problem, f"one value for each of {', '.join(factor.all_keys)}, or one for all")
     for position, part in enumerate(value):
         settable(part, ("values", n, position))
     return tuple(value)
 
 
 def settable(value: Any, path: tuple[str | int, ...]) -> None:
-    """What --set takes: texts, numbers, true and false, and flat lists of them."""
+    """Raises Refusal for a value that --set does not take: it takes texts, numbers, true and false, and flat lists of them."""
     for part in value if isinstance(value, list) else [value]:
         if not isinstance(part, str | int | float | bool):
             raise Refusal(
@@ -92,7 +92,7 @@ def settable(value: Any, path: tuple[str | int, ...]) -> None:
 
 
 def _plain(row: tuple[Any, ...]) -> Any:
-    """What stands for a row: its one value, or the value that all its keys have, else all of them."""
+    """The value that represents a row: its one value, or the value that all its keys have, else all of them."""
     first = row[0]
     if all(type(value) is type(first) and value == first for value in row):
         return first
@@ -136,14 +136,14 @@ def _is(kind: str, value: Any) -> bool:
 
 def _numbers(table: Range | Log, names: tuple[str, ...]) -> tuple[list[Decimal], str | None, bool]:
     """The numbers of a range in their base unit, the kind of quantity, and whether they are whole. Raises Refusal."""
-    given: list[Number] = [getattr(table, name) for name in names]
-    kind = kind_of(given)
-    if kind is None and (text := next((value for value in given if isinstance(value, str)), None)):
+    texts: list[Number] = [getattr(table, name) for name in names]
+    kind = kind_of(texts)
+    if kind is None and (text := next((value for value in texts if isinstance(value, str)), None)):
         raise Refusal(
             (), f"{shown(text)} is not a number, or has another unit than the others", 'as in from = "64B", to = "1KiB"'
         )
-    numbers = [Decimal(str(parse(kind, value) if kind else value)) for value in given]
-    whole = not kind.endswith("rate") if kind else all(isinstance(value, int) for value in given)
+    numbers = [Decimal(str(parse(kind, value) if kind else value)) for value in texts]
+    whole = not kind.endswith("rate") if kind else all(isinstance(value, int) for value in texts)
     return numbers, kind, whole
 
 

@@ -5,7 +5,7 @@ answer has come or its timeout is over. A client has no more messages in flight 
 """
 
 from windtunnel.measure.search import BurstLimits, BurstResult, back_to_back
-from windtunnel.measure.throughput.record import BurstRow
+from windtunnel.measure.throughput.search_record import BurstRow
 from windtunnel.measure.throughput.trials import Runs, balance
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client
@@ -35,26 +35,31 @@ def longest_burst(specs: Runs, rate: float, carried: float, repeats: int) -> Bur
 
     first = send(most)
     if first.excluded is None and first.forwarded == first.sent:
-        words = f"a burst of {most:,} messages, as many as the in-flight limit allows, lost nothing: the buffer is at least that long"
-        return BurstRow(rate=rate, messages=None, repeats=[], corrected_messages=None, most=most, words=words)
+        sentence = f"a burst of {most:,} messages, as many as the in-flight limit allows, lost nothing: the buffer is at least that long"
+        return BurstRow(rate=rate, messages=None, repeats=[], corrected_messages=None, most=most, words=sentence)
     result = back_to_back(send, limits, min(carried, 0.999 * rate))
     corrected = None if result.corrected_buffer_s is None else result.corrected_buffer_s * rate
-    words = result.irregular or f"mean of {len(result.bursts)} repeats, deviation {result.deviation:.0f}"
+    sentence = result.irregular or f"mean of {len(result.bursts)} repeats, deviation {result.deviation:.0f}"
     return BurstRow(
         rate=rate,
         messages=result.average,
         repeats=list(result.bursts),
         corrected_messages=corrected,
         most=most,
-        words=words,
+        words=sentence,
     )
 
 
 def _burst(scenario: Scenario, rate: float, warm_rate: float, length: int) -> Scenario:
     burst_ns = max(round(length / rate * 1e9), 1000)
     phases = [
-        LoadPhase.model_construct(duration=ns, rate=of, arrivals="constant", on=None, off=None)
-        for ns, of in ((WARM_NS, warm_rate), (SILENCE_NS, 0.0), (burst_ns, length * 1e9 / burst_ns), (AFTER_NS, 0.0))
+        LoadPhase.model_construct(duration=ns, rate=phase_rate, arrivals="constant", on=None, off=None)
+        for ns, phase_rate in (
+            (WARM_NS, warm_rate),
+            (SILENCE_NS, 0.0),
+            (burst_ns, length * 1e9 / burst_ns),
+            (AFTER_NS, 0.0),
+        )
     ]
     duration = sum(phase.duration for phase in phases)
     workload = scenario.workload[0].model_copy(update={"phase": phases})

@@ -27,7 +27,7 @@ from windtunnel.measure.search import (
     search,
 )
 from windtunnel.measure.throughput.bursts import longest_burst
-from windtunnel.measure.throughput.record import GoalRow, LatencyGoal, LatencyRow, SearchRecord, TrialRow
+from windtunnel.measure.throughput.search_record import GoalRow, LatencyGoal, LatencyRow, SearchRecord, TrialRow
 from windtunnel.measure.throughput.trials import (
     MOST_PAUSED,
     Interrupted,
@@ -86,7 +86,7 @@ class Options:
 class Watch:
     """A listener to the progress of a search."""
 
-    started: Callable[[str], None] = lambda what: None
+    started: Callable[[str], None] = lambda description: None
     trial: Callable[[TrialResult, tuple[GoalResult, ...]], None] = lambda trial, results: None
 
 
@@ -205,11 +205,11 @@ class Finder:
                 )
             rates.append(responses)
             self.record.closed_loop_per_s = max(rates)
-            if (why := self._runs.affected(run)) is None:
+            if (reason := self._runs.affected(run)) is None:
                 self._runs.reference = run
                 self.record.closed_loop_per_s = responses
                 return ABOVE * responses
-            self.record.closed_loops_excluded.append(why)
+            self.record.closed_loops_excluded.append(reason)
         return SLOWED * max(rates)
 
     def _search(self, limits: Limits) -> SearchResult:
@@ -230,7 +230,7 @@ class Finder:
             result = binary_search(self._runs.trial, limits, self._options.goals[0], tell)
         else:
             result = search(self._runs.trial, self._options.goals, limits, tell)
-        self.record.goals = [_goal_row(each) for each in result.goals]
+        self.record.goals = [_goal_row(goal) for goal in result.goals]
         return result
 
     def _latency_at(self, share: float, rate: float) -> None:
@@ -265,11 +265,11 @@ class Finder:
             )
         self._save()
 
-    def _stop(self, why: str) -> None:
+    def _stop(self, reason: str) -> None:
         self.interrupted = True
-        self.record.stopped = why
+        self.record.stopped = reason
         for goal in self.record.goals:
-            goal.irregular = goal.irregular and why
+            goal.irregular = goal.irregular and reason
 
     def _save(self) -> None:
         self.record.included = list(self._runs.included)

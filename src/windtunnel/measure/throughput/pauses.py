@@ -23,7 +23,7 @@ DECIDING = 0.1
 
 @dataclass
 class Patience:
-    """Trials that a pause may have decided are left out, until so many come in a row that hardly any would be left; then they count."""
+    """Trials that a pause may have decided are left out, until there are so many in a row that hardly any would be left; then they count."""
 
     in_a_row: int
     given_up: bool = False
@@ -41,25 +41,25 @@ class Patience:
 
 @dataclass(frozen=True)
 class Pauses:
-    """Of one worker while it was measured; ns."""
+    """Pauses of one worker while it was measured; ns."""
 
-    who: str
+    worker_text: str
     longest_ns: int
     all_ns: int
 
 
 def deciding_pause(run: Run, load: float, goals: Sequence[Goal]) -> str | None:
-    """Why pauses may decide a trial at `load` messages per second for one of the goals, in words; None if they cannot. No count of
+    """Why pauses may decide a trial at `load` messages per second for one of the goals, as text; None if they cannot. No count of
     responses and no latency is read."""
     workers = [pauses for engine in run.record.engines for pauses in _pauses(engine.plan, run.windows[engine.name])]
-    longest = max(workers, key=lambda each: each.longest_ns, default=None)
+    longest = max(workers, key=lambda worker: worker.longest_ns, default=None)
     measured_ns = _measured_ns(run)
     if longest is None or not measured_ns:
         return None
     queue = min(queue_in_front(engine.plan) for engine in run.record.engines)
     lasts_ns = queue / load * 1e9
-    share = max(each.all_ns for each in workers) / measured_ns
-    pause = f"{PAUSE} {longest.who} had no CPU for {duration(longest.longest_ns)}"
+    share = max(worker.all_ns for worker in workers) / measured_ns
+    pause = f"{PAUSE} {longest.worker_text} had no CPU for {duration(longest.longest_ns)}"
     for goal in goals:
         if longest.longest_ns > lasts_ns and share > DECIDING * goal.loss_ratio:
             return f"{pause}; the queue of {queue} packets in front of the data plane lasts {duration(lasts_ns)} at this load"
@@ -78,16 +78,18 @@ def queue_in_front(plan: Plan) -> int:
 
 
 def _measured_ns(run: Run) -> int:
-    windows = next(of for of in run.windows.values() if of)
+    windows = next(engine_windows for engine_windows in run.windows.values() if engine_windows)
     return sum(window.end_ns - window.start_ns for window in windows if window.phase == "measure")
 
 
 def _pauses(plan: Plan, windows: Sequence[Window]) -> Iterator[Pauses]:
     measured = [window for window in windows if window.phase == "measure"]
     for number, worker in enumerate(plan.workers):
-        of_worker = [each for window in measured for each in window.workers if each.worker == number]
-        all_ns = sum((each.preempted_ns or 0) + each.steal_ns for each in of_worker)
-        yield Pauses(f"the worker on CPU {worker.cpu}", max(map(_longest_ns, of_worker), default=0), all_ns)
+        worker_windows = [
+            worker_window for window in measured for worker_window in window.workers if worker_window.worker == number
+        ]
+        all_ns = sum((worker_window.preempted_ns or 0) + worker_window.steal_ns for worker_window in worker_windows)
+        yield Pauses(f"the worker on CPU {worker.cpu}", max(map(_longest_ns, worker_windows), default=0), all_ns)
 
 
 def _longest_ns(worker: WorkerWindow) -> int:

@@ -29,7 +29,7 @@ from windtunnel.scenario.wires import has
 WARMUP_NS = 100_000_000
 """Warm-up of a trial: first touches of memory are no part of it. Longer ones are the final trials' own time."""
 HOST = ("windows", "clock", "host state")
-"""Checks of a run that tell of the host alone: a trial that fails one is run again."""
+"""Checks of a run that are about the host alone: a trial that fails one is run again."""
 MOST_PAUSED = 30
 """Trials in a row that a pause may have decided, if they take a second each; from the last of them on, pauses count."""
 DATA_PLANE = ("generator", "no responses")
@@ -50,8 +50,8 @@ class Runs:
     goals: Sequence[Goal] = ()
     finished: int = 0
     executor: Executor = field(default_factory=ThisHost)
-    on_start: Callable[[str], None] = lambda what: None
-    """Gets what runs next, in words."""
+    on_start: Callable[[str], None] = lambda description: None
+    """Gets a description of the next run."""
     include_invalid: bool = False
     """Rejected metrics count like others."""
     included: list[str] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Runs:
     other_states: int = 0
     """Trials that were excluded for that alone."""
     patience: Patience = field(default_factory=lambda: Patience(MOST_PAUSED))
-    """With pauses of the host."""
+    """Patience with pauses of the host."""
     readings: levels.Readings = field(init=False)
     """Readings of this host, this search's own included."""
 
@@ -70,7 +70,7 @@ class Runs:
         self.patience.given_up = self.scenario.validity.max_preempted >= 1
 
     def trial(self, load: float, duration_s: float) -> TrialResult:
-        """One trial at so many messages per second. Raises UserError for a run that broke, Interrupted."""
+        """One trial at `load` messages per second. Raises UserError for a run that broke, Interrupted."""
         began = time.monotonic()
         changed = at_rate(self.scenario, load, round(duration_s * 1e9), WARMUP_NS)
         run = self.run(changed, f"{load:,.0f} /s for {duration_s:g} s")
@@ -102,9 +102,9 @@ class Runs:
         return self._judged(self.reference).headline
 
     def exclusion_reason(self, run: Run) -> str | None:
-        """Why the run tells of the host and not of the data plane, in words; None if it does not, or counts all the same."""
+        """Why the run shows the host and not the data plane, as text; None if it does not, or counts nevertheless."""
         self.readings.update(readings_of(run.windows))
-        reason = _of_host(run)
+        reason = _host_reason(run)
         if reason and not self._include(run):
             return reason
         if reason := self._other_state(run):
@@ -112,13 +112,13 @@ class Runs:
         return reason
 
     def _paused(self, run: Run, load: float) -> str | None:
-        """Which pause excludes the trial, in words; None: none may have decided it, or pauses count."""
+        """Which pause excludes the trial, as text; None: none may have decided it, or pauses count."""
         pause = deciding_pause(run, load, self.goals)
         return pause if self.patience.excludes(pause is not None) else None
 
     def affected(self, run: Run) -> str | None:
-        """Why the host makes a run no reference, in words; None if it does not."""
-        if reason := _of_host(run):
+        """Why the host makes a run unfit as a reference, as text; None if it does not."""
+        if reason := _host_reason(run):
             return reason
         self.readings.update(readings_of(run.windows))
         judged = self._judged(run)
@@ -127,25 +127,25 @@ class Runs:
         return None
 
     def _other_state(self, run: Run) -> str | None:
-        """Why a run is not of the reference's host state, in words; None if it is, or that state is not known."""
+        """Why a run is not of the reference's host state, as text; None if it is, or that state is not known."""
         if self.reference is None or self.scenario.validity.state:
             return None
-        ours, its = self._judged(self.reference), self._judged(run)
-        if ours.headline in (None, its.headline):
+        reference_state, run_state = self._judged(self.reference), self._judged(run)
+        if reference_state.headline in (None, run_state.headline):
             return None
-        words = its.headline or (its.check.words if its.check else "not known")
-        return f"host state: {words}; the search is of {ours.headline}"
+        state_text = run_state.headline or (run_state.check.words if run_state.check else "not known")
+        return f"host state: {state_text}; the search is of {reference_state.headline}"
 
-    def _judged(self, run: Run) -> host_states.Judged:
+    def _judged(self, run: Run) -> host_states.StateVerdict:
         """Its host state by the levels that are known now: a state has no name of its own until a second one was seen."""
         return host_states.judge(run.record.engines, run.windows, (), self.readings, None)
 
-    def run(self, scenario: Scenario, what: str) -> Run:
+    def run(self, scenario: Scenario, description: str) -> Run:
         """Runs into the next directory. Raises UserError if the run broke, Interrupted if somebody asked for its end."""
         self.finished += 1
-        self.on_start(what)
+        self.on_start(description)
         job = Job((scenario,), (self.directory / f"trial-{self.finished:03}",))
-        (outcome,) = self.executor.one(job, self.interrupts)
+        (outcome,) = self.executor.execute_job(job, self.interrupts)
         if outcome.interrupted:
             raise Interrupted
         run = outcome.kept_run()
@@ -163,8 +163,8 @@ class Runs:
         return True
 
 
-def _of_host(run: Run) -> str | None:
-    """What the run's own checks say of the host, in words; None if nothing is wrong."""
+def _host_reason(run: Run) -> str | None:
+    """The first reason of the run's checks that is about the host; None if there is none."""
     return next((reason for reason in run.record.verdict.reasons if reason.startswith(HOST)), None)
 
 
@@ -173,7 +173,7 @@ def latencies(run: Run, counts: "Balance") -> Latencies:
     windows = [window for window in _windows(run) if window.phase in ("measure", "drain")]
     merged = merge(workload.latency for window in windows for workload in window.workloads)
     buckets = [(highest_of_bucket(lowest, merged.bits), n) for lowest, n in merged.counts] if merged else []
-    return Latencies.of(buckets, counts.lost + counts.unsent)
+    return Latencies.from_counts(buckets, counts.lost + counts.unsent)
 
 
 @dataclass(frozen=True)
@@ -199,13 +199,13 @@ def balance(run: Run) -> Balance:
 
 
 def responses_per_s(run: Run) -> float:
-    """Responses per second over all measured windows, excluded or not: a hint where to look, and no result."""
+    """Responses per second over all measured windows, excluded or not: where to start a search, and no result."""
     measured = [window for window in _windows(run) if window.phase == "measure"]
     return (ratio(sum(w.responses for window in measured for w in window.workloads), seconds(measured))) or 0.0
 
 
 def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns: int) -> Scenario:
-    """The scenario as an open loop at so many messages per second; None: as a closed loop."""
+    """The scenario as an open loop at `rate` messages per second; None: as a closed loop."""
     client = (scenario.client or Client()).model_copy(update={"rate": rate})
     times = {
         "duration": duration_ns,
@@ -218,7 +218,14 @@ def at_rate(scenario: Scenario, rate: float | None, duration_ns: int, warmup_ns:
 
 def _windows(run: Run) -> list[Window]:
     """Windows of the engine that has the client."""
-    return next((of for of in run.windows.values() if any(window.workloads for window in of)), [])
+    return next(
+        (
+            engine_windows
+            for engine_windows in run.windows.values()
+            if any(window.workloads for window in engine_windows)
+        ),
+        [],
+    )
 
 
 def searchable(file: Path, sets: list[str]) -> Scenario:
@@ -233,12 +240,12 @@ def searchable(file: Path, sets: list[str]) -> Scenario:
 
 def _check(scenario: Scenario) -> None:
     if has(scenario, "silent"):
-        what = f'the wire "{scenario.wire.kind}" has no responses, so there is no loss to search by'
-        raise Refusal(("wire", "kind"), what, "a wire with both sides, or with a peer that responds")
+        problem = f'the wire "{scenario.wire.kind}" has no responses, so there is no loss to search by'
+        raise Refusal(("wire", "kind"), problem, "a wire with both sides, or with a peer that responds")
     for index, workload in enumerate(scenario.workload):
         own = next((key for key in ("phase", "rate", "on") if getattr(workload, key)), None)
         if own:
-            what = (
+            problem = (
                 f"workload {index} has its own load (`{own}`): a search sets the rate of all workloads with client.rate"
             )
-            raise Refusal(("workload", index, own), what, f"remove {own}; `share` divides the rate among workloads")
+            raise Refusal(("workload", index, own), problem, f"remove {own}; `share` divides the rate among workloads")

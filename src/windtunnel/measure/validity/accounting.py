@@ -21,14 +21,14 @@ def interrupted_check(workers: Sequence[WorkerRow], interrupted_above_ns: int) -
         return Check(name="accounting", state="unknown", words="no calls were timed")
     cpu, share = max(shares.items(), key=lambda item: item[1])
     state: State = "good"
-    words = "the stages' times cover nearly all timed calls"
+    sentence = "the stages' times cover nearly all timed calls"
     if share > MOST_INTERRUPTED:
         state = "warning"
-        words = (
+        sentence = (
             f"{share:.0%} of the time of the worker on CPU {cpu} is in calls above accounting.interrupted_above "
             f"({write('duration', interrupted_above_ns)}) without preemption: no stage's time includes them. "
             "Set it above the longest batch of the handler"
         )
     return Check(
-        name="accounting", state=state, words=words, value=max(share, 0.0), limit=MOST_INTERRUPTED, unit="share"
+        name="accounting", state=state, words=sentence, value=max(share, 0.0), limit=MOST_INTERRUPTED, unit="share"
     )

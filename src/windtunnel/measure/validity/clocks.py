@@ -19,9 +19,9 @@ LOOPS_A_LATENCY = 4
 def tsc_check(result: Result, limits: Limits) -> Check:
     """Whether the TSC and CLOCK_MONOTONIC_RAW agree about how long the run was."""
     error = abs(result.clock_error_ppm)
-    words = f"the TSC and the kernel's clock differ by {error:.3g} ppm"
+    sentence = f"the TSC and the kernel's clock differ by {error:.3g} ppm"
     state: State = "bad" if error > limits.max_clock_error else "good"
-    return Check(name="clock", state=state, words=words, value=error, limit=limits.max_clock_error, unit="ppm")
+    return Check(name="clock", state=state, words=sentence, value=error, limit=limits.max_clock_error, unit="ppm")
 
 
 def resolution_check(

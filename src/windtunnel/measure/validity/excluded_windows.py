@@ -45,36 +45,40 @@ def excluded(
 
 
 def windows_check(
-    windows: Mapping[str, Sequence[Window]], found: Sequence[ExcludedWindow], limits: Limits, by: str | None = None
+    windows: Mapping[str, Sequence[Window]], marks: Sequence[ExcludedWindow], limits: Limits, by: str | None = None
 ) -> Check:
-    """Whether enough windows are left; with the preemption and steal of each CPU. `by`: the programs that ran there, in words."""
+    """Whether enough windows are left; with the preemption and steal of each CPU. `by`: names of the programs that ran there."""
     total = sum(len(measured) for measured in windows.values())
-    share = len(found) / total if total else 0.0
+    share = len(marks) / total if total else 0.0
     lost = "; ".join(_lost_time(windows, by))
-    words = f"{len(found)} of {total} windows excluded" if found else "no window excluded"
+    sentence = f"{len(marks)} of {total} windows excluded" if marks else "no window excluded"
     remedy = ""
-    without = _without_windows(windows, found)
-    bad = share > limits.max_excluded_windows or bool(without)
-    if bad:
+    without = _without_windows(windows, marks)
+    too_few_left = share > limits.max_excluded_windows or bool(without)
+    if too_few_left:
         limit, none = f", the limit is {limits.max_excluded_windows:.0%}", f": none is left of {', '.join(without)}"
-        words += limit if share > limits.max_excluded_windows else none
+        sentence += limit if share > limits.max_excluded_windows else none
         remedy = "; stop other programs on these CPUs, or raise validity.max_preempted or validity.max_excluded_windows"
-        if any(reason.startswith(LINK) for each in found for reason in each.reasons):
+        if any(reason.startswith(LINK) for mark in marks for reason in mark.reasons):
             remedy = "; a link was down: see to its cable and its other end" + remedy
     return Check(
         name=WINDOWS,
-        state="bad" if bad else "good",
-        words=(f"{words} ({lost})" if lost else words) + remedy,
+        state="bad" if too_few_left else "good",
+        words=(f"{sentence} ({lost})" if lost else sentence) + remedy,
         value=share,
         limit=limits.max_excluded_windows,
         unit="share",
     )
 
 
-def _without_windows(windows: Mapping[str, Sequence[Window]], found: Sequence[ExcludedWindow]) -> list[str]:
+def _without_windows(windows: Mapping[str, Sequence[Window]], marks: Sequence[ExcludedWindow]) -> list[str]:
     """Engines of which no window is left: the run has no metrics of theirs."""
-    out = {(each.engine, each.window) for each in found}
-    return [name for name, of in windows.items() if of and all((name, window.index) in out for window in of)]
+    out = {(mark.engine, mark.window) for mark in marks}
+    return [
+        name
+        for name, engine_windows in windows.items()
+        if engine_windows and all((name, window.index) in out for window in engine_windows)
+    ]
 
 
 def _stopped(span_ns: int, nominal_ns: int, limits: Limits) -> Iterator[str]:
@@ -85,17 +89,17 @@ def _stopped(span_ns: int, nominal_ns: int, limits: Limits) -> Iterator[str]:
 
 
 def _threads(window: Window) -> Iterator[WorkerWindow | CopierThread]:
-    """What must have its CPU."""
+    """The threads that must have their CPU."""
     yield from window.workers
     yield from (part.thread for part in window.copies if part.thread)
 
 
 def _lost(thread: WorkerWindow | CopierThread, span_ns: int, limits: Limits) -> Iterator[str]:
-    who = "" if isinstance(thread, WorkerWindow) else " (copier)"
-    for what, ns in (("preempted", thread.preempted_ns), ("steal", thread.steal_ns)):
+    thread_text = "" if isinstance(thread, WorkerWindow) else " (copier)"
+    for cause, ns in (("preempted", thread.preempted_ns), ("steal", thread.steal_ns)):
         # The kernel books a wait when it ends: it may have begun windows ago, and be longer than this one.
         if ns is not None and min(ns, span_ns) > limits.max_preempted * span_ns:
-            yield f"{what} on CPU {thread.cpu}{who} for {min(ns, span_ns) / span_ns:.0%} of the window"
+            yield f"{cause} on CPU {thread.cpu}{thread_text} for {min(ns, span_ns) / span_ns:.0%} of the window"
 
 
 def _unlinked(port: PortWindow, span_ns: int) -> Iterator[str]:
@@ -128,9 +132,9 @@ def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Itera
             spans[thread.cpu] = spans.get(thread.cpu, 0) + window.end_ns - window.start_ns
             kernel[thread.cpu] = kernel.get(thread.cpu, 0) + (thread.preempted_ns or 0)
             hypervisor[thread.cpu] = hypervisor.get(thread.cpu, 0) + thread.steal_ns
-    for what, lost, programs in (("preempted", kernel, by), ("steal", hypervisor, None)):
+    for cause, lost, programs in (("preempted", kernel, by), ("steal", hypervisor, None)):
         losses = [
-            f"{what} on CPU {cpu} for {min(ns / spans[cpu], 1.0):.0%} of the time"
+            f"{cause} on CPU {cpu} for {min(ns / spans[cpu], 1.0):.0%} of the time"
             for cpu, ns in sorted(lost.items())
             if ns > 0.005 * spans[cpu]  # less rounds to nothing
         ]

@@ -23,13 +23,13 @@ def checks(
 ) -> list[Check]:
     """One check for each workload that is sent at a rate; in a closed loop one of whether the client is the bottleneck. `slacks`: the
     slack of all workers of the run."""
-    made = []
+    open_checks = []
     for index, workload in enumerate(plan.workloads):
         if workload.load is None:
             continue
         if workload.load.mode == "open":
-            made.append(_open(measured, index, workload.name, workers, limits))
-    return made or [_closed(slacks)]
+            open_checks.append(_open(measured, index, workload.name, workers, limits))
+    return open_checks or [_closed(slacks)]
 
 
 def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[WorkerRow], limits: Limits) -> Check:
@@ -46,20 +46,20 @@ def _open(measured: Sequence[Window], index: int, name: str, workers: Sequence[W
         return Check(name="generator", state="unknown", words=f"{name}: no messages were due")
     share = late / offered
     state: State = "good"
-    words = f"the client sent all messages of {name}{_busy(workers)}"
+    sentence = f"the client sent all messages of {name}{_busy(workers)}"
     if share > limits.max_unsent:
         state = "bad"
-        words = (
+        sentence = (
             f"the client is too slow for the rate of {name}: {share:.1%} of its messages are unsent{_busy(workers)}. "
             "Lower the rate, or give the client more applications and cores"
         )
     elif waiting > limits.max_unsent * offered:
         state = "warning"
-        words = (
+        sentence = (
             f"overload: {waiting / offered:.1%} of the due messages of {name} waited for the in-flight limit or for the port. "
             "The data plane is too slow for the rate, or the limit is too low: lower the rate, or raise client.inflight"
         )
-    return Check(name="generator", state=state, words=words, value=share, limit=limits.max_unsent, unit="share")
+    return Check(name="generator", state=state, words=sentence, value=share, limit=limits.max_unsent, unit="share")
 
 
 def _stalled(window: Window, index: int) -> bool:
@@ -72,22 +72,22 @@ def _stalled(window: Window, index: int) -> bool:
 
 
 def _closed(slacks: Sequence[Slack]) -> Check:
-    """In a closed loop the worker with the least slack sets the pace; if it is the client's, the metrics are the client's."""
-    client, server = (slowest([each for each in slacks if each.sides == side]) for side in ("client", "server"))
+    """The check of a closed loop: the worker with the least slack sets the pace; if it is the client's, the metrics are the client's."""
+    client, server = (slowest([slack for slack in slacks if slack.sides == side]) for side in ("client", "server"))
     if not client or not server:
-        words = "the slack of one side is not known, or both share a worker"
-        return Check(name="generator", state="unknown", words=words)
-    shares = f"the client has a slack of {client[0].words}, the server of {server[0].words}"
+        sentence = "the slack of one side is not known, or both share a worker"
+        return Check(name="generator", state="unknown", words=sentence)
+    shares = f"the client has a slack of {client[0].text}, the server of {server[0].text}"
     tied = slowest(slacks)
-    sides = {each.sides for each in tied}
+    sides = {slack.sides for slack in tied}
     state: State = "good"
-    words = f"the client is not the bottleneck: {shares}"
+    sentence = f"the client is not the bottleneck: {shares}"
     if not tied[0].more_than_half and "client" in sides:
-        state, words = "unknown", f"client or server is the bottleneck, these windows cannot tell: {shares}"
+        state, sentence = "unknown", f"client or server is the bottleneck, these windows cannot tell: {shares}"
         if sides == {"client"}:
             state = "warning"
-            words = f"the client is the bottleneck: {shares}. Give the client more applications and cores: the metrics are the client's"
-    return Check(name="generator", state=state, words=words, value=client[0].share.mean, unit="share")
+            sentence = f"the client is the bottleneck: {shares}. Give the client more applications and cores: the metrics are the client's"
+    return Check(name="generator", state=state, words=sentence, value=client[0].share.mean, unit="share")
 
 
 def _busy_share(workers: Sequence[WorkerRow], side: str) -> float | None:

@@ -2,7 +2,7 @@
 
 The probes at both ends of a window tell how far apart the CPUs of the workers are, and those of software copiers. A run has no one speed: a
 state has. Metrics are of one state, the headline; windows of the other states, of a state that changed, and of one that is not known are
-excluded. How busy the siblings of a core are is no state: the additions' time has no gap that a limit could lie in. It is said beside the state.
+excluded. How busy the siblings of a core are is no state: the additions' time has no gap that a limit could lie in. It is shown next to the state.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ class Levels:
 
 
 @dataclass
-class Judged:
+class StateVerdict:
     check: Check | None
     headline: str | None = None
     excluded: list[ExcludedWindow] = field(default_factory=list)
@@ -71,28 +71,30 @@ def judge(
     excluded: Sequence[ExcludedWindow],
     known: Readings,
     wanted: str | None,
-) -> Judged:
+) -> StateVerdict:
     """`windows`: all of each engine. `excluded`: those that are excluded already. `wanted`: the state asked for; null: the one
     with the most windows. `known`: what was read on this host, this run included."""
-    out = {(each.engine, each.window) for each in excluded}
+    out = {(mark.engine, mark.window) for mark in excluded}
     levels = Levels(known.levels(), known.copy_levels())
-    named = {e.name: _states(windows[e.name], levels) for e in engines}
+    states_by_engine = {e.name: _states(windows[e.name], levels) for e in engines}
     measured = {e.name: metrics.measured(windows[e.name]) for e in engines}
-    together = min((len(of_engine) for of_engine in measured.values()), default=0)
+    common_count = min((len(of_engine) for of_engine in measured.values()), default=0)
     names: list[str | None] = []
-    for n in range(together):
-        of_window = [named[name][of_engine[n].index] for name, of_engine in measured.items()]
+    for n in range(common_count):
+        of_window = [states_by_engine[name][of_engine[n].index] for name, of_engine in measured.items()]
         usable = not any((name, of_engine[n].index) in out for name, of_engine in measured.items())
         names.append(_joined(of_window) if usable else None)
     usable_count = sum(name is not None for name in names)
     states = [name for name in names if name not in (None, NOT_KNOWN, MIXED)]
     if not any(_probed(of_engine) for of_engine in windows.values()):
-        return Judged(_cannot("the host was not probed: its workers share a CPU, or one engine is older", wanted))
+        return StateVerdict(
+            _no_headline("the host was not probed: its workers share a CPU, or one engine is older", wanted)
+        )
     if len(states) < LEAST_KNOWN * usable_count or not states:
-        words = (
+        sentence = (
             f"known in only {len(states)} of {usable_count} windows: it changed, or workers did not come to the probe"
         )
-        return Judged(_cannot(words, wanted))
+        return StateVerdict(_no_headline(sentence, wanted))
     return _choose(engines, measured, names, wanted, known.least_wide())
 
 
@@ -105,17 +107,22 @@ def _choose(
     names: Sequence[str | None],
     wanted: str | None,
     least_wide: float | None,
-) -> Judged:
+) -> StateVerdict:
     counts = Counter(name for name in names if name not in (None, NOT_KNOWN, MIXED))
     by_state = {
-        str(state): {e: [w for w, name in zip(of, names, strict=False) if name == state] for e, of in measured.items()}
+        str(state): {
+            e: [w for w, name in zip(engine_windows, names, strict=False) if name == state]
+            for e, engine_windows in measured.items()
+        }
         for state, _ in counts.most_common()
     }
     if wanted is not None and wanted not in by_state:
-        counted = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
-        words = f"the state asked for, {wanted}, never came; seen: {counted}. Repeat the run, or ask for one of these"
-        check = Check(name="host state", state="bad", words=words)
-        return Judged(check, engines=engines, by_state=by_state, least_wide=least_wide)
+        counts_text = ", ".join(f"{state} ({count} windows)" for state, count in counts.items())
+        sentence = (
+            f"the state asked for, {wanted}, never came; seen: {counts_text}. Repeat the run, or ask for one of these"
+        )
+        check = Check(name="host state", state="bad", words=sentence)
+        return StateVerdict(check, engines=engines, by_state=by_state, least_wide=least_wide)
     headline = wanted or next(iter(by_state))
     first = next(iter(measured))
     marks = [
@@ -124,15 +131,15 @@ def _choose(
         if name not in (None, headline)
     ]
     others = "".join(f"; {name}: {counts[name]} windows" for name in by_state if name != headline)
-    words = f"{_words(headline, engines, by_state[headline], least_wide)}, {counts[headline]} windows{others}"
-    check = Check(name="host state", state="good", words=words)
-    return Judged(check, headline, marks, engines, by_state, least_wide)
+    sentence = f"{_state_text(headline, engines, by_state[headline], least_wide)}, {counts[headline]} windows{others}"
+    check = Check(name="host state", state="good", words=sentence)
+    return StateVerdict(check, headline, marks, engines, by_state, least_wide)
 
 
-def _cannot(words: str, wanted: str | None) -> Check:
+def _no_headline(sentence: str, wanted: str | None) -> Check:
     if wanted is None:
-        return Check(name="host state", state="unknown", words=words)
-    return Check(name="host state", state="bad", words=f"{wanted} was asked for; {words}")
+        return Check(name="host state", state="unknown", words=sentence)
+    return Check(name="host state", state="bad", words=f"{wanted} was asked for; {sentence}")
 
 
 def _reason(name: str | None, headline: str) -> str:
@@ -159,17 +166,17 @@ def _states(windows: Sequence[Window], levels: Levels) -> dict[int, str]:
     probes: list[Probe | None] = []
     for window in windows:
         probes.append(window.probe)
-    named = {}
+    state_by_index = {}
     for n, window in enumerate(windows):
         before = next((p for p in reversed(probes[:n]) if p), None)
         after = next((p for p in probes[n:] if p), None)
         ends = [p for p in (before, after) if p]
         if not ends or not all(p.complete for p in ends):
-            named[window.index] = NOT_KNOWN
+            state_by_index[window.index] = NOT_KNOWN
             continue
         topologies = {_topology(p, levels) for p in ends}
-        named[window.index] = topologies.pop() if len(topologies) == 1 else MIXED
-    return named
+        state_by_index[window.index] = topologies.pop() if len(topologies) == 1 else MIXED
+    return state_by_index
 
 
 def _topology(probe: Probe, levels: Levels) -> str:
@@ -204,13 +211,13 @@ def _sibling(windows: InState, least_wide: float | None) -> float | None:
     """How many times as long as the least known the additions took, the median over windows of the worker with the busiest sibling."""
     if least_wide is None:
         return None
-    ratios = [max(_wide(w), default=None) for of in windows.values() for w in of]
+    ratios = [max(_wide(w), default=None) for engine_windows in windows.values() for w in engine_windows]
     known = [ratio for ratio in ratios if ratio is not None]
     return median(known) / least_wide if known else None
 
 
 def _probes(windows: InState) -> list[Probe]:
-    return [w.probe for of in windows.values() for w in of if w.probe and w.probe.complete]
+    return [w.probe for engine_windows in windows.values() for w in engine_windows if w.probe and w.probe.complete]
 
 
 def _line_ns(probes: Sequence[Probe]) -> float | None:
@@ -234,10 +241,10 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState, least_wid
             if row.responses_per_s is not None:
                 rates[row.workload] = row.responses_per_s
                 p50[row.workload] = row.latency.p50
-    count = max((len(of) for of in windows.values()), default=0)
+    count = max((len(engine_windows) for engine_windows in windows.values()), default=0)
     return HostState(
         name=name,
-        words=_words(name, engines, windows, least_wide),
+        words=_state_text(name, engines, windows, least_wide),
         sibling=_sibling(windows, least_wide),
         windows=count,
         indexes=[window.index for window in next(iter(windows.values()))],
@@ -248,11 +255,11 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState, least_wid
     )
 
 
-def _words(name: str, engines: Sequence[EngineRecord], windows: InState, least_wide: float | None) -> str:
-    """The state in words, as in "CPUs 0 and 1: one-l3 (line 91 ns, siblings 1.3x)"."""
+def _state_text(name: str, engines: Sequence[EngineRecord], windows: InState, least_wide: float | None) -> str:
+    """The state with its CPUs and trips, as in "CPUs 0 and 1: one-l3 (line 91 ns, siblings 1.3x)"."""
     probes, sibling = _probes(windows), _sibling(windows, least_wide)
     trips = [
-        f"{of} {ns:.0f} ns" for of, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
+        f"{noun} {ns:.0f} ns" for noun, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
     ]
     trips += [f"siblings {sibling:.1f}x"] if sibling and sibling > NOTICEABLE and "one-core" not in name else []
     copiers = {copier.cpu for probe in probes for copier in probe.copiers}

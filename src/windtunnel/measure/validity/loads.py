@@ -26,8 +26,8 @@ class Part:
 
     phase: dict[str, int]
     """Workload -> its phase, from 1; empty: no load has phases."""
-    words: str
-    """The phase in words, as in "phase 2 (300 k/s)"; empty likewise."""
+    phase_text: str
+    """The phase as text, as in "phase 2 (300 k/s)"; empty if no load has phases."""
     measured: int
     """How many windows it has, those that are excluded included."""
     windows: list[Window]
@@ -82,13 +82,13 @@ def _part(
     names = [plan.workloads[index].name for index in tables]
     phases = [table.phases[n] for table, n in zip(tables.values(), at, strict=True)]
     several = len(timetables(plan)) > 1
-    words = " with ".join(
+    phase_text = " with ".join(
         f"phase {n + 1}{f' of {name}' if several else ''} ({load_words(phase)})"
         for name, n, phase in zip(names, at, phases, strict=True)
     )
     numbers = {name: n + 1 for name, n in zip(names, at, strict=True)}
     left = [window for window in windows if window.index in kept]
-    return Part(numbers, words, len(windows), left, _partly(phases, plan.phases.window_ns))
+    return Part(numbers, phase_text, len(windows), left, _partly(phases, plan.phases.window_ns))
 
 
 def _offers(plan: Plan, tables: dict[int, Timetable], at: Sequence[int]) -> bool:
@@ -110,7 +110,7 @@ def _changing(plan: Plan) -> str | None:
 
 
 def _partly(phases: Sequence[LoadPhase], window_ns: int) -> str | None:
-    """Says in words that a window holds a part of a burst; None if it does not."""
+    """A sentence that a window holds a part of a burst; None if it does not."""
     for phase in phases:
         period = (phase.on_ns or 0) + (phase.off_ns or 0)
         if phase.rate_per_s and phase.off_ns and window_ns % period:

@@ -1,4 +1,4 @@
-"""Which programs ran on the workers' CPUs during a run: who preempted, as far as /proc tells."""
+"""Which programs ran on the workers' CPUs during a run: the programs that preempted workers, as far as /proc shows them."""
 
 import os
 import time
@@ -25,13 +25,13 @@ class Preempting:
         if isinstance(line, Result if self._looks else Ready) and len(self._looks) < 2:
             self._looks.append((time.monotonic(), other_programs.look()))
 
-    def words(self, engines: Sequence[EngineRecord]) -> str | None:
-        """The programs in words, as in "stress-ng 11%, kworker/1:2 1%", shares of one CPU; None if nothing is known."""
+    def programs_text(self, engines: Sequence[EngineRecord]) -> str | None:
+        """The programs with their shares of one CPU, as in "stress-ng 11%, kworker/1:2 1%"; None if nothing is known."""
         if len(self._looks) < 2:
             return None
         (began, before), (ended, after) = self._looks
         cpus = {worker.cpu for engine in engines for worker in engine.plan.workers}
         ran = other_programs.ran(before, after, cpus, os.getpid(), self._engine)
         shares = {name: seconds / (ended - began) for name, seconds in ran.items()}
-        named = [f"{name} {share:.0%}" for name, share in shares.items() if share > LEAST_SHARE]
-        return ", ".join(named[:MOST_NAMED]) or None
+        texts = [f"{name} {share:.0%}" for name, share in shares.items() if share > LEAST_SHARE]
+        return ", ".join(texts[:MOST_NAMED]) or None

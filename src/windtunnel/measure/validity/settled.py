@@ -44,12 +44,12 @@ GROWTH = 0.25
 
 
 @dataclass(frozen=True)
-class Found:
+class SettledCheck:
     check: Check
     settled: Settled | None
-    """Of a load without phases; None if it cannot be told."""
+    """The level of a load without phases; None if it is not known."""
     phases: list[SettledPhase]
-    """Of those phases of which it can be told."""
+    """The levels of the phases of which they are known."""
     lacking: bool
     """Whether more windows may show more: some load has not settled, has a wide interval, or too few windows that are not excluded."""
 
@@ -59,26 +59,26 @@ def check(
     windows: Mapping[str, Sequence[Window]],
     marks: Sequence[ExcludedWindow],
     limits: Limits,
-) -> Found:
+) -> SettledCheck:
     """`windows`: all of each engine. `marks`: those that are excluded already. Of several phases the worst decides; one that cannot be
     judged is worse than one that is good."""
     asking = _asking(engines, windows)
     left = counted(windows, Validity(checks=[], excluded=list(marks)))[asking.name]
     begin = min((window.start_ns for window in metrics.measured(windows[asking.name])), default=0)
-    judged = [_judge(part, asking, begin, limits) for part in loads.parts(asking.plan, windows[asking.name], left)]
-    values = [each.value for each in judged if each.value is not None]
-    words = _words_of_all(judged, asking.plan)
-    state = min((each.state for each in judged), key=WORST_FIRST.index, default="unknown")
+    verdicts = [_judge(part, asking, begin, limits) for part in loads.parts(asking.plan, windows[asking.name], left)]
+    values = [verdict.value for verdict in verdicts if verdict.value is not None]
+    sentence = _sentence_of_all(verdicts, asking.plan)
+    state = min((verdict.state for verdict in verdicts), key=WORST_FIRST.index, default="unknown")
     value = max(values, default=None)
-    return Found(
-        Check(name=STEADY, state=state, words=words, value=value, limit=limits.max_drift, unit="share"),
-        next((each.level for each in judged if each.level and not each.part.phase), None),
+    return SettledCheck(
+        Check(name=STEADY, state=state, words=sentence, value=value, limit=limits.max_drift, unit="share"),
+        next((verdict.level for verdict in verdicts if verdict.level and not verdict.part.phase), None),
         [
-            SettledPhase(**each.level.model_dump(), phase=each.part.phase)
-            for each in judged
-            if each.level and each.part.phase
+            SettledPhase(**verdict.level.model_dump(), phase=verdict.part.phase)
+            for verdict in verdicts
+            if verdict.level and verdict.part.phase
         ],
-        any(each.lacking for each in judged),
+        any(verdict.lacking for verdict in verdicts),
     )
 
 
@@ -146,25 +146,25 @@ def _series(plan: Plan, windows: Sequence[Window]) -> tuple[list[Window], list[f
         medians = [percentile(merge(w.latency for w in window.workloads), 50) for window in windows]
         known = [(window, float(p50)) for window, p50 in zip(windows, medians, strict=True) if p50 is not None]
         return [window for window, _ in known], [p50 for _, p50 in known], "p50_ns"
-    what: What
+    metric: What
     if any(window.workloads for window in windows):
-        counts, what = [sum(w.responses for w in window.workloads) for window in windows], "responses_per_s"
+        counts, metric = [sum(w.responses for w in window.workloads) for window in windows], "responses_per_s"
     else:
-        counts, what = [sum(p.rx_packets for p in window.ports) for window in windows], "packets_per_s"
+        counts, metric = [sum(p.rx_packets for p in window.ports) for window in windows], "packets_per_s"
     rates = [count / metrics.seconds([window]) for count, window in zip(counts, windows, strict=True)]
-    return list(windows), rates, what
+    return list(windows), rates, metric
 
 
 WORST_FIRST: tuple[State, ...] = ("warning", "unknown", "good")
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _PartVerdict:
     """One part of the run, of one load."""
 
     part: loads.Part
     state: State
-    words: str
+    sentence: str
     level: Settled | None = None
     course: levels.Course | None = None
     value: float | None = None
@@ -179,29 +179,31 @@ class _Judged:
         return not self.part.unlike and self.part.measured >= levels.LEAST_WINDOWS - 1
 
 
-def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _Judged:
+def _judge(part: loads.Part, asking: EngineRecord, begin: int, limits: Limits) -> _PartVerdict:
     """`begin`: of the measurement, ns."""
     if part.unlike:
-        return _Judged(part, "unknown", f"not checked: {part.unlike}")
-    windows, values, what = _series(asking.plan, part.windows)
+        return _PartVerdict(part, "unknown", f"not checked: {part.unlike}")
+    windows, values, metric = _series(asking.plan, part.windows)
     if len(values) < levels.LEAST_WINDOWS:
-        words = f"too few windows to check for steps and drift: {len(values)}, and {levels.LEAST_WINDOWS} are needed"
-        return _Judged(part, "unknown", words)
+        sentence = f"too few windows to check for steps and drift: {len(values)}, and {levels.LEAST_WINDOWS} are needed"
+        return _PartVerdict(part, "unknown", sentence)
     course = levels.course(values, limits.max_drift)
     if not loads.is_known(asking.plan) and (course.trend or len(course.levels) > 1):
-        words = f"{WHAT[what]} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
-        return _Judged(part, "unknown", words)
+        sentence = f"{WHAT[metric]} changed, perhaps with the load of the client on the other host: that run shows whether it settled"
+        return _PartVerdict(part, "unknown", sentence)
     mean = mean_of(values)
     level = Settled(
-        what=what,
+        what=metric,
         settled=len(course.levels) == 1 and not course.trend,
         after_ns=windows[course.last.start].start_ns - begin if course.last.start else 0,
         windows=len(values),
         mean=mean.mean,
         half_width=mean.half_width,
     )
-    value = max([abs(course.trend)] + [_apart(one.mean, course.last.mean) for one in course.levels])
-    return _Judged(part, "good" if level.settled else "warning", _words(course, level, part), level, course, value)
+    value = max([abs(course.trend)] + [_apart(step.mean, course.last.mean) for step in course.levels])
+    return _PartVerdict(
+        part, "good" if level.settled else "warning", _course_sentence(course, level, part), level, course, value
+    )
 
 
 def _apart(level: float, last: float) -> float:
@@ -209,46 +211,47 @@ def _apart(level: float, last: float) -> float:
     return abs(level / last - 1) if last else float(level != 0)
 
 
-def _warmed_up(course: levels.Course, what: What) -> bool:
+def _warmed_up(course: levels.Course, metric: What) -> bool:
     """Whether all levels before the last one were worse: a data plane that warms up becomes faster, not slower."""
-    better = -1 if what == "p50_ns" else 1
+    better = -1 if metric == "p50_ns" else 1
     return all(better * (course.last.mean - level.mean) > 0 for level in course.levels[:-1])
 
 
-def _goes_on(course: levels.Course, what: What) -> bool:
+def _goes_on(course: levels.Course, metric: What) -> bool:
     """Whether the last level has not lasted long enough."""
-    before = course.last.start * (1 if _warmed_up(course, what) else OUTWEIGHS)
+    before = course.last.start * (1 if _warmed_up(course, metric) else OUTWEIGHS)
     return course.trend != 0 or course.windows_of_last < before
 
 
-def _words(course: levels.Course, level: Settled, part: loads.Part) -> str:
-    what, mean = WHAT[level.what], shown(level.what, level.mean)
+def _course_sentence(course: levels.Course, level: Settled, part: loads.Part) -> str:
+    metric, mean = WHAT[level.what], shown(level.what, level.mean)
     if level.half_width is not None:
         mean += f" \N{PLUS-MINUS SIGN}{level.half_width:.1%}"
     whole, of_phase = ("the phase", " of the phase") if part.phase else ("the measurement", "")
     if level.settled:
-        return f"{what} stayed on one level: {mean}"
+        return f"{metric} stayed on one level: {mean}"
     if course.trend:
         span = whole if len(course.levels) == 1 else f"the last {course.windows_of_last} windows{of_phase}"
-        changed = f"{what} {'rose' if course.trend > 0 else 'fell'} by {abs(course.trend):.0%} during {span}"
+        changed = f"{metric} {'rose' if course.trend > 0 else 'fell'} by {abs(course.trend):.0%} during {span}"
     else:
-        changed = f"{what} was {shown(level.what, course.levels[0].mean)}" + "".join(
-            f", from window {one.start + 1}{of_phase} on {shown(level.what, one.mean)}" for one in course.levels[1:]
+        changed = f"{metric} was {shown(level.what, course.levels[0].mean)}" + "".join(
+            f", from window {step.start + 1}{of_phase} on {shown(level.what, step.mean)}" for step in course.levels[1:]
         )
     return f"not settled: {changed}; over all windows {mean}"
 
 
-def _words_of_all(judged: Sequence[_Judged], plan: Plan) -> str:
+def _sentence_of_all(verdicts: Sequence[_PartVerdict], plan: Plan) -> str:
     """What was seen in each phase, the worst first, then what would help; without phases that of the whole load."""
-    parts_by_words: dict[str, list[str]] = {}
-    for each in sorted(judged, key=lambda each: WORST_FIRST.index(each.state)):
-        parts_by_words.setdefault(each.words, []).append(each.part.words)
-    if not parts_by_words:
+    parts_by_sentence: dict[str, list[str]] = {}
+    for verdict in sorted(verdicts, key=lambda verdict: WORST_FIRST.index(verdict.state)):
+        parts_by_sentence.setdefault(verdict.sentence, []).append(verdict.part.phase_text)
+    if not parts_by_sentence:
         return "not checked: nothing was offered"
     parts = [
-        f"{' and '.join(_first(names))}: {words}" if names[0] else words for words, names in parts_by_words.items()
+        f"{' and '.join(_first(names))}: {sentence}" if names[0] else sentence
+        for sentence, names in parts_by_sentence.items()
     ]
-    return ". ".join(["; ".join(_first(parts)), *_remedies(judged, plan)])
+    return ". ".join(["; ".join(_first(parts)), *_remedies(verdicts, plan)])
 
 
 def _first(texts: Sequence[str]) -> list[str]:
@@ -260,19 +263,19 @@ MOST_NAMED = 8
 """Phases in a sentence: a load may have a thousand."""
 
 
-def _remedies(judged: Sequence[_Judged], plan: Plan) -> Iterator[str]:
-    unsettled = [each for each in judged if each.level and each.course and not each.level.settled]
-    if unsettled and all(_warmed_up_alone(each) for each in unsettled):
+def _remedies(verdicts: Sequence[_PartVerdict], plan: Plan) -> Iterator[str]:
+    unsettled = [verdict for verdict in verdicts if verdict.level and verdict.course and not verdict.level.settled]
+    if unsettled and all(_warmed_up_alone(verdict) for verdict in unsettled):
         yield "If the data plane was warming up, a longer `warmup` leaves that out"
     elif unsettled and loads.windows_of_rounds(plan):
         yield "Repeat the run, or set a longer validity.settle"
     elif unsettled:
         yield "Repeat the run, or set a duration of whole rounds of the phases: only by these can a run go on"
-    if any(each.part.phase and each.level is None and not each.part.unlike for each in judged):
+    if any(verdict.part.phase and verdict.level is None and not verdict.part.unlike for verdict in verdicts):
         yield "Longer phases, more rounds or a shorter window give a phase more windows"
 
 
-def _warmed_up_alone(judged: _Judged) -> bool:
+def _warmed_up_alone(verdict: _PartVerdict) -> bool:
     """Whether nothing but a warm-up can be seen."""
-    assert judged.course and judged.level
-    return not _goes_on(judged.course, judged.level.what) and _warmed_up(judged.course, judged.level.what)
+    assert verdict.course and verdict.level
+    return not _goes_on(verdict.course, verdict.level.what) and _warmed_up(verdict.course, verdict.level.what)

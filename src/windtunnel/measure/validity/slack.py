@@ -18,7 +18,7 @@ from statistics import fmean
 
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.windows import StageWindow, Window
-from windtunnel.measure.validity.parts import Parts, clock_ticks, of_worker, parts_of
+from windtunnel.measure.validity.worker_time import Parts, clock_ticks, parts_of, timed_worker
 from windtunnel.stats.mean import DECIDING, Estimate, mean_of
 
 
@@ -47,8 +47,8 @@ class Slack:
         return low is not None and low > 0
 
     @property
-    def words(self) -> str:
-        """The slack in words, as in "12.0%", or "0.1% (1.0% with what reading the clock adds)"."""
+    def text(self) -> str:
+        """The slack as text: "12.0%", or "0.1% (1.0% with what reading the clock adds)"."""
         mean = f"{self.share.mean:.1%}"
         return mean if self.is_known else f"{mean} ({fmean(self.most):.1%} with what reading the clock adds)"
 
@@ -72,16 +72,19 @@ class Slack:
 def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -> list[Slack]:
     """Slack of each worker of each engine, over these windows; without a worker whose calls were not timed in all of them."""
     all_slacks = []
-    for engine, of in windows.items():
-        for first in of[0].workers if of else ():
-            timed = [of_worker(window, first.worker) for window in of]
+    for engine, engine_windows in windows.items():
+        for first in engine_windows[0].workers if engine_windows else ():
+            timed = [timed_worker(window, first.worker) for window in engine_windows]
             clock = clock_ticks(timed)
             parts = [part for worker, stages in timed if (part := parts_of(worker, stages, clock))]
             if len(parts) < len(timed):
                 continue
             waits = tuple(map(_waited, parts))
             most = tuple(_waited(part) for worker, stages in timed if (part := parts_of(worker, stages, 0.0)))
-            queued = [_queued(window, stages, plans[engine]) for window, (_, stages) in zip(of, timed, strict=True)]
+            queued = [
+                _queued(window, stages, plans[engine])
+                for window, (_, stages) in zip(engine_windows, timed, strict=True)
+            ]
             shares = tuple(1 - (1 - waited) * full for waited, full in zip(waits, queued, strict=True))
             rests = tuple(part.rest / part.cycles for part in parts)
             sides = " + ".join(sorted({stage.endpoint for _, stages in timed for stage in stages}))
@@ -91,22 +94,26 @@ def slacks(windows: Mapping[str, Sequence[Window]], plans: Mapping[str, Plan]) -
 
 def slowest(all_slacks: Sequence[Slack]) -> list[Slack]:
     """The workers that have no more slack than another one, as far as these windows can tell; the one with the least comes first."""
-    least = [one for one in all_slacks if not any(_has_more(one, other) for other in all_slacks if other is not one)]
-    return sorted(least or all_slacks, key=lambda one: (one.share.mean if one.is_known else 0.0, fmean(one.most)))
+    least = [
+        slack for slack in all_slacks if not any(_has_more(slack, other) for other in all_slacks if other is not slack)
+    ]
+    return sorted(
+        least or all_slacks, key=lambda slack: (slack.share.mean if slack.is_known else 0.0, fmean(slack.most))
+    )
 
 
-def _has_more(one: Slack, other: Slack) -> bool:
+def _has_more(slack: Slack, other: Slack) -> bool:
     """Whether it has more slack than another one: the difference in the same windows, without and with what the ledgers do not account for,
     lies above 0; or, if the other one is not known to have any, that of their waits by their sum, with the clock left in. Each at 99.5%:
     together 99%."""
-    known = zip(one.shares, other.shares, one.rests, other.rests, strict=False)
-    if one.share.mean > other.share.mean and _is_positive(
+    known = zip(slack.shares, other.shares, slack.rests, other.rests, strict=False)
+    if slack.share.mean > other.share.mean and _is_positive(
         [(a + rest_a) - (b + rest_b) for a, b, rest_a, rest_b in known]
     ):
         return True
     if other.is_known:
         return False
-    return _is_positive([(a - b) / (a + b) if a + b else 0.0 for a, b in zip(one.most, other.most, strict=False)])
+    return _is_positive([(a - b) / (a + b) if a + b else 0.0 for a, b in zip(slack.most, other.most, strict=False)])
 
 
 def _is_positive(differences: Sequence[float]) -> bool:
@@ -120,8 +127,8 @@ def _waited(parts: Parts) -> float:
 
 def _queued(window: Window, stages: Sequence[StageWindow], plan: Plan) -> float:
     """Share of the objects that full batches moved, of the stage with the most. Messages that a client makes as soon as it may are no queue."""
-    made = ("client", "app_tx") if budget_is_reached(window, plan) else None
-    return max((_full(stage, plan) for stage in stages if (stage.endpoint, stage.stage) != made), default=0.0)
+    own_stage = ("client", "app_tx") if budget_is_reached(window, plan) else None
+    return max((_full(stage, plan) for stage in stages if (stage.endpoint, stage.stage) != own_stage), default=0.0)
 
 
 def budget_is_reached(window: Window, plan: Plan) -> bool:
@@ -129,7 +136,7 @@ def budget_is_reached(window: Window, plan: Plan) -> bool:
     for endpoint in plan.endpoints:
         if endpoint.side == "client":
             budget = sum(application.inflight for application in endpoint.applications)
-            return sum(each.in_flight for each in window.workloads) + endpoint.batch.app_tx > budget
+            return sum(workload.in_flight for workload in window.workloads) + endpoint.batch.app_tx > budget
     return False
 
 

@@ -32,21 +32,23 @@ def traffic_check(windows: Mapping[str, Sequence[Window]], window_ns: int = 0, p
     for side, count in received.items():
         reasons = dropped.get(side, Counter())
         if count and reasons.total() >= count:
-            return Check(name="traffic", state="warning", words=_words(side, count, reasons, plans), value=1.0)
+            return Check(
+                name="traffic", state="warning", words=_dropped_sentence(side, count, reasons, plans), value=1.0
+            )
     return Check(name="traffic", state="good", words="each side used packets that it received")
 
 
 def _unused(drops: Mapping[str, int]) -> dict[str, int]:
-    """Those of packets that the endpoint could not use."""
+    """Drops of packets that the endpoint could not use."""
     return {name: count for name, count in drops.items() if name not in DROPS or not DROPS[name].used}
 
 
-def _words(side: str, count: int, reasons: Counter[str], plans: Iterable[Plan]) -> str:
+def _dropped_sentence(side: str, count: int, reasons: Counter[str], plans: Iterable[Plan]) -> str:
     most = reasons.most_common(_MOST_NAMED)
-    named = ", ".join(f"{why} {number:,}" for why, number in most)
+    reasons_text = ", ".join(f"{reason} {number:,}" for reason, number in most)
     first = most[0][0]
-    why = f". {first}: {_explained(first, side, plans)}" if first in DROPS else ""
-    return f"the {side} dropped all {count:,} packets that it received ({named})" + why
+    explanation = f". {first}: {_explained(first, side, plans)}" if first in DROPS else ""
+    return f"the {side} dropped all {count:,} packets that it received ({reasons_text})" + explanation
 
 
 def _explained(drop: str, side: str, plans: Iterable[Plan]) -> str:

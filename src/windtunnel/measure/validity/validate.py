@@ -24,9 +24,9 @@ def validate(
     preempting: str | None = None,
 ) -> Validity:
     """Checks what the engines of a run measured, to its end or until it was stopped. `known`: what was read on this host, this run
-    included; None: this run alone. `preempting`: the programs that ran on the workers' CPUs, in words.
+    included; None: this run alone. `preempting`: names of the programs that ran on the workers' CPUs.
 
-    Of a run with variants that is the first one. Windows of the others are excluded by the same rules, each variant's among themselves,
+    In a run with variants, the first one is checked. Windows of the others are excluded by the same rules, each variant's among themselves,
     and in the headline's state.
 
     Windows with preemption, steal, a slower clock or no link are excluded first, then those of another host state than the headline's. The
@@ -50,7 +50,10 @@ def validate(
     checks.append(level.check)
     left = counted(measured, Validity(checks=[], excluded=marks))
     workers = [row for engine in engines for row in metrics.worker_rows(left[engine.name])]
-    waiting = slacks({name: metrics.measured(of) for name, of in left.items()}, {e.name: e.plan for e in engines})
+    waiting = slacks(
+        {name: metrics.measured(engine_windows) for name, engine_windows in left.items()},
+        {e.name: e.plan for e in engines},
+    )
     workloads: list[WorkloadRow] = []
     for engine in engines:
         if any(workload.load for workload in engine.plan.workloads):
@@ -123,16 +126,16 @@ def _emulated(engines: Sequence[EngineRecord]) -> Check:
 def _samples(row: WorkloadRow) -> Check | None:
     """Percentiles that are not shown, because there are too few responses for them."""
     missing = [
-        each
-        for each in PERCENTILES
-        if each.in_tables
-        and getattr(row.latency, each.field) is None
-        and not enough(row.responses + row.lost, each.share)
+        percentile
+        for percentile in PERCENTILES
+        if percentile.in_tables
+        and getattr(row.latency, percentile.field) is None
+        and not enough(row.responses + row.lost, percentile.share)
     ]
     if not missing:
         return None
-    words = (
-        f"{row.responses} responses of {row.workload} are too few for {', '.join(each.name for each in missing)}: "
+    sentence = (
+        f"{row.responses} responses of {row.workload} are too few for {', '.join(percentile.name for percentile in missing)}: "
         f"{missing[-1].name} needs {round(1 / (1 - missing[-1].share))}"
     )
-    return Check(name="samples", state="note", words=words, value=float(row.responses), limit=None)
+    return Check(name="samples", state="note", words=sentence, value=float(row.responses), limit=None)

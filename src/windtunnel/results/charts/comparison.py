@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from windtunnel.measure.compare.model import Measure, Point
-from windtunnel.measure.compare.options import fall
+from windtunnel.measure.compare.comparison_record import Measure, Point
+from windtunnel.measure.compare.conditions import fall
 from windtunnel.results.charts.layout import label_text, layout_of
 
 _ROW_PX = 26

@@ -5,7 +5,7 @@ from math import floor, log10
 from typing import Any
 
 from windtunnel.format import rate
-from windtunnel.measure.throughput.record import LatencyRow, SearchRecord
+from windtunnel.measure.throughput.search_record import LatencyRow, SearchRecord
 from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of, log_ticks
 from windtunnel.runs.registry.percentiles import PERCENTILES
 

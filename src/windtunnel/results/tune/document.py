@@ -40,8 +40,8 @@ def plan_document(prepared: Prepared) -> Document:
     factors = Table(
         [
             column("factor", lambda row: row[0].name, words=True),
-            column("file", lambda row: row[0].levels.each[row[1]].label if exact else DASH),
-            column("levels", lambda row: ", ".join(level.label for level in row[0].levels.each), words=True),
+            column("file", lambda row: row[0].levels.members[row[1]].label if exact else DASH),
+            column("levels", lambda row: ", ".join(level.label for level in row[0].levels.members), words=True),
         ]
     )
     moves = [Sentence(f"  {space.changes(point)}: {move.why}", unwrapped=True) for move, point in first_moves(prepared)]

@@ -36,8 +36,10 @@ def plan_json(prepared: Prepared) -> dict[str, Any]:
         "version": TUNING_VERSION,
         "goal": prepared.goal.words,
         "points": space.size,
-        "factors": {factor.name: [level.label for level in factor.levels.each] for factor in space.factors},
-        "file": {f.name: f.levels.each[i].label for f, i in zip(space.factors, start, strict=True)} if exact else None,
+        "factors": {factor.name: [level.label for level in factor.levels.members] for factor in space.factors},
+        "file": {f.name: f.levels.members[i].label for f, i in zip(space.factors, start, strict=True)}
+        if exact
+        else None,
         "first": [{"sets": list(space.sets(point)), "why": move.why} for move, point in first_moves(prepared)],
     }
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 from windtunnel.host.memory import NumaNode
-from windtunnel.measure.try_handlers import tried
+from windtunnel.measure.try_handlers import with_handler_notes
 from windtunnel.results.run_map import by_cpu, facts, wire_words
 from windtunnel.scenario import RunSpec, Scenario, here, resolve
 from windtunnel.scenario.handlers import code_of
@@ -68,7 +68,7 @@ def check(place: Path, text: str, base: Path, sent: bool, opens: bool) -> Checke
         if not opens and (why := _code_in(scenario, sent)):
             return Checked(not_yet=why)
         host = here()
-        spec = tried(resolve(scenario, host))
+        spec = with_handler_notes(resolve(scenario, host))
     except UserError as error:
         found = re.match(rf"{re.escape(str(place))}:(\d+): ", error.message)
         message = error.message.replace(f"{base}/", "", 1)

@@ -5,7 +5,7 @@ import sample_lines as sample
 from comparing import change, compared, in_state, made
 
 from windtunnel.engine.plan import Load
-from windtunnel.measure.compare.options import conditions, decide
+from windtunnel.measure.compare.conditions import conditions, decide
 
 OPEN = {"load": Load(mode="open", phases=[], lead=0)}
 OPEN_LOOP = sample.plan().model_copy(update={"workloads": [sample.plan().workloads[0].model_copy(update=OPEN)]})

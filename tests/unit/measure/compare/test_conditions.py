@@ -7,8 +7,8 @@ import sample_lines as sample
 from comparing import compared, in_turn, made
 
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import Interval, Measure
-from windtunnel.measure.compare.options import _decision, conditions, decide
+from windtunnel.measure.compare.comparison_record import Interval, Measure
+from windtunnel.measure.compare.conditions import _decision, conditions, decide
 
 
 @pytest.fixture(scope="module")

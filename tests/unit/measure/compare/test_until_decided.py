@@ -7,8 +7,8 @@ import pytest
 from comparing import in_turn
 
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import PairedRuns
-from windtunnel.measure.compare.options import conditions, decide, until_of
+from windtunnel.measure.compare.comparison_record import PairedRuns
+from windtunnel.measure.compare.conditions import conditions, decide, until_of
 from windtunnel.measure.compare.paired_runs import _is_look
 from windtunnel.measure.compare.sides import sides
 from windtunnel.stats.differences import LEVEL, paired, paired_at_any_look

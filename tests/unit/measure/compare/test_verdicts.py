@@ -10,7 +10,7 @@ from windtunnel.engine.plan import Load
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.compared import Running
 from windtunnel.measure.compare.compared import compare as hold
-from windtunnel.measure.compare.model import PairedRuns
+from windtunnel.measure.compare.comparison_record import PairedRuns
 from windtunnel.measure.compare.sides import sides
 from windtunnel.results.comparison import state_sentence, verdict_sentences
 
@@ -95,7 +95,7 @@ def test_runs_that_did_not_alternate_are_compared_with_a_warning(tmp_path, adjac
 
 @pytest.mark.parametrize(("better", "words"), [("higher", ("faster", "slower")), ("lower", ("slower", "faster"))])
 def test_a_lower_latency_is_faster(better, words):
-    assert (judge._word(5, better), judge._word(-5, better)) == words
+    assert (judge._verdict_word(5, better), judge._verdict_word(-5, better)) == words
 
 
 def test_one_run_a_side_states_its_assumptions(tmp_path):

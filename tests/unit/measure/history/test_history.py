@@ -10,12 +10,12 @@ from histories import noisy
 
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.reading import read
+from windtunnel.measure.history.history_record import Histories
 from windtunnel.measure.history.judge import history
 from windtunnel.measure.history.kept import from_text, to_text
-from windtunnel.measure.history.model import Histories
-from windtunnel.measure.history.options import conditions, decide
+from windtunnel.measure.history.regression import conditions, decide
 from windtunnel.measure.history.scenarios import history_key, in_order, scenario_key
-from windtunnel.measure.history.words import left_out, verdict_words
+from windtunnel.measure.history.verdict_sentences import left_out_text, verdict_sentences
 
 KEY = ("echo", "responses_per_s")
 
@@ -98,7 +98,7 @@ def test_a_regression_that_was_mended_is_over(one):
     decided, found = judged(readings(one, values), "regression")
     kinds = [(change.kind, change.run, change.persists) for change in found.states[0].metrics[0].changes]
     assert kinds == [("regression", 15, False), ("improvement", 30, True)] and not decided.met
-    assert "the last runs are back" in verdict_words(found.states[0], found.states[0].metrics[0])[0]
+    assert "the last runs are back" in verdict_sentences(found.states[0], found.states[0].metrics[0])[0]
 
 
 @pytest.mark.parametrize(("text", "met"), [("regression:2%", True), ("regression:9%", False), ("regression:5%", None)])
@@ -122,7 +122,7 @@ def test_what_the_runs_cannot_show_is_no_pass(one, values, fail_if, words):
     assert not decided.met and len(decided.doubtful) == (words is not None)
     assert all(words in doubt for doubt in decided.doubtful)
     if len(values) == 7:
-        assert verdict_words(found.states[0], found.states[0].metrics[0]) == [f"cannot tell: {words}"]
+        assert verdict_sentences(found.states[0], found.states[0].metrics[0]) == [f"cannot tell: {words}"]
 
 
 def test_a_ratio_to_nothing_is_none(one):
@@ -156,7 +156,7 @@ def test_too_few_runs_in_the_newest_ones_state_are_no_pass(one):
     early = replace(moved, started=NOON - timedelta(days=1))
     assert not judged([early, *runs[:-1]], "regression")[0].doubtful
     found = history([*runs[:-1], on(runs[-1], None)])
-    assert found.unplaced == 1 and left_out(found) == "1 in a state that is not known"
+    assert found.unplaced == 1 and left_out_text(found) == "1 in a state that is not known"
     assert [(len(each.runs), each.newest) for each in found.states] == [(29, True)]
 
 

@@ -29,7 +29,7 @@ P99 = Goal("p99", 0.01, latency=Objective(0.99, 50e3))
 
 
 def of(values, missing=0) -> Latencies:
-    return Latencies.of(((value, 1) for value in sorted(values)), missing)
+    return Latencies.from_counts(((value, 1) for value in sorted(values)), missing)
 
 
 def a_trial(latencies, load=1000.0, duration_s=1.0) -> TrialResult:

@@ -43,13 +43,13 @@ def levels_of(**keys) -> values.Levels:
 
 
 def labels_of(**keys) -> list[str]:
-    return [level.label for level in levels_of(**keys).each]
+    return [level.label for level in levels_of(**keys).members]
 
 
 def test_points_are_all_combinations_with_their_keys(tmp_path):
     made = designed(tmp_path, ONE_FACTOR + BATCH, head=HEAD + 'constraints = ["inflight >= batch"]\n')
     pairs = [(32, 16), (32, 32), *((inflight, batch) for inflight in (64, 128) for batch in (16, 32, 64))]
-    assert [made.words(point) for point in made.points] == [f"inflight {a}, batch {b}" for a, b in pairs]
+    assert [made.describe_point(point) for point in made.points] == [f"inflight {a}, batch {b}" for a, b in pairs]
     last = made.points[-1]
     assert last.name == "8-inflight-128-batch-64"
     assert (last.scenario.client.inflight, last.scenario.client.batch.app_tx) == (128, 64)
@@ -111,8 +111,8 @@ def test_values(keys, labels):
 )
 def test_columns_have_the_narrowest_type_of_their_values(given_values, cells, kind, unit):
     found = levels_of(values=given_values)
-    assert [level.cell for level in found.each] == cells
-    assert [type(level.cell) for level in found.each] == [type(cell) for cell in cells]
+    assert [level.cell for level in found.members] == cells
+    assert [type(level.cell) for level in found.members] == [type(cell) for cell in cells]
     assert (found.type, found.unit) == (kind, unit)
 
 
@@ -132,7 +132,7 @@ def test_equal_ratios_of_values_give_a_logarithmic_axis(numbers, log):
 def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
     last = first * times
     try:
-        cells = [level.cell for level in levels_of(log={"from": first, "to": last, "points": points}).each]
+        cells = [level.cell for level in levels_of(log={"from": first, "to": last, "points": points}).members]
     except Refusal as refusal:
         assert "but the range has fewer whole numbers" in refusal.what
         return
@@ -143,7 +143,7 @@ def test_log_ranges_rise_from_one_end_to_the_other(first, times, points):
 @examples(25)
 @given(st.integers(-(10**6), 10**6), st.integers(0, 999), st.integers(1, 10**4))
 def test_ranges_hold_every_step(first, steps, step):
-    cells = [level.cell for level in levels_of(range={"from": first, "to": first + steps * step, "step": step}).each]
+    cells = [level.cell for level in levels_of(range={"from": first, "to": first + steps * step, "step": step}).members]
     assert cells == list(range(first, first + steps * step + 1, step))
 
 
@@ -349,7 +349,7 @@ def test_the_full_size_overrides_what_it_names(tmp_path):
     assert full.title == f"{quick.title}, full size" and full.question == quick.question
     made = design(full, [], machine())
     pairs = [(inflight, batch) for inflight in (32, 256) for batch in (8, 24)]
-    assert [made.words(point) for point in made.points] == [f"inflight {a}, batch {b}" for a, b in pairs]
+    assert [made.describe_point(point) for point in made.points] == [f"inflight {a}, batch {b}" for a, b in pairs]
     assert {point.scenario.duration for point in made.points} == {2 * 10**9}
     small = design(quick, [], machine())
     assert {point.scenario.client.batch.app_tx for point in small.points} == {16}

@@ -7,7 +7,7 @@ from scenario_tools import machine
 
 from windtunnel.engine.find import find_engine
 from windtunnel.measure.study import definition
-from windtunnel.measure.study.columns import COUNTS, OF_SIDE, OF_STAGE, RUN, SIDES, WORKLOAD
+from windtunnel.measure.study.columns import COUNTS, RUN, SIDE_COLUMNS, SIDES, STAGE_COLUMNS, WORKLOAD
 from windtunnel.measure.study.definition import Definition, Factor, Full, Log, Range
 from windtunnel.measure.study.design import design
 from windtunnel.scenario.reference import keys_of
@@ -57,10 +57,10 @@ def test_every_column_and_every_key_is_in_the_page():
         for key in keys_of(table).values():
             assert f"`{key.name}`" in PAGE, key.name
             assert key.help in PAGE, key.help
-    named = [*RUN, *WORKLOAD, *(f"{side}_{name}" for side in SIDES for name in OF_SIDE)]
-    for name in [*named, *(f"client_app_tx_{name}" for name in OF_STAGE)]:
+    named = [*RUN, *WORKLOAD, *(f"{side}_{name}" for side in SIDES for name in SIDE_COLUMNS)]
+    for name in [*named, *(f"client_app_tx_{name}" for name in STAGE_COLUMNS)]:
         assert f"`{name}`" in PAGE, name
-    for _, words in (RUN | OF_SIDE | OF_STAGE).values():
+    for _, words in (RUN | SIDE_COLUMNS | STAGE_COLUMNS).values():
         assert words in PAGE, words
     assert all(words in PAGE for words in COUNTS.values())
 

@@ -16,8 +16,8 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.windows import Window
 from windtunnel.measure.search import Goal
 from windtunnel.measure.throughput.find import Finder, Options, Watch
-from windtunnel.measure.throughput.options import options
-from windtunnel.measure.throughput.record import SearchRecord
+from windtunnel.measure.throughput.search_options import options
+from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.measure.throughput.trials import at_rate, balance
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.scenario import load

@@ -53,9 +53,9 @@ class Parts:
         return sum((stage.stall + stage.idle) * least / stage.in_vain for stage in self.stages if stage.in_vain)
 
 
-def of_worker(window: Window, worker: int) -> Timed:
-    """Its part of a window, without stages that were never called."""
-    (part,) = (each for each in window.workers if each.worker == worker)
+def timed_worker(window: Window, worker: int) -> Timed:
+    """A worker's row of a window with its stages, without those that were never called."""
+    (part,) = (row for row in window.workers if row.worker == worker)
     return part, [stage for stage in window.stages if stage.worker == worker and stage.calls]
 
 

@@ -11,7 +11,7 @@ from windtunnel.scenario.quantities import Quantity
 
 _SHARE = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(%?)", re.ASCII)
 _GOAL = re.compile(r"([A-Za-z0-9_.-]{1,32})=(.*)", re.ASCII)
-PERCENTILES = {each.name: each.percent for each in DECIDING}
+PERCENTILES = {percentile.name: percentile.percent for percentile in DECIDING}
 """Goals whose limit is a latency."""
 LOSS = "loss"
 """The goal beside one of these that limits their loss."""

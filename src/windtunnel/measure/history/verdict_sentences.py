@@ -1,7 +1,7 @@
-"""Verdicts of a history in words."""
+"""Sentences for the verdicts of a history."""
 
 from windtunnel.host import states
-from windtunnel.measure.history.model import ChangePoint, History, HistoryRun, InState, Metric
+from windtunnel.measure.history.history_record import ChangePoint, History, HistoryRun, InState, Metric
 from windtunnel.runs import labels
 
 
@@ -10,14 +10,14 @@ def state_name(history: History, in_state: InState) -> str:
     return f"{history.title} on {states.words(in_state.state)}" if in_state.state else history.title
 
 
-def left_out(history: History) -> str:
-    """What was left out, as in "2 invalid, 1 without the label"; empty if every run is in a state."""
+def left_out_text(history: History) -> str:
+    """Counts of the runs that were left out, as in "2 invalid, 1 without the label"; empty if every run is in a state."""
     counts = (
         (history.invalid, "invalid"),
         (history.unlabelled, "without the label"),
         (history.unplaced, "in a state that is not known"),
     )
-    return ", ".join(f"{count} {what}" for count, what in counts if count)
+    return ", ".join(f"{count} {reason}" for count, reason in counts if count)
 
 
 def metric_name(metric: Metric) -> str:
@@ -25,7 +25,7 @@ def metric_name(metric: Metric) -> str:
 
 
 def run_name(run: HistoryRun) -> str:
-    """Its labels and its date, UTC."""
+    """The labels of a run and its date, UTC."""
     when = f"{run.started:%Y-%m-%d %H:%M}"
     return f"{labels.words(run.labels)} ({when})" if run.labels else when
 
@@ -36,7 +36,7 @@ def percents(change: ChangePoint) -> str:
     return f"{change.percent:+.1f}% [{change.low:+.1f}% .. {change.high:+.1f}%]{early}"
 
 
-def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:
+def change_sentence(in_state: InState, metric: Metric, change: ChangePoint) -> str:
     """The change in a line: "regression: commit=8fe5ed78 (2026-11-20 12:00): echo responses_per_s -5.1% [-6.0% .. -4.2%], 14 runs since"."""
     run = in_state.runs[change.run]
     since = len(in_state.runs) - change.run
@@ -45,13 +45,13 @@ def change_words(in_state: InState, metric: Metric, change: ChangePoint) -> str:
     return f"{change.kind}: {run_name(run)}: {metric_name(metric)} {percents(change)}, {runs} since{back}"
 
 
-def no_change_words(metric: Metric) -> str:
+def no_change_sentence(metric: Metric) -> str:
     """What is known of a metric without a change point, or why nothing is."""
     if metric.unjudged:
         return f"cannot tell: {metric.unjudged}"
     return f"no change point; the last runs would show a change of {metric.detectable:.1f}%"
 
 
-def verdict_words(in_state: InState, metric: Metric) -> list[str]:
-    """One line a change point, or one that says that there is none."""
-    return [change_words(in_state, metric, each) for each in metric.changes] or [no_change_words(metric)]
+def verdict_sentences(in_state: InState, metric: Metric) -> list[str]:
+    """One sentence for each change point, or one that says that there is none."""
+    return [change_sentence(in_state, metric, change) for change in metric.changes] or [no_change_sentence(metric)]

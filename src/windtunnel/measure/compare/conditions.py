@@ -1,4 +1,4 @@
-"""Options of a comparison from texts: `--fail-if`, shares in percent, times."""
+"""Conditions of a comparison (`--fail-if`) and how they are decided; shares in percent and times from texts."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from windtunnel.engine.reasons import fault
 from windtunnel.errors import UserError
-from windtunnel.measure.compare.model import NO_VERDICT, Comparison, Judged, Measure, Point
+from windtunnel.measure.compare.comparison_record import NO_VERDICT, Comparison, Judged, Measure, Point
 from windtunnel.measure.compare.obstacles import MOST_INVALID
-from windtunnel.measure.compare.points import words
+from windtunnel.measure.compare.points import describe_factors
 from windtunnel.measure.compare.reading import METRICS
 from windtunnel.scenario.quantities import Quantity
 from windtunnel.stats.differences import LEAST_LOOKED_AT, LEAST_RUNS
@@ -22,29 +22,30 @@ class Condition:
     """A difference that is beyond `percent` in the direction of `sign`, by the whole of its interval."""
 
     text: str
-    what: str
-    """slower, faster, invalid, regression, or a metric."""
+    subject: str
+    """One of slower, faster, invalid and regression, or a metric."""
     sign: int
     percent: float
 
 
 def conditions(texts: Sequence[str]) -> list[Condition]:
-    """Raises UserError for one that means nothing."""
-    return [_condition(text) for text in texts]
+    """The conditions in these texts. Raises UserError for a text that is no condition."""
+    return [_parse_condition_of_runs(text) for text in texts]
 
 
-def condition(text: str, words: Collection[str], example: str) -> Condition:
-    """One of `words`, with or without a percentage, or a metric with a signed one. Raises UserError for what is neither."""
+def parse_condition(text: str, subjects: Collection[str], example: str) -> Condition:
+    """The condition in a text: one of `subjects`, with or without a percentage, or a metric with a signed one. Raises UserError for any other
+    text."""
     match = _TEXT.fullmatch(text)
-    what, sign, number = match.groups() if match else ("", "", None)
-    if not ((what in words and not sign) or (what in METRICS and number is not None and sign)):
+    subject, sign, number = match.groups() if match else ("", "", None)
+    if not ((subject in subjects and not sign) or (subject in METRICS and number is not None and sign)):
         raise UserError(f"--fail-if {text}: not a condition", remedy=example)
-    return Condition(text, what, -1 if sign == "-" else 1, float(number or 0))
+    return Condition(text, subject, -1 if sign == "-" else 1, float(number or 0))
 
 
 @dataclass(frozen=True)
 class Decided:
-    """What follows from the conditions, each in words."""
+    """What follows from the conditions, one sentence for each."""
 
     met: list[str]
     """Conditions that are met."""
@@ -52,7 +53,7 @@ class Decided:
     """Conditions of which these runs cannot tell."""
 
 
-def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
+def decide(conditions: Sequence[Condition], comparison: Comparison) -> Decided:
     """A condition is met if the whole interval lies beyond the threshold, and not met if nothing of it does. Otherwise these runs cannot
     tell; nor can they if a point has no verdict. A condition without a threshold asks for a difference that is shown: it is met or not.
 
@@ -64,67 +65,69 @@ def decide(asked: Sequence[Condition], comparison: Comparison) -> Decided:
     The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them. It decides nothing if it
     rests on an assumed spread. Any condition is met if B is broken: a crash is no noise.
     """
-    decisions = list(_decisions(asked, comparison)) if asked else []
+    decisions = list(_decisions(conditions, comparison)) if conditions else []
     met, doubtful = (
-        list(dict.fromkeys(reason for is_met, reason in decisions if is_met is wanted)) for wanted in (True, None)
+        list(dict.fromkeys(reason for is_met, reason in decisions if is_met is state)) for state in (True, None)
     )
     return Decided(met, doubtful)
 
 
-def until_of(asked: Sequence[Condition], pairs: int | None) -> Sequence[Condition]:
+def until_of(conditions: Sequence[Condition], pairs: int | None) -> Sequence[Condition]:
     """The conditions by which pairs end, of which there are at most `pairs`. Raises UserError if there are none that pairs could leave in
     doubt, or too few pairs for any look."""
     if pairs is not None and pairs < LEAST_LOOKED_AT:
         raise UserError(
             f"--pairs {pairs}: too few to decide by --until-decided", remedy=f"--pairs {LEAST_LOOKED_AT} or more"
         )
-    if not asked:
+    if not conditions:
         raise UserError("--until-decided: nothing is to be decided", remedy="--fail-if CONDITION, as slower:2%")
-    for each in asked:
-        if each.what != "invalid" and not each.percent:
+    for condition in conditions:
+        if condition.subject != "invalid" and not condition.percent:
             raise UserError(
-                f"--until-decided: --fail-if {each.text} has no threshold",
-                remedy=f"--fail-if {each.text}:2%, or without --until-decided",
+                f"--until-decided: --fail-if {condition.text} has no threshold",
+                remedy=f"--fail-if {condition.text}:2%, or without --until-decided",
             )
-    return asked
+    return conditions
 
 
-def _condition(text: str) -> Condition:
-    words = ("invalid",) if text == "invalid" else ("slower", "faster")
-    return condition(text, words, EXAMPLE)
+def _parse_condition_of_runs(text: str) -> Condition:
+    subjects = ("invalid",) if text == "invalid" else ("slower", "faster")
+    return parse_condition(text, subjects, EXAMPLE)
 
 
 Decision = tuple[bool | None, str]
 """Whether a condition is met, None: cannot tell; and why."""
 
 
-def _decisions(asked: Sequence[Condition], comparison: Comparison) -> Iterator[Decision]:
+def _decisions(conditions: Sequence[Condition], comparison: Comparison) -> Iterator[Decision]:
     for point in comparison.points:
-        where = f"{words(point.factors.items())}: " if point.factors else ""
+        where = f"{describe_factors(point.factors.items())}: " if point.factors else ""
         if broken := _fault_of_b(point):
             yield True, f"{where}{broken}"
             continue
         for judged in point.judged:
             name = f"{where}{judged.workload}: " if judged.workload else where
             if judged.verdict in NO_VERDICT:
-                refused = judged.verdict == "invalid" and any(condition.what == "invalid" for condition in asked)
+                refused = judged.verdict == "invalid" and any(
+                    condition.subject == "invalid" for condition in conditions
+                )
                 yield refused or None, f"{name}{judged.verdict}: {'; '.join(judged.reasons)}"
                 continue
-            for condition in asked:
-                if condition.what in ("slower", "faster"):
+            for condition in conditions:
+                if condition.subject in ("slower", "faster"):
                     yield _decision(condition, _decider(judged, point), name)
-        for condition in asked:
-            measures = [measure for measure in point.measures if measure.metric == condition.what]
+        for condition in conditions:
+            measures = [measure for measure in point.measures if measure.metric == condition.subject]
             for measure in measures:
                 yield _decision(condition, measure, f"{where}{measure.workload}: " if measure.workload else where)
-            if condition.what in METRICS and not measures and not any(judged.reasons for judged in point.judged):
+            if condition.subject in METRICS and not measures and not any(judged.reasons for judged in point.judged):
                 yield None, f"{where}{condition.text}: not measured"
 
 
 def _fault_of_b(point: Point) -> str | None:
-    """What ends most runs of B, at least LEAST_RUNS of them, and none of A, and is not the host; in words."""
+    """The fault that ends most runs of B, at least LEAST_RUNS of them, and none of A, and is not the host's, as a sentence."""
     a, b = ([fault(run.reasons) for run in point.runs if run.side == side] for side in ("a", "b"))
-    faults = [each for each in b if each]
+    faults = [reason for reason in b if reason]
     if any(a) or len(faults) < LEAST_RUNS or len(faults) <= MOST_INVALID * len(b):
         return None
     return f"B is broken, in {len(faults)} of {len(b)} runs, and A is not: {faults[0]}"
@@ -133,23 +136,23 @@ def _fault_of_b(point: Point) -> str | None:
 def _decision(condition: Condition, measure: Measure, name: str) -> Decision:
     interval, threshold = measure.interval, condition.percent
     rises = condition.sign > 0
-    if condition.what in ("slower", "faster"):
-        rises = (condition.what == "faster") == (measure.better == "higher")
+    if condition.subject in ("slower", "faster"):
+        rises = (condition.subject == "faster") == (measure.better == "higher")
     if interval is None:
         lost = (measure.beyond_b > len(measure.b) / 2 and not measure.beyond_a) or None
         return lost and rises, f"{name}{condition.text}: {measure.unmeasured}"
     low, high = interval.joint_low, interval.joint_high
     nearest, farthest = (low, high) if rises else (-high, -low)
-    what = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{low:+.1f} .. {high:+.1f}]"
+    sentence = f"{name}{condition.text}: {measure.metric} {interval.percent:+.1f}% [{low:+.1f} .. {high:+.1f}]"
     if interval.method == "assumed":
         needed = f"{LEAST_RUNS} pairs in one state of the host are needed"
-        return None, f"{what}, with an assumed spread between runs: {needed}"
+        return None, f"{sentence}, with an assumed spread between runs: {needed}"
     if nearest > threshold:
-        return True, what
+        return True, sentence
     if farthest <= threshold or not threshold:
-        return False, what
+        return False, sentence
     smallest = interval.smallest if rises else fall(interval.smallest)
-    return None, f"{what}, smallest detectable difference: {smallest:.1f}%"
+    return None, f"{sentence}, smallest detectable difference: {smallest:.1f}%"
 
 
 def fall(rise: float) -> float:
