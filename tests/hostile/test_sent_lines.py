@@ -18,7 +18,7 @@ from tuning_tools import MadeUp, tuned
 
 from windtunnel.errors import UserError
 from windtunnel.measure.study.record import read as read_study
-from windtunnel.model.record import read as read_model
+from windtunnel.model.model_record import read as read_model
 from windtunnel.runs import load
 from windtunnel.tune.record import read as read_tuning
 

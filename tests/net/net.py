@@ -116,7 +116,7 @@ def repeated(path: Path) -> str:
 
 
 def model(path: Path) -> str:
-    from windtunnel.model.record import read
+    from windtunnel.model.model_record import read
     from windtunnel.results.model.fit import model_document
 
     return _rendered(model_document(read(path)))

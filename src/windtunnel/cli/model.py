@@ -171,10 +171,10 @@ def predict(
         )
     if len(models) > 1 and not scenario:
         raise UserError(f"{asked[0]} takes one model, not {len(models)}", remedy="name one")
-    from windtunnel.model.requests import Latency, Said, ask_latency, ask_pipeline, ask_table, read_models
+    from windtunnel.model.requests import CostPrediction, Latency, ask_latency, ask_pipeline, ask_table, read_models
 
     read = read_models(models, allow_other_host)
-    prediction: Said | Latency
+    prediction: CostPrediction | Latency
     if load:
         prediction = ask_latency(read[0], load, sets or [], extrapolate)
     elif scenario:

@@ -13,7 +13,7 @@ popularity      keys of unequal popularity, tables that share a cache
 heldout         held-out errors: forms are chosen by them
 curve           one curve: form, intervals, errors
 fit             fits a model to a study
-record          the model's file
+model_record    the model's file
 same_host       the host that a model is valid on
 predict         predictions for sizes that were not run
 pipeline        several tables, from models of one each

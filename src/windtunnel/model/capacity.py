@@ -1,7 +1,7 @@
 """What a run would do with other cores, queues, batches, messages in flight or another NIC: the bottleneck law.
 
-A loop of a worker calls each of its stages once. A call of a stage that moves n packets costs a + b x n, told apart by the run's own calls
-of several sizes (`windtunnel.measure.validity.call_cost`), those of its variants too. With M messages a loop, a message needs the sum of a / M + b x p over the stages
+A loop of a worker calls each of its stages once. A call of a stage that moves n packets costs a + b x n; the run's own calls
+of several sizes show a and b separately (`windtunnel.measure.validity.call_cost`), those of its variants too. With M messages a loop, a message needs the sum of a / M + b x p over the stages
 of the worker, p packets per message each, and its part of what a loop costs beside its calls. A worker that limits has a queue in front of
 it, so M is the least batch / p of its stages, times how far the worker that limits the run filled them. The worker that needs longest sets
 the rate, as far as the load, the messages in flight and PCIe allow it.
@@ -46,9 +46,9 @@ KEYS = (
     "server.nic_profile", "workload.0.apps", "workload.0.dispatchers", "workload.0.colocate", "workload.0.client.*",
     "workload.0.extra_ticks",
 )  # fmt: skip
-"""What can be changed. Other keys change what a packet costs, which only a run shows."""
+"""Keys that can be changed. Other keys change what a packet costs, which only a run shows."""
 MOST_CPUS = 1024
-"""So many are offered, whatever the host has."""
+"""CPUs that are offered, whatever the host has."""
 ALIKE = (
     "cores are alike, and work is spread evenly over applications and queues",
     "cores do not slow each other down in caches or memory",
@@ -64,19 +64,19 @@ Worker = frozenset[Kind]
 
 @dataclass(frozen=True)
 class Capacity:
-    """What is predicted, in responses per second."""
+    """The prediction, in responses per second."""
 
     sets: list[str]
     run_per_s: float
-    """Of the run itself."""
+    """Rate of the run itself."""
     per_s: float
     low: float | None
     """95% over the windows of the run, without the law's own error; of costs that it cannot tell apart from the least to the most a call. None, and `high`: too few windows."""
     high: float | None
     limit: str
-    """What would limit, in words."""
+    """What would limit, as text."""
     not_here: list[str]
-    """What is asked for, and the host of the run does not have."""
+    """What the changes need, and the host of the run does not have."""
     assumptions: list[str]
 
     def document(self) -> dict[str, Any]:
@@ -94,18 +94,18 @@ class _Layout:
         """The stages of each CPU; a kind as often as it is there."""
         sides = topologies(self.scenario)
         placed = placement.place(sides, placement.divide(sides, range(MOST_CPUS)))
-        found: dict[int, list[Kind]] = {}
+        kinds_by_cpu: dict[int, list[Kind]] = {}
         for stage in placed:
-            found.setdefault(stage.cpu, []).append((stage.side, stage.stage))
-        return found
+            kinds_by_cpu.setdefault(stage.cpu, []).append((stage.side, stage.stage))
+        return kinds_by_cpu
 
     @cached_property
     def instances(self) -> dict[Kind, int]:
-        every = [kind for kinds in self.cpus.values() for kind in kinds]
-        return {kind: every.count(kind) for kind in every}
+        all_kinds = [kind for kinds in self.cpus.values() for kind in kinds]
+        return {kind: all_kinds.count(kind) for kind in all_kinds}
 
     def share(self, cpu: int) -> float:
-        """Of all messages, those of this CPU; of its stage with the most."""
+        """The share of all messages that this CPU handles: that of its stage with the most."""
         kinds = self.cpus[cpu]
         return max(kinds.count(kind) / self.instances[kind] for kind in kinds)
 
@@ -122,24 +122,24 @@ class _Layout:
         return self.scenario.client.rate if self.scenario.client else None
 
     def messages_a_loop(self, worker: Iterable[Kind], packets: Mapping[Kind, float]) -> float:
-        """At most."""
+        """The most messages that a loop of this worker can move."""
         batches = [self.batch(kind) / packets[kind] for kind in worker if packets.get(kind)]
         return max(min([*batches, float(self.inflight or MOST_CPUS)]), 1.0)
 
 
 @dataclass(frozen=True)
 class _Costs:
-    """Of some windows of the run, ns."""
+    """Costs in some windows of the run, ns."""
 
     per_s: float
     call: Mapping[Kind, CallCost]
     packets: Mapping[Kind, float]
-    """A message."""
+    """Packets per message, by stage."""
     unsplit: list[str]
     """Stages whose calls all moved equally many packets."""
 
     def needs(self, worker: Iterable[Kind], loop: float) -> float:
-        """Of calls, for one of the worker's own messages."""
+        """Time that calls need for one of the worker's own messages, ns."""
         known = [kind for kind in worker if kind in self.call]
         return sum(self.call[kind].call / loop + self.call[kind].packet * self.packets[kind] for kind in known)
 
@@ -165,33 +165,33 @@ class _Law:
 
     @cached_property
     def varied(self) -> dict[Kind, CallCost]:
-        """What calls cost by the windows of all variants of the run: with other batches they moved other numbers."""
-        found: dict[Kind, list[StageWindow]] = {}
+        """The cost of calls from the windows of all variants of the run: with other batches they moved other numbers of packets."""
+        stages_by_kind: dict[Kind, list[StageWindow]] = {}
         for window in measured(self.run.not_excluded[self.engine.name], VARIED):
             for stage in window.stages:
-                found.setdefault((stage.endpoint, stage.stage), []).append(stage)
-        return {kind: cost for kind, stages in found.items() if (cost := call_cost(stages))}
+                stages_by_kind.setdefault((stage.endpoint, stage.stage), []).append(stage)
+        return {kind: cost for kind, stages in stages_by_kind.items() if (cost := call_cost(stages))}
 
     @cached_property
     def clock(self) -> dict[int, float]:
-        """Ticks that reading it adds to a timed call, by worker."""
+        """Ticks that reading the clock adds to a timed call, by worker."""
         return {
             slack.worker: clock_ticks([timed_worker(window, slack.worker) for window in self.windows])
             for slack in self.slacks
         }
 
     def costs(self, places: Sequence[int], of_calls: float) -> _Costs | None:
-        """Of the windows at these places. `of_calls`: where the run cannot tell, the part of a cost that is of calls, beyond that of an empty
-        one. None: no message."""
+        """The costs in the windows at these places. `of_calls`: if the run cannot tell, the part of a cost that is of calls, beyond that of an
+        empty one. None: no message."""
         windows = [self.windows[place] for place in places]
         total, lasted = sum(map(messages, windows)), sum(w.end_ns - w.start_ns for w in windows)
         if not total:
             return None
-        found: dict[Kind, list[StageWindow]] = {}
+        stages_by_kind: dict[Kind, list[StageWindow]] = {}
         for stage in (stage for window in windows for stage in window.stages):
-            found.setdefault((stage.endpoint, stage.stage), []).append(stage)
+            stages_by_kind.setdefault((stage.endpoint, stage.stage), []).append(stage)
         call, packets, unsplit = {}, {}, []
-        for kind, stages in found.items():
+        for kind, stages in stages_by_kind.items():
             if (cost := self._cost(stages, of_calls)) is None:
                 continue
             packets[kind], call[kind] = sum(stage.objects for stage in stages) / total, cost[0]
@@ -199,7 +199,7 @@ class _Law:
         return _Costs(total / lasted * 1e9, call, packets, unsplit)
 
     def _cost(self, stages: Sequence[StageWindow], of_calls: float) -> tuple[CallCost, bool] | None:
-        """In ns, without the clock, and whether the run told its parts apart. None: it moved nothing."""
+        """The cost of a call in ns, without the clock, and whether the run shows its parts separately. None: the stage moved nothing."""
         moved = sum(stage.timed_objects for stage in stages)
         calls = sum(stage.calls - stage.empty_calls - stage.stalled_calls for stage in stages)
         objects = sum(stage.objects for stage in stages)
@@ -207,13 +207,13 @@ class _Law:
             return None
         clock = self.clock.get(stages[0].worker, 0.0)
         ticks = sum(stage.busy_cycles - stage.stall_cycles for stage in stages) / moved - clock * calls / objects
-        whole = max(ticks, 0.0) * objects / calls
+        call_ticks = max(ticks, 0.0) * objects / calls
         if split := call_cost(stages) or self.varied.get((stages[0].endpoint, stages[0].stage)):
-            call = min(max(split.call - clock, 0.0), whole)
+            call = min(max(split.call - clock, 0.0), call_ticks)
         else:
-            least = min(_empty_call(stages, clock), whole)
-            call = least + of_calls * (whole - least)
-        return CallCost(call * self.tick_ns, (whole - call) * calls / objects * self.tick_ns), split is not None
+            least = min(_empty_call(stages, clock), call_ticks)
+            call = least + of_calls * (call_ticks - least)
+        return CallCost(call * self.tick_ns, (call_ticks - call) * calls / objects * self.tick_ns), split is not None
 
     def rate(self, places: Sequence[int], of_calls: float) -> tuple[float, str] | None:
         """Responses per second, and what limits them."""
@@ -224,15 +224,15 @@ class _Law:
         waits = {s.cpu: sum(s.waits[p] for p in places) / len(places) for s in self.slacks}
         if not self.limiting.more_than_half:
             waits[self.limiting.cpu] = 0.0  # what it waits for now, it will wait for then
-        filled, beside = 1.0, {}
+        filled, overhead_ns = 1.0, {}
         for cpu, kinds in self.before.cpus.items():
             worker, most = frozenset(kinds), self.before.messages_a_loop(kinds, costs.packets)
-            seen = min(self._loop(places, cpu, costs), most)
+            moved = min(self._loop(places, cpu, costs), most)
             busy = now_ns * (1 - waits.get(cpu, 0.0)) / self.before.share(cpu)
-            beside[worker] = max(busy - costs.needs(worker, seen), 0.0) * seen  # ns a loop
+            overhead_ns[worker] = max(busy - costs.needs(worker, moved), 0.0) * moved  # ns a loop
             if cpu == self.limiting.cpu:
-                filled = seen / most
-        found = []
+                filled = moved / most
+        workers = []
         for cpu, kinds in self.after.cpus.items():
             worker = frozenset(kinds)
             loop = max(
@@ -240,39 +240,39 @@ class _Law:
             )
             ns = (
                 costs.needs(worker, loop)
-                + beside.get(worker, 0.0) / loop
+                + overhead_ns.get(worker, 0.0) / loop
                 + (self.extra_ns if HANDLER in worker else 0.0)
             )
-            found.append((ns * self.after.share(cpu), f"the worker of {_words(kinds)} on CPU {cpu}"))
-        longest, words = max(found)
-        allowed = [(1e9 / longest, words), *self._others(costs)]
+            workers.append((ns * self.after.share(cpu), f"the worker of {_describe_stages(kinds)} on CPU {cpu}"))
+        longest, limit_text = max(workers)
+        allowed = [(1e9 / longest, limit_text), *self._others(costs)]
         return min(allowed)
 
     def _others(self, costs: _Costs) -> list[tuple[float, str]]:
-        """Rates that something else than a worker allows."""
-        found = []
+        """Rates that limits other than a worker allow."""
+        rates = []
         if self.after.rate is not None:
-            found.append((self.after.rate, "the offered load"))
+            rates.append((self.after.rate, "the offered load"))
         elif self.limiting.more_than_half and self.before.inflight:
-            found.append((costs.per_s * self.after.inflight / self.before.inflight, "the messages in flight"))
-        return found + [(costs.per_s * ceiling, words) for ceiling, words in self.links]
+            rates.append((costs.per_s * self.after.inflight / self.before.inflight, "the messages in flight"))
+        return rates + [(costs.per_s * ceiling, limit_text) for ceiling, limit_text in self.links]
 
     @cached_property
     def links(self) -> list[tuple[float, str]]:
-        """By how much the rate of the run may grow until a PCIe link is full."""
-        found = []
+        """Factors by which the rate of the run may grow until a PCIe link is full, and the link."""
+        ceilings = []
         for port in ports_of(self.run):
-            before, asked = (getattr(layout.scenario, port.port).nic_profile for layout in (self.before, self.after))
-            if port.would_be and asked == before:
+            before, profile = (getattr(layout.scenario, port.port).nic_profile for layout in (self.before, self.after))
+            if port.would_be and profile == before:
                 continue  # no NIC ran, and none is asked for
-            (after,) = (other for other in ports_of(self.run, asked) if other.port == port.port)
+            (after,) = (other for other in ports_of(self.run, profile) if other.port == port.port)
             if ceiling := after.ceiling:
-                found.append((ceiling, f"the PCIe link of the {after.port}'s {after.nic}"))
-        return found
+                ceilings.append((ceiling, f"the PCIe link of the {after.port}'s {after.nic}"))
+        return ceilings
 
     @cached_property
     def extra_ns(self) -> float:
-        """More work of the handler, a message."""
+        """Additional work of the handler per message, ns."""
         before, after = (layout.scenario.workload[0].extra_ticks for layout in (self.before, self.after))
         return (after - before) * self.tick_ns
 
@@ -284,38 +284,38 @@ class _Law:
         workers = {slack.worker for slack in self.slacks if slack.cpu == cpu}
         bursts: dict[Kind, list[int]] = {}
         for stage in (stage for place in places for stage in self.windows[place].stages if stage.worker in workers):
-            of = bursts.setdefault((stage.endpoint, stage.stage), [0, 0])
-            of[0] += stage.objects
-            of[1] += stage.calls - stage.empty_calls - stage.stalled_calls
-        seen = [
+            burst_sums = bursts.setdefault((stage.endpoint, stage.stage), [0, 0])
+            burst_sums[0] += stage.objects
+            burst_sums[1] += stage.calls - stage.empty_calls - stage.stalled_calls
+        per_loop = [
             burst / costs.packets[kind]
             for kind, (objects, calls) in bursts.items()
             if costs.packets.get(kind) and (burst := ratio(objects, calls))
         ]
-        return max(min(seen, default=1.0), 1.0)
+        return max(min(per_loop, default=1.0), 1.0)
 
 
 def _empty_call(stages: Sequence[StageWindow], clock: float) -> float:
-    """Ticks of a call that finds nothing: the least that a call costs before it moves anything. 0 where none was timed."""
+    """Ticks of a call that finds nothing: the least that a call costs before it moves anything. 0 if none was timed."""
     timed = sum(stage.timed_calls * stage.empty_calls / stage.calls if stage.calls else 0.0 for stage in stages)
     return max(sum(stage.idle_cycles for stage in stages) / timed - clock, 0.0) if timed >= LEAST_EMPTY else 0.0
 
 
 def what_if(run: Run, sets: Sequence[str]) -> Capacity:
-    """Raises UserError for a key that it does not take, and for a run whose record is not enough."""
+    """The capacity of a run with changes. Raises UserError for a key that cannot be changed, and for a run whose record does not suffice."""
     law = _law(run, sets)
     places = range(len(law.windows))
     estimates = [jackknife(places, partial(_rate, law, of_calls=part)) for part in (0.0, 1.0)]
     costs, ends = law.costs(places, 0.0), [law.rate(places, part) for part in (0.0, 1.0)]
     if costs is None or None in ends or None in estimates:
         raise UserError(f"{run.path}: no window that counts has a response", remedy="a run with responses")
-    known = [each for each in ends if each]
+    known = [rate_and_limit for rate_and_limit in ends if rate_and_limit]
     return Capacity(
         sets=list(sets),
         run_per_s=costs.per_s,
         per_s=known[0][0],
-        low=_extreme(min, [each.low for each in estimates if each]),
-        high=_extreme(max, [each.high for each in estimates if each]),
+        low=_extreme(min, [estimate.low for estimate in estimates if estimate]),
+        high=_extreme(max, [estimate.high for estimate in estimates if estimate]),
         limit=known[0][1],
         not_here=_not_here(law),
         assumptions=_assumptions(law, costs),
@@ -323,43 +323,43 @@ def what_if(run: Run, sets: Sequence[str]) -> Capacity:
 
 
 def _rate(law: _Law, places: Sequence[int], of_calls: float) -> float | None:
-    found = law.rate(places, of_calls)
-    return found and found[0]
+    rate_and_limit = law.rate(places, of_calls)
+    return rate_and_limit and rate_and_limit[0]
 
 
-def _extreme(of: Any, values: Sequence[float | None]) -> float | None:
+def _extreme(choose: Any, values: Sequence[float | None]) -> float | None:
     known = [max(value, 0.0) for value in values if value is not None]
-    return of(known) if len(known) == len(values) else None
+    return choose(known) if len(known) == len(values) else None
 
 
 def _law(run: Run, sets: Sequence[str]) -> _Law:
     for override in parse_overrides(list(sets)):
         if not any(fnmatch(".".join(map(str, override.path)), key) for key in KEYS):
-            what = f"--set {override.text}: only a run shows what a packet costs with it"
-            raise UserError(what, remedy=f"one of {', '.join(KEYS)}")
+            problem = f"--set {override.text}: only a run shows what a packet costs with it"
+            raise UserError(problem, remedy=f"one of {', '.join(KEYS)}")
     if len(run.record.engines) != 1 or len(run.record.scenario.get("workload") or []) != 1:
         raise UserError(
             f"{run.path}: not one process with one workload", remedy="a run of both sides, on a wire within a process"
         )
     (engine,) = run.record.engines
     windows = measured(run.counted[engine.name])
-    before, after = (_Layout(_scenario(run, some)) for some in ((), sets))
-    found = slacks({engine.name: windows}, {engine.name: engine.plan})
+    before, after = (_Layout(_scenario(run, changes)) for changes in ((), sets))
+    worker_slacks = slacks({engine.name: windows}, {engine.name: engine.plan})
     if before.scenario.client is None or before.scenario.server is None:
-        lacking = "client" if before.scenario.client is None else "server"
+        missing_side = "client" if before.scenario.client is None else "server"
         raise UserError(
-            f"{run.path}: this run has no {lacking}, and what one side may win depends on the other one",
+            f"{run.path}: this run has no {missing_side}, and what one side may win depends on the other one",
             remedy='a run of both sides, as over wire.kind = "ring"',
         )
-    if not found:
+    if not worker_slacks:
         raise UserError(
             f"{run.path}: no call of a client and a server was timed", remedy='accounting.level = "sampled", or above'
         )
-    return _Law(run, engine, windows, found, before, after)
+    return _Law(run, engine, windows, worker_slacks, before, after)
 
 
 def _scenario(run: Run, sets: Sequence[str]) -> Scenario:
-    """That of the run, changed. Raises UserError where it cannot be so on any host."""
+    """The scenario of the run with the changes. Raises UserError if no host could run it."""
     data = deepcopy(run.record.scenario)
     try:
         for override in parse_overrides(list(sets)):
@@ -378,32 +378,32 @@ def _scenario(run: Run, sets: Sequence[str]) -> Scenario:
 def _not_here(law: _Law) -> list[str]:
     allowed = set((law.run.record.host.get("cpus") or {}).get("allowed") or ())
     missing = sorted(set(law.after.cpus) - allowed)
-    said = (
+    sentences = (
         [f"CPU {', '.join(map(str, missing))}: the host of the run has {len(allowed)}"] if missing and allowed else []
     )
     for side in ("client", "server"):
         before, after = (getattr(layout.scenario, side).nic_profile for layout in (law.before, law.after))
-        said += [f"the NIC {after}"] if after and after != before else []
-    return said
+        sentences += [f"the NIC {after}"] if after and after != before else []
+    return sentences
 
 
 def _assumptions(law: _Law, costs: _Costs) -> list[str]:
-    said = [ALIKE[0]]
+    sentences = [ALIKE[0]]
     if len(law.after.cpus) > len(law.before.cpus):
-        said.append(ALIKE[1])
+        sentences.append(ALIKE[1])
     if {frozenset(kinds) for kinds in law.after.cpus.values()} - {
         frozenset(kinds) for kinds in law.before.cpus.values()
     }:
-        said.append("a ring between two CPUs costs nothing, and a loop of other stages nothing beside its calls")
+        sentences.append("a ring between two CPUs costs nothing, and a loop of other stages nothing beside its calls")
     if law.after.inflight < law.before.inflight:
-        said.append("fewer messages in flight are still enough to keep every worker busy")
+        sentences.append("fewer messages in flight are still enough to keep every worker busy")
     if costs.unsplit:
         stages = "every stage" if len(costs.unsplit) == len(costs.call) else ", ".join(costs.unsplit)
-        said.append(f"{stages}: the run does not tell {UNSPLIT}")
-    return said
+        sentences.append(f"{stages}: the run does not tell {UNSPLIT}")
+    return sentences
 
 
-def _words(kinds: Iterable[Kind]) -> str:
+def _describe_stages(kinds: Iterable[Kind]) -> str:
     by_side: dict[Side, dict[Stage, None]] = {}
     for side, stage in kinds:
         by_side.setdefault(side, {})[stage] = None

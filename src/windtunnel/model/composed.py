@@ -8,9 +8,9 @@ import numpy as np
 
 from windtunnel.measure.study import query, record
 from windtunnel.model.measured_runs import Parts, parts_of
+from windtunnel.model.model_record import ModelRecord
 from windtunnel.model.neighbour import corrected
 from windtunnel.model.pipeline import predict_pipeline, sized, speed_of
-from windtunnel.model.record import ModelRecord
 from windtunnel.model.states import of_one_state
 
 
@@ -37,7 +37,7 @@ def is_composed(path: Path) -> bool:
 
 
 def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
-    """Every measured point, in order, corrected to the core speed at which the models are added. Raises UserError where the models
+    """Every measured point, in order, corrected to the core speed at which the models are added. Raises UserError if the models
     cannot predict one."""
     kept = record.read(path / record.NAME)
     by_point: dict[int, list[tuple[float, Parts]]] = {}
@@ -48,10 +48,10 @@ def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
     speed = speed_of(models)
     for point, runs in sorted(by_point.items()):
         measured = [corrected(ns, parts.wide_ticks, speed) for ns, parts in runs]
-        said = predict_pipeline(models, sized(runs[0][1]), extrapolate=True)
+        prediction = predict_pipeline(models, sized(runs[0][1]), extrapolate=True)
         middle = float(np.median(measured))
         noise = float(np.mean(np.abs(np.array(measured) / middle - 1))) if len(measured) > 1 else None
-        rows.append(Composed(kept.point(point).name, middle, said.ns, said.low, said.high, noise))
+        rows.append(Composed(kept.point(point).name, middle, prediction.ns, prediction.low, prediction.high, noise))
     return rows
 
 
@@ -60,5 +60,5 @@ def _runs(path: Path) -> list[tuple[int, Parts]]:
     rows = query.query("select point, directory from results where valid order by point, repeat", [path]).dicts()
     rows = of_one_state(path, rows).rows
     points = [row["point"] for row in rows]
-    found = zip(points, parts_of([path / row["directory"] for row in rows], points), strict=True)
-    return [(point, parts) for point, parts in found if parts and parts.windows]
+    parts_by_point = zip(points, parts_of([path / row["directory"] for row in rows], points), strict=True)
+    return [(point, parts) for point, parts in parts_by_point if parts and parts.windows]

@@ -10,10 +10,10 @@ from windtunnel.errors import UserError
 from windtunnel.model import heldout
 from windtunnel.model.arrays import Floats
 from windtunnel.model.forms import CACHE, Form
-from windtunnel.model.heldout import Candidate, Held, Judged
+from windtunnel.model.heldout import Candidate, HeldOut, JudgedForm
+from windtunnel.model.model_record import Beyond, Curve, Parameter, Sized, Tried
 from windtunnel.model.observe import Series, noise_floor, points_of
 from windtunnel.model.points import NoFit, Points, World
-from windtunnel.model.record import Beyond, Curve, Parameter, Sized, Tried
 from windtunnel.model.table_settings import own_settings
 from windtunnel.stats.bootstrap import OF_CURVES, measured_again, middle_part
 
@@ -29,14 +29,14 @@ class Options:
     form: str | None = None
     """None: the one with the least held-out error."""
     bound: float | None = None
-    """Of the test beyond; None: a tenth of the largest size."""
+    """Bound of the test beyond it; None: a tenth of the largest size."""
     seed: int = 1
 
 
 def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curve:
-    """Raises UserError where the series does not determine a form."""
+    """The curve of a series. Raises UserError if the series does not determine a form."""
     table = _table(series, axis)
-    world = world.of(table)
+    world = world.with_table(table)
     contention = contention_of(series)
     single = on_one_core(series, contention)
     points = points_of(single)
@@ -44,7 +44,7 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
     beyond = _beyond(points, world, options.bound)
     tried = heldout.candidates(points, world, _forms(world, options.form))
     best = _chosen(tried, options.form, series)
-    choice = best.held if options.form else _of_the_choice(points, world, best)
+    choice = best.held_out if options.form else _of_the_choice(points, world, best)
     draws = bootstrap(best, points, single, world, options.seed)
     names = best.form.names(world)
     lows, highs = _interval(draws, len(names))
@@ -64,7 +64,7 @@ def fit_curve(series: Series, axis: str, world: World, options: Options) -> Curv
         noise=noise_floor(series),
         thesis_mape=_of_the_thesis(points, world),
         beyond=beyond,
-        tried=[_tried(one) for one in tried],
+        tried=[_tried_row(candidate) for candidate in tried],
         draws=[[float(value) for value in draw] for draw in draws],
     )
 
@@ -80,9 +80,9 @@ def contention_of(series: Series) -> float:
         fewest = min(run.cores for run in runs)
         base = np.median([run.ns for run in runs if run.cores == fewest])
         for cores in {run.cores for run in runs} - {fewest}:
-            here = np.median([run.ns for run in runs if run.cores == cores])
-            shares.append(here / base - 1)
-            further.append((cores - 1) - here / base * (fewest - 1))
+            cost = np.median([run.ns for run in runs if run.cores == cores])
+            shares.append(cost / base - 1)
+            further.append((cores - 1) - cost / base * (fewest - 1))
     if not further:
         return 0.0
     return float(max(np.median(np.array(shares) / np.maximum(further, 1e-9)), 0.0))
@@ -94,7 +94,7 @@ def on_one_core(series: Series, contention: float) -> Series:
     return replace(series, runs=runs)
 
 
-def bootstrap(best: Judged, points: Points, series: Series, world: World, seed: int) -> list[Floats]:
+def bootstrap(best: JudgedForm, points: Points, series: Series, world: World, seed: int) -> list[Floats]:
     """Parameters of fits to costs as they might have been measured. Fits that fail are left out."""
     fitted = best.form.at(best.parameters, points.entries, points.bytes, world)
     runs = [np.array([run.ns for run in series.at(size)]) for size in points.entries]
@@ -131,25 +131,25 @@ def _refuse_too_few(series: Series, points: Points) -> None:
         )
 
 
-def _forms(world: World, asked: str | None) -> list[Form]:
-    """Those to choose from, and the one asked for. Raises UserError for one that there is not, or that needs what is not known."""
+def _forms(world: World, form_name: str | None) -> list[Form]:
+    """Forms to choose from, and the one asked for. Raises UserError for an unknown form, or one that needs what is not known."""
     forms, possible = heldout.usable(world), {form.name: form for form in heldout.possible(world)}
-    if asked is not None and asked not in possible:
+    if form_name is not None and form_name not in possible:
         raise UserError(
-            f"--form {asked}: not a form for this table on this host", remedy=f"one of {', '.join(possible)}"
+            f"--form {form_name}: not a form for this table on this host", remedy=f"one of {', '.join(possible)}"
         )
-    if asked is not None and possible[asked] not in forms:
-        forms.append(possible[asked])
+    if form_name is not None and possible[form_name] not in forms:
+        forms.append(possible[form_name])
     return forms
 
 
-def _chosen(tried: list[Candidate], form: str | None, series: Series) -> Judged:
-    """Raises UserError where no form fits, or `form` does not."""
+def _chosen(tried: list[Candidate], form: str | None, series: Series) -> JudgedForm:
+    """The best form, or `form`. Raises UserError if no form fits, or `form` does not."""
     if form is not None:
-        named = next(one for one in tried if one.form.name == form)
-        if named.judged is None:
-            raise UserError(f"{series.name}: {form} does not fit: {named.why}", remedy=HELP)
-        return named.judged
+        candidate = next(other for other in tried if other.form.name == form)
+        if candidate.judged is None:
+            raise UserError(f"{series.name}: {form} does not fit: {candidate.why}", remedy=HELP)
+        return candidate.judged
     try:
         return heldout.chosen(tried)
     except NoFit as no:
@@ -157,53 +157,55 @@ def _chosen(tried: list[Candidate], form: str | None, series: Series) -> Judged:
 
 
 def _caches(tried: list[Candidate]) -> list[float] | None:
-    found = next((one.parameters for one in tried if one.form is CACHE), None)
-    return None if found is None else [float(value) for value in found]
+    parameters = next((candidate.parameters for candidate in tried if candidate.form is CACHE), None)
+    return None if parameters is None else [float(value) for value in parameters]
 
 
-def _of_the_choice(points: Points, world: World, best: Judged) -> Held:
-    """The held-out error of choosing and fitting; of fitting alone where too few sizes are left to choose with."""
+def _of_the_choice(points: Points, world: World, best: JudgedForm) -> HeldOut:
+    """The held-out error of choosing and fitting; of fitting alone if too few sizes are left to choose with."""
     try:
         return heldout.of_the_choice(points, world)
     except NoFit:
-        return best.held
+        return best.held_out
 
 
 def _of_the_thesis(points: Points, world: World) -> float | None:
-    """As `_of_the_choice`, among the thesis' forms alone; None where they cannot be held out."""
+    """The error of `_of_the_choice` among the thesis' forms alone; None if they cannot be held out."""
     try:
         return heldout.of_the_choice(points, world, heldout.THESIS).mape
     except NoFit:
         return None
 
 
-def _beyond(points: Points, world: World, asked: float | None) -> Beyond | None:
-    """None where too few sizes lie on either side. Raises UserError where that is so for a bound that was asked for."""
-    bound = asked or points.entries[-1] / PARTS
+def _beyond(points: Points, world: World, asked_bound: float | None) -> Beyond | None:
+    """The test above a bound; None if too few sizes lie on either side. Raises UserError if that is so for a bound that was asked for."""
+    bound = asked_bound or points.entries[-1] / PARTS
     try:
-        form, held = heldout.beyond(points, world, bound)
+        form, held_out = heldout.beyond(points, world, bound)
     except NoFit as no:
-        if asked:
-            raise UserError(f"--bound {asked:g}: {no}", remedy="a bound with 4 sizes below it and one above") from None
+        if asked_bound:
+            raise UserError(
+                f"--bound {asked_bound:g}: {no}", remedy="a bound with 4 sizes below it and one above"
+            ) from None
         return None
     thesis: Form | None = None
-    of_thesis: Held | None = None
+    thesis_held_out: HeldOut | None = None
     try:
-        thesis, of_thesis = heldout.beyond(points, world, bound, heldout.THESIS)
+        thesis, thesis_held_out = heldout.beyond(points, world, bound, heldout.THESIS)
     except NoFit:
         pass
     return Beyond(
         bound=bound,
         form=form.name,
-        mape=held.mape,
-        most=held.most,
+        mape=held_out.mape,
+        most=held_out.most,
         thesis_form=thesis and thesis.name,
-        thesis_mape=of_thesis and of_thesis.mape,
+        thesis_mape=thesis_held_out and thesis_held_out.mape,
     )
 
 
-def _sized(points: Points, series: Series, held: Held) -> list[Sized]:
-    errors = dict(zip(held.entries, held.errors, strict=True))
+def _sized(points: Points, series: Series, held_out_errors: HeldOut) -> list[Sized]:
+    errors = dict(zip(held_out_errors.entries, held_out_errors.errors, strict=True))
     return [
         Sized(
             entries=n,
@@ -218,19 +220,19 @@ def _sized(points: Points, series: Series, held: Held) -> list[Sized]:
     ]
 
 
-def _tried(one: Candidate) -> Tried:
+def _tried_row(candidate: Candidate) -> Tried:
     return Tried(
-        form=one.form.name,
-        words=one.form.words,
-        thesis=one.form.thesis,
-        mape=one.judged and one.judged.held.mape,
-        most=one.judged and one.judged.held.most,
-        onwards=one.judged and one.judged.onwards and one.judged.onwards.mape,
-        why=one.why,
+        form=candidate.form.name,
+        words=candidate.form.formula,
+        thesis=candidate.form.thesis,
+        mape=candidate.judged and candidate.judged.held_out.mape,
+        most=candidate.judged and candidate.judged.held_out.most,
+        onwards=candidate.judged and candidate.judged.onwards and candidate.judged.onwards.mape,
+        why=candidate.why,
     )
 
 
 def _table(series: Series, axis: str) -> dict[str, Any]:
-    """The axis' table as resolved; empty where no run directory has it."""
+    """The axis' table as resolved; empty if no run directory has it."""
     table = next((run.parts.table_at(axis) for run in series.runs if run.parts), None)
     return own_settings(table) if table else {}

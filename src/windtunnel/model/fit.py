@@ -13,10 +13,10 @@ from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.model.curve import Options, fit_curve
 from windtunnel.model.measured_runs import Parts
+from windtunnel.model.model_record import ModelRecord, Provenance, Step
 from windtunnel.model.neighbour import corrected
-from windtunnel.model.observe import Observed, observe
+from windtunnel.model.observe import ObservedStudy, observe
 from windtunnel.model.points import World
-from windtunnel.model.record import ModelRecord, Provenance, Step
 from windtunnel.stats.bootstrap import middle_part
 from windtunnel.text_file import open_regular
 from windtunnel.version import __version__
@@ -32,7 +32,7 @@ def fit(
     options: Options | None = None,
     include_invalid: bool = False,
 ) -> ModelRecord:
-    """The model of a study's tables; `include_invalid`: from the rejected metrics of its table too. Raises UserError where the data do
+    """The model of a study's tables; `include_invalid`: from the rejected metrics of its table too. Raises UserError if the data do
     not suffice, or are not a study."""
     observed = observe(path, response, include_invalid)
     world = world_of(ladder)
@@ -62,7 +62,7 @@ def fit(
 
 
 def world_of(ladder: Ladder | None) -> World:
-    """The ladder as forms use it. The end of a level after the last rung but one was not measured."""
+    """The world that forms use, from a ladder. The end of a level after the last rung but one was not measured."""
     if ladder is None:
         return World()
     steps = [float(step) for step in ladder.steps()]
@@ -92,7 +92,7 @@ def memory_of(kept: StudyRecord) -> str | None:
     return modes.pop() if len(modes) == 1 else None
 
 
-def other_steps(observed: Observed) -> list[Step]:
+def other_steps(observed: ObservedStudy) -> list[Step]:
     """Cost of a packet outside tables: the handler's other steps, and the rest of the stages; medians over all runs."""
     spent: dict[str, list[float]] = {}
     for series in observed.series:

@@ -23,7 +23,7 @@ class Form:
     """One form. Parameters are an array in the order of `names(world)`."""
 
     name: str
-    words: str
+    formula: str
     names: Callable[[World], list[str]]
     fit: Callable[[Points, World], Floats]
     """Raises NoFit."""
@@ -33,9 +33,9 @@ class Form:
     """One of the forms of Endrass's thesis."""
     needs_ladder: bool = False
     needs_parts: bool = False
-    """Of `World.touched`."""
+    """Whether it needs `World.touched`."""
     grows: bool = False
-    """Without limit, with the entries."""
+    """Whether it grows without limit with the entries."""
 
 
 def solve(columns: list[Floats], ns: Floats) -> tuple[Floats, float]:
@@ -56,16 +56,16 @@ def search(low: float, high: float, columns: Callable[[float], list[Floats]], ns
     errors = [solve(columns(float(np.exp(x))), ns)[1] for x in grid]
     best = int(np.argmin(errors))
     bounds = (grid[max(best - 1, 0)], grid[min(best + 1, _GRID - 1)])
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda x: solve(columns(float(np.exp(x))), ns)[1], bounds=bounds, method="bounded", options={"xatol": 1e-4}
     )
-    chosen = found.x if found.fun <= errors[best] else grid[best]
+    chosen = minimum.x if minimum.fun <= errors[best] else grid[best]
     value = float(np.exp(chosen))
     return np.concatenate([[value], solve(columns(value), ns)[0]])
 
 
 def search_two(low: float, high: float, column: Callable[[Floats], Floats], ns: Floats, rounds: int = 4) -> Floats:
-    """As `search` for a constant and one column, all values of the grid at once: `column` takes them as a column vector. Every
+    """The best value for a constant and one column, as `search` finds it, with all values of the grid at once: `column` takes them as a column vector. Every
     round is a grid about the best of the one before."""
     grid = np.linspace(np.log(low), np.log(high), _GRID)
     for _ in range(rounds):
@@ -78,8 +78,8 @@ def search_two(low: float, high: float, column: Callable[[Floats], Floats], ns: 
 
 def fit_two(columns: Floats, ns: Floats) -> tuple[Floats, Floats, Floats]:
     """Squared relative errors, constants and slopes, one a row of `columns`: the best of the three ways to be non-negative."""
-    one, x = 1 / ns, columns / ns
-    oo, xx, ox, o, s = one @ one, (x * x).sum(1), x @ one, one.sum(), x.sum(1)
+    weights, x = 1 / ns, columns / ns
+    oo, xx, ox, o, s = weights @ weights, (x * x).sum(1), x @ weights, weights.sum(), x.sum(1)
     with np.errstate(divide="ignore", invalid="ignore"):
         inner = oo * xx - ox**2
         a, b = (xx * o - ox * s) / inner, (oo * s - ox * o) / inner
@@ -89,7 +89,7 @@ def fit_two(columns: Floats, ns: Floats) -> tuple[Floats, Floats, Floats]:
     error_alone, error_x = len(ns) - alone * o, len(ns) - only_x * s
     constant = np.where(inside, a, np.where(error_alone <= error_x, alone, 0.0))
     slope = np.where(inside, b, np.where(error_alone <= error_x, 0.0, only_x))
-    errors = ((constant[:, None] * one + slope[:, None] * x - 1) ** 2).sum(1)
+    errors = ((constant[:, None] * weights + slope[:, None] * x - 1) ** 2).sum(1)
     return errors, constant, slope
 
 
@@ -125,7 +125,7 @@ def _linear() -> Form:
 
 
 def _depth() -> Form:
-    """Of tries and trees: a step down for every doubling."""
+    """The form of tries and trees: one more step down for every doubling."""
 
     def fit(points: Points, world: World) -> Floats:
         checked(points, "depth", 3)
@@ -151,7 +151,7 @@ def _power() -> Form:
 
 
 def _cache() -> Form:
-    """`steps` from the ladder, and one more that is fitted: it absorbs the last cache, the TLB and paging, and is no cache size. It is
+    """The form of cache levels: `steps` from the ladder, and one more that is fitted: it absorbs the last cache, the TLB and paging, and is no cache size. It is
     at most FURTHEST_LEVEL times the largest working set: a level far beyond all points would be a slope without an end."""
 
     def columns(bytes_: Floats, world: World) -> Callable[[float], list[Floats]]:
@@ -163,7 +163,7 @@ def _cache() -> Form:
         return ["S_last", "t0", *levels]
 
     def fit(points: Points, world: World) -> Floats:
-        # what is held at 0 costs no freedom: three sizes above the fewest parameters suffice, however many levels there are
+        # a parameter that is held at 0 costs no freedom: three sizes above the fewest parameters suffice, however many levels there are
         checked(points, "cache", 5)
         low = max([*world.steps, points.bytes[0]])
         return search(low, FURTHEST_LEVEL * max(points.bytes[-1], low), columns(points.bytes, world), points.ns)
@@ -175,7 +175,7 @@ def _cache() -> Form:
 
 
 def _ladder() -> Form:
-    """k loads that wait, of memory that is s times the table. The ladder holds all about the host. With s far from 1, noise at
+    """The form of k loads that wait, in memory of s times the table's size. The ladder holds all about the host. With s far from 1, noise at
     two sizes would become a cliff at the next."""
 
     def fit(points: Points, world: World) -> Floats:
@@ -190,7 +190,7 @@ def _ladder() -> Form:
 
 
 def _parts() -> Form:
-    """A load that waits in each part of the table that a lookup touches, of memory that is s times the part."""
+    """The form of a load that waits in each part of the table that a lookup touches, in memory of s times the part's size."""
 
     def columns(entries: Floats, world: World) -> Callable[[float], list[Floats]]:
         parts = touched(entries, world)
@@ -218,30 +218,30 @@ def _parts() -> Form:
     return Form("parts", "t0 + sum of k load(s part)", names, fit, at, needs_ladder=True, needs_parts=True)
 
 
-def _both(one: Form, other: Form) -> Form:
+def _both(first: Form, second: Form) -> Form:
     """The geometric mean of two forms, each fitted alone: errors of opposite signs cancel (Bates and Granger,
     The Combination of Forecasts, 1969)."""
 
     def names(world: World) -> list[str]:
-        return [f"{name} ({form.name})" for form in (one, other) for name in form.names(world)]
+        return [f"{name} ({form.name})" for form in (first, second) for name in form.names(world)]
 
     def fit(points: Points, world: World) -> Floats:
-        return np.concatenate([one.fit(points, world), other.fit(points, world)])
+        return np.concatenate([first.fit(points, world), second.fit(points, world)])
 
     def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
-        cut = len(one.names(world))
-        return np.sqrt(one.at(x[:cut], entries, bytes_, world) * other.at(x[cut:], entries, bytes_, world))
+        cut = len(first.names(world))
+        return np.sqrt(first.at(x[:cut], entries, bytes_, world) * second.at(x[cut:], entries, bytes_, world))
 
-    name = f"{one.name} & {other.name}"
+    name = f"{first.name} & {second.name}"
     return Form(
         name,
         "the geometric mean of both",
         names,
         fit,
         at,
-        needs_ladder=one.needs_ladder or other.needs_ladder,
-        needs_parts=one.needs_parts or other.needs_parts,
-        grows=one.grows or other.grows,
+        needs_ladder=first.needs_ladder or second.needs_ladder,
+        needs_parts=first.needs_parts or second.needs_parts,
+        grows=first.grows or second.grows,
     )
 
 

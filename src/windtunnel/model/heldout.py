@@ -35,7 +35,7 @@ LEAST_SIZES = 4
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldOut:
     """Relative errors (predicted/measured - 1) at sizes that were held out."""
 
     entries: tuple[float, ...]
@@ -52,19 +52,19 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedForm:
     """A form that was fitted to all points, and held out."""
 
     form: Form
     parameters: Floats
-    held: Held
-    """Leave one out."""
-    onwards: Held | None
+    held_out: HeldOut
+    """Errors with each size in turn left out."""
+    onwards: HeldOut | None
 
     @property
     def score(self) -> float:
         """Forms are chosen by it: mean absolute error of all that was held out, within the sizes and beyond them."""
-        errors = (*self.held.errors, *(self.onwards.errors if self.onwards else ()))
+        errors = (*self.held_out.errors, *(self.onwards.errors if self.onwards else ()))
         return float(np.mean(np.abs(errors)))
 
 
@@ -75,10 +75,10 @@ class Candidate:
     form: Form
     parameters: Floats | None
     """None: it does not fit."""
-    judged: Judged | None
+    judged: JudgedForm | None
     """None: it does not fit, or cannot be held out."""
     why: str | None
-    """Why not."""
+    """Why it does not fit, or cannot be held out."""
 
 
 def possible(world: World) -> list[Form]:
@@ -90,41 +90,41 @@ def possible(world: World) -> list[Form]:
 
 
 def usable(world: World) -> list[Form]:
-    """Those to choose from. Where ladder and parts are known, only means of two forms: the order of single forms by the score depends on
+    """Forms to choose from. If ladder and parts are known, only means of two forms: the order of single forms by the score depends on
     a few sizes, and their errors beyond the sizes were up to three times as large."""
     if world.levels_off and world.touched(np.ones(1)) is not None:
         return [forms.FLAT, forms.CACHE_AND_LADDER, forms.CACHE_AND_PARTS]
     return [form for form in possible(world) if not form.needs_parts and not (form.grows and world.levels_off)]
 
 
-def leave_one_out(form: Form, points: Points, world: World) -> Held:
-    """Raises NoFit where the form does not fit without one of them."""
+def leave_one_out(form: Form, points: Points, world: World) -> HeldOut:
+    """The errors with each size in turn left out. Raises NoFit if the form does not fit without one of them."""
     errors = []
     for i in range(len(points)):
         x = form.fit(points.without(i), world)
         errors.append(float(error_at(form, x, points, points.only(i), world)[0]))
-    return Held(tuple(points.entries), tuple(errors))
+    return HeldOut(tuple(points.entries), tuple(errors))
 
 
-def onwards(form: Form, points: Points, world: World) -> Held | None:
-    """The next two sizes, from each of the last few places from which the form can be fitted; None where there is none."""
+def onwards(form: Form, points: Points, world: World) -> HeldOut | None:
+    """The errors at the next two sizes, from each of the last few places from which the form can be fitted; None if there is none."""
     entries: list[float] = []
     errors: list[float] = []
     for known in range(max(LEAST_SIZES, len(points) - _PLACES - 1), len(points)):
-        there = np.arange(len(points))
+        places = np.arange(len(points))
         try:
-            x = form.fit(points.where(there < known), world)
+            x = form.fit(points.where(places < known), world)
         except NoFit:
             continue
-        behind = (there >= known) & (there < known + 2)
+        behind = (places >= known) & (places < known + 2)
         entries += list(points.entries[behind])
         errors += list(error_at(form, x, points, behind, world))
-    return Held(tuple(entries), tuple(errors)) if errors else None
+    return HeldOut(tuple(entries), tuple(errors)) if errors else None
 
 
 def error_at(form: Form, x: Floats, points: Points, where: Mask, world: World) -> Floats:
-    there = points.where(where)
-    return form.at(x, there.entries, there.bytes, world) / there.ns - 1
+    chosen_points = points.where(where)
+    return form.at(x, chosen_points.entries, chosen_points.bytes, world) / chosen_points.ns - 1
 
 
 def candidates(points: Points, world: World, only: Sequence[Form] | None = None) -> list[Candidate]:
@@ -137,38 +137,38 @@ def candidates(points: Points, world: World, only: Sequence[Form] | None = None)
             tried.append(Candidate(form, None, None, str(no)))
             continue
         try:
-            held = leave_one_out(form, points, world)
-            tried.append(Candidate(form, x, Judged(form, x, held, onwards(form, points, world)), None))
+            held_out = leave_one_out(form, points, world)
+            tried.append(Candidate(form, x, JudgedForm(form, x, held_out, onwards(form, points, world)), None))
         except NoFit as no:
             tried.append(Candidate(form, x, None, f"without one of the sizes: {no}"))
     return tried
 
 
-def chosen(tried: Sequence[Candidate]) -> Judged:
-    """The one with the least held-out error. Raises NoFit where none could be held out."""
-    judged = [one.judged for one in tried if one.judged is not None]
+def chosen(tried: Sequence[Candidate]) -> JudgedForm:
+    """The one with the least held-out error. Raises NoFit if none could be held out."""
+    judged = [candidate.judged for candidate in tried if candidate.judged is not None]
     if not judged:
-        raise NoFit("; ".join(f"{one.form.name}: {one.why}" for one in tried))
-    return min(judged, key=lambda one: one.score)
+        raise NoFit("; ".join(f"{candidate.form.name}: {candidate.why}" for candidate in tried))
+    return min(judged, key=lambda candidate: candidate.score)
 
 
-def of_the_choice(points: Points, world: World, only: Sequence[Form] | None = None) -> Held:
-    """Leave one out of the whole procedure: the form is chosen anew, of `only` these, without each size. Raises NoFit."""
+def of_the_choice(points: Points, world: World, only: Sequence[Form] | None = None) -> HeldOut:
+    """The errors of the whole procedure with each size in turn left out: the form is chosen again without it, among `only` these. Raises NoFit."""
     errors = []
     for i in range(len(points)):
         best = chosen(candidates(points.without(i), world, only))
         errors.append(float(error_at(best.form, best.parameters, points, points.only(i), world)[0]))
-    return Held(tuple(points.entries), tuple(errors))
+    return HeldOut(tuple(points.entries), tuple(errors))
 
 
-def beyond(points: Points, world: World, bound: float, only: Sequence[Form] | None = None) -> tuple[Form, Held]:
-    """Chosen and fitted up to `bound` entries, predicts above it; `only` of these forms. Raises NoFit where either part has too few sizes."""
+def beyond(points: Points, world: World, bound: float, only: Sequence[Form] | None = None) -> tuple[Form, HeldOut]:
+    """The form that is chosen and fitted up to `bound` entries, and its errors above it; `only` among these forms. Raises NoFit if either part has too few sizes."""
     known = points.entries <= bound
     if known.all() or known.sum() < LEAST_SIZES:
         raise NoFit(f"{known.sum()} sizes up to {bound:g} and {(~known).sum()} above it")
     best = chosen(candidates(points.where(known), world, only))
     errors = error_at(best.form, best.parameters, points, ~known, world)
-    return best.form, Held(tuple(points.entries[~known]), tuple(errors))
+    return best.form, HeldOut(tuple(points.entries[~known]), tuple(errors))
 
 
 THESIS = tuple(form for form in FORMS if form.thesis)

@@ -10,6 +10,7 @@ import numpy as np
 from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
+from windtunnel.model.model_record import LatencyCurve, LatencyPoint, ModelRecord, Tried
 from windtunnel.model.observe import RATE, axis_of, doubts, number_of, usable
 from windtunnel.model.points import NoFit
 from windtunnel.model.queueing import (
@@ -25,7 +26,6 @@ from windtunnel.model.queueing import (
     errors_of_the_choice,
     tried_queues,
 )
-from windtunnel.model.record import LatencyCurve, LatencyPoint, ModelRecord, Tried
 from windtunnel.model.states import of_one_state
 from windtunnel.version import __version__
 
@@ -34,20 +34,20 @@ Row = dict[str, Any]
 
 
 def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
-    """The model of a study whose axis is an offered rate; `include_invalid`: from rejected metrics too. Raises UserError where its
+    """The model of a study whose axis is an offered rate; `include_invalid`: from rejected metrics too. Raises UserError if its
     data do not suffice."""
     kept = record.read(path / record.NAME)
-    found = axis_of(kept, RATE)
-    if found is None:
+    factor_and_key = axis_of(kept, RATE)
+    if factor_and_key is None:
         raise UserError(f"{path}: no factor changes a rate", remedy="a study with a factor whose key is client.rate")
-    factor, axis = found
+    factor, axis = factor_and_key
     rows = query.all_rows(path, kept)
-    used, said = usable(rows, include_invalid)
+    used, sentences = usable(rows, include_invalid)
     timed = [row for row in used if all(row[name] for name in JUDGED)]
     if len(timed) < len(used):
-        said.append(f"{len(used) - len(timed)} runs not used: without latencies")
+        sentences.append(f"{len(used) - len(timed)} runs not used: without latencies")
     of_state = of_one_state(path, timed)
-    said += of_state.left_out
+    sentences += of_state.left_out
     good = [row | {factor.name: number_of(row[factor.name], "rate")} for row in of_state.rows]
     others = [other for other in kept.factors if other is not factor]
     groups: dict[tuple[tuple[str, Any], ...], list[Row]] = {}
@@ -65,7 +65,7 @@ def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
         fitted=datetime.now(UTC),
         axis=axis,
         response="latency",
-        provenance=provenance(path, kept, len(good), said, doubts(timed)),
+        provenance=provenance(path, kept, len(good), sentences, doubts(timed)),
         host=kept.host,
         memory=memory_of(kept),
         versions=kept.versions | {"fitted by": __version__},
@@ -106,7 +106,7 @@ def _curve(settings: dict[str, Any], rows: list[Row], column: str) -> LatencyCur
         most={name: float(np.max(np.abs(e))) for name, e in errors.items()},
         noise={name: _noise(rows, column, name) for name in loads.ns},
         points=_points(loads, errors),
-        tried=[_tried_row(one) for one in tried],
+        tried=[_tried_row(candidate) for candidate in tried],
     )
 
 
@@ -120,17 +120,19 @@ def _loads(rows: Sequence[Row], column: str) -> Loads:
     """Medians of the runs at each offered load, of the percentiles that every run has."""
     names = [name for name in PERCENTILES if all(row[name] for row in rows)]
     loads = sorted({float(row[column]) for row in rows})
-    of = {load: [row for row in rows if float(row[column]) == load] for load in loads}
-    medians = {name: np.array([np.median([row[name] for row in of[load]]) for load in loads]) for name in names}
+    rows_by_load = {load: [row for row in rows if float(row[column]) == load] for load in loads}
+    medians = {
+        name: np.array([np.median([row[name] for row in rows_by_load[load]]) for load in loads]) for name in names
+    }
     return Loads(np.array(loads), medians)
 
 
 def _noise(rows: Sequence[Row], column: str, name: str) -> float | None:
-    apart = []
+    deviations = []
     for load in {row[column] for row in rows}:
         ns = [row[name] for row in rows if row[column] == load]
-        apart += [abs(np.median(ns[:i] + ns[i + 1 :]) / one - 1) for i, one in enumerate(ns) if len(ns) > 1]
-    return float(np.mean(apart)) if apart else None
+        deviations += [abs(np.median(ns[:i] + ns[i + 1 :]) / run_ns - 1) for i, run_ns in enumerate(ns) if len(ns) > 1]
+    return float(np.mean(deviations)) if deviations else None
 
 
 def _points(loads: Loads, errors: dict[str, list[float]]) -> list[LatencyPoint]:
@@ -144,15 +146,15 @@ def _points(loads: Loads, errors: dict[str, list[float]]) -> list[LatencyPoint]:
     ]
 
 
-def _tried_row(one: TriedQueue) -> Tried:
-    errors = one.judged.errors if one.judged else {}
+def _tried_row(candidate: TriedQueue) -> Tried:
+    errors = candidate.judged.errors if candidate.judged else {}
     judged = [abs(e) for name in JUDGED for e in errors.get(name, ())]
     return Tried(
-        form=one.queue.name,
-        words=one.queue.words,
+        form=candidate.queue.name,
+        words=candidate.queue.formula,
         thesis=False,
         mape=float(np.mean(judged)) if judged else None,
         most=max(judged, default=None),
         onwards=None,
-        why=one.why,
+        why=candidate.why,
     )

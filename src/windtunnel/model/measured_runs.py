@@ -25,23 +25,23 @@ LINE = 64
 
 @dataclass(frozen=True)
 class Parts:
-    """One run's server, taken apart."""
+    """The costs of one run's server, by part."""
 
     tables: list[list[Table]]
-    """Of each workload, as the plan has them."""
+    """The tables of each workload in the plan."""
     steps: dict[str, float]
-    """ns of a packet of the stage, without the cost of the time stamps; steps that make traffic are left out."""
+    """Time of each step per packet of the stage in ns, without the cost of the time stamps; steps that make traffic are left out."""
     pipeline_ns: float | None
     """Work and stall of all stages of the server, a packet, without the time stamps. None: not timed."""
     wide_ticks: float | None
-    """Of additions that fill a core, between the workers' loops: the median of the measured windows. None: not taken."""
+    """Ticks of additions that fill a core, between the workers' loops: the median of the measured windows. None: not measured."""
     counters: dict[tuple[str, str], float]
     """(Table's name, counter's name) -> value at the end."""
     windows: int = 1
     """Windows that the costs come from. 0: all were on a shared core, and there are no costs."""
 
     def table_at(self, axis: str) -> Table | None:
-        """The table whose key this path is; None where there is none."""
+        """The table whose key this path is; None if there is none."""
         _, workload, _, place, _ = axis.split(".")
         try:
             return self.tables[int(workload)][int(place)]
@@ -56,7 +56,7 @@ class Parts:
         return self.counters.get((table["name"], "entries")) or float(table["rules"])
 
     def bytes_of(self, table: Table | None) -> float | None:
-        """The memory that lookups read; None where the handler does not count the table's memory.
+        """The memory that lookups read; None if the handler does not count the table's memory.
 
         Live tables have two copies. A table of prefixes has a slot for every address; lookups read few of them.
         """
@@ -70,9 +70,9 @@ class Parts:
 
 
 def parts_of(directories: Sequence[Path], points: Sequence[int]) -> list[Parts | None]:
-    """Of the runs of one study, from the windows in which no core was shared; `points`: the point of each run.
+    """The parts of the runs of one study, from the windows in which no core was shared; `points`: the point of each run.
 
-    None for a run whose directory is missing. Where a point would lose all its runs, all windows of all runs count. Raises UserError for a damaged directory.
+    None for a run whose directory is missing. If a point would lose all its runs, all windows of all runs count. Raises UserError for a damaged directory.
     """
     runs = [load(directory) if (directory / "run.json").is_file() else None for directory in directories]
     alone = _alone([run for run in runs if run])
@@ -92,7 +92,7 @@ SHARED = 1.2
 
 
 def _alone(runs: Sequence[Run]) -> Callable[[Run], Run]:
-    """Reduces a run to the windows in which no worker's core was shared; keeps all where that was not measured."""
+    """Reduces a run to the windows in which no worker's core was shared; keeps all if that was not measured."""
     ticks = [most for run in runs for window in _measured(run) if (most := _most_ticks(window))]
     limit = SHARED * float(np.percentile(ticks, QUIET)) if ticks else float("inf")
 
@@ -111,7 +111,7 @@ def _measured(run: Run) -> list[Window]:
 
 
 def _most_ticks(window: Window) -> float | None:
-    """Of its workers; None where no worker measured them."""
+    """The most ticks of the window's workers; None if no worker measured them."""
     return max((worker.wide_ticks for worker in window.workers if worker.wide_ticks), default=None)
 
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from windtunnel.model.arrays import Floats
-from windtunnel.model.record import Neighbour
+from windtunnel.model.model_record import Neighbour
 
 LEAST_RUNS = 8
 LEAST_CORRELATION = 0.5
 """Below it the ticks explain less than a quarter of the scatter: nothing is corrected."""
 MOST = 1.5
-"""Of the exponent; 1 is a cost that rises as the ticks do."""
+"""Largest exponent; 1 is a cost that rises in proportion to the ticks."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class CostedRun:
 
 
 def neighbour_of(runs: Sequence[CostedRun]) -> Neighbour | None:
-    """None where a run has no ticks, where there are too few runs, or where costs do not follow the ticks."""
+    """The correction; None if a run has no ticks, if there are too few runs, or if costs do not follow the ticks."""
     if any(not run.ticks for run in runs):
         return None
     points = np.array([run.point for run in runs])
@@ -39,15 +39,15 @@ def neighbour_of(runs: Sequence[CostedRun]) -> Neighbour | None:
     freedom = len(runs) - len(set(points))
     if len(runs) < LEAST_RUNS or freedom < LEAST_RUNS // 2:
         return None
-    apart, moved = _within(costs, points), _within(ticks, points)
-    together, squares = float(moved @ apart), float(moved @ moved)
-    if squares == 0 or together < LEAST_CORRELATION * np.sqrt(squares * float(apart @ apart)):
+    cost_deviations, tick_deviations = _within(costs, points), _within(ticks, points)
+    product, squares = float(tick_deviations @ cost_deviations), float(tick_deviations @ tick_deviations)
+    if squares == 0 or product < LEAST_CORRELATION * np.sqrt(squares * float(cost_deviations @ cost_deviations)):
         return None
-    return Neighbour(exponent=min(together / squares, MOST), ticks=float(np.exp(np.median(ticks))))
+    return Neighbour(exponent=min(product / squares, MOST), ticks=float(np.exp(np.median(ticks))))
 
 
 def corrected(ns: float, ticks: float | None, neighbour: Neighbour | None) -> float:
-    """The cost at the model's ticks; unchanged where there is no correction, or a run has no ticks."""
+    """The cost at the model's ticks; unchanged if there is no correction, or a run has no ticks."""
     if neighbour is None or not ticks:
         return ns
     factor: float = (neighbour.ticks / ticks) ** neighbour.exponent
@@ -56,10 +56,10 @@ def corrected(ns: float, ticks: float | None, neighbour: Neighbour | None) -> fl
 
 def _within(values: Floats, points: Floats) -> Floats:
     """Distances from the mean of the same point."""
-    apart = values.copy()
+    deviations = values.copy()
     for point in _distinct(points):
-        apart[points == point] -= values[points == point].mean()
-    return apart
+        deviations[points == point] -= values[points == point].mean()
+    return deviations
 
 
 def _distinct(points: Floats) -> Iterable[int]:

@@ -3,7 +3,7 @@
 The axis is found by a factor's path in the scenario (`workload.0.table.0.entries`, `client.rate`), whatever the name of its column.
 The cost of a packet is one of
 
-table      the step of the axis' table, where handlers name their steps
+table      the step of the axis' table, if handlers name their steps
 pipeline   work and stall of all stages of the server
 a column   of the study's table: ..._mpps and ..._per_s become ns per packet and core, ..._ns stays as it is
 """
@@ -22,9 +22,9 @@ from windtunnel.measure.study import query, record
 from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.model.measured_runs import Parts, parts_of
+from windtunnel.model.model_record import Neighbour
 from windtunnel.model.neighbour import CostedRun, corrected, neighbour_of
 from windtunnel.model.points import Points
-from windtunnel.model.record import Neighbour
 from windtunnel.model.states import of_one_state
 from windtunnel.scenario.quantities import parse
 
@@ -45,11 +45,11 @@ class ObservedRun:
     entries: float
     cores: int
     ns: float
-    """A packet and core, corrected for another hardware thread on the core."""
+    """Cost per packet and core, corrected for another hardware thread on the core."""
     bytes: float | None
     """Memory of the table by its own counter. None: it has none."""
     parts: Parts | None
-    """What its run directory adds to the study's table."""
+    """The parts from its run directory, which the study's table lacks."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Series:
 
 
 @dataclass(frozen=True)
-class Observed:
+class ObservedStudy:
     """A study, read for a model."""
 
     path: Path
@@ -88,7 +88,7 @@ class Observed:
     left_out: list[str] = field(default_factory=list)
     """Sentences: runs that are not in the series, and why."""
     doubts: list[str] = field(default_factory=list)
-    """As `doubts` finds them."""
+    """Sentences from `doubts`."""
 
 
 def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, str] | None:
@@ -109,18 +109,18 @@ def number_of(cell: float | str, kind: str) -> float:
 
 
 def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
-    """The factor that changes a table's entries, and its key. Raises UserError where there is none."""
-    found = axis_of(kept, ENTRIES)
-    if found is None:
+    """The factor that changes a table's entries, and its key. Raises UserError if there is none."""
+    factor_and_key = axis_of(kept, ENTRIES)
+    if factor_and_key is None:
         names = ", ".join(key for factor in kept.factors for key in factor.keys)
         raise UserError(
             f"{path}: no factor changes a table's entries: its factors are {names or 'none'}",
             remedy="a study with a factor whose key is workload.0.table.0.entries, or for latency one of client.rate",
         )
-    return found
+    return factor_and_key
 
 
-def observe(path: Path, response: str | None = None, include_invalid: bool = False) -> Observed:
+def observe(path: Path, response: str | None = None, include_invalid: bool = False) -> ObservedStudy:
     """Reads a study whose axis is a table's entries. `response`: as above; by default the table's step, else the pipeline.
     `include_invalid`: with the rejected metrics that the study's table has.
 
@@ -129,18 +129,18 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     kept = record.read(path / record.NAME)
     factor, axis = table_axis(path, kept)
     rows = query.all_rows(path, kept)
-    used, said = usable(rows, include_invalid)
+    used, sentences = usable(rows, include_invalid)
     of_state = of_one_state(path, used)
     valid, shared = _with_parts(of_state.rows, path)
-    said += of_state.left_out
-    said += _left_out(shared, "on a shared core")
+    sentences += of_state.left_out
+    sentences += _left_out_sentences(shared, "on a shared core")
     chosen = response or (TABLE if valid and all(_table_ns(parts, axis) for _, parts in valid) else PIPELINE)
     groups: dict[tuple[tuple[str, Any], ...], list[ObservedRun]] = {}
     for row, parts in valid:
         cores = max(1, len(kept.point(row["point"]).cpus.get("server", [])))
         ns = _cost(row, parts, chosen, axis, cores, path)
         if ns is None or not math.isfinite(ns) or ns <= 0:
-            said.append(f"{row['directory']}: its cost ({chosen}) is {ns}")
+            sentences.append(f"{row['directory']}: its cost ({chosen}) is {ns}")
             continue
         settings = settings_of(kept, row["point"], factor)
         groups.setdefault(tuple(settings.items()), []).append(
@@ -155,34 +155,36 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
         )
     if not groups:
         raise UserError(
-            f"{path}: nothing to fit: {'; '.join(said) or 'no run has finished'}",
+            f"{path}: nothing to fit: {'; '.join(sentences) or 'no run has finished'}",
             remedy=f"windtunnel study {as_argument(path)} executes the missing runs; --of selects another cost",
         )
     neighbour = neighbour_of([_costed(run) for runs in groups.values() for run in runs])
     series = tuple(
         Series(dict(settings), tuple(_alone(run, neighbour) for run in runs)) for settings, runs in groups.items()
     )
-    return Observed(path, kept, axis, chosen, series, of_state.state, neighbour, said, doubts(used))
+    return ObservedStudy(path, kept, axis, chosen, series, of_state.state, neighbour, sentences, doubts(used))
 
 
 def usable(rows: list[dict[str, Any]], include_invalid: bool) -> tuple[list[dict[str, Any]], list[str]]:
     """The rows of a study that a model may use, and a sentence on those that are left out."""
     used = [row for row in rows if row["valid"] or (include_invalid and has_metrics(row))]
-    return used, _left_out(len(rows) - len(used), "invalid")
+    return used, _left_out_sentences(len(rows) - len(used), "invalid")
 
 
 def doubts(used: list[dict[str, Any]]) -> list[str]:
-    """What makes these rows worse than those of valid runs with the default limits."""
+    """Sentences on what makes these rows worse than those of valid runs with the default limits."""
     invalid = sum(not row["valid"] for row in used)
     relaxed = dict.fromkeys(limit for row in used for limit in row["relaxed"] or ())
-    found = [f"{invalid} invalid run{'' if invalid == 1 else 's'}"] if invalid else []
-    return found + ([f"relaxed limits: {', '.join(relaxed)}"] if relaxed else [])
+    reasons = [f"{invalid} invalid run{'' if invalid == 1 else 's'}"] if invalid else []
+    return reasons + ([f"relaxed limits: {', '.join(relaxed)}"] if relaxed else [])
 
 
 def _with_parts(rows: list[dict[str, Any]], path: Path) -> tuple[list[tuple[dict[str, Any], Parts | None]], int]:
     """Rows with their run directories, and how many had a shared core in every window."""
     parts = parts_of([path / row["directory"] for row in rows], [row["point"] for row in rows])
-    kept = [(row, said) for row, said in zip(rows, parts, strict=True) if said is None or said.windows]
+    kept = [
+        (row, run_parts) for row, run_parts in zip(rows, parts, strict=True) if run_parts is None or run_parts.windows
+    ]
     return kept, len(rows) - len(kept)
 
 
@@ -217,29 +219,31 @@ def points_of(series: Series, ns: Sequence[float] | None = None) -> Points:
 def working_sets(series: Series) -> list[tuple[float, float]]:
     """Entries and bytes: by the table's own counter, else ENTRY_BYTES an entry."""
     sizes = series.sizes()
-    said = [[run.bytes for run in series.at(n) if run.bytes] for n in sizes]
-    if all(said):
-        return [(n, float(np.median(bytes_))) for n, bytes_ in zip(sizes, said, strict=True)]
+    counted_bytes = [[run.bytes for run in series.at(n) if run.bytes] for n in sizes]
+    if all(counted_bytes):
+        return [(n, float(np.median(bytes_))) for n, bytes_ in zip(sizes, counted_bytes, strict=True)]
     return [(n, n * ENTRY_BYTES) for n in sizes]
 
 
 ENTRY_BYTES = 64.0
-"""Of an entry where it is not counted: one cache line."""
+"""Bytes of an entry if the table does not count them: one cache line."""
 
 
 def noise_floor(series: Series) -> float | None:
     """Mean absolute difference, as a share, between one run and the median of the others of its size. No model can have a
-    smaller error. None where no size has two runs."""
-    apart: list[float] = []
+    smaller error. None if no size has two runs."""
+    deviations: list[float] = []
     for size in series.sizes():
         for cores in {run.cores for run in series.at(size)}:
             ns = [run.ns for run in series.at(size) if run.cores == cores]
-            apart += [abs(np.median(ns[:i] + ns[i + 1 :]) / one - 1) for i, one in enumerate(ns) if len(ns) > 1]
-    return float(np.mean(apart)) if apart else None
+            deviations += [
+                abs(np.median(ns[:i] + ns[i + 1 :]) / run_ns - 1) for i, run_ns in enumerate(ns) if len(ns) > 1
+            ]
+    return float(np.mean(deviations)) if deviations else None
 
 
-def _left_out(count: int, words: str) -> list[str]:
-    return [f"left out: {count} run{'' if count == 1 else 's'} {words}"] if count else []
+def _left_out_sentences(count: int, reason: str) -> list[str]:
+    return [f"left out: {count} run{'' if count == 1 else 's'} {reason}"] if count else []
 
 
 def _table_ns(parts: Parts | None, axis: str) -> float | None:

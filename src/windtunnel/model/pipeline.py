@@ -1,7 +1,7 @@
 """A pipeline of several tables, from models of one table each: parser, deparser and all other steps, and the sum of the tables.
 
 Nothing is fitted here. Tables of one pipeline share the caches. Che's approximation gives each table's part of them, and the
-curve's form `cache` (also where another form was chosen) gives the additional cost.
+curve's form `cache` (also if another form was chosen) gives the additional cost.
 """
 
 from collections.abc import Sequence
@@ -14,6 +14,7 @@ from windtunnel.errors import UserError
 from windtunnel.model.arrays import Floats
 from windtunnel.model.fit import world_of
 from windtunnel.model.measured_runs import Parts
+from windtunnel.model.model_record import Curve, ModelRecord, Neighbour, Step
 from windtunnel.model.points import World
 from windtunnel.model.popularity import shared_misses
 from windtunnel.model.predict import (
@@ -26,7 +27,6 @@ from windtunnel.model.predict import (
     quality_marks,
     range_marks,
 )
-from windtunnel.model.record import Curve, ModelRecord, Neighbour, Step
 from windtunnel.model.table_settings import differences, own_settings
 
 
@@ -38,32 +38,32 @@ def sized(parts: Parts) -> list[tuple[Table, float]]:
 def predict_pipeline(
     models: Sequence[ModelRecord], tables: Sequence[tuple[Table, float]], cores: int = 1, extrapolate: bool = False
 ) -> Prediction:
-    """`tables`: as the plan has them, each with its entries, at least one. Raises UserError where no model was fitted to such a table,
+    """The cost of a pipeline. `tables`: those of the plan, each with its entries, at least one. Raises UserError if no model was fitted to such a table,
     or no model timed the steps outside the tables."""
     if not tables:
         raise UserError(
             "the scenario has no tables", remedy='add [[workload.table]], see the page "Match-action tables"'
         )
-    found = [_curve_like(models, table) for table, _ in tables]
+    models_and_curves = [_curve_like(models, table) for table, _ in tables]
     speed = speed_of(models)
     marks: list[str] = []
     rng = np.random.default_rng(1)
     total, samples = 0.0, np.zeros(SAMPLES)
-    shares = _shares(found, [entries for _, entries in tables])
-    for (model, curve), (table, entries), share in zip(found, tables, shares, strict=True):
+    shares = _shares(models_and_curves, [entries for _, entries in tables])
+    for (model, curve), (table, entries), share in zip(models_and_curves, tables, shares, strict=True):
         world = world_of(model.ladder)
         of_table = quality_marks(model) + range_marks(curve, entries, extrapolate)
         marks += [f"table {table['name']}: {mark}" for mark in of_table]
         scale = share * _scale(model, speed)
         total += scale * curve_ns(curve, entries, world)
         samples += scale * curve_samples(curve, entries, world, rng)
-    for step, scale in _other_steps(models, [model for model, _ in found], speed):
+    for step, scale in _other_steps(models, [model for model, _ in models_and_curves], speed):
         total += scale * step.ns
         samples += scale * (rng.triangular(step.low, step.ns, step.high, SAMPLES) if step.high > step.low else step.ns)
-    contention = max(curve.contention for _, curve in found)
+    contention = max(curve.contention for _, curve in models_and_curves)
     more = 1 + contention * (cores - 1)
     low, high = band(samples * more)
-    states = {model.state for model, _ in found}
+    states = {model.state for model, _ in models_and_curves}
     if len(states) > 1:
         marks.append(
             f"the models belong to several host states: {', '.join(sorted(state or 'not known' for state in states))}"
@@ -88,11 +88,13 @@ def _curve_like(models: Sequence[ModelRecord], table: Table) -> tuple[ModelRecor
 
 def speed_of(models: Sequence[ModelRecord]) -> Neighbour | None:
     """The speed of a core at which a pipeline's parts are added: that of the least busy neighbour of the models, with the mean of
-    their exponents. None where no model was corrected."""
+    their exponents. None if no model was corrected."""
     known = [model.neighbour for model in models if model.neighbour]
     if not known:
         return None
-    return Neighbour(exponent=fmean(one.exponent for one in known), ticks=min(one.ticks for one in known))
+    return Neighbour(
+        exponent=fmean(neighbour.exponent for neighbour in known), ticks=min(neighbour.ticks for neighbour in known)
+    )
 
 
 def _scale(model: ModelRecord, speed: Neighbour | None) -> float:
@@ -108,7 +110,7 @@ def _other_steps(
 ) -> list[tuple[Step, float]]:
     """Cost of a packet outside tables, each step once, with its scale: a pipeline parses and deparses once. The cost of a step
     depends on the tables' actions (a rewrite computes the checksum again), so the most expensive measurement of each step
-    counts. Models of these tables come first; another model counts only where they timed nothing."""
+    counts. Models of these tables come first; another model counts only if they timed nothing."""
     timed = [model for model in of_tables if model.steps] or [model for model in models if model.steps][:1]
     if not timed:
         raise UserError(
@@ -123,13 +125,15 @@ def _other_steps(
     return list(costliest.values())
 
 
-def _shares(found: Sequence[tuple[ModelRecord, Curve]], entries: Sequence[float]) -> list[float]:
+def _shares(models_and_curves: Sequence[tuple[ModelRecord, Curve]], entries: Sequence[float]) -> list[float]:
     """Factor by which each table costs more because others use the caches too; 1 for a curve without caches."""
-    shares = [1.0] * len(found)
-    cached = [(n, model, curve.caches) for n, (model, curve) in enumerate(found) if curve.caches is not None]
+    shares = [1.0] * len(models_and_curves)
+    cached = [
+        (n, model, curve.caches) for n, (model, curve) in enumerate(models_and_curves) if curve.caches is not None
+    ]
     if len(cached) < 2:
         return shares
-    bytes_ = np.array([bytes_at(found[n][1], entries[n]) for n, _, _ in cached])
+    bytes_ = np.array([bytes_at(models_and_curves[n][1], entries[n]) for n, _, _ in cached])
     for place, (n, model, caches) in enumerate(cached):
         shares[n] = _crowded(caches, world_of(model.ladder), bytes_, place)
     return shares

@@ -1,4 +1,4 @@
-"""What a form is fitted to: costs at sizes of a table, and the caches of the host that they were measured on."""
+"""The data that a form is fitted to: costs at sizes of a table, and the caches of the host that they were measured on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,17 +40,17 @@ class Points:
 
 @dataclass(frozen=True)
 class World:
-    """What is known before anything is fitted: the host's caches, as its ladder has them (nothing from lscpu), and the table."""
+    """What is known before anything is fitted: the host's caches from its ladder (nothing from lscpu), and the table."""
 
     steps: Sequence[float] = ()
     """Bytes at which each level but the last ends: the last end is fitted."""
     rung_bytes: Sequence[float] = ()
     rung_ns: Sequence[float] = ()
-    """The ladder itself; empty where there is none."""
+    """The ladder itself; empty if there is none."""
     table: Mapping[str, Any] = field(default_factory=dict)
-    """As `own_settings` has it; empty where it is not known."""
+    """The table from `own_settings`; empty if it is not known."""
 
-    def of(self, table: Mapping[str, Any]) -> Self:
+    def with_table(self, table: Mapping[str, Any]) -> Self:
         return replace(self, table=table)
 
     @property
@@ -66,6 +66,6 @@ class World:
         return touched(self.table, np.asarray(entries, float))
 
     def load_ns(self, bytes_: Floats) -> Floats:
-        """ns of a load that waits, in memory of this size: between rungs by ratios, beyond them that of the nearest."""
+        """Time in ns of a load that waits, in memory of this size: between rungs by ratios, beyond them that of the nearest."""
         sizes, ns = np.asarray(self.rung_bytes, float), np.maximum.accumulate(np.asarray(self.rung_ns, float))
         return np.exp(np.interp(np.log(np.maximum(bytes_, 1.0)), np.log(sizes), np.log(ns)))

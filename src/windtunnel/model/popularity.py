@@ -24,23 +24,23 @@ def misses(entries: float, capacity: float, exponent: float) -> float:
     if exponent == 0:
         return entries / (entries + capacity)
     ranks, probability = ranks_of(round(entries), exponent)
-    held = entries * capacity / (entries + capacity)
-    age = _age(ranks, probability, held)
+    cached = entries * capacity / (entries + capacity)
+    age = _age(ranks, probability, cached)
     return float(np.sum(ranks * probability / (1 + probability * age)))
 
 
 def shared_misses(entries: Floats, capacity: Floats) -> Floats:
-    """Of several tables that share a cache, each looked up once a packet with uniform keys: the share of each one's lookups that miss.
+    """The share of each table's lookups that miss, if several tables share a cache, and each is looked up once a packet with uniform keys.
 
     `capacity`: entries of each table that the cache would hold if the table were alone. One loop accesses the lines of all tables, so
     there is one T; sizes count in bytes through the capacities.
     """
     sizes = entries / capacity
-    held = float(sizes.sum() / (1 + sizes.sum()))
+    cached = float(sizes.sum() / (1 + sizes.sum()))
 
     def spare(log_age: float) -> float:
         age = np.exp(log_age)
-        return float(np.sum(sizes * age / (sizes + age))) - held
+        return float(np.sum(sizes * age / (sizes + age))) - cached
 
     age = float(np.exp(brentq(spare, -60.0, 60.0)))
     shares: Floats = sizes / (sizes + age)
@@ -62,17 +62,17 @@ def ranks_of(entries: int, exponent: float) -> tuple[Floats, Floats]:
 
 
 def _integral(edges: Floats, exponent: float) -> Floats:
-    """Of x to the power of minus `exponent` between neighbouring edges."""
+    """The integral of x to the power of minus `exponent` between neighbouring edges."""
     if abs(exponent - 1) < 1e-9:
         return np.diff(np.log(edges))
     return np.diff(edges ** (1 - exponent)) / (1 - exponent)
 
 
-def _age(ranks: Floats, probability: Floats, held: float) -> float:
-    """T, with which the cache is full."""
+def _age(ranks: Floats, probability: Floats, cached: float) -> float:
+    """The age T with which the cache is full."""
 
     def spare(log_age: float) -> float:
         hot = probability * np.exp(log_age)
-        return float(np.sum(ranks * hot / (1 + hot))) - held
+        return float(np.sum(ranks * hot / (1 + hot))) - cached
 
     return float(np.exp(brentq(spare, -30.0, 120.0)))

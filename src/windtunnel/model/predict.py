@@ -11,9 +11,9 @@ from windtunnel.model import heldout
 from windtunnel.model.arrays import Floats
 from windtunnel.model.fit import world_of
 from windtunnel.model.forms import Form
+from windtunnel.model.model_record import Curve, LatencyCurve, ModelRecord
 from windtunnel.model.points import World
 from windtunnel.model.popularity import misses
-from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
 from windtunnel.scenario.quantities import UNITS, parse
 from windtunnel.stats.bootstrap import middle_part
 
@@ -25,7 +25,7 @@ AnyCurve = TypeVar("AnyCurve", Curve, LatencyCurve)
 
 @dataclass(frozen=True)
 class Prediction:
-    """Of one pipeline or table; ns per packet on one of the cores."""
+    """The cost of one pipeline or table; ns per packet on one of the cores."""
 
     ns: float
     low: float
@@ -60,8 +60,8 @@ def predict(
     extrapolate: bool = False,
     zipf: float = 0.0,
 ) -> Prediction:
-    """`settings`: KEY=VALUE as `--set` takes them, enough to name one curve; `zipf`: exponent of the keys' popularity, where the curve was
-    measured with uniform keys. Raises UserError where the model has no such curve, and for sizes that are too far from the measured ones."""
+    """The cost at a size. `settings`: KEY=VALUE as `--set` takes them, enough to name one curve; `zipf`: exponent of the keys' popularity, if the curve was
+    measured with uniform keys. Raises UserError if the model has no such curve, and for sizes that are too far from the measured ones."""
     curve, world = select(model.curves, settings), world_of(model.ladder)
     marks = quality_marks(model) + range_marks(curve, entries, extrapolate)
     samples = curve_samples(curve, entries, world, np.random.default_rng(1))
@@ -77,7 +77,7 @@ def predict(
 
 
 def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
-    """The one curve of these settings. Raises UserError where there is none, or several."""
+    """The one curve of these settings. Raises UserError if there is none, or several."""
     wanted = dict(_pair(text) for text in settings)
     known = sorted({path for curve in curves for path in curve.settings})
     for path in wanted:
@@ -90,8 +90,8 @@ def select(curves: Sequence[AnyCurve], settings: Sequence[str]) -> AnyCurve:
     if len(fitting) == 1:
         return fitting[0]
     if not fitting:
-        there = "; ".join(", ".join(f"{p}={v}" for p, v in curve.settings.items()) for curve in curves)
-        raise UserError("no curve of the model has these settings", remedy=f"it has {there}")
+        settings_text = "; ".join(", ".join(f"{p}={v}" for p, v in curve.settings.items()) for curve in curves)
+        raise UserError("no curve of the model has these settings", remedy=f"it has {settings_text}")
     open_ = [path for path in known if len({str(curve.settings[path]) for curve in fitting}) > 1]
     levels = {path: sorted({str(curve.settings[path]) for curve in fitting}) for path in open_}
     raise UserError(
@@ -126,14 +126,18 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
 
 
 def curve_ns(curve: Curve, entries: float, world: World) -> float:
-    """ns per packet on one core."""
-    form, x, world = _form(curve), np.array([parameter.value for parameter in curve.parameters]), world.of(curve.table)
+    """Cost in ns per packet on one core."""
+    form, x, world = (
+        _form(curve),
+        np.array([parameter.value for parameter in curve.parameters]),
+        world.with_table(curve.table),
+    )
     return float(form.at(x, np.array([float(entries)]), np.array([bytes_at(curve, entries)]), world)[0])
 
 
 def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> Floats:
     """SAMPLES costs, each from a fit of the bootstrap and one held-out error of the choice."""
-    form, n, world = _form(curve), np.array([float(entries)]), world.of(curve.table)
+    form, n, world = _form(curve), np.array([float(entries)]), world.with_table(curve.table)
     bytes_ = np.array([bytes_at(curve, entries)])
     draws = np.array(
         [form.at(np.array(x), n, bytes_, world)[0] for x in curve.draws] or [curve_ns(curve, entries, world)]

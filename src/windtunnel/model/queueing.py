@@ -4,7 +4,7 @@ polling     L_p = a_p + b_p / (1 - r): a polling loop takes t = f/(1 - r) when e
             time; a message waits for the rest of one loop and for its own, so every percentile is a multiple of t
 M/G/1       L_p = a_p + v max(0, ln(r/(1 - p)))/(1 - r): the exponential tail of the waiting time in heavy traffic (Kingman, 1962),
             where one number v says how uneven arrivals and services are
-bursts      L_p = a_p + b_p / (1 - r)^2: where what varies is itself the longer the fuller the queue
+bursts      L_p = a_p + b_p / (1 - r)^2: the variation itself grows with the length of the queue
 no queue    L_p = a_p
 with r = load/capacity. Percentiles do not add up and are not averaged: each has its own coefficients, and its own error.
 """
@@ -51,7 +51,7 @@ class Queue:
     """A form; `column` is what a percentile's second coefficient stands before, by utilisation and percentile."""
 
     name: str
-    words: str
+    formula: str
     column: Callable[[Floats, float], Floats]
     shared: bool = False
     """Whether all percentiles have the same second coefficient."""
@@ -66,7 +66,7 @@ class Fitted:
     coefficients: dict[str, tuple[float, float]]
 
     def at(self, load: float, percentile: str) -> float:
-        """ns. Infinite at the capacity and above."""
+        """Latency in ns. It is infinite at the capacity and above."""
         if load >= self.capacity:
             return float("inf")
         a, b = self.coefficients[percentile]
@@ -102,7 +102,7 @@ def fit_queue(queue: Queue, loads: Loads) -> Fitted:
 
 
 def capacity_interval(queue: Queue, loads: Loads) -> tuple[float, float | None]:
-    """95% by the profile likelihood: the capacities whose best fit has a squared error that an F test does not tell from the least.
+    """95% by the profile likelihood: the capacities whose best fit has a squared error that an F test does not distinguish from the least.
     None: those without limit are among them, and nothing bounds the capacity. Raises NoFit."""
     least = fit_queue(queue, loads)
     shares = np.exp(np.linspace(np.log(_EMPTIEST), np.log(_FULLEST), 4000))
@@ -118,7 +118,7 @@ Pairs = dict[str, tuple[Floats, Floats]]
 
 
 def _at_capacities(queue: Queue, loads: Loads, capacities: Floats) -> tuple[Floats, Pairs]:
-    """Of each capacity: the squared relative error of the judged percentiles, and the coefficients of all."""
+    """For each capacity, the squared relative error of the judged percentiles, and the coefficients of all."""
     utilisation = loads.load[None, :] / capacities[:, None]
     columns = {name: queue.column(utilisation, PERCENTILES[name]) for name in loads.ns}
     if queue.shared:
@@ -136,17 +136,17 @@ def _shared(loads: Loads, columns: dict[str, Floats]) -> tuple[Floats, Pairs]:
     """One second coefficient for all percentiles, from the judged ones: least squares with the first ones taken out of it."""
     above = below = 0.0
     for name in JUDGED:
-        one, x = 1 / loads.ns[name], columns[name] / loads.ns[name]
-        rest = x - (x @ one)[:, None] / (one @ one) * one
-        above, below = above + rest @ (1 - one.sum() / (one @ one) * one), below + (rest**2).sum(1)
+        weights, x = 1 / loads.ns[name], columns[name] / loads.ns[name]
+        rest = x - (x @ weights)[:, None] / (weights @ weights) * weights
+        above, below = above + rest @ (1 - weights.sum() / (weights @ weights) * weights), below + (rest**2).sum(1)
     v = np.maximum(above / np.maximum(below, 1e-30), 0.0)
     error = np.zeros(len(v))
     coefficients: Pairs = {}
     for name, ns in loads.ns.items():
-        one, rest = 1 / ns, 1 - v[:, None] * columns[name] / ns
-        a = np.maximum(rest @ one / (one @ one), 0.0)
+        weights, rest = 1 / ns, 1 - v[:, None] * columns[name] / ns
+        a = np.maximum(rest @ weights / (weights @ weights), 0.0)
         coefficients[name] = a, v
-        error += ((a[:, None] * one - rest) ** 2).sum(1) if name in JUDGED else 0.0
+        error += ((a[:, None] * weights - rest) ** 2).sum(1) if name in JUDGED else 0.0
     return error, coefficients
 
 
@@ -164,7 +164,7 @@ class JudgedQueue:
 
 @dataclass(frozen=True)
 class TriedQueue:
-    """A form, and why it does not fit where nothing could be judged."""
+    """A form, and why it does not fit if it could not be judged."""
 
     queue: Queue
     judged: JudgedQueue | None
@@ -189,15 +189,15 @@ def _tried(queue: Queue, loads: Loads) -> TriedQueue:
 
 
 def best_queue(tried: Sequence[TriedQueue]) -> JudgedQueue:
-    """The one with the least held-out error of the judged percentiles. Raises NoFit where none fits."""
-    judged = [one.judged for one in tried if one.judged]
+    """The one with the least held-out error of the judged percentiles. Raises NoFit if none fits."""
+    judged = [candidate.judged for candidate in tried if candidate.judged]
     if not judged:
-        raise NoFit("; ".join(f"{one.queue.name}: {one.why}" for one in tried))
-    return min(judged, key=lambda one: one.score)
+        raise NoFit("; ".join(f"{candidate.queue.name}: {candidate.why}" for candidate in tried))
+    return min(judged, key=lambda candidate: candidate.score)
 
 
 def errors_of_the_choice(loads: Loads) -> dict[str, list[float]]:
-    """Leave one out of choosing and fitting. Raises NoFit where too few loads are left."""
+    """The errors of choosing and fitting with each load in turn left out. Raises NoFit if too few loads are left."""
     errors: dict[str, list[float]] = {name: [] for name in loads.ns}
     for i in range(len(loads)):
         best = best_queue(tried_queues(loads.without(i))).fitted

@@ -12,28 +12,30 @@ from windtunnel.errors import UserError
 from windtunnel.format import rate
 from windtunnel.host import facts
 from windtunnel.model.latency import fitted_of
+from windtunnel.model.model_record import ModelRecord, read
 from windtunnel.model.pipeline import predict_pipeline
 from windtunnel.model.predict import FURTHEST, Prediction, predict, quality_marks, select
-from windtunnel.model.record import ModelRecord, read
 from windtunnel.model.same_host import refuse_other_host
 from windtunnel.scenario.quantities import option
 
 MOST_ENTRIES = "1000G"
-"""More than any table has."""
+"""A number of entries that no table reaches."""
 
 
 @dataclass(frozen=True)
-class Said:
+class CostPrediction:
     """A prediction of a cost."""
 
     prediction: Prediction
 
     def document(self) -> dict[str, Any]:
-        said = self.prediction
+        prediction = self.prediction
         rates = (
-            {} if said.of == "table" else {"mpps": said.mpps, "mpps_low": said.mpps_low, "mpps_high": said.mpps_high}
+            {}
+            if prediction.of == "table"
+            else {"mpps": prediction.mpps, "mpps_low": prediction.mpps_low, "mpps_high": prediction.mpps_high}
         )
-        return asdict(said) | rates
+        return asdict(prediction) | rates
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Latency:
 
     load: float
     utilisation: float | None
-    """Of the capacity; None where that is not identified."""
+    """Load as a share of the capacity; None if the capacity is not identified."""
     ns: dict[str, float]
     errors: dict[str, float]
     marks: list[str]
@@ -54,24 +56,26 @@ class Latency:
 
 
 def read_models(files: Sequence[Path], allow_other_host: bool) -> list[ModelRecord]:
-    """Raises UserError where one was measured on another host, unless `allow_other_host`."""
+    """The models in these files. Raises UserError if one was measured on another host, unless `allow_other_host`."""
     models = [read(file) for file in files]
     if not allow_other_host:
-        here = to_jsonable_python(facts.collect())
+        this_host = to_jsonable_python(facts.collect())
         for file, model in zip(files, models, strict=True):
-            refuse_other_host(model, here, str(file))
+            refuse_other_host(model, this_host, str(file))
     return models
 
 
 def ask_table(
     model: ModelRecord, entries: str, cores: int, sets: Sequence[str], extrapolate: bool, zipf: float
-) -> Said:
+) -> CostPrediction:
     if model.kind != "cost":
         raise UserError("this is a latency model, and --entries needs a cost model", remedy="use --rate RATE")
-    return Said(predict(model, count("--entries", entries), cores, sets, extrapolate, zipf))
+    return CostPrediction(predict(model, count("--entries", entries), cores, sets, extrapolate, zipf))
 
 
-def ask_pipeline(models: Sequence[ModelRecord], file: Path, sets: Sequence[str], cores: int, extrapolate: bool) -> Said:
+def ask_pipeline(
+    models: Sequence[ModelRecord], file: Path, sets: Sequence[str], cores: int, extrapolate: bool
+) -> CostPrediction:
     from windtunnel.scenario import here, load, resolve
     from windtunnel.scenario.handlers import code_not_opened
 
@@ -83,11 +87,11 @@ def ask_pipeline(models: Sequence[ModelRecord], file: Path, sets: Sequence[str],
             f"{file}: table {unknown[0]} has its rules from a file, so its size is not known before a run",
             remedy="use entries = N instead of rules",
         )
-    return Said(predict_pipeline(models, tables, cores, extrapolate))
+    return CostPrediction(predict_pipeline(models, tables, cores, extrapolate))
 
 
 def ask_latency(model: ModelRecord, load: str, sets: Sequence[str], extrapolate: bool) -> Latency:
-    """Raises UserError at the capacity and above, and for loads far below those that were run."""
+    """The latency at a load. Raises UserError at the capacity and above, and for loads far below those that were run."""
     if model.kind != "latency":
         raise UserError("this is a cost model, and --rate needs a latency model", remedy="use --entries N")
     at = float(option("--rate", "rate", load, "0pps", "1000Mpps"))

@@ -14,30 +14,30 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Chosen:
+class StateSelection:
     rows: list[Row]
     state: str | None
-    """Of all of them; None: not known."""
+    """State of all these runs; None: not known."""
     left_out: list[str]
     """Sentences about the other runs."""
 
 
-def of_one_state(path: Path, rows: Sequence[Row]) -> Chosen:
+def of_one_state(path: Path, rows: Sequence[Row]) -> StateSelection:
     """The rows of a study's table whose runs were in the state that most runs were in. Raises UserError for a damaged run directory."""
     directories = list(dict.fromkeys(row["directory"] for row in rows))
     where = [_where(path / directory) for directory in directories]
-    unknown = sum(each.state is None for each in where)
+    unknown = sum(run_state.state is None for run_state in where)
     if unknown > (1 - LEAST_KNOWN) * len(where) or unknown == len(where):
-        return Chosen(list(rows), None, [])
-    most = groups([(each,) for each in where])[0]
-    others = [each.state for n, each in enumerate(where) if each.state and n not in most.positions]
-    said = (
+        return StateSelection(list(rows), None, [])
+    most = groups([(run_state,) for run_state in where])[0]
+    others = [run_state.state for n, run_state in enumerate(where) if run_state.state and n not in most.positions]
+    sentences = (
         [f"left out: {_runs(len(others))} in another host state: {', '.join(dict.fromkeys(others))}"] if others else []
     )
     if unknown:
-        said.append(f"left out: {_runs(unknown)} whose host state is not known")
+        sentences.append(f"left out: {_runs(unknown)} whose host state is not known")
     chosen = {directories[n] for n in most.positions}
-    return Chosen([row for row in rows if row["directory"] in chosen], most.state, said)
+    return StateSelection([row for row in rows if row["directory"] in chosen], most.state, sentences)
 
 
 def _where(directory: Path) -> Where:

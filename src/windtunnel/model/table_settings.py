@@ -1,4 +1,4 @@
-"""Tables of a plan with every key resolved: which of them are alike, and how large they are."""
+"""Tables of a plan with every key resolved: which tables are alike, and how large they are."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,10 +22,10 @@ def own_settings(table: Table) -> dict[str, Any]:
     return own
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
     """Keys in which two tables differ, each with both values."""
-    keys = sorted(one.keys() | other.keys())
-    return [f"{key} {one.get(key)} against {other.get(key)}" for key in keys if one.get(key) != other.get(key)]
+    keys = sorted(first.keys() | second.keys())
+    return [f"{key} {first.get(key)} against {second.get(key)}" for key in keys if first.get(key) != second.get(key)]
 
 
 PLACES, LINE = 8, 64
@@ -44,7 +44,7 @@ def is_of_fixed_depth(table: Mapping[str, Any]) -> bool:
 
 def touched(table: Mapping[str, Any], entries: Floats) -> list[Floats] | None:
     """Bytes of each part of the table of which a lookup loads one line: of a hash its buckets, its keys, and the entries that they
-    point to. None where that is not known. `table`: from `own_settings`."""
+    point to. None if that is not known. `table`: from `own_settings`."""
     if table.get("kind") != "exact" or "load" not in table or not table.get("key"):
         return None
     places = 2.0 ** np.ceil(np.log2(np.maximum(entries / table["load"], PLACES)))

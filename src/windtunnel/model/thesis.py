@@ -1,4 +1,4 @@
-"""The thesis' throughput of a table (Endrass, 2019): T = A/(n + K) + D, in one piece, or in two that meet where the last cache is full.
+"""The thesis' throughput of a table (Endrass, 2019): T = A/(n + K) + D, in one piece, or in two that meet at the size that fills the last cache.
 
 As a cost it is t = 1/T = b + d n/(n + k) with b = K/(A + D K), d = 1/D - b and k = K + A/D: one cache level. It is fitted
 as such, and returned with the thesis' own parameters.
@@ -19,7 +19,7 @@ PIECE = 3
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Of T = A/(n + K) + D of one core, in Mpps; the thesis' b is divided out of its A and K."""
+    """The coefficients of T = A/(n + K) + D of one core, in Mpps; the thesis' b is divided out of its A and K."""
 
     a: float
     k: float
@@ -31,36 +31,36 @@ PUBLISHED = ((1932.81057, 1.44044, 1608.13472, 4.97731), (19575541.84198, 55.852
 
 
 def published_mpps(entries: Floats, cores: int = 1) -> Floats:
-    """The thesis' exact table on its own machine: the lower piece up to where both cross, the upper one above it."""
+    """The thesis' exact table on its own machine: the lower piece up to the size at which both cross, the upper one above it."""
     below, above = (cores * (a / (b * entries + k) + d) for a, b, k, d in PUBLISHED)
     return np.where(entries < _CROSSING, below, above)
 
 
 _CROSSING = 1.5e5
-"""About where the published pieces cross; the thesis says "L3 cache filling"."""
+"""Approximate size at which the published pieces cross; the thesis says "L3 cache filling"."""
 
 
 def published() -> tuple[Coefficients, Coefficients]:
-    """Of the thesis' exact table, below and above."""
+    """The coefficients of the thesis' exact table, below and above."""
     below, above = (Coefficients(a / b, k / b, d) for a, b, k, d in PUBLISHED)
     return below, above
 
 
 def coefficients(form: str, parameters: Sequence[float]) -> list[Coefficients]:
-    """Of a fitted curve, one a piece, where it is of one of the forms here; empty for any other form."""
+    """The coefficients of a fitted curve, one for each piece, if it has one of the forms here; empty for any other form."""
     pieces = {ONE_PIECE.name: [parameters], TWO_PIECES.name: [parameters[1:4], parameters[4:7]]}
     return [_coefficients(*x) for x in pieces.get(form, [])]
 
 
 def _coefficients(k: float, b: float, d: float) -> Coefficients:
-    """Of t = b + d n/(n + k) ns: 1/t = (n + k)/((b + d) n + b k)."""
+    """The coefficients of t = b + d n/(n + k) ns: 1/t = (n + k)/((b + d) n + b k)."""
     least = 1e3 / (b + d)
     offset = b * k / (b + d)
     return Coefficients(least * (k - offset), offset, least)
 
 
 def piece(points: Points) -> Floats:
-    """k, b and d of one piece. Raises NoFit."""
+    """The parameters k, b and d of one piece. Raises NoFit."""
     checked(points, "a piece", PIECE)
     high = 100 * points.entries[-1]
 
@@ -70,12 +70,12 @@ def piece(points: Points) -> Floats:
 
 
 def cost(x: Floats, entries: Floats) -> Floats:
-    """ns of a piece k, b, d."""
+    """Cost in ns of a piece k, b, d."""
     ns: Floats = x[1] + x[2] * entries / (entries + x[0])
     return ns
 
 
-def _one() -> Form:
+def _one_piece() -> Form:
     def fit(points: Points, world: World) -> Floats:
         checked(points, "one piece", PIECE + 1)
         return piece(points)
@@ -83,11 +83,11 @@ def _one() -> Form:
     def at(x: Floats, entries: Floats, bytes_: Floats, world: World) -> Floats:
         return cost(x, entries)
 
-    # where its one level lies far beyond the sizes, it is a slope
+    # if its one level lies far beyond the sizes, it is a slope
     return Form("one piece", "1/(A/(n+K)+D)", lambda world: ["k", "b", "d"], fit, at, thesis=True, grows=True)
 
 
-def _two() -> Form:
+def _two_pieces() -> Form:
     def fit(points: Points, world: World) -> Floats:
         checked(points, "two pieces", 2 * PIECE)
         best: tuple[float, Floats] | None = None
@@ -109,4 +109,4 @@ def _two() -> Form:
     return Form("two pieces", "1/(A/(n+K)+D), twice", lambda world: names, fit, at, thesis=True)
 
 
-ONE_PIECE, TWO_PIECES = _one(), _two()
+ONE_PIECE, TWO_PIECES = _one_piece(), _two_pieces()

@@ -11,8 +11,8 @@ from windtunnel.model.composed import Composed
 from windtunnel.model.curve import Options
 from windtunnel.model.fit import fit
 from windtunnel.model.latency import fit_latency
+from windtunnel.model.model_record import ModelRecord
 from windtunnel.model.observe import ENTRIES, RATE, axis_of
-from windtunnel.model.record import ModelRecord
 
 GOALS = {"leave one out": 0.05, "beyond": 0.12, "pipeline": 0.10, "latency": 0.20}
 """Goals: mean absolute errors, as shares; latency of p50, p90 and p99."""

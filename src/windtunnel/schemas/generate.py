@@ -16,7 +16,7 @@ from windtunnel.measure.history.history_record import Histories
 from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.search_record import SearchRecord
-from windtunnel.model.record import ModelRecord
+from windtunnel.model.model_record import ModelRecord
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
 from windtunnel.schemas import (

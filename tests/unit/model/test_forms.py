@@ -44,7 +44,7 @@ def test_a_form_finds_its_own_law_and_is_chosen(name):
     fitted = own.form.at(own.parameters, SIZES, 64 * SIZES, WORLD)
     assert np.max(np.abs(fitted / ns - 1)) < 0.01
     assert heldout.chosen(tried).score <= own.judged.score
-    assert own.judged.held.mape < (0.02 if name != "two pieces" else 0.2)
+    assert own.judged.held_out.mape < (0.02 if name != "two pieces" else 0.2)
 
 
 def test_errors_of_opposite_signs_cancel():
@@ -52,7 +52,7 @@ def test_errors_of_opposite_signs_cancel():
     ns = np.sqrt(laws()["cache"] * laws()["ladder"])
     tried = {one.form.name: one for one in heldout.candidates(points(ns), WORLD)}
     both = tried["cache & ladder"]
-    assert both.judged.held.mape < min(tried["cache"].judged.held.mape, tried["ladder"].judged.held.mape)
+    assert both.judged.held_out.mape < min(tried["cache"].judged.held_out.mape, tried["ladder"].judged.held_out.mape)
     parts = [tried[name].form.at(tried[name].parameters, SIZES, 64 * SIZES, WORLD) for name in ("cache", "ladder")]
     assert both.form.at(both.parameters, SIZES, 64 * SIZES, WORLD) == pytest.approx(np.sqrt(parts[0] * parts[1]))
 
@@ -103,12 +103,12 @@ def test_too_few_sizes_are_refused_in_words():
 
 
 def test_without_a_ladder_there_are_no_forms_of_caches():
-    names = {form.name for form in heldout.FORMS} - {form.name for form in heldout.usable(World().of(POINTED))}
+    names = {form.name for form in heldout.FORMS} - {form.name for form in heldout.usable(World().with_table(POINTED))}
     assert names == {"cache", "ladder", "cache & ladder", "cache & parts"}
 
 
 def test_a_form_that_is_asked_for_is_tried_beside_those_to_choose_from():
-    world = WORLD.of(POINTED)
+    world = WORLD.with_table(POINTED)
     chosen = heldout.usable(world)
     assert thesis.TWO_PIECES not in chosen
     assert curve._forms(world, "two pieces") == [*chosen, thesis.TWO_PIECES]
@@ -117,19 +117,22 @@ def test_a_form_that_is_asked_for_is_tried_beside_those_to_choose_from():
         curve._forms(world, "steps")
     assert "two pieces" in refused.value.remedy
     with pytest.raises(UserError, match="--form cache: not a form"):
-        curve._forms(World().of(POINTED), "cache")
+        curve._forms(World().with_table(POINTED), "cache")
 
 
 def test_a_lookup_in_a_hash_touches_a_bucket_a_key_and_what_it_points_to():
     """A million keys of 16 bytes at half the load: 2^21 places in buckets of 8 and 64 bytes, keys at 32, entries at 64."""
-    buckets, keys, entries = WORLD.of(POINTED).touched(np.array([1e6]))
+    buckets, keys, entries = WORLD.with_table(POINTED).touched(np.array([1e6]))
     assert (buckets[0], keys[0], entries[0]) == (2**21 / 8 * 64, 32e6, 64e6)
-    assert len(WORLD.of(POINTED | {"entry": "inline"}).touched(SIZES)) == 2
-    assert WORLD.touched(SIZES) is None and WORLD.of({"kind": "lpm", "load": 0.5, "key": [4]}).touched(SIZES) is None
+    assert len(WORLD.with_table(POINTED | {"entry": "inline"}).touched(SIZES)) == 2
+    assert (
+        WORLD.touched(SIZES) is None
+        and WORLD.with_table({"kind": "lpm", "load": 0.5, "key": [4]}).touched(SIZES) is None
+    )
 
 
 def test_parts_are_found_and_hold_beyond():
-    world = WORLD.of(POINTED)
+    world = WORLD.with_table(POINTED)
     waits = [world.load_ns(1.3 * part) - world.rung_ns[0] for part in world.touched(SIZES)]
     ns = 15 + 0.4 * waits[0] + 1.2 * waits[1] + 0.7 * waits[2]
     for known in (points(ns), points(ns).where(SIZES <= 1e6)):
@@ -139,10 +142,12 @@ def test_parts_are_found_and_hold_beyond():
 
 def test_what_has_a_fixed_depth_is_not_held_to_rise_for_ever():
     for table in (POINTED, {"kind": "lpm"}, {"kind": "ternary", "method": "tss"}):
-        assert not any(form.grows for form in heldout.usable(WORLD.of(table)))
-        assert forms.LINEAR in heldout.usable(World().of(table))  # no ladder: nothing is known of the furthest memory
+        assert not any(form.grows for form in heldout.usable(WORLD.with_table(table)))
+        assert forms.LINEAR in heldout.usable(
+            World().with_table(table)
+        )  # no ladder: nothing is known of the furthest memory
     for table in ({}, {"kind": "ternary", "method": "acl"}, {"kind": "ternary", "method": "linear"}):
-        assert forms.LINEAR in heldout.usable(WORLD.of(table))
+        assert forms.LINEAR in heldout.usable(WORLD.with_table(table))
 
 
 def test_held_out_errors_see_what_a_fit_does_not():

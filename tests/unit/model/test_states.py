@@ -10,8 +10,8 @@ from study_tools import invoke, refused
 
 from windtunnel.host.states import Where
 from windtunnel.model import states, thesis
+from windtunnel.model.model_record import ModelRecord
 from windtunnel.model.queueing import QUEUES, Loads, capacity_interval
-from windtunnel.model.record import ModelRecord
 from windtunnel.runs import RunWriter, Verdict
 from windtunnel.runs.validity import HostState, Validity
 

@@ -10,9 +10,9 @@ from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
 from windtunnel.measure.study.directory import RESULTS
+from windtunnel.model.model_record import ModelRecord, read
 from windtunnel.model.observe import doubts, usable
 from windtunnel.model.predict import predict
-from windtunnel.model.record import ModelRecord, read
 from windtunnel.results.model.fit import curve_sentences, notes
 
 pytestmark = pytest.mark.slow

@@ -5,7 +5,7 @@ from shlex import quote
 from typing import Any
 
 from windtunnel.format import DASH, duration, number, percent, rate, size
-from windtunnel.model.record import Curve, LatencyCurve, ModelRecord, Tried
+from windtunnel.model.model_record import Curve, LatencyCurve, ModelRecord, Tried
 from windtunnel.model.thesis import coefficients, published
 from windtunnel.results.charts import model as charts
 from windtunnel.results.document import Block, Chart, Column, Document, Marked, Section, Sentence, Table, columns_of

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from windtunnel.format import duration, number, percent, rate
 from windtunnel.model.capacity import Capacity
 from windtunnel.model.predict import Prediction
-from windtunnel.model.requests import Latency, Said
+from windtunnel.model.requests import CostPrediction, Latency
 from windtunnel.results.document import Block, Document, Marked, Sentence, Table, columns_of
 from windtunnel.results.model.fit import state_words
 
 _COSTS = {"table": "the table's step", "pipeline": "the whole server"}
 
 
-def prediction_document(prediction: Said | Latency) -> Document:
+def prediction_document(prediction: CostPrediction | Latency) -> Document:
     """What `windtunnel model predict` was asked for."""
     if isinstance(prediction, Latency):
         return _latency_document(prediction)

@@ -6,7 +6,7 @@ import numpy as np
 
 from windtunnel.format import DASH, number, percent
 from windtunnel.model.composed import Composed
-from windtunnel.model.record import Curve, LatencyCurve, ModelRecord
+from windtunnel.model.model_record import Curve, LatencyCurve, ModelRecord
 from windtunnel.model.validate import Checked
 from windtunnel.results.document import Document, Section, Sentence, Table, columns_of
 from windtunnel.results.model.fit import settings_words

@@ -180,12 +180,12 @@ def read(path: Path) -> ModelRecord:
         raise UserError(f"{path}: cannot be read: {error.strerror}", remedy=how) from error
     except UserError as error:
         raise UserError(error.message, remedy=how) from None
-    found = document.get("version") if isinstance(document, dict) and "curves" in document else None
-    if found is None:
+    version = document.get("version") if isinstance(document, dict) and "curves" in document else None
+    if version is None:
         raise UserError(f"{path}: not a model", remedy=how)
-    if found != MODEL_VERSION:
+    if version != MODEL_VERSION:
         raise UserError(
-            f"{path}: model of version {found}, this windtunnel reads version {MODEL_VERSION}",
+            f"{path}: model of version {version}, this windtunnel reads version {MODEL_VERSION}",
             remedy="fit it again from its study, or use the version of windtunnel that wrote it",
         )
     try:
