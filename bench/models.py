@@ -24,8 +24,8 @@ from windtunnel.host.ladder import Ladder
 from windtunnel.host.ladder import read as read_ladder
 from windtunnel.model.composed import Composed
 from windtunnel.model.curve import Options
+from windtunnel.model.model_record import Curve, LatencyCurve
 from windtunnel.model.queueing import JUDGED
-from windtunnel.model.record import Curve, LatencyCurve
 from windtunnel.model.validate import GOALS, Checked, check
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"

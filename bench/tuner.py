@@ -41,7 +41,7 @@ from windtunnel.runs import load
 from windtunnel.scenario import here
 from windtunnel.tune.first import Move, remedies
 from windtunnel.tune.goal import Goal
-from windtunnel.tune.propose import Seen, suggest
+from windtunnel.tune.propose import TrialSample, suggest
 from windtunnel.tune.rig import Engines, Measured, Sets, Side
 from windtunnel.tune.space import Space, from_file
 from windtunnel.tune.trial import Trial
@@ -146,7 +146,7 @@ def at_random(halves: Halves, seed: int) -> Iterator[Step]:
 
 def tpe(halves: Halves, seed: int) -> Iterator[Step]:
     """optuna's, without first moves and without pairs against an incumbent."""
-    seen = [Seen(halves.surface.start, (0.0,))]
+    seen = [TrialSample(halves.surface.start, (0.0,))]
     best = halves.surface.start, 0.0
     for number in range(len(halves.surface.samples) - 1):
         tried = {each.point for each in seen}
@@ -157,7 +157,7 @@ def tpe(halves: Halves, seed: int) -> Iterator[Step]:
         point = suggest(halves.surface.space, seen, new, best[0], seed * 100_003 + number, changed=None)
         if point is None:
             return
-        seen.append(Seen(point, (halves.draw(point),)))
+        seen.append(TrialSample(point, (halves.draw(point),)))
         best = max(best, (point, seen[-1].values[0]), key=lambda each: each[1])
         yield Step(best[0], number + 1)
 

@@ -20,7 +20,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.study.record import read as read_study
 from windtunnel.model.model_record import read as read_model
 from windtunnel.runs import load
-from windtunnel.tune.record import read as read_tuning
+from windtunnel.tune.tuning_record import read as read_tuning
 
 SAMPLES = (
     "copy-dma",

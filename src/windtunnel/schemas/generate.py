@@ -29,7 +29,7 @@ from windtunnel.schemas import (
     study_page,
     wires_page,
 )
-from windtunnel.tune.record import FinalRecord, TrialRecord, TuningRecord
+from windtunnel.tune.tuning_record import FinalRecord, TrialRecord, TuningRecord
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 

@@ -1,13 +1,13 @@
 """The tuner: settings of a scenario that are better than the file's, found by experiment.
 
-goal       what is sought, and the SLO that must be met
-space      the factors that may change, and which of their points can run here
-first      remedies of a diagnosis, and moves that common sense makes, each with its reason
-propose    the next candidate, once these are used up: from optuna's model of the trials
-sampler    optuna's sampler of these candidates: as TPE suggests, and near the incumbent
-rig        one pair of runs, or one run in an open loop, with the real engine
-trial      one candidate against the incumbent, until it is better, worse, or out of pairs
-record     tuning.json and trial.json
-tuner      all trials of a directory, begun or continued
-winner     the winner measured afresh against the file, and best.toml
+goal           the objective, and the SLO that must be met
+space          the factors that may change, and which of their points can run here
+first          remedies of a diagnosis, and moves that common sense makes, each with its reason
+propose        the next candidate, once these are used up: from optuna's model of the trials
+sampler        optuna's sampler of these candidates: as TPE suggests, and near the incumbent
+rig            one pair of runs, or one run in an open loop, with the real engine
+trial          one candidate against the incumbent, until it is better, worse, or out of pairs
+tuning_record  tuning.json and trial.json
+tuner          all trials of a directory, begun or continued
+winner         the winner measured again against the file, and best.toml
 """

@@ -1,4 +1,4 @@
-"""What is tried before a model of the trials knows anything: remedies of a diagnosis, then the moves that common sense makes."""
+"""The first moves, before a model of the trials knows anything: remedies of a diagnosis, then the moves that common sense makes."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Move:
 
 
 def remedies(run: Run) -> list[Move]:
-    """What a diagnosis of this run would change, the greatest gain first; none if it knows of nothing that --set can change."""
+    """The moves that a diagnosis of this run suggests, the greatest gain first; none if --set can apply none of its remedies."""
     return [
         Move(as_changes(cause.sets), f"diagnosis: {cause.title}; {cause.remedy}")
         for cause in diagnose(run).causes

@@ -1,4 +1,4 @@
-"""What a tuner seeks: an objective, and the latency that must be kept at a rate."""
+"""The goal of a tuner: an objective, and the latency that must be kept at a rate."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -24,7 +24,7 @@ class Slo:
     limit_ns: float
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         return f"{self.percentile} at most {write('duration', int(self.limit_ns))}"
 
 
@@ -49,14 +49,14 @@ class Goal:
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """What --set says for the open loop."""
+        """The changes, as texts of --set, that make the loop open."""
         return () if self.rate is None else tuple(as_sets({"client.rate": self.rate}))
 
     @property
-    def words(self) -> str:
-        """ "throughput, p99 at most 50us at 2Mpps"."""
+    def text(self) -> str:
+        """The goal as text: "throughput, p99 at most 50us at 2Mpps"."""
         at = f" at {write('rate', self.rate)}" if self.rate is not None else ""
-        parts = [self.objective, self.slo.words + at if self.slo else f"p99{at}" if at else ""]
+        parts = [self.objective, self.slo.text + at if self.slo else f"p99{at}" if at else ""]
         return ", ".join(filter(None, parts))
 
 
@@ -78,7 +78,7 @@ def check(goal: Goal, scenario: Scenario) -> None:
     """Raises UserError for a goal that this scenario cannot be measured against."""
     client = endpoint(scenario, "client")
     offered = rates(scenario, client) if isinstance(client, Client) else []
-    is_open = any(each is not None for each in offered)
+    is_open = any(rate_ is not None for rate_ in offered)
     file = scenario.source.file
     if client is None and (goal.slo or goal.rate is not None or goal.objective == "cores"):
         raise UserError(

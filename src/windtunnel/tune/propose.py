@@ -1,6 +1,6 @@
 """The next candidate, once there are no first moves left: what optuna's model of the trials suggests.
 
-optuna keeps nothing here: its study is made anew from the trials, in memory, for each candidate. The seed of a candidate is that of the
+optuna keeps nothing here: its study is made again from the trials, in memory, for each candidate. The seed of a candidate is that of the
 tuning and its number, so a tuning that continues comes to the same candidates.
 """
 
@@ -32,12 +32,12 @@ LEAST_WEIGHED = 12
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a trial says to the model."""
+class TrialSample:
+    """A trial as the model of the trials gets it."""
 
     point: Combination
     values: tuple[float, ...]
-    """One an objective; higher is better."""
+    """One value for each objective; higher is better."""
     violation: float | None = None
     """Distance from the SLO; above 0: it failed, or misses the SLO. None: there is no SLO."""
 
@@ -48,7 +48,7 @@ Worth = Callable[[Combination], bool]
 
 def suggest(
     space: Space,
-    seen: Sequence[Seen],
+    samples: Sequence[TrialSample],
     worth: Worth,
     near: Combination,
     seed: int,
@@ -61,12 +61,12 @@ def suggest(
 
     from windtunnel.tune.sampler import Near
 
-    asked = distributions(space.factors)
-    kept = {} if changed is None else dict(zip(asked, near, strict=True))
-    study = study_of(space.factors, seen, objectives, Near(kept, changed or 0, seed))
+    search_space = distributions(space.factors)
+    kept = {} if changed is None else dict(zip(search_space, near, strict=True))
+    study = study_of(space.factors, samples, objectives, Near(kept, changed or 0, seed))
     for _ in range(ASKED):
-        trial = study.ask(asked)
-        point = tuple(int(trial.params[name]) for name in asked)
+        trial = study.ask(search_space)
+        point = tuple(int(trial.params[name]) for name in search_space)
         if worth(point):
             return point
         if space.refused(point) is not None:
@@ -80,21 +80,21 @@ def suggest(
 
 
 def study_of(
-    factors: Sequence[Factor], seen: Sequence[Seen], objectives: int = 1, sampler: "BaseSampler | None" = None
+    factors: Sequence[Factor], samples: Sequence[TrialSample], objectives: int = 1, sampler: "BaseSampler | None" = None
 ) -> "Study":
-    """The trials as optuna has them."""
+    """The trials as a study of optuna."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     study = optuna.create_study(directions=["maximize"] * objectives, sampler=sampler)
-    asked = distributions(factors)
-    for each in seen:
+    search_space = distributions(factors)
+    for sample in samples:
         study.add_trial(
             optuna.trial.create_trial(
-                values=list(each.values),
-                params=dict(zip(asked, each.point, strict=True)),
-                distributions=asked,
-                constraints=None if each.violation is None else {VIOLATION: each.violation},
+                values=list(sample.values),
+                params=dict(zip(search_space, sample.point, strict=True)),
+                distributions=search_space,
+                constraints=None if sample.violation is None else {VIOLATION: sample.violation},
             )
         )
     return study
@@ -104,23 +104,23 @@ def distributions(factors: Sequence[Factor]) -> "dict[str, BaseDistribution]":
     """Positions in the levels: an order if the levels are numbers, else none."""
     from optuna.distributions import CategoricalDistribution, IntDistribution
 
-    def of(factor: Factor) -> "BaseDistribution":
+    def distribution_of(factor: Factor) -> "BaseDistribution":
         count = len(factor.levels.members)
         return IntDistribution(0, count - 1) if is_ordered(factor) else CategoricalDistribution(list(range(count)))
 
-    return {factor.name: of(factor) for factor in factors}
+    return {factor.name: distribution_of(factor) for factor in factors}
 
 
-def importances(factors: Sequence[Factor], seen: Sequence[Seen]) -> dict[str, float]:
+def importances(factors: Sequence[Factor], samples: Sequence[TrialSample]) -> dict[str, float]:
     """Share of each factor in what makes a trial one of the best, by PED-ANOVA (S. Watanabe et al., IJCAI 2023), of those factors that the
     trials changed; empty if the trials are too few to tell."""
     import optuna
 
-    changed = [n for n in range(len(factors)) if len({each.point[n] for each in seen}) > 1]
-    if len(seen) < LEAST_WEIGHED or not changed or len({each.values[0] for each in seen}) < 2:
+    changed = [n for n in range(len(factors)) if len({sample.point[n] for sample in samples}) > 1]
+    if len(samples) < LEAST_WEIGHED or not changed or len({sample.values[0] for sample in samples}) < 2:
         return {}
-    of_changed = [Seen(tuple(each.point[n] for n in changed), each.values[:1]) for each in seen]
-    study = study_of([factors[n] for n in changed], of_changed)
+    samples_of_changed = [TrialSample(tuple(sample.point[n] for n in changed), sample.values[:1]) for sample in samples]
+    study = study_of([factors[n] for n in changed], samples_of_changed)
     evaluator: Any = optuna.importance.PedAnovaImportanceEvaluator(target_quantile=BEST)
     shares = optuna.importance.get_param_importances(study, evaluator=evaluator)
     return {name: float(share) for name, share in shares.items()}

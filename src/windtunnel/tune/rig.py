@@ -18,8 +18,8 @@ from windtunnel.measure.throughput.search_options import PERCENTILES
 from windtunnel.runs import load
 from windtunnel.scenario import Scenario, resolve
 from windtunnel.tune.first import Move, remedies
-from windtunnel.tune.record import Failure
 from windtunnel.tune.space import Space
+from windtunnel.tune.tuning_record import Failure
 
 Sets = Sequence[str]
 Side = Literal["incumbent", "candidate"]
@@ -27,7 +27,7 @@ Side = Literal["incumbent", "candidate"]
 
 @dataclass(frozen=True)
 class Measured:
-    """What one run gave."""
+    """The result of one run."""
 
     rate: float | None = None
     """Responses per second of all workloads together; without a client the packets that the server received."""
@@ -43,13 +43,13 @@ class Rig(Protocol):
     """Makes runs. Raises UserError if a run cannot be kept."""
 
     def pair(self, incumbent: Sets, candidate: Sets, directory: Path, number: int) -> tuple[Measured, Measured]:
-        """Both in turns; the `number`-th pair of the trial in this directory."""
+        """Runs both in turns; the `number`-th pair of the trial in this directory."""
 
     def alone(self, sets: Sets, directory: Path) -> Measured:
-        """One run into a new directory."""
+        """Makes one run into a new directory."""
 
     def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
-        """What a diagnosis of one side of this pair would change."""
+        """The moves that a diagnosis of one side of this pair suggests."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class Engines:
     def remedies(self, directory: Path, side: Side, number: int) -> Sequence[Move]:
         try:
             return remedies(load(_run(directory, side, number)))
-        except UserError:  # who goes on may have deleted runs to save space: trial.json is what counts
+        except UserError:  # the user may have deleted runs to save space: only trial.json is needed
             return ()
 
     def _scenario(self, sets: Sets) -> Scenario | Measured:
-        """Checked for each run: memory may have gone meanwhile. Raises UserError if the file has changed."""
+        """The scenario, checked for each run because the host's memory may have shrunk. Raises UserError if the file has changed."""
         self.space.check_unchanged()
         try:
             scenario = self.space.scenario(sets)
@@ -111,7 +111,7 @@ FAILURES: tuple[tuple[str, Failure], ...] = (
     ("no result", "crashed"),
     ("engine killed", "hung"),
 )
-"""Beginnings of a verdict's reasons; every other invalid run is invalid."""
+"""Beginnings of a verdict's reasons and their failures; the failure of any other invalid run is "invalid"."""
 
 
 def failure_of(reasons: Sequence[str]) -> Failure:
@@ -133,7 +133,7 @@ def _measured(outcome: RunOutcome) -> Measured:
 
 
 def of_reading(reading: Reading) -> Measured:
-    """What a valid run says of throughput and latency."""
+    """Throughput and latency of a valid run."""
     rates = [
         v for (_, name), v in reading.values.items() if name in ("responses_per_s", "received_per_s") and v is not None
     ]

@@ -15,8 +15,8 @@ STARTUP = 8
 
 
 class Near(BaseSampler):
-    """Takes a few of the parameters that TPE suggests; the others are as `near` has them. What `near` does not have, and parameters that no
-    trial had before, are as TPE suggests them."""
+    """Takes a few of the parameters that TPE suggests; the others have the values in `near`. Parameters that are not in `near`, and those that no
+    trial had before, have the values that TPE suggests."""
 
     def __init__(self, near: Mapping[str, Any], changed: int, seed: int | None = None):
         """`changed`: how many parameters may differ from `near`."""
@@ -30,15 +30,18 @@ class Near(BaseSampler):
 
     def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
         known = intersection_search_space(study.get_trials(deepcopy=False))
-        return {name: of for name, of in known.items() if not of.single()}
+        return {name: distribution for name, distribution in known.items() if not distribution.single()}
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        suggested = {name: self._tpe.sample_independent(study, trial, name, of) for name, of in search_space.items()}
+        suggested = {
+            name: self._tpe.sample_independent(study, trial, name, distribution)
+            for name, distribution in search_space.items()
+        }
         differing = [name for name, value in suggested.items() if self._near.get(name, value) != value]
-        taken = self._dice.sample(differing, min(self._changed, len(differing)))
-        return suggested | {name: self._near[name] for name in differing if name not in taken}
+        changing = self._dice.sample(differing, min(self._changed, len(differing)))
+        return suggested | {name: self._near[name] for name in differing if name not in changing}
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution

@@ -1,6 +1,6 @@
 """The settings among which a tuner chooses: a study's factors and constraints, and which of their points can run on this host.
 
-A space file has the grammar of a study file. What says how a study runs (repeats, metrics) has no effect here.
+A space file has the grammar of a study file. Keys that control how a study runs (repeats, metrics) have no effect here.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from windtunnel.errors import UserError
 from windtunnel.measure.study import constraints
 from windtunnel.measure.study.constraints import Combination
 from windtunnel.measure.study.definition import Definition, read_as
-from windtunnel.measure.study.definition import Factor as Said
+from windtunnel.measure.study.definition import Factor as FactorTable
 from windtunnel.measure.study.factors import Factor, changes, check_keys, factors
 from windtunnel.measure.study.values import Level, kind_of
 from windtunnel.runs.identity import flat
@@ -32,14 +32,14 @@ from windtunnel.text_file import read_text
 
 MOST_FACTORS = 24
 DRAWN = 500
-"""Points of a space that are tried on this host before it is refused as one that cannot run here."""
+"""Points of a space that are checked on this host before the space is refused."""
 
 
 class SpaceFile(Definition):
     """A study file that names no scenario: that of the command line is tuned."""
 
     scenario: Text = Field("-", description="has no effect: the command line names the scenario")
-    factor: list[Said] = Field(min_length=1, max_length=MOST_FACTORS, description="one table a factor")
+    factor: list[FactorTable] = Field(min_length=1, max_length=MOST_FACTORS, description="one table a factor")
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Space:
     file: Path
     """File of the scenario."""
     common: tuple[str, ...]
-    """What --set says for every trial: [set] of the space, and the command line."""
+    """The changes of every trial, as texts of --set: [set] of the space, and the command line."""
     factors: tuple[Factor, ...]
     allowed: frozenset[Combination] | None
     """Combinations that the constraints allow; None: there are no constraints."""
@@ -58,12 +58,12 @@ class Space:
     """The file as it would run here."""
     text: str = ""
     """Text of the space file; empty: the default space."""
-    _looked_at: dict[Combination, int | str] = field(default_factory=dict)
+    _workers_or_reason: dict[Combination, int | str] = field(default_factory=dict)
     """CPUs of the server's workers, or why the point cannot run here."""
 
     @cached_property
     def own(self) -> dict[str, Any]:
-        """Every key of the file as resolved, by its dotted path."""
+        """The keys of the file as resolved, by dotted path."""
         return flat(self.plain.resolved)
 
     @property
@@ -72,13 +72,13 @@ class Space:
         return len(self.allowed) if self.allowed is not None else math.prod(len(f.levels.members) for f in self.factors)
 
     def has(self, point: Combination) -> bool:
-        """Whether it is one, whatever the constraints say."""
+        """Whether it is a point of the space, whatever the constraints say."""
         return len(point) == len(self.factors) and all(
             0 <= i < len(factor.levels.members) for factor, i in zip(self.factors, point, strict=True)
         )
 
     def sets(self, point: Combination) -> tuple[str, ...]:
-        """What --set says beyond `common`: the keys in which the point differs from the file."""
+        """The changes of a point beyond `common`, as texts of --set: the keys in which it differs from the file."""
         pairs = [
             (key, value)
             for factor, i in zip(self.factors, point, strict=True)
@@ -86,8 +86,8 @@ class Space:
         ]
         return tuple(as_sets({key: value for key, value in pairs if not _same(value, self.own.get(key))}))
 
-    def words(self, point: Combination) -> str:
-        """ "inflight 64, cores 1"."""
+    def describe_point(self, point: Combination) -> str:
+        """The levels of a point, as in "inflight 64, cores 1"."""
         return ", ".join(f"{f.name} {f.levels.members[i].label}" for f, i in zip(self.factors, point, strict=True))
 
     def file_point(self) -> tuple[Combination, bool]:
@@ -96,8 +96,8 @@ class Space:
         return tuple(i for i, _ in nearest), all(exact for _, exact in nearest)
 
     def changes(self, point: Combination) -> str:
-        """The `words` of the factors that differ from the file; "the file" if none does. Factors of one kind that all have the same level
-        are said once: "batch_* 128"."""
+        """The levels of the factors that differ from the file; "the file" if none does. Factors of one kind that all have the same level
+        are named once: "batch_* 128"."""
         labels = {f.name: f.levels.members[i].label for f, i in zip(self.factors, point, strict=True)}
         changed = [
             factor.name
@@ -116,18 +116,18 @@ class Space:
         None if nothing moves, or a factor has no such value."""
         point = list(start)
         for n, factor in enumerate(self.factors):
-            named = [(at, changes[key]) for at, key in enumerate(factor.keys) if key in changes]
-            if named:
-                level = _towards(factor, start[n], named)
+            new_values = [(at, changes[key]) for at, key in enumerate(factor.keys) if key in changes]
+            if new_values:
+                level = _towards(factor, start[n], new_values)
                 if level is None:
                     return None
                 point[n] = level
         return tuple(point) if tuple(point) != start else None
 
     def refused(self, point: Combination) -> str | None:
-        """Why it cannot run here; None: it can."""
-        looked_at = self._look_at(point)
-        return looked_at if isinstance(looked_at, str) else None
+        """The reason why a point cannot run here; None: it can."""
+        workers_or_reason = self._find_workers(point)
+        return workers_or_reason if isinstance(workers_or_reason, str) else None
 
     def check_unchanged(self) -> None:
         """Raises UserError for a file that is no longer the one that is tuned."""
@@ -138,20 +138,20 @@ class Space:
             )
 
     def scenario(self, sets: Sequence[str]) -> Scenario:
-        """The file with these changes. Raises UserError for what they make of it."""
+        """The file with these changes. Raises UserError if the result is not a valid scenario."""
         return load(self.file, [*self.common, *sets])
 
     def spec(self, point: Combination) -> RunSpec:
-        """Raises UserError for a point that cannot run here."""
+        """The run of a point. Raises UserError for a point that cannot run here."""
         return resolve(self.scenario(self.sets(point)), self.host)
 
     def workers(self, point: Combination) -> int:
         """CPUs that the server's workers take; of a client without a server here, the client's. Raises UserError for a point that cannot run
         here."""
-        looked_at = self._look_at(point)
-        if isinstance(looked_at, str):
-            raise UserError(looked_at)
-        return looked_at
+        workers_or_reason = self._find_workers(point)
+        if isinstance(workers_or_reason, str):
+            raise UserError(workers_or_reason)
+        return workers_or_reason
 
     def neighbours(self, point: Combination) -> Iterator[Combination]:
         """Points that differ in one factor: by one level if the levels are numbers, else by any."""
@@ -172,15 +172,15 @@ class Space:
     def _product(self) -> Iterator[Combination]:
         return itertools.product(*(range(len(factor.levels.members)) for factor in self.factors))
 
-    def _look_at(self, point: Combination) -> int | str:
-        if point not in self._looked_at:
+    def _find_workers(self, point: Combination) -> int | str:
+        if point not in self._workers_or_reason:
             if self.allowed is not None and point not in self.allowed:
                 return "the constraints exclude it"
             try:
-                self._looked_at[point] = workers_of(self.spec(point))
+                self._workers_or_reason[point] = workers_of(self.spec(point))
             except UserError as error:
-                self._looked_at[point] = error.message
-        return self._looked_at[point]
+                self._workers_or_reason[point] = error.message
+        return self._workers_or_reason[point]
 
 
 def _kind(name: str) -> str:
@@ -204,7 +204,7 @@ def workers_of(spec: RunSpec) -> int:
 
 
 def from_file(scenario: Path, space: Path, sets: Sequence[str], host: HostView) -> Space:
-    """Raises UserError with file and line for what is wrong with it, and for a space of which no point can run here."""
+    """The space in a file. Raises UserError with file and line for an error in it, and for a space of which no point can run here."""
     space_file = read_as(space, SpaceFile)
     return _space(scenario, space_file, sets, host, space_file.source.text)
 
@@ -218,15 +218,15 @@ def default(scenario: Path, sets: Sequence[str], host: HostView) -> Space:
     fixed = {override.path for override in parse_overrides(list(sets))}
     for name, keys, rows in _usual(spec, own, len(host.cpus)):
         if any(override.path in fixed for override in parse_overrides([f"{key}=0" for key in keys])):
-            continue  # what the command line says stays
+            continue  # the command line has priority
         good = [row for row in rows if _runs(scenario, sets, keys, row, own, host)]
         if len(good) > 1:
-            tables.append(Said(name=name, keys=keys, values=[list(row) for row in good]))
+            tables.append(FactorTable(name=name, keys=keys, values=[list(row) for row in good]))
     if not tables:
         raise UserError(f"{scenario}: nothing to tune: no key can have another value here", remedy="--space FILE")
-    made = SpaceFile(factor=tables)
-    made._source = Source(scenario, "")
-    return _space(scenario, made, sets, host, "")
+    space_file = SpaceFile(factor=tables)
+    space_file._source = Source(scenario, "")
+    return _space(scenario, space_file, sets, host, "")
 
 
 def _space(scenario: Path, space_file: SpaceFile, sets: Sequence[str], host: HostView, text: str) -> Space:
@@ -247,7 +247,7 @@ def _space(scenario: Path, space_file: SpaceFile, sets: Sequence[str], host: Hos
 
 
 def _has_a_point(space: Space, space_file: SpaceFile) -> None:
-    """Raises UserError for a space of which no point can run here. Of a large one, points at random are looked at."""
+    """Raises UserError for a space of which no point can run here. In a large one, random points are checked."""
     looked = 0
     for point in itertools.chain([space.file_point()[0]], space.drawn(random.Random(1), DRAWN)):
         looked += 1
@@ -255,9 +255,9 @@ def _has_a_point(space: Space, space_file: SpaceFile) -> None:
             return
     *_, last = space.drawn(random.Random(1), 1)
     where = f"{space_file.source.file}: " if space.text else f"{space.file}: "
-    of = "no point" if looked > space.size else f"none of {looked} points of {space.size:,}"
+    count_text = "no point" if looked > space.size else f"none of {looked} points of {space.size:,}"
     raise UserError(
-        f"{where}{of} can run here; {space.words(last)}: {space.refused(last)}",
+        f"{where}{count_text} can run here; {space.describe_point(last)}: {space.refused(last)}",
         remedy="values that fit this host, or other constraints",
     )
 
@@ -300,11 +300,11 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
         yield "inflight", ["client.inflight"], _around(own, ["client.inflight"], INFLIGHT)
     yield from _cores(spec, own, cpus)
     for n, workload in enumerate(scenario.workload):
-        of = f"_{n}" if len(scenario.workload) > 1 else ""
+        suffix = f"_{n}" if len(scenario.workload) > 1 else ""
         for name, value in (("apps", workload.apps), ("dispatchers", workload.dispatchers)):
             counts = sorted({value, *(1 << n for n in range(cpus.bit_length()) if 1 << n <= cpus)})
-            yield f"{name}{of}", [f"workload.{n}.{name}"], [(count,) for count in counts]
-        yield f"colocate{of}", [f"workload.{n}.colocate"], [(True,), (False,)]
+            yield f"{name}{suffix}", [f"workload.{n}.{name}"], [(count,) for count in counts]
+        yield f"colocate{suffix}", [f"workload.{n}.colocate"], [(True,), (False,)]
     keys = on_sides("mtu")
     if any(workload.request > own[keys[0]] for workload in scenario.workload):
         yield "mtu", keys, _with_own(own, keys, (LARGE_MTU,))
@@ -316,25 +316,29 @@ def _usual(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str,
 
 def _cores(spec: RunSpec, own: dict[str, Any], cpus: int) -> Iterator[tuple[str, list[str], list[tuple[Any, ...]]]]:
     """How many CPUs the server may use: those that the placement gave it, from the first, and more below them."""
-    mine, key = own.get("server.cores"), "server.cores"
-    if mine and cpus > 2 and not own.get("server.worker"):
-        lists = [[cpu for cpu in range(mine[0], mine[0] - count, -1)] for count in range(1, cpus)]
-        yield "server_cores", [key], [(mine,), *((cores,) for cores in lists if cores[-1] >= 0 and cores != mine)]
+    own_cores, key = own.get("server.cores"), "server.cores"
+    if own_cores and cpus > 2 and not own.get("server.worker"):
+        lists = [[cpu for cpu in range(own_cores[0], own_cores[0] - count, -1)] for count in range(1, cpus)]
+        yield (
+            "server_cores",
+            [key],
+            [(own_cores,), *((cores,) for cores in lists if cores[-1] >= 0 and cores != own_cores)],
+        )
 
 
 def _around(own: dict[str, Any], keys: Sequence[str], usual: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Usual values, for all keys, and the file's own with a quarter and four times of them: a file far from what is usual finds back, and one
-    whose sides differ can keep that. In their order; 0 only if the file has it."""
-    mine = tuple(own[key] for key in keys)
-    quarter, more = tuple(value // 4 for value in mine), tuple(value * 4 for value in mine)
+    """Usual values, for all keys, and the file's own with a quarter and four times of them, ascending: a file far from the usual values can come
+    back to them, and one whose sides differ can keep that. 0 is there only if the file has it."""
+    own_values = tuple(own[key] for key in keys)
+    quarter, more = tuple(value // 4 for value in own_values), tuple(value * 4 for value in own_values)
     rows = [(value,) * len(keys) for value in usual] + [row for row in (quarter, more) if min(row) > 0]
-    return sorted({mine, *rows})
+    return sorted({own_values, *rows})
 
 
 def _with_own(own: dict[str, Any], keys: Sequence[str], values: Sequence[Any]) -> list[tuple[Any, ...]]:
     """The file's values, and each of these for all keys."""
-    mine = tuple(own[key] for key in keys)
-    return list(dict.fromkeys([mine, *((value,) * len(keys) for value in values)]))
+    own_values = tuple(own[key] for key in keys)
+    return list(dict.fromkeys([own_values, *((value,) * len(keys) for value in values)]))
 
 
 def _is(level: Level, keys: Sequence[str], own: dict[str, Any]) -> bool:
@@ -348,10 +352,10 @@ def _nearest(factor: Factor, own: dict[str, Any]) -> tuple[int, bool]:
         if _is(level, factor.keys, own):
             return i, True
     numbers = [_number(level.values[0]) for level in factor.levels.members]
-    here = _number(own.get(factor.keys[0]))
-    if here is None or None in numbers:
+    own_number = _number(own.get(factor.keys[0]))
+    if own_number is None or None in numbers:
         return 0, False
-    return min(range(len(numbers)), key=lambda i: abs((numbers[i] or 0) - here)), False
+    return min(range(len(numbers)), key=lambda i: abs((numbers[i] or 0) - own_number)), False
 
 
 def _number(value: Any) -> float | None:
@@ -374,25 +378,25 @@ def _same(value: Any, own: Any) -> bool:
     return kind is not None and parse(kind, value) == parse(kind, own)
 
 
-def _towards(factor: Factor, start: int, named: Sequence[tuple[int, Any]]) -> int | None:
-    """The level of a factor some of whose keys, by position, get these values. Of numbers: the nearest one to them, by ratio, on their side
-    of `start`, or `start` if there is none. Of other values: the one that has them; None if none has."""
-    levels = [[level.values[at] for at, _ in named] for level in factor.levels.members]
-    wanted = [value for _, value in named]
+def _towards(factor: Factor, start: int, new_values: Sequence[tuple[int, Any]]) -> int | None:
+    """The level of a factor some of whose keys, by position, get these values. For numbers it is the nearest one to them, by ratio, on their
+    side of `start`, or `start` if there is none. For other values it is the one that has them; None if none has."""
+    levels = [[level.values[at] for at, _ in new_values] for level in factor.levels.members]
+    wanted = [value for _, value in new_values]
     scales = [_scale(values) for values in levels]
-    aim, here = _scale(wanted), scales[start]
-    if aim is None or here is None:
+    aim, start_scale = _scale(wanted), scales[start]
+    if aim is None or start_scale is None:
         return next((i for i, values in enumerate(levels) if all(map(_same, values, wanted))), None)
     beyond = [
         (abs(scale - aim), i)
         for i, scale in enumerate(scales)
-        if scale is not None and (scale - here) * (aim - here) > 0
+        if scale is not None and (scale - start_scale) * (aim - start_scale) > 0
     ]
     return min(beyond)[1] if beyond else start
 
 
 def _scale(values: Sequence[Any]) -> float | None:
-    """Position of numbers on a scale on which equal ratios are equally far; it has a 0, too. None: they are no numbers."""
+    """Position of numbers on a scale on which equal ratios are equally far; it has a 0, too. None: they are not numbers."""
     numbers = [_number(value) for value in values]
     known = [math.asinh(number) for number in numbers if number is not None]
     return math.fsum(known) / len(known) if known and len(known) == len(numbers) else None

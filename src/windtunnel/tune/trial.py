@@ -12,8 +12,8 @@ from windtunnel.measure.study.constraints import Combination
 from windtunnel.stats.looks import MOST_PAIRS, Look, look
 from windtunnel.stats.median import LEAST_RUNS, interval
 from windtunnel.tune.goal import Goal
-from windtunnel.tune.record import Failure, LatencyRecord, Outcome, PairRecord, TrialRecord, differences
 from windtunnel.tune.rig import Measured, Rig, same_state
+from windtunnel.tune.tuning_record import Failure, LatencyRecord, Outcome, PairRecord, TrialRecord, differences
 
 FAILED_RUNS = 3
 """Invalid runs in a row after which a trial has failed."""
@@ -28,9 +28,9 @@ class Candidate:
     """Settings that are to be tried."""
 
     point: Combination | None
-    """None: the file, which is no point of the space."""
+    """None: the file, if it is not a point of the space."""
     sets: tuple[str, ...]
-    words: str
+    text: str
     why: str
     move: int | None
     workers: int
@@ -38,7 +38,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Incumbent:
-    """The best so far."""
+    """The best settings up to now."""
 
     number: int = 0
     sets: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ class Incumbent:
 
 
 class Interrupted(Exception):
-    """The user asked for the end: this trial has none."""
+    """The user asked for the end: this trial is not finished."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Trial:
             seconds=round(time.monotonic() - began, 3),
             point=list(self.candidate.point) if self.candidate.point is not None else None,
             sets=list(self.candidate.sets),
-            words=self.candidate.words,
+            words=self.candidate.text,
             why=self.candidate.why,
             move=self.candidate.move,
             incumbent=self.incumbent.number,
@@ -101,8 +101,8 @@ class Trial:
         )
 
     def measure_latency(self) -> LatencyRecord | None:
-        """The candidate in the open loop, run again until the interval of the median is known, or cannot be within the SLO any more: of so few runs it
-        ends at the slowest one. None: it failed."""
+        """The candidate in the open loop, run again until the interval of the median is known, or cannot be within the SLO any more: with few runs its
+        upper end is the slowest one. None: it failed."""
         percentile, slo = self.goal.latency, self.goal.slo
         assert percentile is not None
         values: list[float | None] = []
@@ -128,7 +128,7 @@ class Trial:
         return LatencyRecord(ns=values, low=low, high=high, met=met)
 
     def _compare(self) -> None:
-        """Pairs until a look decides."""
+        """Runs pairs until a look decides."""
         own: list[float] = []
         failed = 0
         for number in range(1, MOST_ATTEMPTS + 1):
@@ -136,9 +136,9 @@ class Trial:
             heed(incumbent, candidate)
             pair = pair_record(incumbent, candidate)
             self.pairs.append(pair)
-            if bad := next((side for side in (candidate, incumbent) if side.failure), None):
+            if failed_side := next((side for side in (candidate, incumbent) if side.failure), None):
                 failed += 1
-                if not own and self._failed(bad, failed, of_candidate=bad is candidate):
+                if not own and self._failed(failed_side, failed, of_candidate=failed_side is candidate):
                     return
                 if failed == FAILED_RUNS:
                     break
@@ -153,7 +153,7 @@ class Trial:
             self.failure, self.reasons = "invalid", [self.pairs[-1].excluded or "no pair of one host state"]
 
     def _failed(self, measured: Measured, in_a_row: int, of_candidate: bool = True) -> bool:
-        """Whether the trial has failed. What crashes, hangs or is refused does so again."""
+        """Whether the trial has failed. A candidate that crashes, hangs or is refused would do so again."""
         if in_a_row < FAILED_RUNS and (measured.failure == "invalid" or not of_candidate):
             return False
         self.failure = measured.failure
@@ -191,24 +191,24 @@ def violation(latency: LatencyRecord | None, limit_ns: float | None) -> float | 
 
 
 def pair_record(incumbent: Measured, candidate: Measured) -> PairRecord:
-    """Both, and why the pair does not count."""
-    why = None
+    """The record of a pair, with the reason if it does not count."""
+    reason = None
     for name, side in (("candidate", candidate), ("incumbent", incumbent)):
         if side.failure:
-            why = f"{name} {side.failure}: {'; '.join(side.reasons)}"
-    if why is None and not (incumbent.rate and candidate.rate):
-        why = "nothing was received"
-    if why is None and not same_state(incumbent, candidate):
-        why = f"two states of the host: {incumbent.where.state} and {candidate.where.state}"
-    return PairRecord(incumbent=incumbent.rate, candidate=candidate.rate, excluded=why)
+            reason = f"{name} {side.failure}: {'; '.join(side.reasons)}"
+    if reason is None and not (incumbent.rate and candidate.rate):
+        reason = "nothing was received"
+    if reason is None and not same_state(incumbent, candidate):
+        reason = f"two states of the host: {incumbent.where.state} and {candidate.where.state}"
+    return PairRecord(incumbent=incumbent.rate, candidate=candidate.rate, excluded=reason)
 
 
 def _too_slow(percentile: str, ns: float | None, run: int, limit_ns: float) -> str:
-    why = "more messages were lost or unsent than it leaves" if ns is None else f"is {duration(ns)}"
-    return f"{percentile} of run {run} {why}, above {duration(limit_ns)}"
+    reason = "more messages were lost or unsent than it leaves" if ns is None else f"is {duration(ns)}"
+    return f"{percentile} of run {run} {reason}, above {duration(limit_ns)}"
 
 
 def heed(*measured: Measured) -> None:
-    """Raises Interrupted."""
-    if any(each.interrupted for each in measured):
+    """Raises Interrupted if a run was interrupted."""
+    if any(run.interrupted for run in measured):
         raise Interrupted

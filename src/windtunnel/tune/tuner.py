@@ -1,10 +1,10 @@
 """A tuning from its options to its end: trials that have ended stay, the next ones follow from them.
 
-tuning.json   what the tuning is (see `record`)
+tuning.json   what the tuning is (see `tuning_record`)
 .seal         which user's it is (see `measure.study.seal`)
 trials/       a directory for each trial: its runs, and trial.json once it has ended
 aborted/      trials that did not come to their end: kept, never counted
-final-NNN/    the winner, trial NNN, measured afresh against the file, and final.json
+final-NNN/    the winner, trial NNN, measured again against the file, and final.json
 best.toml     the winner as a scenario
 report.html   made from the files above
 """
@@ -31,16 +31,16 @@ from windtunnel.measure.study.factors import Factor
 from windtunnel.runs.files import replace
 from windtunnel.scenario import HostView, Scenario, here
 from windtunnel.scenario.load import located
-from windtunnel.tune import record as records
 from windtunnel.tune import space as spaces
+from windtunnel.tune import tuning_record as records
 from windtunnel.tune import winner
 from windtunnel.tune.first import Move, common_sense
 from windtunnel.tune.goal import Goal, check
-from windtunnel.tune.propose import Seen, suggest
-from windtunnel.tune.record import TRIAL, TRIALS, TrialRecord, TuningRecord, differences, middle_of
+from windtunnel.tune.propose import TrialSample, suggest
 from windtunnel.tune.rig import Engines, Rig, Side
 from windtunnel.tune.space import Space
 from windtunnel.tune.trial import FAR, Candidate, Incumbent, Interrupted, Trial, violation
+from windtunnel.tune.tuning_record import TRIAL, TRIALS, TrialRecord, TuningRecord, differences, middle_of
 
 BUDGET = 40
 FAILED_TRIALS = 5
@@ -57,7 +57,7 @@ class Watcher(Protocol):
         """`ran_now`: in this process, not in an earlier one."""
 
     def final_begins(self, number: int) -> None:
-        """The winner, this trial, is measured afresh."""
+        """The winner, trial `number`, is measured again."""
 
 
 class Silent:
@@ -88,7 +88,7 @@ class Prepared:
 
 @dataclass
 class History:
-    """What the trials of a tuning say so far."""
+    """The trials of a tuning up to now, and what follows from them."""
 
     prepared: Prepared
     rig: Rig
@@ -117,7 +117,7 @@ class History:
 
     @property
     def counted(self) -> int:
-        """Trials that spent budget: those that told something, without the file's."""
+        """Trials that spent budget: those that showed something, without the file's."""
         return sum(trial.number > 0 and trial.failure is None for trial in self.trials)
 
     @property
@@ -140,7 +140,7 @@ class History:
 
     @property
     def tried(self) -> set[Combination]:
-        """Points that are done with. What was invalid gets a second trial: the host may have been busy."""
+        """Points that are finished. An invalid one gets a second trial: the host may have been busy."""
         own = {self.file_point[0]} if self.file_point[1] else set()
         points = [(tuple(trial.point), trial.failure) for trial in self.trials if trial.point is not None]
         return own | {point for point, failure in points if failure != "invalid" or points.count((point, failure)) > 1}
@@ -166,16 +166,16 @@ class History:
             if (point := space.at(near, move.changes)) is not None and worth(point):
                 return self._candidate(point, move.why, n)
         number = self.trials[-1].number + 1 if self.trials else 1
-        point = suggest(space, self.seen(), worth, near, prepared.seed * 100_003 + number, self.objectives)
+        point = suggest(space, self.samples(), worth, near, prepared.seed * 100_003 + number, self.objectives)
         return None if point is None else self._candidate(point, "the model of the trials so far", None)
 
     def remedies(self) -> Sequence[Move]:
-        """Remedies by a diagnosis of the incumbent, of the first of its runs that counts; none as long as there is no such run."""
+        """Remedies from a diagnosis of the incumbent's first run that counts; none as long as there is no such run."""
         number = self.incumbent.number
         side: Side = "candidate" if number else "incumbent"
         if number not in self._remedies:
-            of = [trial for trial in self.trials if (trial.number if number else trial.incumbent) == number]
-            runs = [(t.number, n) for t in of for n, pair in enumerate(t.pairs, start=1) if pair.excluded is None]
+            trials = [trial for trial in self.trials if (trial.number if number else trial.incumbent) == number]
+            runs = [(t.number, n) for t in trials for n, pair in enumerate(t.pairs, start=1) if pair.excluded is None]
             if not runs:
                 return ()
             trial, pair = runs[0]
@@ -183,7 +183,7 @@ class History:
         return self._remedies[number]
 
     def moves(self) -> Sequence[Move]:
-        """What common sense would change of the incumbent."""
+        """Moves that common sense suggests for the incumbent."""
         incumbent = self.incumbent
         if incumbent.number not in self._moves:
             self._moves[incumbent.number] = common_sense(self.prepared.space.scenario(incumbent.sets))
@@ -191,7 +191,7 @@ class History:
 
     @property
     def _next_move(self) -> int:
-        """The first move that is not done with: the last one made is made again if it was better, or told nothing."""
+        """The first move that is not finished: the last one is made again if it was better, or showed nothing."""
         last = next((trial for trial in reversed(self.trials) if trial.move is not None), None)
         if last is None or last.move is None:
             return 0
@@ -201,23 +201,25 @@ class History:
     def objectives(self) -> int:
         return 2 if self.prepared.goal.objective == "pareto" else 1
 
-    def seen(self) -> list[Seen]:
-        """What the model of the trials gets: those that told something of their settings, and the file if it is a point of the space."""
+    def samples(self) -> list[TrialSample]:
+        """The samples for the model of the trials: trials that show something about their settings, and the file if it is a point of the space."""
         goal = self.prepared.goal
         limit = goal.slo.limit_ns if goal.slo else None
-        told = [trial for trial in self.trials if trial.failure != "invalid" and (trial.number or self.file_point[1])]
+        informative = [
+            trial for trial in self.trials if trial.failure != "invalid" and (trial.number or self.file_point[1])
+        ]
         if self.of_file is None and self.file_point[1] and goal.objective == "throughput":
-            yet = [Seen(self.file_point[0], (0.0,))]
+            samples = [TrialSample(self.file_point[0], (0.0,))]
         else:
-            yet = []
-        worst = min((trial.gain for trial in told if trial.gain is not None), default=0.0)
-        for trial in told:
+            samples = []
+        worst = min((trial.gain for trial in informative if trial.gain is not None), default=0.0)
+        for trial in informative:
             over = FAR if trial.failure else violation(trial.latency, limit)
             values = values_of(trial, goal, worst, over)
             point = tuple(trial.point) if trial.point is not None else self.file_point[0]
             if values is not None:
-                yet.append(Seen(point, values, over))
-        return yet
+                samples.append(TrialSample(point, values, over))
+        return samples
 
     def _candidate(self, point: Combination, why: str, move: int | None) -> Candidate:
         space = self.prepared.space
@@ -225,7 +227,7 @@ class History:
 
 
 def values_of(trial: TrialRecord, goal: Goal, worst: float, over: float | None) -> tuple[float, ...] | None:
-    """What is to be maximised; None if the trial did not measure it. `worst`: of all gains, for a trial that failed, or missed the SLO
+    """The values to be maximised; None if the trial did not measure them. `worst`: of all gains, for a trial that failed, or missed the SLO
     before its throughput was compared; `over`: by how much."""
     if goal.objective == "cores":
         return (-trial.workers - 0.1 * max(-1.0, min(1.0, over or 0.0)),)
@@ -262,12 +264,12 @@ class Tuned:
     best: TrialRecord | None
     """The winner among the trials; None: none was better than the file."""
     final: records.FinalRecord | None
-    """The winner measured afresh; None: not measured."""
+    """The winner, measured again; None: not measured."""
     file_workers: int
     stopped: Stopped
     factors: tuple[Factor, ...]
-    seen: list[Seen]
-    """What the trials say to the model."""
+    samples: list[TrialSample]
+    """The samples that the model of the trials gets."""
     of_file_failed: list[TrialRecord] = field(default_factory=list)
     """Trials of the file itself, in this process: each is made again, because nothing follows without it."""
 
@@ -308,8 +310,8 @@ def prepare(
     host: HostView | None = None,
     from_elsewhere: bool = False,
 ) -> Prepared:
-    """`from_elsewhere`: the user agrees to continue what another user began; else it raises BegunElsewhere. Raises UserError for whatever is
-    wrong with the scenario, the space or the goal."""
+    """A tuning, checked. `from_elsewhere`: the user agrees to continue what another user began; else it raises BegunElsewhere. Raises UserError
+    for whatever is wrong with the scenario, the space or the goal."""
     file, view = located(file), host or here()
     if space_file is not None:
         space = spaces.from_file(file, space_file, sets, view)
@@ -318,7 +320,7 @@ def prepare(
     check(goal, space.plain.scenario)
     path = out or new_directory(f"{file.stem}-tuning")
     if (path / records.NAME).is_file() and not from_elsewhere and not seal.is_own(path, records.NAME):
-        records.read(path)  # what is no record is said first
+        records.read(path)  # a file that is not a record is reported first
         raise seal.BegunElsewhere(
             f"{path}: not begun by you: its trials, and the results that they claim, decide what is tried next and what is the best",
             remedy="the same command with --from-elsewhere, or another --out",
@@ -334,7 +336,7 @@ def run(
     rig: Rig | None = None,
     executor: Executor | None = None,
 ) -> Tuned:
-    """Runs what is missing of the budget, and measures the winner afresh. `executor`: of the runs; None: this host. Raises UserError if
+    """Runs what is missing of the budget, and measures the winner again. `executor`: of the runs; None: this host. Raises UserError if
     the directory is another's, if the tuning is not the one that began there, or if something cannot be kept."""
     find_engine()
     path, executor = prepared.path, executor or ThisHost()
@@ -363,7 +365,7 @@ def run(
         history.file_workers,
         stopped,
         prepared.space.factors,
-        history.seen(),
+        history.samples(),
         conductor.of_file_failed,
     )
 
@@ -379,7 +381,7 @@ class _Conductor:
     interrupts: Interrupts
     budget: int
     failed: int = 0
-    """Failed trials in a row, in this process: who begins again has a quieter host."""
+    """Failed trials in a row, in this process: the host may be quieter when a user continues."""
     of_file_failed: list[TrialRecord] = field(default_factory=list)
 
     def run(self) -> Stopped:
@@ -420,7 +422,7 @@ class _Conductor:
         if number == 0 and trial.failure is not None:
             abort(path, directory)
             self.of_file_failed.append(trial)
-            if trial.failure == "refused":  # as it will be each time
+            if trial.failure == "refused":  # a further trial would be refused as well
                 file = self.prepared.scenario.source.file
                 raise UserError(
                     f"{file}: refused as it is: {'; '.join(trial.reasons)}", f"windtunnel run {as_argument(file)}"
@@ -432,7 +434,7 @@ class _Conductor:
 
 
 def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
-    """tuning.json: written when the tuning begins, compared when it goes on, which makes it this user's."""
+    """The record in tuning.json. It is written when the tuning begins and compared when it continues, which makes it this user's."""
     path = prepared.path
     now = records.record_of(prepared.space, prepared.space_file, prepared.goal, prepared.seed, host)
     if not (path / records.NAME).exists():
@@ -447,7 +449,7 @@ def _record(prepared: Prepared, host: facts.Facts) -> TuningRecord:
 
 
 def _trials(prepared: Prepared) -> list[TrialRecord]:
-    """The trials that have ended. Raises UserError for one whose settings the space does not have: who wrote it may have meant a plug-in."""
+    """The trials that have ended. Raises UserError for one whose settings the space does not have: its author may have meant to run a plug-in."""
     space, trials = prepared.space, records.trials(prepared.path)
     for trial in trials:
         point = trial.point and tuple(trial.point)
@@ -460,7 +462,7 @@ def _trials(prepared: Prepared) -> list[TrialRecord]:
 
 
 def _set_aside(path: Path) -> None:
-    """Trials that were cut short go to aborted/."""
+    """Moves trials that were cut short to aborted/."""
     for directory in sorted((path / TRIALS).iterdir()):
         if not (directory / TRIAL).exists():
             abort(path, directory)

@@ -1,6 +1,6 @@
 """tuning.json: what a tuner's directory is, written once before its first trial. trial.json: one trial, written when it has ended.
 
-The trials' directories are the truth. Whatever else a tuner knows is computed from them.
+Only the trials' directories are kept. Everything else that a tuner knows is computed from them.
 
 History of the versions:
 1  first ones
@@ -171,7 +171,7 @@ def record_of(space: Space, space_file: Path | None, goal: Goal, seed: int, host
 
 
 def read(directory: Path) -> TuningRecord:
-    """Raises UserError if it is none, or one of another version."""
+    """Reads the record of a tuning. Raises UserError if there is none, or if it has another version."""
     path = directory / NAME
     return validated(
         path, TuningRecord, document_of(path, "tuning", VERSION, "name a directory that `windtunnel tune` has left")
@@ -219,7 +219,7 @@ def check_same(directory: Path, then: TuningRecord, now: TuningRecord) -> None:
 
 def _options(record: TuningRecord) -> dict[str, Any]:
     goal = record.goal
-    return {"--set": record.sets, "goal": goal.words, "--seed": record.seed}
+    return {"--set": record.sets, "goal": goal.text, "--seed": record.seed}
 
 
 def _levels(factors: Sequence[FactorRecord]) -> dict[str, Any]:

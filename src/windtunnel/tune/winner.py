@@ -1,4 +1,4 @@
-"""The winner, measured afresh against the user's file, and written as a scenario if it is not slower."""
+"""The winner, measured again against the user's file, and written as a scenario if it is not slower."""
 
 from collections.abc import Callable, Sequence
 from math import expm1
@@ -15,10 +15,10 @@ from windtunnel.scenario.overrides import apply, parse_overrides
 from windtunnel.stats.differences import paired
 from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
 from windtunnel.tune.goal import Goal
-from windtunnel.tune.record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final
 from windtunnel.tune.rig import Rig
 from windtunnel.tune.space import Space
 from windtunnel.tune.trial import Candidate, Incumbent, Trial, heed, pair_record
+from windtunnel.tune.tuning_record import FINAL, FinalRecord, PairRecord, TrialRecord, read_final
 
 NAME = "best.toml"
 PAIRS = 15
@@ -32,7 +32,7 @@ def confirm(
     directory: Path, space: Space, goal: Goal, best: TrialRecord, rig: Rig, begins: Callable[[int], None]
 ) -> FinalRecord:
     """Measures the winner against the file, or reads what was measured before, and writes best.toml if it is confirmed: also if it was
-    written before, because by now it may be something else.
+    written before, because its content may have changed since.
 
     Raises UserError if it cannot be kept, and `trial.Interrupted`.
     """
@@ -61,14 +61,18 @@ def _measured(place: Path, goal: Goal, best: TrialRecord, rig: Rig) -> FinalReco
     pairs: list[PairRecord] = []
     if goal.pairs and not reasons:
         pairs = _pairs(place, best.sets, rig)
-    counted = [(p.incumbent, p.candidate) for p in pairs if p.excluded is None and p.incumbent and p.candidate]
-    estimate = paired([a for a, _ in counted], [b for _, b in counted]) if len(counted) >= PAIRS // 2 else None
+    counted_pairs = [(p.incumbent, p.candidate) for p in pairs if p.excluded is None and p.incumbent and p.candidate]
+    estimate = (
+        paired([a for a, _ in counted_pairs], [b for _, b in counted_pairs])
+        if len(counted_pairs) >= PAIRS // 2
+        else None
+    )
     if goal.pairs and not reasons:
         if estimate is None:
-            reasons.append(f"{len(counted)} of {len(pairs)} pairs count: too few to tell whether it is slower")
+            reasons.append(f"{len(counted_pairs)} of {len(pairs)} pairs count: too few to tell whether it is slower")
         elif expm1(estimate.low) < -NOT_SLOWER:
             reasons.append(
-                f"it may be slower than the file: {words(expm1(estimate.difference), expm1(estimate.low), expm1(estimate.high))}"
+                f"it may be slower than the file: {interval_text(expm1(estimate.difference), expm1(estimate.low), expm1(estimate.high))}"
             )
     if latency is not None and latency.met is False and not reasons:
         reasons.append("the SLO is not met")
@@ -87,14 +91,14 @@ def _measured(place: Path, goal: Goal, best: TrialRecord, rig: Rig) -> FinalReco
 def _pairs(place: Path, sets: Sequence[str], rig: Rig) -> list[PairRecord]:
     pairs: list[PairRecord] = []
     while len(pairs) < MOST_PAIRS and sum(pair.excluded is None for pair in pairs) < PAIRS:
-        both = rig.pair((), sets, place, len(pairs) + 1)
-        heed(*both)
-        pairs.append(pair_record(*both))
+        measured_pair = rig.pair((), sets, place, len(pairs) + 1)
+        heed(*measured_pair)
+        pairs.append(pair_record(*measured_pair))
     return pairs
 
 
-def words(difference: float, low: float, high: float) -> str:
-    """ "+5.2% [+1.0% .. +9.5%]"."""
+def interval_text(difference: float, low: float, high: float) -> str:
+    """A difference with its interval, as in "+5.2% [+1.0% .. +9.5%]"."""
     return f"{difference:+.1%} [{low:+.1%} .. {high:+.1%}]"
 
 
@@ -102,11 +106,11 @@ def _write(directory: Path, place: Path, space: Space, best: TrialRecord, final:
     """best.toml, beside the measurement and then in the directory of the tuning, in which it replaces only an earlier winner's. It
     is loaded and planned once before it is kept. Raises UserError if there is another file of this name, or it cannot be written."""
     path, earlier = directory / NAME, (f"final-*/{NAME}", f"{ABORTED}/final-*/{NAME}")
-    ours = [_content(file) for pattern in earlier for file in directory.glob(pattern)]
+    own_contents = [_content(file) for pattern in earlier for file in directory.glob(pattern)]
     text = scenario_text(space, best, final)
     replace(place / NAME, text)
     resolve(load(place / NAME), space.host)
-    if path.exists() and _content(path) not in [*ours, text.encode()]:
+    if path.exists() and _content(path) not in [*own_contents, text.encode()]:
         raise UserError(f"{path}: exists already", remedy="move it away, and begin again with the same --out")
     replace(path, text)
 
@@ -131,7 +135,7 @@ def scenario_text(space: Space, best: TrialRecord, final: FinalRecord) -> str:
         notes.append(f"set for every trial: {', '.join(space.common)}")
     if final.difference is not None and final.low is not None and final.high is not None:
         notes.append(
-            f"throughput against that file, measured again in turns: {words(final.difference, final.low, final.high)}"
+            f"throughput against that file, measured again in turns: {interval_text(final.difference, final.low, final.high)}"
         )
     return text_of(question, notes, _absolute(data, space.file.absolute().parent))
 
@@ -150,5 +154,5 @@ def _absolute(value: Any, base: Path) -> Any:
 def _is_file(path: Path) -> bool:
     try:
         return path.is_file()
-    except (OSError, ValueError):  # a text that can be no name
+    except (OSError, ValueError):  # a text that cannot be a name
         return False

@@ -20,7 +20,7 @@ def fake():
 def test_options_become_a_goal():
     found = goal("throughput", "p99=50us", "2M")
     assert found == Goal("throughput", Slo("p99", 50_000.0), 2e6)
-    assert found.words == "throughput, p99 at most 50us at 2Mpps" and found.offered == ("client.rate=2000000.0",)
+    assert found.text == "throughput, p99 at most 50us at 2Mpps" and found.offered == ("client.rate=2000000.0",)
     assert goal("pareto", None, "1k").latency == "p99" and goal("pareto", None, None).latency is None
     assert goal("cores", "p99.9=1ms", None).latency == "p99.9" and not goal("cores", "p99.9=1ms", None).pairs
 

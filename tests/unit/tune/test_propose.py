@@ -7,7 +7,7 @@ from fake_runs import FAKE
 from scenario_tools import engine, machine
 from tuning_tools import SCENARIO, SPACE, settings_of, surface
 
-from windtunnel.tune.propose import Seen, importances, study_of, suggest
+from windtunnel.tune.propose import TrialSample, importances, study_of, suggest
 from windtunnel.tune.space import from_file
 
 
@@ -21,7 +21,7 @@ def space(tmp_path):
 
 def seen_of(space, count, seed=1):
     points = list(space.drawn(random.Random(seed), count))
-    return [Seen(point, (surface(settings_of(space.sets(point))),)) for point in points]
+    return [TrialSample(point, (surface(settings_of(space.sets(point))),)) for point in points]
 
 
 def test_the_same_trials_give_the_same_candidate(space):
@@ -71,7 +71,7 @@ def test_the_last_point_is_found(space):
 
 
 def test_what_misses_the_slo_is_known_to_the_model(space):
-    study = study_of(space.factors, [Seen((1, 1, 1), (0.0,), 0.5), Seen((2, 1, 1), (-1.0,), -0.5)])
+    study = study_of(space.factors, [TrialSample((1, 1, 1), (0.0,), 0.5), TrialSample((2, 1, 1), (-1.0,), -0.5)])
     assert [trial.constraints for trial in study.trials] == [{"violation": 0.5}, {"violation": -0.5}]
     assert study.best_trial.params == {"inflight": 2, "batch": 1, "ring": 1}
 
@@ -79,10 +79,10 @@ def test_what_misses_the_slo_is_known_to_the_model(space):
 def test_the_factor_that_decides_is_the_most_important(space):
     points = list(space.drawn(random.Random(2), 60))
     dice = random.Random(3)
-    seen = [Seen(point, (float(point[0] >= 4) + dice.gauss(0, 0.01),)) for point in points]
+    seen = [TrialSample(point, (float(point[0] >= 4) + dice.gauss(0, 0.01),)) for point in points]
     shares = importances(space.factors, seen)
     assert max(shares, key=shares.__getitem__) == "inflight"
     assert importances(space.factors, seen[:11]) == {}
-    same_ring = [Seen((*each.point[:2], 1), each.values) for each in seen]
+    same_ring = [TrialSample((*each.point[:2], 1), each.values) for each in seen]
     assert set(importances(space.factors, same_ring)) == {"inflight", "batch"}, "nobody knows what the ring would do"
-    assert importances(space.factors, [Seen(point, (1.0,)) for point in points]) == {}
+    assert importances(space.factors, [TrialSample(point, (1.0,)) for point in points]) == {}

@@ -10,8 +10,8 @@ from tuning_tools import MadeUp, tuned
 from windtunnel.errors import UserError
 from windtunnel.measure.study import seal
 from windtunnel.results.tune.outcome import write_report
-from windtunnel.tune.record import NAME
 from windtunnel.tune.tuner import Tuned
+from windtunnel.tune.tuning_record import NAME
 
 SECRET = "the private text"
 FINAL = {

@@ -44,7 +44,7 @@ def refusal(file, text, *sets):
 def test_a_point_says_what_differs_from_the_file_and_nothing_else(file):
     space = spaced(file, SPACE)
     start, exact = space.file_point()
-    assert exact and space.words(start) == "inflight 256, batch 32, ring 1024" and space.sets(start) == ()
+    assert exact and space.describe_point(start) == "inflight 256, batch 32, ring 1024" and space.sets(start) == ()
     assert space.size == 6 * 5 * 4
     assert space.sets((0, 4, 2)) == ("client.inflight=32", "client.batch.nic_rx=64", "server.batch.nic_rx=64")
 
@@ -119,7 +119,7 @@ def test_the_default_space_has_what_check_accepts_here(file):
     start, exact = space.file_point()
     assert exact and space.sets(start) == () and space.refused(start) is None
     for point in space.neighbours(start):
-        assert space.refused(point) is None or space.words(point)
+        assert space.refused(point) is None or space.describe_point(point)
     single = [
         (*start[:n], i, *start[n + 1 :]) for n, f in enumerate(space.factors) for i in range(len(f.levels.members))
     ]
@@ -220,7 +220,7 @@ def test_first_moves_are_legal_where_they_are_in_the_space(file):
     points = [space.at(start, move.changes) for move in moves]
     assert all(move.why and move.changes for move in moves)
     assert sum(point is not None and space.refused(point) is None for point in points) >= 6
-    assert points[0] is not None and space.words(points[0]).startswith("batch_app_tx 128, batch_disp_tx 128")
+    assert points[0] is not None and space.describe_point(points[0]).startswith("batch_app_tx 128, batch_disp_tx 128")
 
 
 FACTOR = some.builds(

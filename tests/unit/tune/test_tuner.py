@@ -14,9 +14,9 @@ from windtunnel.host.states import Where
 from windtunnel.measure.study.directory import opened
 from windtunnel.results.tune.outcome import say_failing
 from windtunnel.tune.first import Move
-from windtunnel.tune.record import NAME, read, trials
 from windtunnel.tune.rig import Measured
 from windtunnel.tune.tuner import FAILED_TRIALS, Silent
+from windtunnel.tune.tuning_record import NAME, read, trials
 
 ONE = '[[factor]]\nkey = "client.inflight"\nvalues = [64, 256]\n'
 
@@ -231,7 +231,7 @@ def test_another_tuning_in_the_same_directory_is_refused(tmp_path, change):
 def test_a_changed_scenario_another_host_and_a_damaged_trial_are_refused(tmp_path):
     file = begun(tmp_path, sets=("duration=50ms",)) / NAME
     record, text = read(tmp_path / "out"), file.read_text()
-    assert record.goal.words == "throughput" and record.sets == ["duration=50ms"] and record.points == 120
+    assert record.goal.text == "throughput" and record.sets == ["duration=50ms"] and record.points == 120
     assert record.scenario.text == SCENARIO and record.space is not None and record.space.text == SPACE
     document = json.loads(text)
     document["host"]["hostname"] = "elsewhere"

@@ -14,8 +14,8 @@ from windtunnel.exchange.toml_text import text_of
 from windtunnel.results.tune.sentences import sentences
 from windtunnel.runs.identity import flat
 from windtunnel.scenario import load, resolve
-from windtunnel.tune.record import FinalRecord, TrialRecord
 from windtunnel.tune.space import from_file
+from windtunnel.tune.tuning_record import FinalRecord, TrialRecord
 from windtunnel.tune.winner import scenario_text
 
 

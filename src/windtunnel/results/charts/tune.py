@@ -4,8 +4,8 @@ from math import expm1
 from typing import Any
 
 from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
-from windtunnel.tune.record import TrialRecord, middle_of
 from windtunnel.tune.tuner import Tuned
+from windtunnel.tune.tuning_record import TrialRecord, middle_of
 
 LEAST_SHARE = 0.005
 _BAR_PX = 26

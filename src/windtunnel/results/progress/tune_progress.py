@@ -7,9 +7,9 @@ from windtunnel.results.tune.sentences import outcome_words
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from windtunnel.tune.record import TrialRecord
     from windtunnel.tune.trial import Candidate
     from windtunnel.tune.tuner import Prepared
+    from windtunnel.tune.tuning_record import TrialRecord
 
 
 class Lines:
@@ -24,7 +24,7 @@ class Lines:
             self._say(f"{self._before} trials were finished before")
             self._before = 0
         place = f"{counted + 1} of {budget}" if number else "the file"
-        self._say(f"trial {number}  {place}  {candidate.words}: {candidate.why}")
+        self._say(f"trial {number}  {place}  {candidate.text}: {candidate.why}")
 
     def trial_ended(self, trial: "TrialRecord", ran_now: bool) -> None:
         if not ran_now:

@@ -27,8 +27,8 @@ from windtunnel.results.tune.sentences import (
 )
 from windtunnel.tune.first import Move, common_sense
 from windtunnel.tune.propose import importances
-from windtunnel.tune.record import TrialRecord
 from windtunnel.tune.tuner import Prepared, Tuned
+from windtunnel.tune.tuning_record import TrialRecord
 from windtunnel.tune.winner import NAME as BEST
 
 
@@ -47,7 +47,7 @@ def plan_document(prepared: Prepared) -> Document:
     moves = [Sentence(f"  {space.changes(point)}: {move.why}", unwrapped=True) for move, point in first_moves(prepared)]
     return Document(
         kind="plan of a tuning",
-        title=f"{prepared.scenario.title}: {prepared.goal.words}",
+        title=f"{prepared.scenario.title}: {prepared.goal.text}",
         notes=[f"{space.size:,} points of {len(space.factors)} factors; those that cannot run here are left out"],
         blocks=[
             factors,
@@ -79,7 +79,7 @@ def tuning_document(tuned: Tuned, files: Sequence[tuple[str, str]] = (), best_te
         question=record.question or None,
         at=record.started,
         how=[
-            record.goal.words,
+            record.goal.text,
             f"{tuned.counted} trials",
             f"{record.points:,} points of {len(record.factors)} factors",
         ],
@@ -106,7 +106,7 @@ def _sections(tuned: Tuned) -> Iterator[Section]:
         )
     if tuned.record.objective == "pareto":
         yield _front_section(tuned)
-    if shares := importances(tuned.factors, tuned.seen):
+    if shares := importances(tuned.factors, tuned.samples):
         yield Section(
             "What matters",
             [Chart(charts.importance(shares))],

@@ -34,7 +34,7 @@ def plan_json(prepared: Prepared) -> dict[str, Any]:
     start, exact = space.file_point()
     return {
         "version": TUNING_VERSION,
-        "goal": prepared.goal.words,
+        "goal": prepared.goal.text,
         "points": space.size,
         "factors": {factor.name: [level.label for level in factor.levels.members] for factor in space.factors},
         "file": {f.name: f.levels.members[i].label for f, i in zip(space.factors, start, strict=True)}
@@ -50,7 +50,7 @@ def tuning_json(tuned: Tuned, page: Path | None) -> dict[str, Any]:
         "version": TUNING_VERSION,
         "path": str(tuned.path),
         "title": tuned.record.title,
-        "goal": tuned.record.goal.words,
+        "goal": tuned.record.goal.text,
         "stopped": tuned.stopped,
         "trials": len(tuned.trials),
         "counted": tuned.counted,

@@ -3,10 +3,9 @@
 from math import expm1
 
 from windtunnel.format import DASH, duration
-from windtunnel.tune.record import LatencyRecord, TrialRecord, middle_of
 from windtunnel.tune.tuner import Tuned
-from windtunnel.tune.winner import NOT_SLOWER
-from windtunnel.tune.winner import words as change_words
+from windtunnel.tune.tuning_record import LatencyRecord, TrialRecord, middle_of
+from windtunnel.tune.winner import NOT_SLOWER, interval_text
 
 
 def outcome_words(trial: TrialRecord) -> str:
@@ -27,7 +26,7 @@ def difference_words(trial: TrialRecord) -> str:
         return DASH
     if trial.low is None or trial.high is None:
         return f"{expm1(trial.difference):+.1%}"
-    return change_words(expm1(trial.difference), expm1(trial.low), expm1(trial.high))
+    return interval_text(expm1(trial.difference), expm1(trial.low), expm1(trial.high))
 
 
 def gain_words(trial: TrialRecord) -> str:
@@ -80,14 +79,14 @@ def _throughput(tuned: Tuned) -> str:
     slo = tuned.record.goal.slo
     if tuned.best is None:
         if file is not None and not file.meets and slo:
-            return f"None of {tuned.counted} settings meets {tuned.record.goal.words}, and the file does not either."
+            return f"None of {tuned.counted} settings meets {tuned.record.goal.text}, and the file does not either."
         return f"None of {tuned.counted} settings was shown to be faster than the file."
     return f"Trial {tuned.best.number} is the best: {tuned.best.words}. {_final(tuned)}"
 
 
 def _cores(tuned: Tuned) -> str:
     file = next((trial for trial in tuned.trials if trial.number == 0), None)
-    goal = tuned.record.goal.words.removeprefix("cores, ")
+    goal = tuned.record.goal.text.removeprefix("cores, ")
     if tuned.best is not None:
         return f"{_cpus(tuned.best.workers)} are the fewest found that meet {goal}: {tuned.best.words}. {_final(tuned)}"
     if file is not None and file.meets:
@@ -110,7 +109,7 @@ def _final(tuned: Tuned) -> str:
         return "It was not measured again."
     again = ""
     if final.difference is not None and final.low is not None and final.high is not None:
-        again = f"Measured again against the file: {change_words(final.difference, final.low, final.high)}. "
+        again = f"Measured again against the file: {interval_text(final.difference, final.low, final.high)}. "
     if final.latency is not None:
         again += f"Latency: {latency_words(final.latency)}. "
     if not final.confirmed:
