@@ -1,4 +1,4 @@
-"""Where a server listens, as options have it. Apart from `metrics_server`: a server without metrics does not import Prometheus."""
+"""The address on which a server listens, as options give it. Apart from `metrics_server`: a server without metrics does not import Prometheus."""
 
 import ipaddress
 import re
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from windtunnel.errors import UserError
 
 NOT_THIS_HOST = "on loopback only an IP address and localhost are the name of this server"
-"""What is said to who has named it otherwise."""
+"""Message for a client that used another name."""
 _HOST = re.compile(r"(?P<host>[^:\[\]]+|\[[^\[\]]+\])(?::[0-9]{1,5})?", re.ASCII)
 _ADDRESS = re.compile(r"(?:(?P<host>[^:\[\]]*|\[[^\[\]]+\]):)?(?P<port>[0-9]{1,5})", re.ASCII)
 

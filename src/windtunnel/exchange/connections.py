@@ -1,8 +1,8 @@
-"""Who may hold how many connections of one listening socket. The kernel is asked whose a connection is before it takes a place.
+"""Limits how many connections of one listening socket a client may hold. Its user is read from the kernel before it takes a place.
 
-The owner of the process and root find room whatever others do. Whoever is known, because they have shown a token or are expected, finds
-room whatever others do. Each of these has a bound: a user of this host, an address of another one. Where there is no room, who has
-been waited for the longest makes some, of who has the most connections.
+The owner of the process and root always get a place. So does a known client, which has shown a token or is expected. Each user of this host
+and each address of another host has a bound. If no place is free, the client with the most connections loses the one for which the process
+has waited the longest.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from windtunnel.exchange import whose
+from windtunnel.exchange import connection_users
 from windtunnel.live import places as live_places
 
 MOST_CONNECTIONS = 64
-"""Of one listening socket."""
+"""Bound of one listening socket."""
 AT_ONCE = 16
 """Connections that are taken or refused before other work of the process."""
 BACKLOG = 512
-"""Connections that the kernel keeps until then. Whoever finds it full has to try again, the owner too."""
+"""Connections that the kernel keeps until then. A client that finds the queue full has to try again, the owner too."""
 PATIENCE_S = 1.0
-"""Whoever makes room for their equals has had this time: somebody who connects again and again would else keep us busy with it."""
+"""A connection that makes room for an equal one is at least this old: a client that reconnects in a loop would otherwise evict all the time."""
 MOST_KNOWN = 64
-"""Names that are kept as known, those that showed a token last."""
+"""Names that are kept as known: the ones that showed a token last."""
 LOOPBACK = "loopback"
-"""Name of all on this host whom the kernel does not know: their addresses are as many as they like."""
+"""Name of all clients on this host that the kernel does not know: they can choose any number of addresses."""
 
 
 class Rank(IntEnum):
-    """Who makes room for whom: the lower one for the higher one."""
+    """A connection of a lower rank makes room for one of a higher rank."""
 
     OTHER = 0
     KNOWN = 1
@@ -46,9 +46,9 @@ class Client:
     """The other end of a connection."""
 
     uid: int | None
-    """Its user, if it is of this host."""
+    """Its user, if it is on this host."""
     pid: int | None = None
-    """The process that made it, if it is one of a Unix socket."""
+    """The process that made it, if it uses a Unix socket."""
     address: str = ""
 
     @classmethod
@@ -57,13 +57,13 @@ class Client:
             pid, uid = live_places.peer(connected)
             return cls(uid, pid)
         with contextlib.suppress(OSError):  # it has ended
-            return cls(whose.user(address, connected.getsockname()), None, address[0])
+            return cls(connection_users.user(address, connected.getsockname()), None, address[0])
         return cls(None, None, address[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who has connections: all of one name have a bound together."""
+    """The owner of connections: all connections of one name share a bound."""
 
     name: Hashable
     rank: Rank
@@ -73,28 +73,28 @@ HolderOf = Callable[[Client], Holder]
 
 
 def holder_of(client: Client) -> Holder:
-    """By user or address: this user and root are the owner."""
+    """The holder of a connection, by user or address: this user and root are the owner."""
     if client.uid is not None:
         return Holder(client.uid, Rank.OWN if live_places.may_meet(client.uid) else Rank.OTHER)
     return Holder(_network(client.address), Rank.OTHER)
 
 
 def _network(address: str) -> str:
-    """An address of IPv4, or a network of IPv6 of which one host may have every address."""
-    found = ipaddress.ip_address(address.partition("%")[0])
-    found = getattr(found, "ipv4_mapped", None) or found
-    if found.is_loopback:
+    """An IPv4 address, or an IPv6 network in which one host may have every address."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if ip.is_loopback:
         return LOOPBACK
-    return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
+    return str(ip) if ip.version == 4 else str(ipaddress.ip_network((ip, 64), strict=False))
 
 
 class Place:
-    """That of one connection. Its protocol says, once there is one, since when it waits for the client, and how it ends at once."""
+    """The place of one connection. Its protocol, once there is one, reports since when it waits for the client, and how it ends at once."""
 
-    def __init__(self, connected: socket.socket, holder: Holder, of: "Places"):
-        self._connected, self.holder, self._of = connected, holder, of
+    def __init__(self, connected: socket.socket, holder: Holder, places: "Places"):
+        self._connected, self.holder, self._places = connected, holder, places
         self.has_been_granted = False
-        """A request of it, which those that have only connected make room for."""
+        """Whether a request of it was granted: connections without a granted request are ended first."""
         accepted = time.monotonic()
         self.waits_since: Callable[[], float | None] = lambda: accepted
         """By the monotonic clock; None: the client waits for us."""
@@ -108,38 +108,38 @@ class Place:
         self.waits_since, self.end = waits_since, end
 
     def prove(self) -> None:
-        """Its client has shown that it may ask: from now on its name is known."""
-        self.holder = self._of.know(self.holder)
+        """Marks the client as known, because it has shown a token."""
+        self.holder = self._places.know(self.holder)
 
     def _shut_down(self) -> None:
         with contextlib.suppress(OSError):
-            self._connected.shutdown(socket.SHUT_RDWR)  # whoever reads there finds the end, and closes it
+            self._connected.shutdown(socket.SHUT_RDWR)  # the reader gets the end of the stream, and closes it
 
 
 class Places:
-    """Of one listening socket. `holder_of` may be replaced."""
+    """The places of one listening socket. `holder_of` may be replaced."""
 
     def __init__(self, most: int, holder_of: HolderOf = holder_of):
         self.holder_of = holder_of
         self._most = most
         self._together = {Rank.OTHER: most * 3 // 4, Rank.KNOWN: most * 7 // 8, Rank.OWN: most}
-        """Places that those of a rank may have, with those of the ranks below."""
-        self._each = max(1, most // 4)
-        """Of one name, unless it is an owner's."""
-        self._held: list[Place] = []
+        """Places that a rank may have together with the ranks below it."""
+        self._most_of_name = max(1, most // 4)
+        """Bound of one name, unless it is the owner's."""
+        self._occupied: list[Place] = []
         self._known: dict[Hashable, None] = {}
-        """The latest last."""
+        """The names that are known, the latest last."""
 
     def take(self, connected: socket.socket, address: Any) -> Place | None:
-        """A place for a connection; None: there is none for its holder."""
+        """Takes a place for a connection; None: its holder gets none."""
         holder = self.holder_of(Client.of(connected, address))
         if holder.rank < Rank.KNOWN and holder.name in self._known:
             holder = Holder(holder.name, Rank.KNOWN)
-        self._held = [place for place in self._held if place.is_held]
+        self._occupied = [place for place in self._occupied if place.is_held]
         if not self._has_room(holder) and not self._make_room(holder):
             return None
         place = Place(connected, holder, self)
-        self._held.append(place)
+        self._occupied.append(place)
         return place
 
     def know(self, holder: Holder) -> Holder:
@@ -152,17 +152,20 @@ class Places:
         return Holder(holder.name, Rank.KNOWN)
 
     def _has_room(self, holder: Holder) -> bool:
-        together = sum(place.holder.rank <= holder.rank for place in self._held)
-        return self._may_have_more(holder) and together < self._together[holder.rank] and len(self._held) < self._most
+        together = sum(place.holder.rank <= holder.rank for place in self._occupied)
+        return (
+            self._may_have_more(holder) and together < self._together[holder.rank] and len(self._occupied) < self._most
+        )
 
     def _may_have_more(self, holder: Holder) -> bool:
-        own = sum(place.holder.name == holder.name for place in self._held)
-        return holder.rank == Rank.OWN or own < self._each
+        own = sum(place.holder.name == holder.name for place in self._occupied)
+        return holder.rank == Rank.OWN or own < self._most_of_name
 
     def _make_room(self, holder: Holder) -> bool:
-        """Ends the connection of the lowest rank, of who has the most, that has been waited for the longest, first without a request. Of the
-        same rank only who has more than the new one's holder makes room, and unless it is the owner's not at once."""
-        counts = Counter(place.holder.name for place in self._held)
+        """Ends a connection, chosen by lowest rank, then by the holder with the most connections, then without a granted request, then by the
+        longest wait. In the same rank only a holder with more connections than the new one's makes room, and only after PATIENCE_S
+        unless the rank is the owner's."""
+        counts = Counter(place.holder.name for place in self._occupied)
         has_all = not self._may_have_more(holder)
         equals_until = time.monotonic() - (0 if holder.rank == Rank.OWN else PATIENCE_S)
 
@@ -177,17 +180,17 @@ class Places:
 
         waiting = [
             (place.holder.rank, -counts[place.holder.name], place.has_been_granted, since, number)
-            for number, place in enumerate(self._held)
+            for number, place in enumerate(self._occupied)
             if (since := place.waits_since()) is not None and makes_room(place, since)
         ]
         if not waiting:
             return False
-        self._held.pop(min(waiting)[-1]).end()
+        self._occupied.pop(min(waiting)[-1]).end()
         return True
 
 
 class ListeningSocket(socket.socket):
-    """Accepts a connection that has a place; others are closed unread. Never waits: that is for who polls it."""
+    """Accepts connections that get a place; others are closed unread. It never waits: its caller polls it."""
 
     _arrived: ClassVar[dict[int, Place]] = {}
     """By descriptor: places of connections that have no protocol yet, also those whose handshake of TLS goes on or has failed."""
@@ -201,7 +204,7 @@ class ListeningSocket(socket.socket):
         self._looked_at = 0
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Raises BlockingIOError where nobody waits, and after each AT_ONCE, so that the process gets to its other work."""
+        """Raises BlockingIOError if no client waits, and after each AT_ONCE connections, so that the process gets to its other work."""
         while self._looked_at < AT_ONCE:
             try:
                 connected, address = super().accept()
@@ -219,5 +222,5 @@ class ListeningSocket(socket.socket):
 
 
 def place_of(descriptor: int) -> Place:
-    """That of a connection which a ListeningSocket has accepted: once, by what serves it."""
+    """The place of a connection that a ListeningSocket has accepted. Its server takes it once."""
     return ListeningSocket._arrived.pop(descriptor)

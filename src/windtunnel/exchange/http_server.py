@@ -1,7 +1,7 @@
-"""The HTTP server under the API, and its limits: whoever is slow, silent or greedy is cut off and costs nobody anything.
+"""The HTTP server under the API, and its limits: a slow, silent or greedy client is disconnected and costs the others nothing.
 
-uvicorn with h11 has a bound for a head that does not end; what it has not is here: how long a head, a body or the reading of an answer may
-take, how much each may hold, and in how many pieces they may come. How many may be connected is the business of `connections`.
+uvicorn with h11 bounds a head that does not end. This module adds the other bounds: how long a head, a body or the reading of a response
+may take, how much each may hold, and in how many pieces they may come. `connections` bounds the number of connections.
 """
 
 import asyncio
@@ -32,27 +32,27 @@ from windtunnel.text_file import beginning, open_regular
 MOST_HEAD, MOST_BODY = 16 << 10, 1 << 20
 """Bytes."""
 MOST_LINES, MOST_PIECES = 64, 32
-"""Of a head: lines, and pieces in which it arrives."""
+"""Bounds of a head: its lines, and the pieces in which it arrives."""
 PIECE = 1 << 10
 """Bytes for which a piece of a body counts at least: each piece costs about as much as that many."""
 MOST_TLS_READ = 8 << 10
 """Bytes of TLS that are read before other work: asyncio's 256 KiB may be 11,000 records of one byte, which take a tenth of a second."""
 HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
-"""For a request's head, its body, an answer that nobody reads, and between two requests."""
+"""Time for a request's head, its body, a response that the client does not read, and between two requests."""
 LEAST_TOKEN = 32
 _TOKEN = re.compile(r"[!-~]+")
 PEER = "windtunnel.peer"
-"""In the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
+"""Key in the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
 PLACE = "windtunnel.place"
-"""Likewise: the `Place` of its connection."""
+"""Key in the state of a request: the `Place` of its connection."""
 _BLANK = re.compile(rb"\n\r?\n")
 _CLOSE = (b"connection", b"close")
 Refusal = tuple[int, str]
-"""Status and words."""
+"""Status and message."""
 Access = Callable[[Any], Refusal | None]
-"""Asked with the scope of a request; None: it is granted."""
+"""Takes the scope of a request; returns None if it is granted."""
 MostBody = Callable[[Any], int]
-"""Asked with the scope of a request: bytes of its body."""
+"""Takes the scope of a request; returns the bytes that its body may have."""
 
 
 class Taken(UserError):
@@ -60,7 +60,7 @@ class Taken(UserError):
 
 
 class Peer:
-    """The process that has connected to a Unix socket, as the kernel knows it. Whoever else has the connection later is not it."""
+    """The process that has connected to a Unix socket, as the kernel knows it. Another process may hold the connection later."""
 
     def __init__(self, connected: socket.socket):
         """Raises ProcessLookupError if the process has ended."""
@@ -68,7 +68,7 @@ class Peer:
         self._descriptor = os.pidfd_open(self.pid)
 
     def lives(self) -> bool:
-        """Else its number may be another process's by now."""
+        """Whether it still runs. If not, its number may be another process's by now."""
         watch = select.poll()
         watch.register(self._descriptor, select.POLLIN)
         return not watch.poll(0)
@@ -78,16 +78,16 @@ class Peer:
 
 
 class Parser(h11.Connection):
-    """h11's, for requests, which looks at a head before that is taken apart."""
+    """h11's parser for requests, which checks a head before it is parsed."""
 
     def __init__(self, most_head: int):
         super().__init__(h11.SERVER, most_head)
         self._most_head = most_head
         self._pieces = 0
         self.refusal: Refusal = 400, "not HTTP"
-        """Of the request that it raised an error for."""
+        """The refusal of the request for which it raised an error."""
         self.is_ahead = False
-        """Something came after a request and before its response."""
+        """Whether data came after a request and before its response."""
 
     def next_event(self) -> Any:
         """Raises h11.RemoteProtocolError."""
@@ -117,13 +117,13 @@ class Parser(h11.Connection):
 
 
 class Guarded(H11Protocol):
-    """uvicorn's protocol with a watch on slow heads and slow readers. One on each connection, which a ListeningSocket has accepted."""
+    """uvicorn's protocol with timeouts for slow heads and slow readers. Each connection of a ListeningSocket has one."""
 
     _peer: Peer | None = None
     _head: asyncio.TimerHandle | None = None
     _slow: asyncio.TimerHandle | None = None
     _since = 0.0
-    """By the loop's clock: when a head was first waited for."""
+    """When the connection began to wait for a head, by the loop's clock."""
 
     def __init__(self, *arguments: Any, most_head: int = MOST_HEAD, **named: Any):
         super().__init__(*arguments, **named)
@@ -142,7 +142,7 @@ class Guarded(H11Protocol):
                 self.app_state[PEER] = self._peer
 
     def _waits(self) -> bool:
-        """For a request, the first one or the next, or for the rest of its body."""
+        """Whether it waits for a request, or for the rest of its body."""
         return self.cycle is None or bool(self.cycle.response_complete or self.cycle.more_body)
 
     def data_received(self, data: bytes) -> None:
@@ -153,18 +153,18 @@ class Guarded(H11Protocol):
             self._expect_head()
 
     def handle_events(self) -> None:
-        """Who asks again before the response has it, and then the end: it is not known for how long that would go on."""
+        """A client that sends a request before the previous response gets that response, and then the end: pipelining has no bound here."""
         super().handle_events()
         if self.conn.is_ahead and self.cycle is not None:
             self.cycle.keep_alive = False
 
     def send_400_response(self, msg: str) -> None:
-        """The refusal of what is no request, or of one that is too long."""
+        """Sends the refusal of a request that is malformed or too long."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.transport.abort()  # in the middle of another response
             return
         status, why = self.conn.refusal
-        body = _words(why)
+        body = _error_body(why)
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), _CLOSE]
         for event in (h11.Response(status_code=status, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
@@ -198,7 +198,7 @@ class Guarded(H11Protocol):
 
 
 class Limits:
-    """An ASGI application in front of another: who may ask what, and then the body, in one piece. A refusal ends the connection."""
+    """An ASGI application in front of another: it checks access, then passes the body in one piece. A refusal ends the connection."""
 
     def __init__(self, app: Any, access: Access = lambda scope: None, most_body: MostBody = lambda scope: MOST_BODY):
         self._app, self._access, self._most_body = app, access, most_body
@@ -222,15 +222,15 @@ class Limits:
 
 
 def prove(scope: Any) -> None:
-    """Whoever sent the request has shown that they may ask: others do not take their places."""
+    """Marks the client of a request as known, because it has shown a token: others do not take its places."""
     if (place := _place_of(scope)) is not None:
         place.prove()
 
 
 def _place_of(scope: Any) -> Place | None:
-    """None: the application has no server."""
-    found: Place | None = scope.get("state", {}).get(PLACE)
-    return found
+    """The place of a request's connection; None: the application has no server."""
+    place: Place | None = scope.get("state", {}).get(PLACE)
+    return place
 
 
 def _fits(length: bytes, most: int) -> bool:
@@ -238,9 +238,9 @@ def _fits(length: bytes, most: int) -> bool:
 
 
 async def _body(receive: Any, most: int) -> bytes | None:
-    """The whole body; None where it is too long, comes in too many pieces, or takes too long."""
+    """The whole body; None if it is too long, comes in too many pieces, or takes too long."""
     parts: list[bytes] = []
-    left = most + PIECE  # the last piece may be a small one
+    remaining = most + PIECE  # the last piece may be a small one
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(BODY_S):
             while True:
@@ -249,8 +249,8 @@ async def _body(receive: Any, most: int) -> bytes | None:
                     return None
                 part = message.get("body", b"")
                 parts.append(part)
-                left -= max(PIECE, len(part))
-                if left < 0:
+                remaining -= max(PIECE, len(part))
+                if remaining < 0:
                     return None
                 if not message.get("more_body"):
                     return b"".join(parts)
@@ -258,33 +258,33 @@ async def _body(receive: Any, most: int) -> bytes | None:
 
 
 def _again(body: bytes, receive: Any) -> Any:
-    """Gives the body once; then whatever the server has to say, which is that the client has gone."""
-    given = False
+    """A receive function that returns the body once, then the messages of the server, which report that the client has gone."""
+    delivered = False
 
     async def again() -> Any:
-        nonlocal given
-        if given:
+        nonlocal delivered
+        if delivered:
             return await receive()
-        given = True
+        delivered = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
 
 
 async def _refuse(send: Any, status: int, why: str) -> None:
-    body = _words(why)
+    body = _error_body(why)
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), _CLOSE]
     headers += [(b"www-authenticate", b"Bearer")] if status == 401 else []
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 
 
-def _words(why: str) -> bytes:
+def _error_body(why: str) -> bytes:
     return f'{{"error": "{why}", "remedy": null}}'.encode()
 
 
 class Server(uvicorn.Server):
-    """One of several in a loop whose signals are somebody else's."""
+    """A server that leaves signals alone: several share a loop, and another part of the process handles its signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -292,7 +292,7 @@ class Server(uvicorn.Server):
 
 
 def server(app: Any, tls: tuple[Path, Path] | None = None, most_head: int = MOST_HEAD) -> Server:
-    """For `serve(sockets=[...])`, each a ListeningSocket. The application has `Limits`. `tls`: files of the certificate and of its key."""
+    """A server for `serve(sockets=[...])`, each a ListeningSocket. The application has `Limits`. `tls`: files of the certificate and its key."""
     SSLProtocol.max_size = MOST_TLS_READ
     config = uvicorn.Config(
         app,
@@ -316,9 +316,9 @@ def server(app: Any, tls: tuple[Path, Path] | None = None, most_head: int = MOST
 
 @contextlib.contextmanager
 def unix_socket(path: Path, mode: int = 0o600) -> Iterator[ListeningSocket]:
-    """For its owner only, unless `mode` says else; replaces one that nobody listens on any more, and is removed at the end. Who may change the
-    directory may put another one in its place: the socket is made and removed in the directory that was there at first, and only what is this
-    socket is removed. Raises UserError, as `tcp_socket` does: Taken if another process has the place."""
+    """A Unix socket for its owner only, unless `mode` says otherwise. It replaces one on which no process listens, and is removed at the end. A
+    user who may change the directory may put another file in its place: the socket is made and removed in the directory that was there at
+    first, and only this socket is removed. Raises UserError, as `tcp_socket` does: Taken if another process has the place."""
     try:
         directory = Held(path.parent)
     except OSError as error:
@@ -340,7 +340,7 @@ def unix_socket(path: Path, mode: int = 0o600) -> Iterator[ListeningSocket]:
 
 
 def _bound(path: Path, place: Path, mode: int) -> ListeningSocket:
-    """`place`: the path, in its directory whatever takes that one's name."""
+    """`place`: the path, through a descriptor of its directory, whose name another directory may take."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         places.remove_stale(place)
@@ -352,27 +352,27 @@ def _bound(path: Path, place: Path, mode: int) -> ListeningSocket:
         listening.listen(BACKLOG)
     except OSError as error:
         listening.close()
-        words = (
+        reason = (
             "another process listens there" if place.is_socket() else f"cannot listen there: {error.strerror or error}"
         )
-        raise _error_of(error)(f"{path}: {words}", remedy="set another `socket`") from None
+        raise _error_of(error)(f"{path}: {reason}", remedy="set another `socket`") from None
     return ListeningSocket(listening, path=path)
 
 
 def _identity(place: Path) -> tuple[int, int]:
-    """Of a file; that of a socket is not given to another one as long as the socket is open."""
+    """Device and inode of a file; those of a socket are not reused as long as the socket is open."""
     status = place.lstat()
     return status.st_dev, status.st_ino
 
 
 def tcp_socket(at: Address) -> ListeningSocket:
-    """At the address :: also for IPv4. Raises UserError."""
+    """A listening socket; at the address :: also for IPv4. Raises UserError."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     try:
         listening = socket.create_server((at.host, at.port), family=family, dualstack_ipv6=at.host == "::")
     except OSError as error:
-        words = f"{at}: cannot listen there: {os.strerror(error.errno or 0)}"
-        raise _error_of(error)(words, remedy="set a free port of this host") from None
+        message = f"{at}: cannot listen there: {os.strerror(error.errno or 0)}"
+        raise _error_of(error)(message, remedy="set a free port of this host") from None
     return ListeningSocket(listening)
 
 
@@ -381,12 +381,12 @@ def _error_of(error: OSError) -> type[UserError]:
 
 
 def shown(listening: ListeningSocket) -> str:
-    """Where a socket listens: a path, or an address and a port."""
+    """The path, or the address and the port, on which a socket listens."""
     return str(listening.path or Address(*listening.getsockname()[:2]))
 
 
 def token_of(path: Path) -> str:
-    """Raises UserError for a token that is short, that others may read, or that is in no regular file."""
+    """The token in a file. Raises UserError if it is short, if others may read it, or if the file is not regular."""
     try:
         text, status = beginning(path, MOST_HEAD)
     except OSError as error:
@@ -405,20 +405,20 @@ def token_in(path: Path, text: str, mode: int) -> str:
 
 
 def unreadable_token(path: Path, error: OSError) -> UserError:
-    """A file of a token that cannot be read."""
+    """The error for a token file that cannot be read."""
     return token_error(path, f"the token cannot be read: {error.strerror}")
 
 
-def token_error(path: Path, words: str) -> UserError:
-    """An unfit file of a token."""
-    return UserError(f"{path}: {words}", remedy=f"openssl rand -hex 32 > {as_argument(path)}")
+def token_error(path: Path, reason: str) -> UserError:
+    """The error for an unfit token file."""
+    return UserError(f"{path}: {reason}", remedy=f"openssl rand -hex 32 > {as_argument(path)}")
 
 
 def check_tls(certificate: Path, key: Path) -> None:
     """Raises UserError for files that are not a certificate and its key."""
     try:
         for file in (certificate, key):
-            os.close(open_regular(file))  # a FIFO would be waited for
+            os.close(open_regular(file))  # opening a FIFO would block
         ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password=lambda: "")
     except ssl.SSLError as error:
         raise UserError(

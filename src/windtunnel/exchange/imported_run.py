@@ -29,7 +29,7 @@ def keep(
     values: Sequence[ForeignValue],
     notes: Sequence[str],
 ) -> Run:
-    """Makes `directory` and reads the run back. Raises UserError where it exists or cannot be written."""
+    """Makes `directory` and reads the run back. Raises UserError if it exists or cannot be written."""
     imported = Imported(
         tool=tool,
         file=foreign.file.name,
@@ -53,16 +53,16 @@ def keep(
     )
     try:
         mode = mode_of_copy(foreign.file.stat())
-        with making(directory) as made:
-            replace(made / SOURCE, foreign.text, mode)
-            replace(made / "run.json", record.model_dump_json(indent=1) + "\n", mode)
+        with making(directory) as new:
+            replace(new / SOURCE, foreign.text, mode)
+            replace(new / "run.json", record.model_dump_json(indent=1) + "\n", mode)
     except OSError as error:
         raise cannot_write(directory, error) from error
     return load(directory)
 
 
 def write_new(path: Path, text: str) -> None:
-    """Write a file that is not there yet. Raises UserError where it is, or cannot be written."""
+    """Writes a new file. Raises UserError if it exists, or cannot be written."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -18,13 +18,13 @@ from windtunnel.exchange.address import NOT_THIS_HOST, Address, is_no_name
 from windtunnel.exchange.connections import ListeningSocket, place_of
 
 MOST_READERS = 16
-"""At once: the run needs its CPUs and file descriptors."""
+"""Readers at a time: the run needs its CPUs and file descriptors."""
 MOST_HEAD, MOST_PIECES, HEAD_S = 8 << 10, 32, 5.0
-"""Of a request: bytes, pieces in which it arrives, and time."""
+"""Bounds of a request's head: its bytes, the pieces in which it arrives, and its time."""
 
 
 class Server:
-    """Context manager; listens from its making on. Raises UserError where it cannot."""
+    """Context manager that listens from its creation on. Raises UserError if it cannot."""
 
     def __init__(self, address: Address, collector: Collector):
         registry = CollectorRegistry()
@@ -65,7 +65,7 @@ class _Server(ThreadingMixIn, WSGIServer):
         """Errors of readers are not printed: the terminal belongs to the run."""
 
     def server_bind(self) -> None:
-        """As WSGIServer's, without its look for the host's name in the DNS."""
+        """Binds as WSGIServer does, without its DNS query for the host's name."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_address = self.socket.getsockname()
@@ -82,7 +82,7 @@ class _Quiet(WSGIRequestHandler):
     timeout = HEAD_S
 
     def setup(self) -> None:
-        """Takes the head as a whole: what would read it line by line has no bound for all of them."""
+        """Reads the head as a whole: the base class reads line by line and has no bound for all lines together."""
         super().setup()
         place = place_of(self.connection.fileno())
         self.rfile = io.BytesIO(head_of(self.connection))
@@ -93,7 +93,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 def head_of(connected: socket.socket) -> bytes:
-    """Of a request; empty if it is too long, comes in too many pieces, or too late."""
+    """The head of a request; empty if it is too long, comes in too many pieces, or too late."""
     head, until = b"", time.monotonic() + HEAD_S
     for _ in range(MOST_PIECES):
         connected.settimeout(max(0.001, until - time.monotonic()))
@@ -120,7 +120,7 @@ def _for_this_host(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterabl
 
 
 def _preferring_openmetrics(app: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
-    """Without a requested format (a browser, curl) the reply is OpenMetrics; Prometheus and others negotiate."""
+    """Replies with OpenMetrics if the client requests no format (a browser, curl); Prometheus and others negotiate."""
 
     def preferring(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         if environ.get("HTTP_ACCEPT", "*/*") == "*/*":

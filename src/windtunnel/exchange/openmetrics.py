@@ -1,4 +1,4 @@
-"""What the engines' windows add up to, as OpenMetrics families.
+"""The sums of the engines' windows, as OpenMetrics families.
 
 Counters are sums over all windows so far, warm-up and drain included; gauges are of the last window. Seconds of stages are of
 timed calls only: divide them by `timed_calls` or `timed_objects`, never by all of them.
@@ -37,7 +37,7 @@ NS = 1e9
 PHASES = ("starting", "hello", "warmup", "measure", "variant", "settle", "drain")
 BOUNDS_NS = [digit * 10**power for power in range(3, 10) for digit in (1, 2, 5)] + [10**10]
 """1 us to 10 s. A bucket of the engine's histogram that lies across a bound is counted above it: 0.1% of the value at most."""
-QUANTILES = tuple(each.percent for each in PERCENTILES if each.exported)
+QUANTILES = tuple(entry.percent for entry in PERCENTILES if entry.exported)
 TIMES = {
     "latency": "Response minus intended send time",
     "pacing": "Real minus intended send time, open loop only",
@@ -60,7 +60,7 @@ LEVELS: dict[str, tuple[str, type[BaseModel]]] = {
 
 
 class Windows(Collector):
-    """A listener of the supervisor, and what prometheus_client collects from. Neither waits while it holds the lock."""
+    """A listener of the supervisor, from which prometheus_client collects. Neither waits while it holds the lock."""
 
     def __init__(self, spec: "RunSpec"):
         plan = spec.plans[0]
@@ -128,7 +128,7 @@ class Windows(Collector):
         return iter(families)
 
     def describe(self) -> list[Metric]:
-        """Nothing: which families there are, the windows say."""
+        """Nothing, because the families depend on the windows."""
         return []
 
     def _about(self) -> Iterator[Metric]:
@@ -211,12 +211,12 @@ class Times:
         self.sum_ns += histogram.sum
 
     def buckets(self) -> list[tuple[str, float]]:
-        """Cumulative, as OpenMetrics wants them."""
-        seen = 0
+        """The buckets with cumulative counts, as OpenMetrics defines them."""
+        cumulative = 0
         buckets: list[tuple[str, float]] = []
         for bound, count in zip([*(bound / NS for bound in BOUNDS_NS), float("inf")], self._counts, strict=True):
-            seen += count
-            buckets.append(("+Inf" if bound == float("inf") else repr(bound), seen))
+            cumulative += count
+            buckets.append(("+Inf" if bound == float("inf") else repr(bound), cumulative))
         return buckets
 
 

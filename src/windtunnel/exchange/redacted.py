@@ -1,6 +1,6 @@
-"""A record that is to be published: without the names of its hosts and users, their addresses, and the directories that they work in.
+"""Redaction of a record that is to be published: it removes names of hosts and users, their addresses, and the directories that they work in.
 
-Equal values become equal ones, so that what belongs together still does, and addresses become addresses, so that a record stays one:
+Equal values get equal replacements, so that relations stay visible, and addresses become addresses, so that the record stays valid:
 IPv4 198.18.0.0/15 (RFC 2544), IPv6 2001:db8::/32 (RFC 3849), locally administered MACs, and PCI addresses in order of appearance. Labels are the
 user's own words and stay.
 """
@@ -27,11 +27,11 @@ from windtunnel.text_file import MOST_RECORD_BYTES, lines_of
 
 HOME = "/home/user"
 LEAST_NAME = 3
-"""Characters of a name that is replaced where it stands alone: shorter ones are parts of other words."""
+"""Fewest characters of a name that is replaced: shorter ones are parts of other words."""
 NOBODY = {"root", "user", "localhost"}
-"""Names that say nothing."""
+"""Names that identify nobody."""
 MOST_NAMES = 64
-"""Each word is compared with each name, and a record that somebody sent may name as many users as it has words."""
+"""Each word is compared with each name, and a record from someone else may name as many users as it has words."""
 _HEX = "0-9A-Fa-f"
 _ADDRESS = re.compile(
     rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
@@ -42,15 +42,15 @@ _ADDRESS = re.compile(
 )
 _HOMES = r"/(?:home|Users)/([^\s/\"'\\]+)"
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
-"""Possessive, as that of addresses: a text that others have written is read once."""
+"""Its quantifiers are possessive, as those of _ADDRESS: untrusted text is scanned once."""
 
 
 class Redaction:
-    """What takes the places of one record's secrets. `names`: of hosts and users, with what stands for each. `homes`: directories of users."""
+    """Replacements for one record's secrets. `names`: names of hosts and users with their replacements. `homes`: directories of users."""
 
     def __init__(self, names: dict[str, str], homes: Iterable[str]):
         self._numbers = {kind: count(1) for kind in ("mac", "pci", "six", "four")}
-        self._given: dict[tuple[str, Any], str] = {}
+        self._stand_ins: dict[tuple[str, Any], str] = {}
         self._names = {name.casefold(): stand_in for name, stand_in in names.items()}
         self._name = _alternatives(names, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])", re.IGNORECASE)
         below = r"(?:/[^\s\"'<>|:;,)\]]*)?"
@@ -58,28 +58,28 @@ class Redaction:
         self._home, self._path = (_alternatives({*homes, "/root"}, home + rest) for rest in ("/*", below))
         self.text: Callable[[str], str] = lru_cache(1 << 12)(self._text)
 
-    def _text(self, words: str) -> str:
-        """The words without secrets."""
-        if "\n" not in words and self._path.match(words):
-            words = self._in_home(words)  # a path, whatever it has in it
+    def _text(self, text: str) -> str:
+        """The text without secrets."""
+        if "\n" not in text and self._path.match(text):
+            text = self._in_home(text)  # a path, whatever it has in it
         else:
-            words = self._path.sub(lambda found: self._in_home(found[0]), words)
-        words = _ADDRESS.sub(self._address, words)
-        return self._name.sub(lambda found: self._names.get(found[0].casefold(), "host"), words)
+            text = self._path.sub(lambda match: self._in_home(match[0]), text)
+        text = _ADDRESS.sub(self._address, text)
+        return self._name.sub(lambda match: self._names.get(match[0].casefold(), "host"), text)
 
     def document(self, value: Any) -> Any:
-        """The same of JSON, keys included."""
+        """A JSON value without secrets, keys included."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(key): self.document(each) for key, each in value.items()}
-        return [self.document(each) for each in value] if isinstance(value, list) else value
+            return {self.text(key): self.document(item) for key, item in value.items()}
+        return [self.document(item) for item in value] if isinstance(value, list) else value
 
     def record(self, record: Record) -> Record:
-        """Raises UserError where a name is one of the record's own words, so that no record would be left."""
-        made = self.document(record.model_dump(mode="json", exclude={"labels"})) | {"labels": record.labels}
+        """The record without secrets. Raises UserError if a name is also a word of the record's format, so that the result would be invalid."""
+        document = self.document(record.model_dump(mode="json", exclude={"labels"})) | {"labels": record.labels}
         try:
-            return Record.model_validate_json(json.dumps(made))
+            return Record.model_validate_json(json.dumps(document))
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(map(str, first["loc"]))
@@ -90,57 +90,57 @@ class Redaction:
             ) from None
 
     def file(self, path: Path) -> bool:
-        """Rewrites a file, a line after the other. False: it is not text, and may hold anything. Raises OSError, and UserError for a file or
-        a line without end."""
+        """Rewrites a file line by line. False: it is not text, and may hold anything. Raises OSError, and UserError if the file or a line is
+        too long."""
         of_line = self._json if path.suffix in (".json", ".jsonl") else self.text
         with tempfile.TemporaryFile() as redacted:
             for line in lines_of(path, MOST_WINDOWS_BYTES, MOST_RECORD_BYTES):
                 try:
-                    words = line.decode()
+                    text = line.decode()
                 except UnicodeDecodeError:
                     return False
-                if "\0" in words:
+                if "\0" in text:
                     return False
-                end = "\n" if words.endswith("\n") else ""
-                redacted.write((of_line(words.removesuffix("\n")) + end).encode())
+                end = "\n" if text.endswith("\n") else ""
+                redacted.write((of_line(text.removesuffix("\n")) + end).encode())
             redacted.seek(0)
             with path.open("wb") as rewritten:
                 shutil.copyfileobj(redacted, rewritten)
         return True
 
     def _json(self, line: str) -> str:
-        """A line of JSON, whose numbers stay as they are written."""
+        """A redacted line of JSON, whose numbers stay as they are written."""
         return _JSON_TEXT.sub(self._json_text, line)
 
-    def _json_text(self, found: re.Match[str]) -> str:
+    def _json_text(self, match: re.Match[str]) -> str:
         try:
-            return json.dumps(self.text(json.loads(found[0])))
-        except ValueError:  # cut short, as a killed program leaves it
-            return self.text(found[0])
+            return json.dumps(self.text(json.loads(match[0])))
+        except ValueError:  # truncated, as a killed program leaves it
+            return self.text(match[0])
 
     def _in_home(self, path: str) -> str:
-        """The file's own name: the directories on the way to it may say as much as the user's name."""
+        """The path with HOME in place of its directories, which may tell as much as the user's name."""
         return HOME if self._home.fullmatch(path) else f"{HOME}/{PurePosixPath(path).name}"
 
-    def _address(self, found: re.Match[str]) -> str:
-        kind = str(found.lastgroup)
-        said = found[0]
+    def _address(self, match: re.Match[str]) -> str:
+        kind = str(match.lastgroup)
+        original = match[0]
         if kind in ("mac", "enx"):
-            digits = re.sub("[:-]", "", said).lower()
+            digits = re.sub("[:-]", "", original).lower()
             if set(digits) in ({"0"}, {"f"}):
-                return said
-            made = self._stand_in("mac", digits, lambda n: f"02{n:0{len(digits) - 2}x}")
-            between = said[2] if kind == "mac" else ""
-            return between.join(made[at : at + 2] for at in range(0, len(made), 2))
+                return original
+            stand_in = self._stand_in("mac", digits, lambda n: f"02{n:0{len(digits) - 2}x}")
+            between = original[2] if kind == "mac" else ""
+            return between.join(stand_in[at : at + 2] for at in range(0, len(stand_in), 2))
         if kind == "pci":
-            digits = said.lower()
+            digits = original.lower()
             whole = digits if digits.count(":") == 2 else f"0000:{digits}"
-            made = self._stand_in("pci", whole, lambda n: f"0000:{n >> 5 & 0xFF:02x}:{n & 31:02x}.0")
-            return made if digits == whole else made.removeprefix("0000:")
+            stand_in = self._stand_in("pci", whole, lambda n: f"0000:{n >> 5 & 0xFF:02x}:{n & 31:02x}.0")
+            return stand_in if digits == whole else stand_in.removeprefix("0000:")
         try:
-            address = ip_address(said)
+            address = ip_address(original)
         except ValueError:
-            return said
+            return original
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         if mapped:
             return f"::ffff:{self._ip(mapped)}"
@@ -153,17 +153,17 @@ class Redaction:
             return self._stand_in("four", address, lambda n: str(IPv4Address("198.18.0.0") + n))
         return self._stand_in("six", address, lambda n: str(IPv6Address("2001:db8::") + n))
 
-    def _stand_in(self, kind: str, value: Any, made: Callable[[int], str]) -> str:
-        if (kind, value) not in self._given:
-            self._given[kind, value] = made(next(self._numbers[kind]))
-        return self._given[kind, value]
+    def _stand_in(self, kind: str, value: Any, make: Callable[[int], str]) -> str:
+        if (kind, value) not in self._stand_ins:
+            self._stand_ins[kind, value] = make(next(self._numbers[kind]))
+        return self._stand_ins[kind, value]
 
 
 def redaction_of(record: Record) -> Redaction:
-    """For what this record and the files beside it say of its hosts, its users, and whoever publishes it. Raises UserError if they are too
-    many."""
-    words = list(_texts(record.model_dump(mode="json")))
-    users = {name for text in words for name in re.findall(_HOMES, text)}
+    """The redaction for the names in a record and in the files beside it: its hosts, its users, and the user who publishes it. Raises UserError
+    if they are too many."""
+    texts = list(_texts(record.model_dump(mode="json")))
+    users = {name for text in texts for name in re.findall(_HOMES, text)}
     users.add(_user())
     hosts = [facts.get("hostname") for facts in record.hosts] + [record.testbed, platform.node()]
     names: dict[str, str] = {}
@@ -193,11 +193,11 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from _texts(each)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
-def _alternatives(words: Iterable[str], pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """The pattern with any of the words, the longest that fits first; without a word it matches nothing."""
-    found = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    return re.compile(pattern.replace("{}", found or r"(?!)"), flags)
+def _alternatives(names: Iterable[str], pattern: str, flags: int = 0) -> re.Pattern[str]:
+    """The pattern with any of the names, the longest first; without names it matches nothing."""
+    alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.compile(pattern.replace("{}", alternatives or r"(?!)"), flags)

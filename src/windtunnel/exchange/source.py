@@ -1,4 +1,4 @@
-"""A text that another tool wrote, and what is wrong with it: all of it at once, each with its line."""
+"""A text that another tool wrote, and its faults: all of them at once, each with its line."""
 
 import hashlib
 from collections.abc import Sequence
@@ -42,13 +42,15 @@ class Foreign:
         """One fault is an ordinary error; several are listed in the order of their lines."""
         ordered = sorted(dict.fromkeys(faults), key=lambda fault: fault.line)
         lines = ["", *self.text.split("\n")]
-        named = [
-            replace(each, what=hinted(each.what, "".join(lines[each.line : each.line + 1])))
-            for each in ordered[:MAX_LISTED]
+        hinted_faults = [
+            replace(fault, what=hinted(fault.what, "".join(lines[fault.line : fault.line + 1])))
+            for fault in ordered[:MAX_LISTED]
         ]
         if len(ordered) == 1:
-            return UserError(f"{self._place(named[0])}: {named[0].what}", remedy=named[0].remedy)
-        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in named]
+            return UserError(
+                f"{self._place(hinted_faults[0])}: {hinted_faults[0].what}", remedy=hinted_faults[0].remedy
+            )
+        listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in hinted_faults]
         number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
         return UserError("\n".join(map(one_line, [f"{self.file}: {number}, each with what expected:", *listed])))
 
@@ -57,13 +59,13 @@ class Foreign:
 
 
 def read(path: Path) -> Foreign:
-    """Raises UserError for what is no text of at most 16 MiB."""
+    """The file of another tool. Raises UserError if it is not a text of at most 16 MiB."""
     return Foreign(path, read_text(path, MAX_FILE_BYTES, _WHAT))
 
 
 def read_counters(path: Path, remedy: str = _WHAT, follow: bool = True) -> Foreign:
-    """What a tool prints that reads a host's counters. Raises UserError as `read`, and for a line that none of them prints. `follow`: a link to
-    it."""
+    """The output of a tool that reads a host's counters. Raises UserError as `read`, and for a line longer than any that such a tool prints.
+    `follow`: a symbolic link is followed."""
     text = read_text(path, MAX_FILE_BYTES, remedy, follow)
     for number, line in enumerate(text.split("\n"), 1):
         if len(line) > MOST_LINE:

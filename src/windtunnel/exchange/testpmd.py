@@ -30,8 +30,8 @@ _NEEDED = ("RX-packets", "RX-dropped", "RX-total", "TX-packets", "TX-dropped", "
 
 @dataclass(frozen=True)
 class Bursts:
-    """What `--record-burst-stats` adds to a block: calls, those without a packet too, and the shares of the commonest sizes. testpmd cuts
-    the decimals of every share but the last, which is what is left of 100."""
+    """The lines that `--record-burst-stats` adds to a block: calls, including those without a packet, and the shares of the commonest sizes.
+    testpmd truncates every share but the last, which is the rest to 100."""
 
     of: str
     way: str
@@ -49,7 +49,7 @@ class Bursts:
 
 @dataclass
 class _Block:
-    """What stands below one heading: counters by name, and bursts."""
+    """The lines below one heading: counters by name, and bursts."""
 
     of: str
     line: int
@@ -67,7 +67,7 @@ class _Report:
 
 @dataclass(frozen=True)
 class Parsed:
-    """What a text holds."""
+    """The content of a text."""
 
     mode: str | None
     stages: list[StageRow]
@@ -75,11 +75,11 @@ class Parsed:
     values: list[ForeignValue]
     reports: int
     bursts: list[tuple[Bursts, int]]
-    """Of each stream where they were told, else of each port, and the packets of these calls."""
+    """The bursts of each stream if the text has them, else of each port, and the packets of these calls."""
 
 
 def parse(text: str) -> tuple[Parsed | None, list[Fault]]:
-    """The last report of a text, and what is wrong with the text."""
+    """The last report of a text, and the faults of the text."""
     reports, faults = _reports(text)
     if faults:
         return None, faults
@@ -143,18 +143,18 @@ def _cut_off(block: _Block, line: int) -> Fault:
 
 
 def _untorn(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers. testpmd's prompt and what was typed behind it may stand in the middle of a line of another
-    thread: they are taken out, and the halves put together."""
-    held = ""
+    """The lines with their numbers. testpmd's prompt and a typed command may interrupt a line of another thread: they are removed, and the
+    halves are joined."""
+    fragment = ""
     for number, line in enumerate(text.splitlines(), start=1):
         before, prompt, behind = line.partition(_PROMPT)
         if prompt and before.strip():
-            held += before
+            fragment += before
             continue
-        yield number, held + (behind if prompt else line)
-        held = ""
-    if held:
-        yield number, held
+        yield number, fragment + (behind if prompt else line)
+        fragment = ""
+    if fragment:
+        yield number, fragment
 
 
 def _heading(line: str, number: int) -> _Block | None:
@@ -180,14 +180,14 @@ def _put(report: _Report, block: _Block) -> list[Fault]:
 
 
 def _read(block: _Block, line: str, number: int) -> list[Fault]:
-    """Counters or bursts of one line into the block."""
+    """Adds the counters or bursts of one line to the block."""
     if bursts := _BURSTS.fullmatch(line):
         direction, calls, shares = bursts.groups()
         texts = shares.split(" + ") if shares else []
-        found = [match for text in texts if (match := _SHARE.fullmatch(text))]
-        if len(found) < len(texts):
+        matches = [match for text in texts if (match := _SHARE.fullmatch(text))]
+        if len(matches) < len(texts):
             return [Fault(number, f"{direction}-bursts: [{shares}]", "shares, as in [0% of 0 pkts + 100% of 32 pkts]")]
-        sizes = [(int(share[2]) if share[2] else None, int(share[1])) for share in found]
+        sizes = [(int(share[2]) if share[2] else None, int(share[1])) for share in matches]
         if sizes and (sum(share for _, share in sizes) != 100 or len({size for size, _ in sizes}) < len(sizes)):
             what = f"{direction}-bursts: [{shares}]: not shares of different sizes that add up to 100%"
             return [Fault(number, what, "unchanged output of testpmd")]
@@ -207,7 +207,7 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
 
 
 def _check(report: _Report) -> list[Fault]:
-    """Nothing is missing, and the sums are sums: a torn number would show here."""
+    """Checks that nothing is missing and that the sums are right: a torn number would show here."""
     blocks = [*report.ports.values(), *([report.total] if report.total else [])]
     faults = []
     for block in blocks:
@@ -226,7 +226,7 @@ def _check(report: _Report) -> list[Fault]:
 
 
 def _stage_rows(number: str, block: _Block) -> list[StageRow]:
-    """Of a port: what nic_rx and nic_tx moved, and what they dropped."""
+    """The rows of nic_rx and nic_tx of a port: packets moved and dropped."""
     return [
         only(
             StageRow,
@@ -240,15 +240,15 @@ def _stage_rows(number: str, block: _Block) -> list[StageRow]:
 
 
 def _values(report: _Report) -> list[ForeignValue]:
-    found = list(report.cycles)
+    values = list(report.cycles)
     for block in report.ports.values():
         more = {name: n for name, n in block.counters.items() if name not in _NEEDED}
-        found += [ForeignValue(of=block.of, name=name, value=n, unit="packets") for name, n in more.items()]
-        found += _burst_values(block)
+        values += [ForeignValue(of=block.of, name=name, value=n, unit="packets") for name, n in more.items()]
+        values += _burst_values(block)
     for block in report.streams:
-        found += [ForeignValue(of=block.of, name=name, value=n, unit="packets") for name, n in block.counters.items()]
-        found += _burst_values(block)
-    return found
+        values += [ForeignValue(of=block.of, name=name, value=n, unit="packets") for name, n in block.counters.items()]
+        values += _burst_values(block)
+    return values
 
 
 def _burst_values(block: _Block) -> list[ForeignValue]:

@@ -8,11 +8,11 @@ from typing import Any
 
 _WIDTH = 120
 _WIDEST_KEY = 40
-"""Values stand below one another beside keys up to that width: one long key would be as many spaces on each line."""
+"""Values are aligned for keys up to that width: one long key would add as many spaces to each line."""
 
 
 def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
-    """The question, the notes as comments, then plain keys, tables, and lists of tables."""
+    """A TOML text: the question and the notes as comments, then plain keys, tables, and lists of tables."""
     lines = [f"# {_one_line(question)}", "#"]
     for note in notes:
         lines += wrap(_one_line(note), _WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False)

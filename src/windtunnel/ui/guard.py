@@ -15,7 +15,7 @@ from hmac import compare_digest
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
-from windtunnel.exchange import http_server, whose
+from windtunnel.exchange import connection_users, http_server
 from windtunnel.ui.sign_in import MOST_BYTES, OPEN, SignIn
 
 HEADERS = (
@@ -77,7 +77,9 @@ class Guard:
         """No body is waited for before it is known whose the request is."""
         if scope["type"] != "http":
             return
-        users = whose.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
+        users = (
+            connection_users.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
+        )
         if (why := self._refusal(scope, users)) is not None:
             await _refuse(send, why, for_good=not self._is_known(scope, users))
             return
@@ -90,7 +92,7 @@ class Guard:
     def _is_known(self, scope: Any, users: list[int]) -> bool:
         """Whoever is not may ask once on a connection."""
         if self._allowed.door == "loopback":
-            return whose.may_look(users)
+            return connection_users.is_own_or_root(users)
         return self._allowed.door == "unix" or self._sign_in.knows(scope)
 
     def _most_body(self, scope: Any) -> int:
@@ -119,7 +121,7 @@ class Guard:
             origins = [value for name, value in headers if name == b"origin"]
             if len(origins) != 1 or not self._allowed.origin(origins[0], hosts[0]):
                 return "a page of another origin may change nothing here"
-        if self._allowed.door == "loopback" and not whose.may_look(users):
+        if self._allowed.door == "loopback" and not connection_users.is_own_or_root(users):
             return "another user's connection"
         return None
 

@@ -12,7 +12,7 @@ from scenario_tools import machine
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.axio import config
-from windtunnel.exchange.axio.keys import BATCHES, COLON, CONVERTED, LEFT, NUMBERS, SWITCHES, TABLES
+from windtunnel.exchange.axio.keys import BATCHES, COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES
 from windtunnel.exchange.source import Foreign
 from windtunnel.scenario import load, resolve
 
@@ -79,7 +79,7 @@ def test_toml_becomes_a_scenario_with_every_value(tmp_path):
 def test_every_value_is_converted_or_named(tmp_path):
     """Each key of the file is changed in turn: the scenario changes, or the head of the scenario names the key and its value."""
     data, _, said = scenario(tmp_path, TOML)
-    for name in LEFT.keys() & set(_keys_of(tomllib.loads(TOML))):
+    for name in SKIPPED.keys() & set(_keys_of(tomllib.loads(TOML))):
         assert f"{name} = " in said, name
     head = (tmp_path / "scenario.toml").read_text().split("\ntitle")[0]
     assert all(line.startswith("#") or not line for line in head.splitlines())
@@ -285,7 +285,7 @@ def test_a_side_without_workloads_is_refused(tmp_path):
 
 def test_every_key_of_axio_is_handled_once():
     keys = {name for names in TABLES.values() for name in names.split()} | set(COLON.values())
-    assert keys == CONVERTED | LEFT.keys() and not CONVERTED & LEFT.keys()
+    assert keys == CONVERTED | SKIPPED.keys() and not CONVERTED & SKIPPED.keys()
     assert NUMBERS | SWITCHES <= CONVERTED
 
 

@@ -15,7 +15,7 @@ import pytest
 import tls_files
 
 from windtunnel.errors import UserError
-from windtunnel.exchange import connections, http_server, whose
+from windtunnel.exchange import connection_users, connections, http_server
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.http_server import PEER, Limits
 
@@ -83,7 +83,7 @@ def test_a_foreign_connection_takes_nobodys_place(monkeypatch):
     """Whose it is the kernel says, here: another user's from the fourth one on."""
     monkeypatch.setattr(connections, "MOST_CONNECTIONS", 3)
     users = chain([os.geteuid()] * 3, repeat(OTHER))
-    monkeypatch.setattr(whose, "user", lambda client, server: next(users))
+    monkeypatch.setattr(connection_users, "user", lambda client, server: next(users))
 
     async def run():
         async with serving(http_server.server(Limits(page)), http_server.tcp_socket(HERE)) as at:

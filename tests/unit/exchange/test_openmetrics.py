@@ -23,7 +23,7 @@ from sample_streams import stream_plan
 
 from windtunnel.engine.windows import CopyWindow, Window
 from windtunnel.errors import UserError
-from windtunnel.exchange import whose
+from windtunnel.exchange import connection_users
 from windtunnel.exchange.address import parse
 from windtunnel.exchange.metrics_server import MOST_PIECES, MOST_READERS, Server, head_of
 from windtunnel.exchange.openmetrics import Windows
@@ -230,7 +230,7 @@ def test_a_reader_that_sends_little_by_little_or_much_is_not_heard_to_the_end(pi
 @pytest.mark.slow
 def test_the_owner_reads_while_others_hold_all_that_they_may(port, monkeypatch):
     users = chain([61_873] * 40, repeat(os.geteuid()))
-    monkeypatch.setattr(whose, "user", lambda client, server: next(users))
+    monkeypatch.setattr(connection_users, "user", lambda client, server: next(users))
     monkeypatch.setattr("windtunnel.exchange.metrics_server.HEAD_S", 60.0)
     with Server(parse(f":{port}"), listened()[0]), ExitStack() as readers:
         before = threading.active_count()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from windtunnel.exchange import whose
+from windtunnel.exchange import connection_users
 from windtunnel.ui import sign_in
 from windtunnel.ui.guard import OWN, Allowed, Guard
 from windtunnel.ui.sign_in import SignIn
@@ -155,26 +155,26 @@ def test_the_kernel_says_whose_a_connection_is_until_its_end_is_closed(family, h
             client.connect((host, listening.getsockname()[1]))
             with listening.accept()[0] as accepted:
                 ends = accepted.getpeername(), accepted.getsockname()
-                for users in (whose.users, whose.listed):
+                for users in (connection_users.users, connection_users.users_of_tables):
                     assert users(*ends) == [os.geteuid()]
                     assert users(ends[1], ends[0]) == [os.geteuid()]  # the server's own end
                     assert users((ends[0][0], 1), ends[1]) == users(ends[0], ("127.0.0.3", ends[1][1])) == []
                 client.shutdown(socket.SHUT_WR)
-                assert whose.users(*ends) == whose.listed(*ends) == []
-                assert not whose.may_look([])
+                assert connection_users.users(*ends) == connection_users.users_of_tables(*ends) == []
+                assert not connection_users.is_own_or_root([])
 
 
 def test_a_kernel_without_sock_diag_is_asked_by_its_tables(monkeypatch, connection):
-    monkeypatch.setattr(whose, "_asked", lambda client, server: [])
-    whose._kernel_responds.cache_clear()
-    assert whose.users(connection["client"], connection["server"]) == [os.geteuid()]
-    whose._kernel_responds.cache_clear()
+    monkeypatch.setattr(connection_users, "_uid_of_kernel", lambda client, server: [])
+    connection_users._kernel_responds.cache_clear()
+    assert connection_users.users(connection["client"], connection["server"]) == [os.geteuid()]
+    connection_users._kernel_responds.cache_clear()
 
 
 def test_no_table_is_read_for_a_connection(monkeypatch, connection):
     """They are as long as any user likes."""
     monkeypatch.setattr(Path, "read_text", lambda path: pytest.fail(f"{path} was read"))
-    assert whose.users(connection["client"], connection["server"]) == [os.geteuid()]
+    assert connection_users.users(connection["client"], connection["server"]) == [os.geteuid()]
 
 
 MAPPED = "0000000000000000FFFF0000"
@@ -200,7 +200,7 @@ def row(uid: int, client: str = "0100007F", family: str = "", state: str = "01")
 def test_a_connection_is_known_by_both_addresses_and_ports(tmp_path, rows, users):
     table = tmp_path / "tcp"
     table.write_text("\n".join(["  sl  local_address", *rows, ""]))
-    assert whose.listed(("127.0.0.1", 40000), ("127.0.0.1", 8642), [table]) == users
+    assert connection_users.users_of_tables(("127.0.0.1", 40000), ("127.0.0.1", 8642), [table]) == users
 
 
 @pytest.mark.parametrize("fault", [{"host": "evil.example"}, {"origin": "http://evil.example"}, {"connection": {}}])
@@ -213,17 +213,20 @@ def test_no_body_is_waited_for_of_who_is_refused(allowed, connection, fault):
 
 def test_a_process_asks_the_kernel_by_a_socket_of_its_own(connection):
     """One that a parent and a child share would give the one the responses to the other."""
-    assert whose.user(connection["client"], connection["server"]) == os.geteuid()
-    before = whose._KERNEL._socket
+    assert connection_users.user(connection["client"], connection["server"]) == os.geteuid()
+    before = connection_users._KERNEL._socket
     child = os.fork()
     if child == 0:
-        os._exit(whose._KERNEL._socket is not None)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0 and whose._KERNEL._socket is before is not None
+        os._exit(connection_users._KERNEL._socket is not None)
+    assert (
+        os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        and connection_users._KERNEL._socket is before is not None
+    )
 
 
 def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
-    assert whose.listed(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
-    assert whose.users(None, ("127.0.0.1", 8642)) == []
+    assert connection_users.users_of_tables(("127.0.0.1", 40000), ("127.0.0.1", 8642), [tmp_path / "none"]) == []
+    assert connection_users.users(None, ("127.0.0.1", 8642)) == []
 
 
 @pytest.mark.parametrize(
@@ -231,7 +234,7 @@ def test_a_connection_that_the_kernel_does_not_know_is_refused(tmp_path):
     [([0], True), ([os.geteuid()], True), ([12345], False), ([12345, 0], False), ([0, 0], False), ([], False)],
 )
 def test_this_user_and_root_may_look(found, may):
-    assert whose.may_look(found) is may
+    assert connection_users.is_own_or_root(found) is may
 
 
 def test_a_browser_without_the_token_sees_the_form_alone(allowed, connection):
@@ -280,7 +283,7 @@ def test_a_form_is_not_read_at_length_before_the_token_is_known(monkeypatch, whe
 )
 def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, connection, door, found, own):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(whose, "users", lambda client, server: found)
+    monkeypatch.setattr(connection_users, "users", lambda client, server: found)
     assert asked(Allowed(door, NAME, 8642 if door == "loopback" else None), connection)[1] == own
 
 

@@ -1,11 +1,11 @@
-"""Axio's configuration, in its colon form or in TOML, read into one shape. Every fault of the file is found, each with its line."""
+"""Axio's configuration, in its colon form or in TOML, read into one shape. All faults of the file are reported, each with its line."""
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.exchange.axio.keys import COLON, CONVERTED, LEFT, NUMBERS, SWITCHES, TABLES, TOPOLOGIES
+from windtunnel.exchange.axio.keys import COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.scenario import toml
 from windtunnel.scenario.positions import lines_of, nearest_line
@@ -16,13 +16,13 @@ _TOML_LINE = re.compile(r"^[ \t]*(\[\[?[\w.]+\]|schema_version[ \t]*=)", re.MULT
 _WORKLOAD = "workload : 1 : RXNIC,RXDispatcher,RxApplication,TxDispatcher,TxNIC : 0 : 0,1|2 : 0|2"
 MAX_NUMBER = 10**18
 MOST_TEXT = 64 << 10
-"""Characters; as for a scenario."""
+"""Characters, as many as in a scenario."""
 MAX_GROUP = 256
 """Axio has at most 16 workspaces; a larger range is a typing error."""
 
 
 @dataclass(frozen=True)
-class Given:
+class Entry:
     """One value of the file: its key as the file has it, and its line."""
 
     key: str
@@ -46,40 +46,40 @@ class AxioConfig:
     """A configuration. `values` has the names of the TOML form as keys; `form` is "colon" or "TOML"."""
 
     form: str
-    values: dict[str, Given] = field(default_factory=dict)
+    values: dict[str, Entry] = field(default_factory=dict)
     workloads: list[AxioWorkload] = field(default_factory=list)
     workspaces: dict[int, int] = field(default_factory=dict)
     """CPU of a workspace, counted within its NUMA node; empty in the colon form, where both are the same."""
-    left: list[tuple[Given, str]] = field(default_factory=list)
+    skipped: list[tuple[Entry, str]] = field(default_factory=list)
     """Skipped keys, with reasons."""
     faults: list[Fault] = field(default_factory=list)
 
-    def take(self, name: str, given: Given) -> None:
+    def take(self, name: str, entry: Entry) -> None:
         """Puts a key into its place; `name` is that of the TOML form."""
-        if name in LEFT:
-            self.left.append((given, LEFT[name]))
+        if name in SKIPPED:
+            self.skipped.append((entry, SKIPPED[name]))
         elif name in self.values:
-            self.faults.append(Fault(given.line, f"{given.key} is given twice", "one of them"))
+            self.faults.append(Fault(entry.line, f"{entry.key} is given twice", "one of them"))
         else:
             assert name in CONVERTED, name
-            self.values[name] = given
-            self._check_type(name, given)
+            self.values[name] = entry
+            self._check_type(name, entry)
 
-    def _check_type(self, name: str, given: Given) -> None:
-        what, remedy = f"{given.key}: {shown(given.value)}", None
+    def _check_type(self, name: str, entry: Entry) -> None:
+        what, remedy = f"{entry.key}: {shown(entry.value)}", None
         if name in NUMBERS:
-            whole = type(given.value) is int and 0 <= given.value < MAX_NUMBER
+            whole = type(entry.value) is int and 0 <= entry.value < MAX_NUMBER
             remedy = None if whole else "a whole number that is not negative, of at most 18 digits"
         elif name in SWITCHES:
-            remedy = None if isinstance(given.value, bool) else "true or false"
-        elif not isinstance(given.value, str):
+            remedy = None if isinstance(entry.value, bool) else "true or false"
+        elif not isinstance(entry.value, str):
             remedy = "a text in quotes"
         if remedy:
-            self.faults.append(Fault(given.line, what, remedy))
+            self.faults.append(Fault(entry.line, what, remedy))
 
 
 def read_config(foreign: Foreign) -> AxioConfig | None:
-    """The configuration, faults and all; None for a text that is none in either form. Raises UserError for one that takes long to read."""
+    """The configuration with its faults; None if the text has neither form. Raises UserError for one that is too long."""
     is_toml = _TOML_LINE.search(foreign.text)
     if not is_toml and not any(_key_of(line) for line in foreign.text.splitlines()):
         return None
@@ -111,7 +111,7 @@ def _from_colons(text: str) -> AxioConfig:
         else:
             name, value = COLON[match[1]], match[2].strip()
             whole = name in NUMBERS and re.fullmatch(r"[0-9]{1,18}", value, re.ASCII)
-            config.take(name, Given(match[1], int(value) if whole else _address(name, value), number))
+            config.take(name, Entry(match[1], int(value) if whole else _address(name, value), number))
     return config
 
 
@@ -168,10 +168,10 @@ def _from_toml(text: str) -> AxioConfig:
         if table in TOPOLOGIES and name in ("workspaces", "workloads"):
             _toml_topology(config, lines, path, value)
         elif name in TABLES.get(table, "").split():
-            config.take(name, Given(dotted(path), value, line))
+            config.take(name, Entry(dotted(path), value, line))
         else:
-            known = ", ".join(TABLES.get(table, " ".join(filter(None, TABLES))).split())
-            config.faults.append(Fault(line, f'unknown key "{dotted(path)}"', f"one of {known}"))
+            keys = ", ".join(TABLES.get(table, " ".join(filter(None, TABLES))).split())
+            config.faults.append(Fault(line, f'unknown key "{dotted(path)}"', f"one of {keys}"))
     version = config.values.get("schema_version")
     if version is None or version.value != 1:
         what = f"schema_version is {shown(version.value)}" if version else "schema_version is missing"
@@ -183,11 +183,11 @@ def _from_toml(text: str) -> AxioConfig:
 
 def _leaves(data: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
     for name, value in data.items():
-        here = (*path, name)
-        if isinstance(value, dict) and dotted(here) in [*TABLES, "knobs"]:
-            yield from _leaves(value, here)
+        inner_path = (*path, name)
+        if isinstance(value, dict) and dotted(inner_path) in [*TABLES, "knobs"]:
+            yield from _leaves(value, inner_path)
         else:
-            yield here, value
+            yield inner_path, value
 
 
 def _toml_topology(config: AxioConfig, lines: Mapping[Path, int], path: Path, entries: Any) -> None:

@@ -1,4 +1,4 @@
-"""Axio's keys: what each takes, and what becomes of it.
+"""Axio's keys: the values of each, and its conversion.
 
 A key goes into the scenario (`axio_scenario` says where), or it is left out with a reason that the user reads, because it says
 nothing about what is emulated. A key that is neither is refused.
@@ -80,7 +80,7 @@ _COUNT = "set by the workloads"
 _TUNER = "belongs to the tuner, not to the data path"
 _SSH = "sets how Axio starts, not what it emulates"
 _NIC = 'this scenario uses the wire "ring"; set [wire] to use a NIC'
-LEFT = {
+SKIPPED = {
     "application_core_count": _COUNT,
     "dispatcher_queue_count": _COUNT,
     "numa_node": 'Windtunnel chooses CPUs (cores = "auto")',

@@ -1,4 +1,4 @@
-"""From tables of Axio's log to stage rows, and back.
+"""Conversion of tables of Axio's log to stage rows, and back.
 
 Axio's values keep Axio's meaning (from its sources) where it differs. Notes state the difference.
 """
@@ -27,16 +27,16 @@ NOTES = (
 _NS_PER_US = 1000
 _STAGES = [name for name in FILLED if name != END_TO_END]
 _NOTHING_MOVED = tuple(Decimal(value) for value in (0, 0, 0, 0, NEVER_SEEN, 0, 0, NEVER_SEEN, 0))
-"""As Axio prints a missing or idle stage."""
+"""The cells that Axio prints for a missing or idle stage."""
 _STALLS, _COMPLETIONS = slice(3, 6), slice(6, 9)
 
 
-def sides_of(foreign: Foreign, tables: Sequence[Table], given: str | None) -> dict[str, list[Table]]:
-    """The tables by the side that they are of: what the log says, else what was given, else by app_tx, which only a client
-    has. Raises UserError where nothing tells."""
+def sides_of(foreign: Foreign, tables: Sequence[Table], option: str | None) -> dict[str, list[Table]]:
+    """The tables by side: the side is in the log, else in the option, else it follows from app_tx, which only a client has. Raises UserError if
+    none of these tells."""
     unnamed = [table for table in tables if table.side is None]
-    _refuse_contradiction(foreign, unnamed, given)
-    guess = given or _guess(unnamed)
+    _refuse_contradiction(foreign, unnamed, option)
+    guess = option or _guess(unnamed)
     if guess is None and unnamed:
         what = "the log does not say which side wrote it, and no packets moved"
         raise foreign.error([Fault(tables[0].line, what, "--side client, or --side server")])
@@ -47,19 +47,19 @@ def sides_of(foreign: Foreign, tables: Sequence[Table], given: str | None) -> di
     return sides
 
 
-def _refuse_contradiction(foreign: Foreign, tables: Sequence[Table], given: str | None) -> None:
-    """Raises UserError for tables that are evidently of two sides, or of the other one than was given."""
+def _refuse_contradiction(foreign: Foreign, tables: Sequence[Table], option: str | None) -> None:
+    """Raises UserError for tables that are evidently of two sides, or of another side than the option says."""
     lines: dict[str, int] = {}
     for table in tables:
         if (side := _guess([table])) is not None:
             lines.setdefault(side, table.line)
-    if given == "client" and lines.keys() == {"server"}:
+    if option == "client" and lines.keys() == {"server"}:
         what = "app_tx, a stage of clients, moved nothing, but other stages did"
         raise foreign.error([Fault(lines["server"], what, "--side server")])
-    if given == "server" and "client" in lines:
+    if option == "server" and "client" in lines:
         what = "app_tx, which only a client has, moved packets"
         raise foreign.error([Fault(lines["client"], what, "--side client, or a file for each side")])
-    if given is None and len(lines) > 1:
+    if option is None and len(lines) > 1:
         what = f"app_tx moved packets here, and none in the table of line {lines['server']}: tables of both sides?"
         raise foreign.error(
             [Fault(lines["client"], what, "a file for each side, or --side client if both are a client's")]
@@ -72,7 +72,7 @@ def _guess(tables: Iterable[Table]) -> str | None:
 
 
 def check(tables: Iterable[Table]) -> list[Fault]:
-    """Values that contradict each other."""
+    """Faults for values that contradict each other."""
     faults = []
     for table in tables:
         for name in _STAGES:
@@ -87,19 +87,21 @@ def stage_rows(side: str, tables: Sequence[Table]) -> list[StageRow]:
     """The stages of one side over all its tables, in the order in which a packet travels. Windows of Axio are alike long, so
     throughput is their mean; times a packet are weighted by packets."""
     rows = {name: _joined([_stage_row(side, name, table) for table in tables]) for name in _STAGES}
-    known = {name: row for name, row in rows.items() if row != only(StageRow, endpoint=side, stage=name)}
-    return [known[name] for name in TRAVEL[side] if name in known]
+    measured = {name: row for name, row in rows.items() if row != only(StageRow, endpoint=side, stage=name)}
+    return [measured[name] for name in TRAVEL[side] if name in measured]
 
 
 def values(side: str, tables: Sequence[Table]) -> list[ForeignValue]:
     ends = [end for table in tables if (end := table.cell(END_TO_END, COLUMNS[0])) is not None]
-    found = [ForeignValue(of=side, name="tables", value=len(tables), unit="windows")]
+    foreign_values = [ForeignValue(of=side, name="tables", value=len(tables), unit="windows")]
     if ends and len(ends) == len(tables):
-        found.append(ForeignValue(of=side, name=END_TO_END, value=float(sum(ends) / len(ends)), unit="Mpps"))
+        foreign_values.append(ForeignValue(of=side, name=END_TO_END, value=float(sum(ends) / len(ends)), unit="Mpps"))
     if used := [table.pool_in_use for table in tables if table.pool_in_use is not None]:
         names = {POOL: used[0]} if len(tables) == 1 else {f"{POOL}, lowest": min(used), f"{POOL}, highest": max(used)}
-        found += [ForeignValue(of=side, name=name, value=float(share), unit="share") for name, share in names.items()]
-    return found
+        foreign_values += [
+            ForeignValue(of=side, name=name, value=float(share), unit="share") for name, share in names.items()
+        ]
+    return foreign_values
 
 
 def _stage_row(side: str, name: str, table: Table) -> StageRow:
@@ -120,7 +122,7 @@ def _stage_row(side: str, name: str, table: Table) -> StageRow:
 
 
 def _spread(values: Sequence[Value]) -> Spread | None:
-    """Of maximum, minimum and mean, as the columns stand; None where no batch was seen."""
+    """The spread from maximum, minimum and mean, in the order of the columns; None if there was no batch."""
     if not values or set(values) == {None}:
         return None
     maximum, minimum, mean = values
@@ -154,29 +156,29 @@ def _joined(rows: Sequence[StageRow]) -> StageRow:
 
 def _joined_spread(rows: Sequence[StageRow], spreads: Sequence[Spread | None]) -> Spread | None:
     """The extremes of all; the mean weighted by batches, of which a window had packets x work / completion."""
-    seen = [spread for spread in spreads if spread]
-    if not seen:
+    present = [spread for spread in spreads if spread]
+    if not present:
         return None
     batches = [
         ratio((row.mpps or 0.0) * (row.work_ns or 0.0), row.completion.mean if row.completion else None) or 0.0
         for row in rows
     ]
     return Spread(
-        minimum=min((spread.minimum for spread in seen if spread.minimum is not None), default=None),
+        minimum=min((spread.minimum for spread in present if spread.minimum is not None), default=None),
         mean=_mean([spread.mean if spread else None for spread in spreads], batches),
         p50=None,
         p99=None,
-        maximum=max((spread.maximum for spread in seen if spread.maximum is not None), default=None),
+        maximum=max((spread.maximum for spread in present if spread.maximum is not None), default=None),
     )
 
 
 def _mean(values: Sequence[float | None], weights: Sequence[float]) -> float | None:
-    known = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
-    return ratio(sum(value * weight for value, weight in known), sum(weight for _, weight in known))
+    weighted = [(value, weight) for value, weight in zip(values, weights, strict=True) if value is not None]
+    return ratio(sum(value * weight for value, weight in weighted), sum(weight for _, weight in weighted))
 
 
 def tables_of_run(run: "Run") -> list[Table]:
-    """A table for each endpoint of a run, client first. Raises UserError where a run has no stages to put there."""
+    """A table for each endpoint of a run, client first. Raises UserError if the run has no stages for it."""
     from windtunnel.runs.summary import summarise
 
     rows = summarise(run).stages
@@ -208,24 +210,24 @@ def _cells(row: StageRow | None, filled: int) -> tuple[Value, ...]:
 
 
 def _pool_in_use(run: "Run", side: str) -> float | None:
-    """As the windows' ends saw it; Axio looks at it in every loop."""
+    """The share of the pool in use at the ends of windows; Axio reads it in every loop."""
     from windtunnel.runs.metrics import measured
 
     if run.record.imported:
         return _value(run, side, POOL)
-    looks = [
+    pools = [
         pool
         for windows in run.windows.values()
         for window in measured(windows)
         for pool in window.pools
         if pool.endpoint == side
     ]
-    return ratio(sum(look.size - look.free for look in looks), sum(look.size for look in looks))
+    return ratio(sum(pool.size - pool.free for pool in pools), sum(pool.size for pool in pools))
 
 
 def _value(run: "Run", side: str, name: str) -> float | None:
-    found = run.record.imported.values if run.record.imported else []
-    return next((value.value for value in found if (value.of, value.name) == (side, name)), None)
+    values = run.record.imported.values if run.record.imported else []
+    return next((value.value for value in values if (value.of, value.name) == (side, name)), None)
 
 
 def _decimal(value: float | None) -> Value:

@@ -32,7 +32,7 @@ class Part(BaseModel):
 
 
 class Stage(Part):
-    """What some stages have; null: not available."""
+    """Values that some stages have; null: not available."""
 
     throughput_mpps: Number | None = None
     completion_time_per_packet_us: Number | None = None
@@ -91,8 +91,8 @@ def is_metrics(text: str) -> bool:
 
 
 def windows_of(text: str) -> tuple[list[AxioWindow], list[Fault]]:
-    """Every window, and what is wrong with the lines."""
-    found: list[AxioWindow] = []
+    """All windows, and the faults of the lines."""
+    windows: list[AxioWindow] = []
     faults = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -110,18 +110,18 @@ def windows_of(text: str) -> tuple[list[AxioWindow], list[Fault]]:
         else:
             if missing := [name for name in STAGES if name not in window.stages]:
                 faults.append(Fault(number, f"stages: {', '.join(missing)} missing", REMEDY))
-            found.append(window)
-    return found, faults
+            windows.append(window)
+    return windows, faults
 
 
-def side_of(windows: Sequence[AxioWindow], given: str | None) -> tuple[str | None, list[Fault]]:
-    """What the lines say, else what was given; None where neither does."""
-    said = {window.identity.role for window in windows if window.identity}
-    if len(said) > 1 or (given and said and said != {given}):
+def side_of(windows: Sequence[AxioWindow], option: str | None) -> tuple[str | None, list[Fault]]:
+    """The side that the lines have, else that of the option; None if neither has one."""
+    roles = {window.identity.role for window in windows if window.identity}
+    if len(roles) > 1 or (option and roles and roles != {option}):
         return None, [
-            Fault(1, f"the lines are of {' and '.join(sorted(said))}", "one side, and --side as the lines have it")
+            Fault(1, f"the lines are of {' and '.join(sorted(roles))}", "one side, and --side as the lines have it")
         ]
-    side = next(iter(said), given)
+    side = next(iter(roles), option)
     return side, [] if side else [
         Fault(1, "the lines do not say which side wrote them", "--side client, or --side server")
     ]
@@ -133,17 +133,19 @@ def stage_rows(side: str, windows: Sequence[AxioWindow]) -> list[StageRow]:
         ours: _row(side, ours, [(w.stages[theirs], w.throughput.e2e_mpps) for w in windows])
         for theirs, ours in STAGES.items()
     }
-    known = {name: row for name, row in rows.items() if row != only(StageRow, endpoint=side, stage=name)}
-    return [known[name] for name in TRAVEL[side] if name in known]
+    measured = {name: row for name, row in rows.items() if row != only(StageRow, endpoint=side, stage=name)}
+    return [measured[name] for name in TRAVEL[side] if name in measured]
 
 
-def _row(side: str, name: str, seen: Sequence[tuple[Stage, float | None]]) -> StageRow:
-    def mean(of: Callable[[Stage], float | None]) -> float | None:
-        known = [(value, 1.0 if mpps is None else mpps) for stage, mpps in seen if (value := of(stage)) is not None]
-        weight = sum(mpps for _, mpps in known)
-        return sum(value * mpps for value, mpps in known) / weight if weight else None
+def _row(side: str, name: str, stages: Sequence[tuple[Stage, float | None]]) -> StageRow:
+    def mean(value_of: Callable[[Stage], float | None]) -> float | None:
+        weighted = [
+            (value, 1.0 if mpps is None else mpps) for stage, mpps in stages if (value := value_of(stage)) is not None
+        ]
+        weight = sum(mpps for _, mpps in weighted)
+        return sum(value * mpps for value, mpps in weighted) / weight if weight else None
 
-    rates = [stage.throughput_mpps for stage, _ in seen if stage.throughput_mpps is not None]
+    rates = [stage.throughput_mpps for stage, _ in stages if stage.throughput_mpps is not None]
     interval = mean(lambda stage: stage.completion_interval_ns)
     whole, stall = mean(lambda stage: stage.whole_us), mean(lambda stage: stage.stall_time_per_packet_us)
     work = interval if whole is None else None if (stall or 0.0) > whole else (whole - (stall or 0.0)) * _NS_PER_US
@@ -158,33 +160,37 @@ def _row(side: str, name: str, seen: Sequence[tuple[Stage, float | None]]) -> St
 
 
 def values(side: str, windows: Sequence[AxioWindow]) -> list[ForeignValue]:
-    """What no row can hold. Percentiles of windows do not add up: the lowest and the highest."""
+    """Values that no row can hold. Percentiles of windows do not add up, so the lowest and the highest are returned."""
     ends = [w.throughput.e2e_mpps for w in windows if w.throughput.e2e_mpps is not None]
-    found = [ForeignValue(of=side, name="windows", value=len(windows), unit="windows")]
-    found += [ForeignValue(of=side, name="End-to-end", value=fmean(ends), unit="Mpps")] if ends else []
+    foreign_values = [ForeignValue(of=side, name="windows", value=len(windows), unit="windows")]
+    foreign_values += [ForeignValue(of=side, name="End-to-end", value=fmean(ends), unit="Mpps")] if ends else []
     for name in Latency.model_fields:
-        seen: list[float] = [value for w in windows if (value := getattr(w.latency, name)) is not None]
-        for word, of in (("lowest", min), ("highest", max)) if seen else ():
-            found.append(ForeignValue(of=side, name=f"{name.removesuffix('_us')}, {word}", value=of(seen), unit="us"))
+        quantiles: list[float] = [value for w in windows if (value := getattr(w.latency, name)) is not None]
+        for word, extreme in (("lowest", min), ("highest", max)) if quantiles else ():
+            foreign_values.append(
+                ForeignValue(of=side, name=f"{name.removesuffix('_us')}, {word}", value=extreme(quantiles), unit="us")
+            )
     totals = {name: sum(w.counters.get(name, 0) for w in windows) for w in windows for name in w.counters}
-    return found + [ForeignValue(of=side, name=name, value=total, unit="") for name, total in totals.items()]
+    return foreign_values + [ForeignValue(of=side, name=name, value=total, unit="") for name, total in totals.items()]
 
 
 def notes(every: Sequence[AxioWindow], used: Sequence[AxioWindow]) -> list[str]:
-    """What a reader of the values must know."""
+    """Notes for the reader of the values."""
     longer = [
         ours for theirs, ours in STAGES.items()
         if any((w.stages[theirs].stall_time_per_packet_us or 0) > (w.stages[theirs].whole_us or 0) for w in used)
     ]  # fmt: skip
-    said = (
+    sentences = (
         [
             f"{', '.join(longer)}: a stall that is longer than the completion time that holds it, so the work is not known"
         ]
         if longer
         else []
     )
-    said.append("nic_rx: Axio's time is the interval between two packets of a queue, not the work on one")
-    if left := len(every) - len(used):
+    sentences.append("nic_rx: Axio's time is the interval between two packets of a queue, not the work on one")
+    if left_out := len(every) - len(used):
         reasons: Iterable[str] = dict.fromkeys(reason for w in every if w.window for reason in w.window.invalid_reasons)
-        said.append(f"{left} of {len(every)} windows are left out, which Axio calls invalid: {', '.join(reasons)}")
-    return said
+        sentences.append(
+            f"{left_out} of {len(every)} windows are left out, which Axio calls invalid: {', '.join(reasons)}"
+        )
+    return sentences

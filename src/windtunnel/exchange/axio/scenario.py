@@ -1,4 +1,4 @@
-"""From a configuration of Axio to a scenario: one TOML text, checked by the scenario's own models.
+"""Conversion of a configuration of Axio to a scenario: one TOML text, checked by the scenario's own models.
 
 A file of Axio describes one host. The scenario has both sides, on the wire "ring", so that it runs at once; the other side has
 the addresses of the file, the same workloads, and defaults for the rest.
@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from windtunnel.exchange.axio.config import AxioConfig, AxioWorkload, Given
+from windtunnel.exchange.axio.config import AxioConfig, AxioWorkload, Entry
 from windtunnel.exchange.axio.keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
 from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.exchange.toml_text import text_of
@@ -29,39 +29,39 @@ _GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is
 
 
 class Conversion:
-    """The scenario's data as it grows, where each value came from, what is wrong, and what the user should know."""
+    """The scenario's data during the conversion, the origin of each value, the faults, and notes for the user."""
 
     def __init__(self, config: AxioConfig, side: str):
         self.config, self.side = config, side
         self.peer = SIDES[1 - SIDES.index(side)]
         self.data: dict[str, Any] = {"wire": {"kind": "ring"}, "client": {}, "server": {}, "workload": []}
-        self.origin: dict[Path, Given] = {}
+        self.origin: dict[Path, Entry] = {}
         self.faults = list(config.faults)
         self.notes: list[str] = []
 
     def put(self, path: Path, name: str, convert: Callable[[Any], Any] = lambda value: value) -> None:
-        """The value of Axio's key `name`, converted, to `path`; nothing where the file has none."""
-        given = self.config.values.get(name)
-        if given is None or any(fault.line == given.line for fault in self.faults):
+        """Sets the key at `path` to the converted value of Axio's key `name`, if the file has it."""
+        entry = self.config.values.get(name)
+        if entry is None or any(fault.line == entry.line for fault in self.faults):
             return
         *tables, last = path
         level: Any = self.data
         for table in tables:
             level = level[int(table)] if isinstance(level, list) else level.setdefault(table, {})
-        level[last] = convert(given.value)
-        self.origin[path] = given
+        level[last] = convert(entry.value)
+        self.origin[path] = entry
 
-    def fault(self, given: Given, remedy: str) -> None:
-        self.faults.append(Fault(given.line, f"{given.key}: {shown(given.value)} cannot be converted", remedy))
+    def fault(self, entry: Entry, remedy: str) -> None:
+        self.faults.append(Fault(entry.line, f"{entry.key}: {shown(entry.value)} cannot be converted", remedy))
 
     def value(self, name: str) -> Any:
-        """The key's value, or what is compiled into Axio; None where neither is known."""
-        given = self.config.values.get(name)
-        return given.value if given else COMPILED.get(name)
+        """The key's value, or the one that is compiled into Axio; None if neither is known."""
+        entry = self.config.values.get(name)
+        return entry.value if entry else COMPILED.get(name)
 
 
 def scenario_text(foreign: Foreign, config: AxioConfig, side: str | None) -> tuple[str, list[str]]:
-    """The scenario, and the skipped keys. Raises UserError with everything that is wrong or cannot be mapped."""
+    """The scenario, and the skipped keys. Raises UserError with all faults and all keys that cannot be mapped."""
     side = _side(config, side)
     if side is None:
         what = "the file does not name its side"
@@ -73,22 +73,22 @@ def scenario_text(foreign: Foreign, config: AxioConfig, side: str | None) -> tup
     _check(conversion)
     if conversion.faults:
         raise foreign.error(conversion.faults)
-    notes = [*_left(config), *conversion.notes]
+    notes = [*_skipped(config), *conversion.notes]
     conversion.data = {"title": foreign.file.stem[:200] or "axio"} | conversion.data
     question = f"What does the {side} of Axio's {foreign.file.name} cost, stage by stage?"
     return text_of(question, notes, conversion.data), notes
 
 
-def _side(config: AxioConfig, given: str | None) -> str | None:
-    """As the file says, else as the user says, else by app_tx, which only a client has."""
+def _side(config: AxioConfig, option: str | None) -> str | None:
+    """The side in the file, else that of the option, else by app_tx, which only a client has."""
     role = config.values.get("role")
     if role is not None:
         return role.value if role.value in SIDES else _no_role(config, role)
     phases = {PHASES.get(phase) for workload in config.workloads for phase in workload.phases}
-    return given or (("client" if "app_tx" in phases else "server") if phases else None)
+    return option or (("client" if "app_tx" in phases else "server") if phases else None)
 
 
-def _no_role(config: AxioConfig, role: Given) -> str:
+def _no_role(config: AxioConfig, role: Entry) -> str:
     config.faults.append(Fault(role.line, f'{role.key} is "{role.value}"', '"client" or "server"'))
     return "server"
 
@@ -112,7 +112,7 @@ def _endpoints(conversion: Conversion) -> None:
         if stage != "app_tx" or side == "client":
             conversion.put((side, "batch", stage), name)
         elif name in config.values:
-            config.left.append((config.values[name], "a server makes no messages of its own"))
+            config.skipped.append((config.values[name], "a server makes no messages of its own"))
     conversion.put((side, "rx_descriptors"), "rx_ring_entries")
     conversion.put((side, "tx_descriptors"), "tx_ring_entries")
     dispatchers = sum(len(workload.groups) for workload in config.workloads)
@@ -131,9 +131,9 @@ def _endpoints(conversion: Conversion) -> None:
 
 def _pool_ops(conversion: Conversion) -> None:
     ops = conversion.config.values.get("mempool_handler")
-    known = get_args(Mempool.model_fields["ops"].annotation)
-    if ops is not None and ops.value not in known:
-        conversion.fault(ops, f"one of {', '.join(known)}")
+    choices = get_args(Mempool.model_fields["ops"].annotation)
+    if ops is not None and ops.value not in choices:
+        conversion.fault(ops, f"one of {', '.join(choices)}")
     else:
         conversion.put((conversion.side, "mempool", "ops"), "mempool_handler")
 
@@ -144,9 +144,9 @@ def _workloads(conversion: Conversion) -> None:
         conversion.faults.append(
             Fault(0, "no workload", "at least one workload, which names its pipeline and workspaces")
         )
-    for name, known in (("message_handler", HANDLERS), ("packet_handler", ("empty", "echo"))):
-        if conversion.value(name) is not None and conversion.value(name) not in known:
-            conversion.fault(config.values[name], f"one of {', '.join(known)}")
+    for name, choices in (("message_handler", HANDLERS), ("packet_handler", ("empty", "echo"))):
+        if conversion.value(name) is not None and conversion.value(name) not in choices:
+            conversion.fault(config.values[name], f"one of {', '.join(choices)}")
     unlimited = config.values.get("inflight_limit_enabled")
     if unlimited is not None and unlimited.value is False:
         conversion.fault(
@@ -168,8 +168,8 @@ def _workloads(conversion: Conversion) -> None:
         applications = sum(len(applications) for applications, _ in workload.groups)
         conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
     ticks = config.values.get("app_ticks_per_message")
-    if ticks and ticks.value and not any("handler" in each for each in conversion.data["workload"]):
-        config.left.append((ticks, "a packet handler alone has no application to do this work"))
+    if ticks and ticks.value and not any("handler" in table for table in conversion.data["workload"]):
+        config.skipped.append((ticks, "a packet handler alone has no application to do this work"))
     if config.workloads:
         conversion.notes.append(
             "inflight: Axio has an in-flight limit for each application of a workload, here it is their sum"
@@ -207,27 +207,29 @@ def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
 
 
 def _phases(conversion: Conversion, workload: AxioWorkload, by_packet: bool) -> set[str]:
-    """The stages of a pipeline; those of a side, or with a packet handler those that a packet needs."""
+    """The stages of a pipeline: those of its side, or with a packet handler those that a packet needs."""
     unknown = [phase for phase in workload.phases if phase not in PHASES]
     stages = {PHASES[phase] for phase in workload.phases if phase in PHASES}
-    wanted = _LOOP[conversion.side]
-    bare = wanted - {"app_rx", "app_tx"}
+    expected = _LOOP[conversion.side]
+    bare = expected - {"app_rx", "app_tx"}
     if unknown:
         conversion.faults.append(
             Fault(
                 workload.line, f"workload {workload.id}: no phase {', '.join(unknown)}", f"one of {', '.join(PHASES)}"
             )
         )
-    elif stages != wanted and not (by_packet and conversion.side == "server" and bare - {"disp_tx"} <= stages <= bare):
-        missing, more = ", ".join(sorted(wanted - stages)), ", ".join(sorted(stages - wanted))
+    elif stages != expected and not (
+        by_packet and conversion.side == "server" and bare - {"disp_tx"} <= stages <= bare
+    ):
+        missing, more = ", ".join(sorted(expected - stages)), ", ".join(sorted(stages - expected))
         what = " and ".join(filter(None, (missing and f"lacks {missing}", more and f"has {more}")))
         what = f"workload {workload.id}: the pipeline {what}, which the {conversion.side} here cannot"
-        conversion.faults.append(Fault(workload.line, what, f"the stages {', '.join(sorted(wanted))}"))
+        conversion.faults.append(Fault(workload.line, what, f"the stages {', '.join(sorted(expected))}"))
     return stages
 
 
 def _colocated(conversion: Conversion, workload: AxioWorkload) -> bool:
-    """Whether dispatchers sit with an application of theirs: all of them, or none with any."""
+    """Whether each dispatcher shares a workspace with one of its applications; a mixture is a fault."""
     own = [dispatcher in applications for applications, dispatcher in workload.groups]
     everybody = {application for applications, _ in workload.groups for application in applications}
     strange = [d for (_, d), inside in zip(workload.groups, own, strict=True) if not inside and d in everybody]
@@ -238,25 +240,25 @@ def _colocated(conversion: Conversion, workload: AxioWorkload) -> bool:
 
 
 def _shared_workspaces(conversion: Conversion) -> None:
-    """A workspace here serves one workload."""
-    seen: dict[int, int] = {}
+    """Adds a fault for each workspace that serves more than one workload."""
+    owners: dict[int, int] = {}
     for workload in conversion.config.workloads:
         dispatchers = [dispatcher for _, dispatcher in workload.groups]
         mine = {*dispatchers, *(application for applications, _ in workload.groups for application in applications)}
-        for workspace in sorted(mine & seen.keys()):
-            what = f"workspace {workspace} serves workloads {seen[workspace]} and {workload.id}"
+        for workspace in sorted(mine & owners.keys()):
+            what = f"workspace {workspace} serves workloads {owners[workspace]} and {workload.id}"
             conversion.faults.append(Fault(workload.line, what, "workspaces of its own for each workload"))
         if len(set(dispatchers)) < len(dispatchers):
             what = f"workload {workload.id}: a dispatcher has two groups"
             conversion.faults.append(Fault(workload.line, what, "one group for each dispatcher"))
-        seen |= dict.fromkeys(mine, workload.id)
+        owners |= dict.fromkeys(mine, workload.id)
 
 
-def _left(config: AxioConfig) -> list[str]:
-    """The skipped keys, by reason."""
+def _skipped(config: AxioConfig) -> list[str]:
+    """Notes on the skipped keys, by reason."""
     reasons: dict[str, list[str]] = {}
-    for given, reason in config.left:
-        reasons.setdefault(reason, []).append(f"{given.key} = {shown(given.value)}")
+    for entry, reason in config.skipped:
+        reasons.setdefault(reason, []).append(f"{entry.key} = {shown(entry.value)}")
     notes = [f"not converted: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
     cores = config.workspaces or {
         workspace: workspace for workload in config.workloads for apps, d in workload.groups for workspace in [*apps, d]
@@ -268,22 +270,22 @@ def _left(config: AxioConfig) -> list[str]:
 
 
 def _check(conversion: Conversion) -> None:
-    """As the scenario's own loader would, with every fault put back to the line of Axio's file. Where something is wrong
-    already, only with what a key of the file says: the rest may be missing for that reason."""
+    """Checks the data as the scenario's own loader does, and reports each fault at its line of Axio's file. If there are faults already, only
+    faults of keys in the file are added: the other keys may be missing for that reason."""
     wrong = bool(conversion.faults)
     try:
         scenario = Scenario.model_validate(conversion.data)
         if not wrong:
             check(scenario)
     except ValidationError as error:
-        found = [_put_back(conversion, refusal_of(fault)) for fault in error.errors(include_url=False)]
-        conversion.faults += [fault for fault in found if fault.line or not wrong]
+        faults = [_put_back(conversion, refusal_of(fault)) for fault in error.errors(include_url=False)]
+        conversion.faults += [fault for fault in faults if fault.line or not wrong]
     except Refusal as refusal:
         conversion.faults.append(_put_back(conversion, refusal))
 
 
 def _put_back(conversion: Conversion, refusal: Refusal) -> Fault:
-    nearest = [given for path, given in conversion.origin.items() if path == refusal.path[: len(path)]]
+    nearest = [entry for path, entry in conversion.origin.items() if path == refusal.path[: len(path)]]
     if nearest:
         return Fault(nearest[0].line, f"{nearest[0].key}: in the scenario, {refusal.what}", refusal.remedy)
     workloads = conversion.config.workloads

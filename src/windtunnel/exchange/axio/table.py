@@ -1,7 +1,7 @@
 """The table of Axio's log: its layout, reading it and printing it.
 
-Times are microseconds with three digits, throughput is Mpps. Axio prints 0.000 where nothing moved and 9999.000 for a minimum
-that was never seen; `nan` stands here for what was not measured: it is no number, and what reads floats reads it.
+Times are microseconds with three digits, throughput is Mpps. Axio prints 0.000 if nothing moved and 9999.000 for a minimum
+that was never seen. Here `nan` means not measured: it is no number, and a reader of floats accepts it.
 """
 
 import re
@@ -40,8 +40,8 @@ Value = Decimal | None
 
 @dataclass(frozen=True)
 class Table:
-    """One table. `rows` holds the columns that a row has; None is what is not known. `pool_in_use` stands in parentheses beside
-    the stall of app_tx: share of the mbufs that were in use."""
+    """One table. `rows` holds the columns that a row has; None: not known. `pool_in_use` is in parentheses beside the stall of
+    app_tx: share of the mbufs that were in use."""
 
     side: str | None
     rows: dict[str, tuple[Value, ...]]
@@ -57,7 +57,7 @@ def is_log(text: str) -> bool:
 
 
 def tables_of(text: str) -> tuple[list[Table], list[Fault]]:
-    """Every table of a log, and what is wrong with them; lines between tables are other messages of Axio."""
+    """All tables of a log, and their faults; lines between tables are other messages of Axio."""
     tables: list[Table] = []
     faults: list[Fault] = []
     side = None
@@ -73,7 +73,7 @@ def tables_of(text: str) -> tuple[list[Table], list[Fault]]:
 
 
 def _table(lines: list[str], index: int, columns: str, side: str | None) -> tuple[Table | None, list[Fault]]:
-    """The table whose head stands in line `index`, counted from 0."""
+    """The table whose head is in line `index`, counted from 0."""
     if columns.split() != " ".join(COLUMNS).split():
         return None, [Fault(index + 1, "the columns of the table differ", f"those of Axio's log: {', '.join(COLUMNS)}")]
     rows: dict[str, tuple[Value, ...]] = {}
@@ -106,10 +106,10 @@ def _table(lines: list[str], index: int, columns: str, side: str | None) -> tupl
 
 
 def _row(name: str, cells: list[str], line: int) -> tuple[tuple[Value, ...], Value, list[Fault]]:
-    """The values of a row, what stood in parentheses, and what is wrong."""
-    wanted = FILLED[name]
-    if len(cells) != wanted:
-        shape = f"{wanted}: {', '.join(COLUMNS[:wanted])}"
+    """The values of a row, the value in parentheses, and the faults."""
+    expected = FILLED[name]
+    if len(cells) != expected:
+        shape = f"{expected}: {', '.join(COLUMNS[:expected])}"
         return (), None, [Fault(line, f"the row {name} has {len(cells)} values", shape)]
     in_use = None
     if name == "app_tx":
@@ -141,7 +141,7 @@ def _value(cell: str) -> Value:
 
 
 def text_of(tables: Sequence[Table]) -> str:
-    """The tables as Axio prints them, each after the line that says which side it is of."""
+    """The tables as Axio prints them, each after the line that names its side."""
     return "\n".join(_lines_of(table) for table in tables)
 
 

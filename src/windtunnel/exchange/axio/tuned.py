@@ -13,7 +13,7 @@ from windtunnel.scenario.topology import Topology, endpoint, topologies
 from windtunnel.text_file import read_regular
 
 FILES = {"client": "send_config.out", "server": "recv_config.out"}
-_BATCH_KEYS = {name: next(key for key, of in COLON.items() if of == name) for name in BATCHES}
+_BATCH_KEYS = {name: next(key for key, toml_name in COLON.items() if toml_name == name) for name in BATCHES}
 _TUNED = (
     "app_rx_batch_size",
     "app_tx_batch_size",
@@ -31,14 +31,14 @@ NS_PER_S = 10**9
 
 
 def out_texts(scenario: Scenario) -> dict[str, str]:
-    """File name -> text, for each side that the scenario runs. Raises UserError for a topology that Axio has no words for."""
+    """File name -> text, for each side that the scenario runs. Raises UserError for a topology that Axio cannot express."""
     sides = {topology.side: topology for topology in topologies(scenario)}
     spaces = {side: _workspaces(scenario, topology) for side, topology in sides.items()}
     return {FILES[side]: _text(scenario, topology, spaces) for side, topology in sides.items()}
 
 
 def write_axio(file: Path) -> list[Path]:
-    """The scenario of a file in Axio's form, in files beside it. Raises UserError for one that is there already with another content."""
+    """Writes the scenario of a file in Axio's form to files beside it. Raises UserError if one exists with another content."""
     written = []
     for name, text in out_texts(load(file)).items():
         path = file.with_name(name)
@@ -53,7 +53,7 @@ def write_axio(file: Path) -> list[Path]:
 def _text(scenario: Scenario, topology: Topology, spaces: Mapping[Side, list[list[tuple[list[int], int]]]]) -> str:
     side, keys = topology.side, topology.keys
     peer: Side = "server" if side == "client" else "client"
-    other = endpoint(scenario, peer)
+    remote_endpoint = endpoint(scenario, peer)
     batches = {name: getattr(keys.batch, stage) for name, stage in BATCHES.items()}
     rows: list[tuple[str, object]] = [
         ("kAppCoreNum", len(topology.applications)),
@@ -62,8 +62,8 @@ def _text(scenario: Scenario, topology: Topology, spaces: Mapping[Side, list[lis
     rows += [(_BATCH_KEYS[name], batches[name]) for name in _TUNED]
     seconds = max(1, round(scenario.duration / NS_PER_S))
     addresses = [("local_ip", keys.ip), ("local_mac", keys.mac)]
-    if other is not None:
-        addresses += [("remote_ip", other.ip), ("remote_mac", other.mac)]
+    if remote_endpoint is not None:
+        addresses += [("remote_ip", remote_endpoint.ip), ("remote_mac", remote_endpoint.mac)]
     about: list[tuple[str, object]] = [("iteration", seconds), ("duration", 1)]
     about += [(name, value.replace(":", ".") if name.endswith("mac") else value) for name, value in addresses]
     lines = ["# -----------------Axio Tuner Configuration-----------------", *_lines(rows)]
@@ -89,11 +89,11 @@ def _phases(topology: Topology) -> str:
 
 
 def _workspaces(scenario: Scenario, topology: Topology) -> list[list[tuple[list[int], int]]]:
-    """Of each workload its groups: the workspaces of some applications, and that of the dispatcher that they share."""
-    found, used = [], 0
+    """The groups of each workload: the workspaces of some applications, and that of the dispatcher that they share."""
+    workspaces, used = [], 0
     for n in range(len(scenario.workload)):
         applications = [i for i, app in enumerate(topology.applications) if app.workload == n]
-        dispatchers = [i for i, each in enumerate(topology.dispatchers) if each.workload == n]
+        dispatchers = [i for i, disp in enumerate(topology.dispatchers) if disp.workload == n]
         if any(len(topology.applications[i].dispatchers) > 1 for i in applications) or not applications:
             raise UserError(
                 f"{topology.side}: workload {n + 1} has {len(applications)} applications for {len(dispatchers)} dispatchers, "
@@ -110,5 +110,5 @@ def _workspaces(scenario: Scenario, topology: Topology) -> list[list[tuple[list[
             else:
                 groups.append((own, used))
                 used += 1
-        found.append(groups)
-    return found
+        workspaces.append(groups)
+    return workspaces

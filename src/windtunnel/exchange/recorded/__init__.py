@@ -1,6 +1,6 @@
-"""Texts of tools that read a host's counters: what they counted, as evidence for a diagnosis.
+"""Texts of tools that read a host's counters, as evidence for a diagnosis.
 
-readings    what all of them become
+readings    the common form of their values
 perf_stat   `perf stat`, in all its formats (rows: perf_rows)
 pcm_pcie    `pcm-pcie -csv`, with -e also misses and hits
 axio_report report.rpt of Axio's record-host-metrics.sh
@@ -21,15 +21,15 @@ WHAT = "the output of `perf stat -j` or `-x,`, `pcm-pcie -e -csv` or `ethtool -S
 
 
 def is_recorded(lines: Sequence[str]) -> bool:
-    """Whether the text is one of these tools'."""
+    """Whether one of these tools wrote the text."""
     return any(reader.is_one(lines) for reader in READERS)
 
 
 def read_recorded(file: Path) -> Recorded:
-    """What a tool counted. Raises UserError with file and line for any other text."""
+    """The counts of a tool. Raises UserError with file and line for any other text."""
     foreign = read_counters(file)
     lines = foreign.text.split("\n")
-    reader = next((each for each in READERS if each.is_one(lines)), None)
+    reader = next((candidate for candidate in READERS if candidate.is_one(lines)), None)
     if reader is None:
         what, remedy = other_tool(lines) or ("no text of a tool that is known", WHAT)
         raise UserError(f"{file}: {what}", remedy=remedy)

@@ -1,7 +1,7 @@
 """report.rpt, which Axio's scripts/host-metric/record-host-metrics.sh writes: lines of `name: value unit`, in sections.
 
-Its rates are computed by awk from `perf stat` and PCM. A value is empty where a tool said nothing, and a rate of nothing is "-nan". Names
-behind a line "Socket N" get it in front of them.
+Its rates are computed by awk from `perf stat` and PCM. A value is empty if a tool printed nothing, and a rate of nothing is "-nan". Names
+after a line "Socket N" get it as a prefix.
 """
 
 import re
@@ -29,28 +29,28 @@ def _is_section(line: str) -> bool:
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
-    """One for each name, and what is wrong. Lines that explain, as in "IOTLB_hits/misses: times of", have no value."""
-    found: dict[str, Reading] = {}
+    """A reading for each name, and the faults. Lines that explain, as in "IOTLB_hits/misses: times of", have no value."""
+    by_name: dict[str, Reading] = {}
     faults = []
     socket = ""
     for place, line in enumerate(lines, start=1):
         if _is_section(line.strip()):
             socket = ""
-        elif named := _SOCKET.match(line):
-            socket = f"{named[1]} "
-        elif (read := _LINE.fullmatch(line)) and (read[2] in _NOTHING or _NUMERIC.match(read[2])):
-            name, text = socket + read[1], read[2]
+        elif socket_line := _SOCKET.match(line):
+            socket = f"{socket_line[1]} "
+        elif (row := _LINE.fullmatch(line)) and (row[2] in _NOTHING or _NUMERIC.match(row[2])):
+            name, text = socket + row[1], row[2]
             value = number(text)
             if value is None and text not in _NOTHING:
                 faults.append(
                     Fault(place, f'{name}: "{text[:40]}" is not a number', "as in LLC-load-misses-rate: 0.11")
                 )
-            elif name in found:
-                faults.append(Fault(place, f"{name} is given twice, first in line {found[name].line}", "one report"))
+            elif name in by_name:
+                faults.append(Fault(place, f"{name} is given twice, first in line {by_name[name].line}", "one report"))
             else:
-                found[name] = Reading(
-                    name, value, read[3], place, "" if value is not None else "the report has no number"
+                by_name[name] = Reading(
+                    name, value, row[3], place, "" if value is not None else "the report has no number"
                 )
-    if not found and not faults:
+    if not by_name and not faults:
         faults.append(Fault(0, "a report without a value", "the whole report.rpt"))
-    return list(found.values()), faults
+    return list(by_name.values()), faults

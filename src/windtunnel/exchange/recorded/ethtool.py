@@ -15,9 +15,9 @@ from windtunnel.exchange.source import Fault
 TOOL = "ethtool -S"
 HEAD, HEAD_OF_PAUSES, OTHER_HEAD = "NIC statistics:", "Statistics:", "Pause parameters for "
 SINCE = "since the driver began"
-"""Words of a reading without an earlier text."""
+"""Caveat of a reading without an earlier text."""
 _TRAFFIC = re.compile(r"packets|frames|bytes|octets|pkts|ucast|mcast|bcast", re.IGNORECASE)
-"""In names of what never falls while a driver is loaded. Others may be gauges, as temperatures are."""
+"""Matches names of counters that never fall while a driver is loaded. Others may be gauges, such as temperatures."""
 
 
 def is_one(lines: Sequence[str]) -> bool:
@@ -26,10 +26,10 @@ def is_one(lines: Sequence[str]) -> bool:
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
-    """One for each counter: of several texts in one file what the last added to the first, and what is wrong.
+    """A reading for each counter, and the faults. If a file has several texts, the reading is the last value minus the first.
 
-    The driver was loaded anew if a counter fell and no more traffic stands in the last one than in the first. A single value that falls is a
-    gauge, or a queue that was made anew: it is not read.
+    The driver was reloaded if a counter fell and the last text has no more traffic than the first. A single value that falls is a gauge, or a
+    queue that was recreated: it is not read.
     """
     first: dict[str, Reading] = {}
     last: dict[str, Reading] = {}
@@ -48,14 +48,14 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
             elif line[0].isspace():
                 faults.append(Fault(place, f'"{text[:60]}" is no counter', "as in      rx_prio0_pause: 12"))
             else:
-                began = 0  # the words of a shell, or of another tool
+                began = 0  # output of a shell, or of another tool
     if heads < 2:
         return list(last.values()), faults
     fallen = [reading for name, reading in last.items() if _counts(name) and _fell(first[name], reading)]
     if fallen and _traffic(last.values()) <= _traffic(first.values()):
         before = first[fallen[0].name]
-        words = f"{before.name} is less than in line {before.line}: it began anew"
-        faults.append(Fault(fallen[0].line, words, "texts of one load"))
+        what = f"{before.name} is less than in line {before.line}: it began anew"
+        faults.append(Fault(fallen[0].line, what, "texts of one load"))
     return [_added(first[name], reading) for name, reading in last.items()], faults
 
 
@@ -63,8 +63,12 @@ def _counts(name: str) -> bool:
     return bool(_TRAFFIC.search(name)) or is_received(name) is not None
 
 
-def _traffic(found: Iterable[Reading]) -> float:
-    return sum(each.value or 0.0 for each in found if _TRAFFIC.search(each.name) and is_received(each.name) is None)
+def _traffic(counters: Iterable[Reading]) -> float:
+    return sum(
+        counter.value or 0.0
+        for counter in counters
+        if _TRAFFIC.search(counter.name) and is_received(counter.name) is None
+    )
 
 
 def _fell(before: Reading, after: Reading) -> bool:
@@ -73,6 +77,6 @@ def _fell(before: Reading, after: Reading) -> bool:
 
 def _added(before: Reading, after: Reading) -> Reading:
     if _fell(before, after):
-        words = f"it fell from {before.value:g} to {after.value:g}: a gauge, or begun anew alone"
-        return Reading(after.name, None, "", before.line, words)
+        caveat = f"it fell from {before.value:g} to {after.value:g}: a gauge, or begun anew alone"
+        return Reading(after.name, None, "", before.line, caveat)
     return Reading(after.name, (after.value or 0.0) - (before.value or 0.0), "", before.line)

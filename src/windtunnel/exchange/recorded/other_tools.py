@@ -1,4 +1,4 @@
-"""Texts that resemble those that are read, and why they are not: with what the tool should have been asked for."""
+"""Texts that resemble the supported ones but are not read, each with the command that prints a supported one."""
 
 import re
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ _BY_LINE = (
 
 
 def other_tool(lines: Sequence[str]) -> tuple[str, str] | None:
-    """What the text is, and what helps. None: nothing that is known."""
+    """The kind of the text, and a remedy. None: it is not known."""
     return next(
         ((what, remedy) for line in lines for begin, what, remedy in _BY_LINE if begin.match(line.lstrip())), None
     )

@@ -1,4 +1,4 @@
-"""Names of pause frames (802.3x, PFC) in `ethtool -S`, which each driver chooses: what counts frames that stop a port, and which way they went.
+"""Names of pause frames (802.3x, PFC) in `ethtool -S`, which each driver chooses: the counters of frames that stop a port, and their direction.
 
 A frame that ends a pause (xon), the length of pauses, and alarms about them are other counts.
 """
@@ -45,13 +45,13 @@ _NO_FRAMES = re.compile(
     r"xon|durations?|transitions?|storm|enter|time|usecs?|_us\b|1us|quanta|cycles|bytes|octets|watchdog|constant|enabled?|events?|err|drop|discard",
     re.IGNORECASE,
 )
-"""In names of what else is counted about pauses."""
+"""Matches names of other counters about pauses."""
 _WAY = re.compile(r"(?:^|[^a-z])([rt])(?:x|mac)|([rt])x(?=[A-Z]|stat)|(received|rcvd)|(sent)", re.IGNORECASE)
 
 
 def is_received(name: str) -> bool | None:
-    """Whether the counter is of pause frames that the port received; False: of those that it sent; None: it counts something else, or says not
-    which way. A name of a driver that is not in the table counts if it reads as one of pause frames."""
+    """Whether the counter counts pause frames that the port received; False: that it sent; None: it counts something else, or the direction is
+    not known. A name of a driver that is not in the table counts if it looks like one of pause frames."""
     if not _KNOWN.fullmatch(name) and (not _READS_SO.search(name) or _NO_FRAMES.search(name)):
         return None
     way = _WAY.search(name)

@@ -12,9 +12,9 @@ from windtunnel.exchange.source import Fault
 
 TOOL = "pcm-pcie"
 WRITES = ("ItoM", "ItoMCacheNear", "RFO", "PCIeItoM", "PCIeWiLF", "PCIeNSWr", "PCIeNSWrF")
-"""Events of a device that writes memory: whole lines and parts of lines. Processors have some of them (getWriteBw in src/pcm-pcie.h)."""
+"""Events of a device that writes memory: whole lines and parts of lines. Each processor has some of them (getWriteBw in src/pcm-pcie.h)."""
 TOTAL = "Total"
-"""The filter of a row that has all, which rows without a filter have too."""
+"""The filter of a row with all accesses; a row without a filter has all, too."""
 _SOCKET = "Skt"
 _FILTER = re.compile(r"\((Total|Miss|Hit)\)$")
 _DELAY = re.compile(r"\s*Update every (\d+(?:\.\d+)?) seconds")
@@ -30,29 +30,29 @@ def is_one(lines: Sequence[str]) -> bool:
 
 
 def seconds(lines: Sequence[str]) -> float:
-    """How long all samples took. Each has a row for each socket, and the head in front of it; PCM says on stderr how long one is, else it is a
+    """The duration of all samples. Each has a head and a row for each socket; PCM prints the length of a sample on stderr, by default it is a
     second."""
     rows = Counter(
         cells[0] for line in lines if len(cells := cells_of(line)) > 1 and cells[0].isdigit() and _is_total(cells)
     )
-    said = [float(found[1]) for line in lines if (found := _DELAY.match(line)) and float(found[1])]
-    return max(rows.values(), default=0) * (said[-1] if said else 1.0)
+    delays = [float(match[1]) for line in lines if (match := _DELAY.match(line)) and float(match[1])]
+    return max(rows.values(), default=0) * (delays[-1] if delays else 1.0)
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
-    """One for each event and filter, and what is wrong. Text before the first head is PCM's own."""
+    """A reading for each event and filter, and the faults. Text before the first head is PCM's own."""
     names: list[str] = []
-    found: dict[str, Reading] = {}
+    by_name: dict[str, Reading] = {}
     faults = []
     for place, line in enumerate(lines, start=1):
         cells = cells_of(line)
         if cells[0] == _SOCKET:
             names = cells
         elif names and cells[0].isdigit():
-            faults += _add(found, names, cells, place)
-    if not found and not faults:
+            faults += _add(by_name, names, cells, place)
+    if not by_name and not faults:
         faults.append(Fault(len(lines), "no socket follows the head of pcm-pcie", _REMEDY))
-    return list(found.values()), faults
+    return list(by_name.values()), faults
 
 
 def cells_of(line: str) -> list[str]:
@@ -64,8 +64,8 @@ def _is_total(cells: Sequence[str]) -> bool:
     return filtered is None or filtered[1] == TOTAL
 
 
-def _add(found: dict[str, Reading], names: Sequence[str], cells: list[str], place: int) -> list[Fault]:
-    """A row of one socket; what is wrong with it."""
+def _add(by_name: dict[str, Reading], names: Sequence[str], cells: list[str], place: int) -> list[Fault]:
+    """Adds a row of one socket; returns its faults."""
     filtered = _FILTER.search(cells[-1])
     if filtered:
         cells[-1] = cells[-1][: filtered.start()].strip()
@@ -78,9 +78,9 @@ def _add(found: dict[str, Reading], names: Sequence[str], cells: list[str], plac
             faults.append(Fault(place, f'{event[:40]}: "{text[:40]}" is not a count', _REMEDY))
             continue
         name = name_of(event, filtered[1] if filtered else TOTAL)
-        before = found.get(name)
+        before = by_name.get(name)
         unit = "bytes" if event.endswith("(B)") else "lines"
-        found[name] = Reading(
+        by_name[name] = Reading(
             name, value + ((before.value or 0.0) if before else 0.0), unit, before.line if before else place
         )
     return faults

@@ -18,7 +18,7 @@ from windtunnel.exchange.source import Fault
 
 SEPARATORS = (",", ";", "\t", "|", "@", "^", "~", "!", ":")
 TABLE = re.compile(r"\s*Performance counter stats for |#\s+time\s.*\bcounts\b")
-"""Begins the table for people; the second one with -I."""
+"""Matches the beginning of the table for people; the second form is that of -I."""
 LOCALE = "perf stat -j, or the locale C: LC_ALL=C perf stat -x, ..."
 _SPACE = "\u00a0\u202f"
 _MARKS = rf".,'\u2019{_SPACE}"
@@ -48,7 +48,7 @@ _NO_EVENT = re.compile(r"seconds (?:time elapsed|user|sys)\b|\+- [\d.,]+ seconds
 _NO_ROW = re.compile(rf"[ \t]*[\d{_MARKS}]+ (?:\([+-]|\+-)")
 """The times of --table, and the elapsed time of -r."""
 _VERBOSE = re.compile(r"\S+: \d+ \d+ \d+\s*$|Using CPUID |Control descriptor ")
-"""What -v says beside."""
+"""Matches further lines of -v."""
 _OF_RUNS = re.compile(r"\( *\+- *[\d.,]+% *\)")
 _OF_TIME = re.compile(r"\((\d{1,3}[.,]\d\d)%\)\s*$", re.ASCII)
 _UNITS = re.compile(r"(?:msec|usec|nsec|ns|Joules|Watts|Cycles|Bytes|[KMG]i?B|[KMG]?Hz|C|%)", re.IGNORECASE)
@@ -77,56 +77,56 @@ def is_table(lines: Sequence[str]) -> bool:
 
 
 def rows(lines: Sequence[str]) -> Iterator[tuple[int, Row | Fault | None]]:
-    """The row of each line that should have one, with the line's number; a fault for one that another locale has cut, None for what is no row."""
+    """The row of each line that should have one, with the line's number; a fault if another locale has split it, None if it is no row."""
     table = is_table(lines)
     for place, line in enumerate(lines, start=1):
         if not line.strip() or line.lstrip().startswith("#") or _VERBOSE.match(line):
             continue
         row = row_of(line, table)
         if row is None and table and not re.match(r"\s*[\d<]", line):
-            continue  # a head, a hint of perf, or words of the program that it ran
+            continue  # a head, a hint of perf, or output of the program that it ran
         if row is None and table and (_NO_ROW.match(line) or _NO_EVENT.search(line)):
             continue
         yield place, row
 
 
 def row_of(line: str, table: bool = False) -> Row | Fault | None:
-    """`table`: the text has the table for people. The line of a fault is not known here."""
+    """The row of a line. `table`: the text has the table for people. The line of a fault is not known here."""
     if line.lstrip().startswith("{"):
         return _json_row(line)
-    if table and len(line) <= _MOST_OF_TABLE and (found := _table_row(line)):
-        return found
+    if table and len(line) <= _MOST_OF_TABLE and (table_row := _table_row(line)):
+        return table_row
     likely = (separator for separator in SEPARATORS if line.count(separator) >= _FEWEST - 1)
     return next((row for separator in likely if (row := _csv_row(line, separator)) is not None), None)
 
 
 def _json_row(line: str) -> Row | None:
     try:
-        found = json.loads(_CUT_JSON.sub(r"\1.\2", line))
-        if _EVENT not in found and any(key in found for key in _METRIC):
+        document = json.loads(_CUT_JSON.sub(r"\1.\2", line))
+        if _EVENT not in document and any(key in document for key in _METRIC):
             return Row("", "", "", "", "", "", "")
-        where = " ".join(str(found[key]) for key in _WHERE if key in found)
-        rest = (str(found[key]) for key in (_UNIT, _EVENT, _RUNTIME, _SHARE))
-        return Row(str(found.get("interval", "")), where, _plain(str(found[_VALUE])), *rest)
+        where = " ".join(str(document[key]) for key in _WHERE if key in document)
+        rest = (str(document[key]) for key in (_UNIT, _EVENT, _RUNTIME, _SHARE))
+        return Row(str(document.get("interval", "")), where, _plain(str(document[_VALUE])), *rest)
     except (ValueError, KeyError, TypeError, RecursionError, AttributeError):
         return None
 
 
 def _table_row(line: str) -> Row | None:
-    found = _OF_TABLE.fullmatch(line.rstrip())
-    if found is None or _NO_EVENT.match(found["rest"]):
+    match = _OF_TABLE.fullmatch(line.rstrip())
+    if match is None or _NO_EVENT.match(match["rest"]):
         return None
-    of_time = _OF_TIME.search(found["rest"])
+    of_time = _OF_TIME.search(match["rest"])
     share = _plain(of_time[1]) if of_time else "100.00"
-    words = _OF_TIME.sub("", _OF_RUNS.sub("", found["rest"].partition("#")[0])).split()
-    unit = words.pop(0) if len(words) > 1 and _UNITS.fullmatch(words[0]) else ""
-    if len(words) not in (1, 2):
+    tokens = _OF_TIME.sub("", _OF_RUNS.sub("", match["rest"].partition("#")[0])).split()
+    unit = tokens.pop(0) if len(tokens) > 1 and _UNITS.fullmatch(tokens[0]) else ""
+    if len(tokens) not in (1, 2):
         return None
-    event, *behind = words  # a cgroup, or the PMU in brackets
+    event, *behind = tokens  # a cgroup, or the PMU in brackets
     if behind and behind[0].startswith("["):
-        event, behind = " ".join(words), []
-    where = " ".join(filter(None, (found["group"], found["one"], *behind)))
-    return Row(found["time"] or "", where, _ungrouped(found["value"]), unit, event, share, share)
+        event, behind = " ".join(tokens), []
+    where = " ".join(filter(None, (match["group"], match["one"], *behind)))
+    return Row(match["time"] or "", where, _ungrouped(match["value"]), unit, event, share, share)
 
 
 def _ungrouped(text: str) -> str:
@@ -137,10 +137,10 @@ def _ungrouped(text: str) -> str:
     whole, decimals = (cut[1], cut[3]) if cut else (text, "")
     groups = re.split(rf"[{_MARKS}]", whole)
     marks = {mark for mark in whole if mark in "'\u2019.," + _SPACE}
-    first, *others = groups
+    first, *further = groups
     fits = len(marks) <= 1 and not (cut and cut[2] in marks) and len(first) <= 3
-    lengths = {len(group) for group in others[:-1]} - ({2, 3} if marks == {","} else {3})  # two in India
-    if others and not (fits and len(others[-1]) == 3 and not lengths):
+    lengths = {len(group) for group in further[:-1]} - ({2, 3} if marks == {","} else {3})  # two in India
+    if further and not (fits and len(further[-1]) == 3 and not lengths):
         return text
     return "".join(groups) + (f".{decimals}" if decimals else "")
 
@@ -154,19 +154,19 @@ def _csv_row(line: str, separator: str) -> Row | Fault | None:
         time, *cells = cells
     if len(cells) < _FEWEST:
         return None
-    tried: tuple[tuple[str, list[str]], ...]
+    splits: tuple[tuple[str, list[str]], ...]
     if _GROUP.fullmatch(cells[0]):
-        tried = ((cells[0], cells[2:]), (cells[0], cells[1:]))
+        splits = ((cells[0], cells[2:]), (cells[0], cells[1:]))
     elif _ONE.fullmatch(cells[0]) and number(cells[0]) is None:
-        tried = ((cells[0], cells[1:]),)
+        splits = ((cells[0], cells[1:]),)
     else:
-        tried = (("", cells),)
-    found = (_counted(time, where, rest, line, separator) for where, rest in tried)
-    return next((row for row in found if row is not None), None)
+        splits = (("", cells),)
+    candidates = (_counted(time, where, rest, line, separator) for where, rest in splits)
+    return next((row for row in candidates if row is not None), None)
 
 
 def _counted(time: str, where: str, cells: list[str], line: str, separator: str) -> Row | Fault | None:
-    """Cells from the value on."""
+    """The row whose cells, from the value on, are `cells`."""
     if len(cells) < _FEWEST:
         return None
     if cells[0] and not _NOT.fullmatch(cells[0]) and number(_plain(cells[0])) is None:

@@ -1,7 +1,7 @@
 """Counts of `perf stat` from the rows of all its formats (perf_rows.py).
 
 Values of one event are added up over intervals, CPUs, threads, groups and the PMUs of a hybrid processor; perf has scaled them where counters
-were shared. Intervals and their --summary say the same twice: in a text with intervals, rows without a time are left out.
+were shared. --summary repeats the intervals: in a text with intervals, rows without a time are left out.
 """
 
 import re
@@ -31,36 +31,36 @@ class _Event:
     counted_ns: float = 0.0
     enabled_ns: float = 0.0
     refused: list[str] = field(default_factory=list)
-    """What perf says in place of a count."""
+    """Texts of perf in place of a count."""
     user_only: bool = False
 
 
 def is_one(lines: Sequence[str]) -> bool:
-    """Whether some row reads as one of perf's."""
+    """Whether some line is a row of perf."""
     table = is_table(lines)
     return any(row_of(line, table) is not None for line in lines)
 
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
-    """One for each event, and what is wrong."""
+    """A reading for each event, and the faults."""
     events: dict[str, _Event] = {}
     faults = []
-    found = list(rows(lines))
-    intervals = any(isinstance(row, Row) and row.time for _, row in found)
-    for place, row in found:
+    numbered_rows = list(rows(lines))
+    intervals = any(isinstance(row, Row) and row.time for _, row in numbered_rows)
+    for place, row in numbered_rows:
         if isinstance(row, Fault):
             faults.append(Fault(place, row.what, row.remedy))
         elif row is None:
             faults.append(Fault(place, f'"{lines[place - 1].strip()[:60]}" is no row of perf stat', _REMEDY))
         elif not row.event or (intervals and not row.time):
             continue  # a further metric of the row above, or the summary
-        elif words := _add(events, place, row):
-            faults.append(Fault(place, words, _REMEDY))
+        elif what := _add(events, place, row):
+            faults.append(Fault(place, what, _REMEDY))
     return [_reading(name, event) for name, event in events.items() if event.rows or event.refused], faults
 
 
 def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
-    """Adds a row; what is wrong with it."""
+    """Adds a row; returns its fault, or None."""
     name, pmu, modifiers = _named(row.event)
     event = events.setdefault(name, _Event(place, row.unit))
     where = " ".join(filter(None, (row.time, row.where, pmu)))
@@ -84,25 +84,25 @@ def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
 def _named(event: str) -> tuple[str, str, str]:
     """The name without the processor's PMU and without modifiers, and both of these."""
     pmu, plain, behind = "", event, ""
-    if found := _OF_PMU.fullmatch(event):
-        pmu, plain, behind = found[1] or found[5], found[2] or found[4], found[3] or ""
+    if match := _OF_PMU.fullmatch(event):
+        pmu, plain, behind = match[1] or match[5], match[2] or match[4], match[3] or ""
     name = _MODIFIERS.sub("", plain)
     return name, pmu, behind + plain[len(name) :]
 
 
 def _reading(name: str, event: _Event) -> Reading:
-    """Of the rows in which it was counted. None: of no row."""
+    """The reading of an event over the rows in which it was counted; its value is None if there is no such row."""
     refused, all_rows = len(event.refused), event.rows + len(event.refused)
     if not event.rows:
-        words = f"perf says: {event.refused[0]}" + (f", in {refused} rows" if refused > 1 else "")
-        return Reading(name, None, event.unit, event.line, words)
-    said = ["without the kernel's part"] if event.user_only else []
+        caveat = f"perf says: {event.refused[0]}" + (f", in {refused} rows" if refused > 1 else "")
+        return Reading(name, None, event.unit, event.line, caveat)
+    caveats = ["without the kernel's part"] if event.user_only else []
     if refused:
-        said.append(f"{event.refused[0]} in {refused} of {all_rows} rows")
+        caveats.append(f"{event.refused[0]} in {refused} of {all_rows} rows")
     if event.enabled_ns and event.counted_ns < 0.999 * event.enabled_ns:
-        said.append(f"counted in {event.counted_ns / event.enabled_ns:.0%} of the time, and scaled by perf")
+        caveats.append(f"counted in {event.counted_ns / event.enabled_ns:.0%} of the time, and scaled by perf")
     counts = {where: fmean(values) for where, values in event.counts.items()}
-    return Reading(name, sum(counts.values()), event.unit, event.line, "; ".join(said), counts)
+    return Reading(name, sum(counts.values()), event.unit, event.line, "; ".join(caveats), counts)
 
 
 __all__ = ["SEPARATORS", "TOOL", "is_one", "readings"]

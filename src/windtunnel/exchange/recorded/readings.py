@@ -1,4 +1,4 @@
-"""What tools counted, whichever tool it was."""
+"""The counts of all tools in one form."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -15,14 +15,14 @@ class Reading:
 
     name: str
     value: float | None
-    """None: the tool could not count it, and `words` says what it wrote."""
+    """None: the tool could not count it, and `words` has its text."""
     unit: str
     line: int
     """The first one that it was read from."""
     words: str = ""
-    """As in "counted in 67% of the time, and scaled by perf"."""
+    """A caveat, such as "counted in 67% of the time, and scaled by perf"."""
     counts: Mapping[str, float] = field(default_factory=dict)
-    """By interval, CPU, thread or group, for a tool that has these: the value is their sum. One for which the tool had no count is not in it."""
+    """Counts by interval, CPU, thread or group, for a tool that has these: the value is their sum. One without a count is not in it."""
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class Recorded:
     readings: tuple[Reading, ...]
 
     def value(self, name: str) -> float | None:
-        """None: it is not in the text, or was not counted."""
-        return next((each.value for each in self.readings if each.name == name), None)
+        """The value of a name; None: it is not in the text, or was not counted."""
+        return next((reading.value for reading in self.readings if reading.name == name), None)
 
     def counted(self, names: Iterable[str]) -> list[Reading]:
-        """Those of these names that were counted."""
-        return [each for each in self.readings if each.name in names and each.value is not None]
+        """The readings of these names that were counted."""
+        return [reading for reading in self.readings if reading.name in names and reading.value is not None]
 
 
 def number(text: str) -> float | None:
-    """A value that a tool printed; None for what is none: not a number, negative, or beyond all counters."""
+    """A value that a tool printed; None if it is not a number, negative, or larger than any counter."""
     try:
         value = float(text)
     except ValueError:

@@ -1,6 +1,6 @@
 """A run as tables for other tools, and back from them without loss.
 
-shape    which tables and columns there are: derived from the models of the engine's lines, so that a new field needs no code
+shape    the tables and their columns, derived from the models of the engine's lines, so that a new field needs no code
 unfold   windows -> rows
 fold     rows -> windows
 files    the directory: tables through DuckDB, everything else as it was

@@ -32,9 +32,9 @@ FORMATS = ("csv", "parquet", "json")
 _WRITE = {"csv": "FORMAT csv, HEADER", "parquet": "FORMAT parquet", "json": "FORMAT json"}
 _MADE_AGAIN = {"run.json", "windows.jsonl", "report.html"}
 BOUNDS: dict[str, str | bool | int | float | list[str]] = {"memory_limit": "1GB", "temp_directory": ""}
-"""Of DuckDB, where it reads what others have sent."""
+"""Configuration of DuckDB when it reads untrusted files."""
 MOST_ROWS, MOST_TEXT, MOST_CELL = 10_000_000, 1 << 28, 1 << 20
-"""Of an export: rows of all its tables, bytes of the texts of one table, and of one text. Two hours of windows of 1 s are some 9,000,000
+"""Bounds of an export: rows of all its tables, bytes of the texts of one table, and of one text. Two hours of windows of 1 s are some 9,000,000
 rows. JSON of a text takes twenty times its bytes."""
 LEAST_ROWS = 10_000
 """A table may always have as many. Beyond them each row takes at least a byte of its file: ours have 2.6 in Parquet, 56 in CSV."""
@@ -56,14 +56,14 @@ class Manifest(BaseModel):
 
 
 def export(run: Run, directory: Path, form: str, redaction: Redaction | None = None) -> Path:
-    """Writes the run's tables and files into the new `directory`. `redaction`: of what is not for others; files that are no text are left out
-    then. Raises UserError where they cannot be; then nothing is left."""
+    """Writes the run's tables and files into the new `directory`. With a `redaction`, secrets are replaced and files that are no text
+    are left out. Raises UserError if they cannot be written; then no directory remains."""
     record = redaction.record(run.record) if redaction else run.record
     try:
-        with held(run.path) as source, making(directory, mode_of_copy(source.stat())) as made:
+        with held(run.path) as source, making(directory, mode_of_copy(source.stat())) as new:
             if record_of(source).started != run.record.started:
                 raise UserError(f"{run.path}: another directory than the one that was read", remedy="export it again")
-            _export(run, record, source, made, form, redaction)
+            _export(run, record, source, new, form, redaction)
     except OSError as error:
         raise cannot_write(directory, error) from error
     except duckdb.Error as error:
@@ -72,13 +72,13 @@ def export(run: Run, directory: Path, form: str, redaction: Redaction | None = N
 
 
 def restore(source: Path, directory: Path) -> Run:
-    """The run directory again, in the new `directory`. Raises UserError for what is no whole export; then nothing is left."""
+    """Restores the run directory as the new `directory`. Raises UserError if the export is not whole; then no directory remains."""
     try:
-        with held(source) as given:
-            manifest = _manifest(given)
-            with making(directory, mode_of_copy(given.stat())) as made:
-                _restore(manifest, given, made)
-                return replace(load(made), path=directory)
+        with held(source) as exported:
+            manifest = _manifest(exported)
+            with making(directory, mode_of_copy(exported.stat())) as new:
+                _restore(manifest, exported, new)
+                return replace(load(new), path=directory)
     except OSError as error:
         raise UserError(f"{error.filename or source}: {error.strerror}", remedy=_WHICH) from error
 
@@ -86,56 +86,58 @@ def restore(source: Path, directory: Path) -> Run:
 def _restore(manifest: Manifest, source: Path, directory: Path) -> None:
     copy(source / "run.json", directory / "run.json")
     if manifest.files:
-        with held(source / OTHERS, follow=False) as others:
+        with held(source / OTHERS, follow=False) as other_files:
             for name in manifest.files:
-                copy(others / name, directory / name)
+                copy(other_files / name, directory / name)
     if manifest.windows:
-        given = [(source / f"{name}.{manifest.format}").stat() for name in tables()]
-        file = LineFile(directory / "windows.jsonl", mode_of_copy(*given))
-        left = MOST_WINDOWS_BYTES
+        statuses = [(source / f"{name}.{manifest.format}").stat() for name in tables()]
+        file = LineFile(directory / "windows.jsonl", mode_of_copy(*statuses))
+        remaining = MOST_WINDOWS_BYTES
         for engine, window in _windows(source, manifest.format):
             line = json.dumps({"engine": engine} | window.model_dump(mode="json")) + "\n"
-            left -= len(line)
-            if left < 0:
+            remaining -= len(line)
+            if remaining < 0:
                 raise UserError(f"{source}: windows of more than {MOST_WINDOWS_BYTES >> 30} GiB", remedy=_WHICH)
             file.append(line)
         file.close()
 
 
 def _export(run: Run, record: Record, source: Path, directory: Path, form: str, redaction: Redaction | None) -> None:
-    others = directory / OTHERS
-    others.mkdir()
+    other_files = directory / OTHERS
+    other_files.mkdir()
     for file in sorted(source.iterdir()):
         if file.name in _MADE_AGAIN or file.is_dir():
             continue
         check_name(run.path / file.name)
-        copied = others / (redaction.text(file.name) if redaction else file.name)
+        copied = other_files / (redaction.text(file.name) if redaction else file.name)
         copy(file, copied)
         if redaction and not redaction.file(copied):
             copied.unlink()
     mode = mode_of_copy((source / "run.json").stat())
     write(
         directory / "run.json", record.model_dump_json(indent=1) + "\n", mode
-    )  # as this version has it, like the tables
-    found = (row for engine, windows in run.windows.items() for row in rows(engine, windows))
+    )  # in this version's form, like the tables
+    table_rows = (row for engine, windows in run.windows.items() for row in rows(engine, windows))
     if redaction:
-        found = ((table, {column: redaction.document(cell) for column, cell in row.items()}) for table, row in found)
+        table_rows = (
+            (table, {column: redaction.document(cell) for column, cell in row.items()}) for table, row in table_rows
+        )
     has_windows = (source / "windows.jsonl").exists()
-    _write_tables(directory, form, found, mode_of_copy((source / "windows.jsonl").stat()) if has_windows else mode)
+    _write_tables(directory, form, table_rows, mode_of_copy((source / "windows.jsonl").stat()) if has_windows else mode)
     manifest = Manifest(
         windtunnel=__version__,
         format=form,
         windows=has_windows,
         tables={name: {column.name: column.sql for column in table.all} for name, table in tables().items()},
-        files=sorted(file.name for file in others.iterdir()),
+        files=sorted(file.name for file in other_files.iterdir()),
     )
     write(directory / MANIFEST, manifest.model_dump_json(indent=1) + "\n")
 
 
-def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]], mode: int) -> None:
+def _write_tables(directory: Path, form: str, table_rows: Iterable[tuple[str, Row]], mode: int) -> None:
     with ExitStack() as stack:
         files = {name: stack.enter_context(tempfile.TemporaryFile("w", encoding="utf-8")) for name in tables()}
-        for name, row in found:
+        for name, row in table_rows:
             files[name].write(json.dumps(row) + "\n")
         database = stack.enter_context(duckdb.connect())
         for name, table in tables().items():
@@ -144,21 +146,21 @@ def _write_tables(directory: Path, form: str, found: Iterable[tuple[str, Row]], 
                 f"read_json('{_path(files[name].fileno())}', format='newline_delimited', columns={_columns(table)})"
             )
             file = directory / f"{name}.{form}"
-            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as made:
-                # into that file, whatever takes its name meanwhile
+            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode), "wb") as output:
+                # written by descriptor: another file may take its name meanwhile
                 options = _WRITE[form] + (_quoted(table) if form == "csv" else "") + ", USE_TMP_FILE false"
-                database.execute(f"COPY (SELECT * FROM {source}) TO '{_path(made.fileno())}' ({options})")
+                database.execute(f"COPY (SELECT * FROM {source}) TO '{_path(output.fileno())}' ({options})")
 
 
 def _windows(source: Path, form: str) -> Iterator[tuple[str, Window]]:
-    """Each with its engine's name."""
+    """The windows, each with its engine's name."""
     with ExitStack() as stack:
         database = stack.enter_context(duckdb.connect(config=BOUNDS))  # one for all: each takes tens of ms to start
         by_table = {}
-        left = MOST_ROWS
+        remaining = MOST_ROWS
         for name, table in tables().items():
-            count, by_table[name] = _table(stack, database, source, table, form, left)
-            left -= count
+            count, by_table[name] = _table(stack, database, source, table, form, remaining)
+            remaining -= count
         try:
             yield from fold(by_table)
         except UserError as error:
@@ -168,7 +170,7 @@ def _windows(source: Path, form: str) -> Iterator[tuple[str, Window]]:
 def _table(
     stack: ExitStack, database: duckdb.DuckDBPyConnection, directory: Path, table: Table, form: str, most_rows: int
 ) -> tuple[int, Iterator[Row]]:
-    """How many rows it has, and the rows. A file of some KiB may have gigabytes of rows or of texts, so they are counted first."""
+    """The number of rows, and the rows. A file of some KiB may have gigabytes of rows or of texts, so they are counted first."""
     file = f"{table.name}.{form}"
     path = directory / file
     descriptor = open_regular(path, follow=False)
@@ -179,13 +181,13 @@ def _table(
     total, longest = f"coalesce(sum({' + '.join(lengths)}), 0)", f"coalesce(max(greatest({', '.join(lengths)})), 0)"
     try:
         query = f"SELECT count(*), {total}, {longest} FROM ({select})"
-        count, length, most = database.execute(query).fetchall()[0]
+        count, length, longest_cell = database.execute(query).fetchall()[0]
     except duckdb.Error as error:
         raise UserError(f"{path}: cannot be read: {_first_line(error)}", remedy=_WHICH) from error
     if count > most_rows:
-        words = f"more than {most_rows:,} rows, which an export of this size does not have"
-        raise UserError(f"{path}: {words}", remedy=_WHICH)
-    if length > MOST_TEXT or most > MOST_CELL:
+        reason = f"more than {most_rows:,} rows, which an export of this size does not have"
+        raise UserError(f"{path}: {reason}", remedy=_WHICH)
+    if length > MOST_TEXT or longest_cell > MOST_CELL:
         raise UserError(f"{path}: too long texts", remedy=_WHICH)
     return count, _rows(stack.enter_context(database.cursor()), select, table, file)
 
@@ -194,9 +196,9 @@ def _rows(database: duckdb.DuckDBPyConnection, select: str, table: Table, file: 
     names = [column.name for column in table.all]
     number = 0
     try:
-        found = database.execute(select)
-        while some := found.fetchmany(ROWS_AT_ONCE):
-            for cells in some:
+        result = database.execute(select)
+        while batch := result.fetchmany(ROWS_AT_ONCE):
+            for cells in batch:
                 row = dict(zip(names, cells, strict=True))
                 number += 1
                 if any(row[key.name] is None for key in table.keys):
@@ -208,7 +210,7 @@ def _rows(database: duckdb.DuckDBPyConnection, select: str, table: Table, file: 
 
 
 def _select(path: str, table: Table, form: str, most: int) -> str:
-    """The query of all rows; of one more, if there are more than `most`."""
+    """The query of all rows, limited to one more than `most`."""
     source = {
         "csv": f"read_csv('{path}', auto_detect=false, header=true, delim=',', quote='\"', escape='\"', "
         f"allow_quoted_nulls=false, columns={_columns(table)})",
@@ -252,7 +254,7 @@ def _quoted(table: Table) -> str:
 
 
 def _path(descriptor: int) -> str:
-    """For DuckDB: it reads what was opened, and takes no character of a name for a pattern."""
+    """The path for DuckDB: it reads the file that was opened, and no character of a name acts as a pattern."""
     return f"/proc/self/fd/{descriptor}"
 
 

@@ -1,7 +1,7 @@
 """The tables of a window, derived from its model.
 
 A list of parts is a table (`stages`: a row a part), a counter by keys is one (`bursts`: a row a key), and so are the histograms
-of all parts together (`histograms`, and `buckets`: a row a bucket). Everything else is a column; what has none of these shapes
+of all parts together (`histograms`, and `buckets`: a row a bucket). Everything else is a column; a value of no such shape
 is a column of JSON text.
 """
 
@@ -30,12 +30,12 @@ class Column:
     """Type in DuckDB."""
     help: str
     json: bool = False
-    """JSON text of something that is no plain value."""
+    """Whether it is JSON text, for a value that is not plain."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """`keys` say where a row belongs, `columns` what is in it."""
+    """`keys` tell where a row belongs, `columns` have its values."""
 
     name: str
     keys: tuple[Column, ...]
@@ -48,7 +48,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Parts:
-    """How the fields of one model are laid out."""
+    """The layout of the fields of one model."""
 
     plain: tuple[Column, ...]
     lists: dict[str, type[BaseModel]]
@@ -68,23 +68,23 @@ NAME = Column("name", "VARCHAR", "which histogram of the part")
 
 @cache
 def tables() -> dict[str, Table]:
-    """By name: windows, those of its parts, those of their counters, histograms and buckets."""
+    """The tables by name: windows, their parts, the counters of the parts, histograms and buckets."""
     top = parts_of(Window)
-    found = [Table(WINDOWS, (ENGINE, WINDOW), top.plain)]
+    derived = [Table(WINDOWS, (ENGINE, WINDOW), top.plain)]
     for field, model in top.lists.items():
         parts = parts_of(model)
-        found.append(Table(field, (ENGINE, WINDOW, ROW), parts.plain))
+        derived.append(Table(field, (ENGINE, WINDOW, ROW), parts.plain))
         for counter, (key, value) in parts.counters.items():
             about = model.model_fields[counter].description or ""
             columns = (Column("key", key, about), Column("value", value, about))
-            found.append(Table(counter_table(field, counter), (ENGINE, WINDOW, ROW, PLACE), columns))
+            derived.append(Table(counter_table(field, counter), (ENGINE, WINDOW, ROW, PLACE), columns))
     keys = (ENGINE, WINDOW, OF, ROW, NAME)
     buckets = (
         Column("lowest", "UBIGINT", "lowest value that falls into the bucket"),
         Column("count", "UBIGINT", "values in it"),
     )
-    found += [Table(HISTOGRAMS, keys, parts_of(Histogram).plain), Table(BUCKETS, (*keys, PLACE), buckets)]
-    return {table.name: table for table in found}
+    derived += [Table(HISTOGRAMS, keys, parts_of(Histogram).plain), Table(BUCKETS, (*keys, PLACE), buckets)]
+    return {table.name: table for table in derived}
 
 
 @cache
@@ -110,20 +110,20 @@ def parts_of(model: type[BaseModel]) -> Parts:
     return Parts(tuple(plain), lists, counters, tuple(histograms))
 
 
-def counter_table(of: str, field: str) -> str:
-    return NAMES.get(f"{of}.{field}", f"{of}_{field}")
+def counter_table(table: str, field: str) -> str:
+    return NAMES.get(f"{table}.{field}", f"{table}_{field}")
 
 
 def _without_none(annotation: Any) -> tuple[Any, bool]:
     if typing.get_origin(annotation) in (Union, UnionType):
-        rest = [each for each in typing.get_args(annotation) if each is not type(None)]
+        rest = [member for member in typing.get_args(annotation) if member is not type(None)]
         if len(rest) == 1:
             return rest[0], True
     return annotation, False
 
 
 def _sql(annotation: Any) -> str | None:
-    """The type of a plain value; None for what is none."""
+    """The SQL type of a plain value; None if the value is not plain."""
     if typing.get_origin(annotation) is Literal:
         kinds = {type(value) for value in typing.get_args(annotation)}
         return _SQL.get(kinds.pop()) if len(kinds) == 1 else None

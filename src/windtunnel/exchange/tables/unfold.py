@@ -33,10 +33,10 @@ def _inner(table: str, part: BaseModel, at: Row, row: int) -> Iterator[tuple[str
     for field in parts.histograms:
         histogram: Histogram | None = getattr(part, field)
         if histogram is not None:
-            of = at | {"of": table, "row": row, "name": field}
-            yield HISTOGRAMS, of | _plain(histogram)
+            owner = at | {"of": table, "row": row, "name": field}
+            yield HISTOGRAMS, owner | _plain(histogram)
             for place, (lowest, count) in enumerate(histogram.counts):
-                yield BUCKETS, of | {"place": place, "lowest": lowest, "count": count}
+                yield BUCKETS, owner | {"place": place, "lowest": lowest, "count": count}
 
 
 def _plain(part: BaseModel) -> Row:

@@ -1,4 +1,4 @@
-"""Whose a connection on this host is: the kernel knows."""
+"""The user who owns a connection on this host, as the kernel knows it."""
 
 import contextlib
 import errno
@@ -25,40 +25,40 @@ _ENDS = struct.Struct(">HH16s16s")
 """struct inet_diag_sockid up to its interface."""
 _ANY_INTERFACE_AND_COOKIE = struct.pack("=III", 0, 0xFFFFFFFF, 0xFFFFFFFF)
 _STATE_AT, _UID_AT = 17, 80
-"""Of a response: struct inet_diag_msg after its header."""
+"""Offsets in a response: struct inet_diag_msg after its header."""
 
 
 def user(client: Any, server: Any) -> int | None:
-    """As `users`, of a kernel that can be asked for one connection. None: another host's, or not known any more. No table is read, because a
-    connection costs whoever makes it less than that would cost us."""
+    """The user of the client's end of a connection, if the kernel can look up one connection. None: it is on another host, or not known any
+    more. No table is read, because reading one costs more than making a connection."""
     with contextlib.suppress(OSError):
-        found = _asked(client, server) if _kernel_responds() else []
-        return found[0] if found else None
+        uids = _uid_of_kernel(client, server) if _kernel_responds() else []
+        return uids[0] if uids else None
     return None
 
 
 class _Kernel:
-    """One socket for all questions of a process: each has its response before it returns. To make one takes longer than to ask."""
+    """One netlink socket for all queries of a process, because making one takes longer than a query. Queries do not overlap."""
 
     def __init__(self) -> None:
         self._begin()
-        os.register_at_fork(after_in_child=self._begin)  # two would read each other's responses
+        os.register_at_fork(after_in_child=self._begin)  # two processes would read each other's responses
 
     def _begin(self) -> None:
         self._lock = threading.Lock()
         self._socket: socket.socket | None = None
 
     def response(self, question: bytes) -> bytes:
-        """Raises OSError."""
+        """The kernel's response to a query. Raises OSError."""
         with self._lock:
-            asked = self._socket or socket.socket(
+            netlink = self._socket or socket.socket(
                 socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_NONBLOCK, _NETLINK_SOCK_DIAG
             )
-            self._socket = None  # where it fails, a response may come to the next question
-            asked.send(question)
-            found = asked.recv(4096)
-            self._socket = asked
-        return found
+            self._socket = None  # if it fails, the next query may get this response
+            netlink.send(question)
+            response = netlink.recv(4096)
+            self._socket = netlink
+        return response
 
 
 _KERNEL = _Kernel()
@@ -71,26 +71,29 @@ def users(client: Any, server: Any) -> list[int]:
     """
     if not client or not server:
         return []
-    return _asked(client, server) if _kernel_responds() else listed(client, server)
+    return _uid_of_kernel(client, server) if _kernel_responds() else users_of_tables(client, server)
 
 
-def may_look(found: list[int]) -> bool:
-    """This user, and root."""
-    return len(found) == 1 and found[0] in (os.geteuid(), 0)
+def is_own_or_root(uids: list[int]) -> bool:
+    """Whether a connection belongs to this user or to root."""
+    return len(uids) == 1 and uids[0] in (os.geteuid(), 0)
 
 
 @functools.cache
 def _kernel_responds() -> bool:
-    """Whether it knows a connection of ours: one without tcp_diag says of every connection that it is not there."""
-    with socket.create_server(("127.0.0.1", 0)) as listening, socket.create_connection(listening.getsockname()) as made:
+    """Whether the kernel finds a connection of ours: without tcp_diag it reports that no connection exists."""
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listening,
+        socket.create_connection(listening.getsockname()) as client,
+    ):
         try:
-            return _asked(made.getsockname(), made.getpeername()) == [os.geteuid()]
+            return _uid_of_kernel(client.getsockname(), client.getpeername()) == [os.geteuid()]
         except OSError:
             return False
 
 
-def _asked(client: Any, server: Any) -> list[int]:
-    """By both addresses and both ports. A socket of IPv6 that is connected by IPv4 is found by IPv4."""
+def _uid_of_kernel(client: Any, server: Any) -> list[int]:
+    """Looks up a connection by both addresses and both ports. An IPv6 socket that is connected by IPv4 is found by IPv4."""
     family = socket.AF_INET6 if ":" in client[0] else socket.AF_INET
     ends = _ENDS.pack(client[1], server[1], _packed(client[0]), _packed(server[0]))
     body = _REQUEST.pack(family, socket.IPPROTO_TCP, 0, 0xFFFFFFFF) + ends + _ANY_INTERFACE_AND_COOKIE
@@ -101,7 +104,7 @@ def _asked(client: Any, server: Any) -> list[int]:
         if code == -errno.ENOENT:
             return []
         raise OSError(-code, os.strerror(-code))
-    # without such a connection it may find who listens there, or one that has ended
+    # without such a connection it may find the listening socket, or a connection that has ended
     return list(struct.unpack_from("=I", response, _UID_AT)) if response[_STATE_AT] == _ESTABLISHED else []
 
 
@@ -110,28 +113,28 @@ def _packed(address: str) -> bytes:
     return socket.inet_pton(family, address.partition("%")[0]).ljust(16, b"\0")
 
 
-def listed(client: Any, server: Any, tables: Iterable[Path] = TABLES) -> list[int]:
-    """The same from /proc. Rows are compared by both addresses and both ports, so that no other connection has the same ones: a second
-    row means that they were not read at one moment."""
-    ends = {f"{_shown(mapped, client)} {_shown(mapped, server)}" for mapped in (False, True)}
-    return [uid for table in tables for uid in _owners(table, ends)]
+def users_of_tables(client: Any, server: Any, tables: Iterable[Path] = TABLES) -> list[int]:
+    """The users of a connection from the tables in /proc. Rows are compared by both addresses and both ports, which no other connection has: a
+    second row means that the tables were not read at one moment."""
+    ends = {f"{_proc_text(mapped, client)} {_proc_text(mapped, server)}" for mapped in (False, True)}
+    return [uid for table in tables for uid in _owners_in_table(table, ends)]
 
 
-def _shown(mapped: bool, end: Any) -> str:
+def _proc_text(mapped: bool, end: Any) -> str:
     """An address and a port as proc_pid_net(5) has them: words of 32 bits in the host's order. `mapped`: IPv4 on a socket of IPv6."""
     address = ipaddress.ip_address(end[0].partition("%")[0])
     packed = bytes(10) + b"\xff\xff" + address.packed if mapped and address.version == 4 else address.packed
-    words = struct.unpack(f"={len(packed) // 4}I", packed)
-    return f"{''.join(f'{word:08X}' for word in words)}:{end[1]:04X}"
+    ints = struct.unpack(f"={len(packed) // 4}I", packed)
+    return f"{''.join(f'{word:08X}' for word in ints)}:{end[1]:04X}"
 
 
-def _owners(table: Path, ends: set[str]) -> Iterator[int]:
-    """Of the established sockets between two ends, as proc_pid_net(5) lists them: local address, remote address, state, ..., uid."""
+def _owners_in_table(table: Path, ends: set[str]) -> Iterator[int]:
+    """Owners of the established sockets between two ends. proc_pid_net(5) has the columns: local address, remote address, state, ..., uid."""
     try:
         lines = table.read_text().split("\n")[1:]
     except OSError:  # a kernel without IPv6
         return
     for line in lines:
-        words = line.split()
-        if len(words) > 7 and f"{words[1]} {words[2]}" in ends and int(words[3], 16) == _ESTABLISHED:
-            yield int(words[7])
+        fields = line.split()
+        if len(fields) > 7 and f"{fields[1]} {fields[2]}" in ends and int(fields[3], 16) == _ESTABLISHED:
+            yield int(fields[7])
