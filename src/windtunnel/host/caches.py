@@ -15,16 +15,16 @@ class Cache(Part):
 
 
 def reported(cpu: int = 0, root: Path = Path("/")) -> list[Cache]:
-    """Caches that data goes through, the nearest first; empty where the kernel shows none."""
-    found = []
+    """Data and unified caches, the nearest first; empty if the kernel shows none."""
+    caches = []
     for index in sorted((root / f"sys/devices/system/cpu/cpu{cpu}/cache").glob("index*")):
         level, size = number(index / "level"), _size(text(index / "size"))
         if level is not None and size is not None and text(index / "type") != "Instruction":
-            found.append(Cache(level=level, bytes=size))
-    return sorted(found, key=lambda cache: cache.level)
+            caches.append(Cache(level=level, bytes=size))
+    return sorted(caches, key=lambda cache: cache.level)
 
 
-def _size(written: str | None) -> int | None:
+def _size(kernel_text: str | None) -> int | None:
     """The kernel's "1024K" in bytes."""
-    digits, unit = (written or "")[:-1], (written or "")[-1:]
+    digits, unit = (kernel_text or "")[:-1], (kernel_text or "")[-1:]
     return int(digits) * _UNITS[unit] if digits.isdigit() and unit in _UNITS else None

@@ -1,4 +1,4 @@
-"""Engines that copy beside the cores, and what keeps DPDK from using each.
+"""Copy engines beside the cores, and why DPDK cannot use one.
 
 PCI identifiers are those of DPDK's drivers idxd and ioat (drivers/dma, 25.11). Work queues that the kernel's idxd driver has set up are in
 /sys/bus/dsa/devices (Documentation/ABI/stable/sysfs-driver-dma-idxd); DPDK takes those of type user whose names begin with "dpdk_", through
@@ -30,7 +30,7 @@ class WorkQueue(Part):
     name: str  # of its file, "wq0.0"
     label: str  # that its owner gave it, "dpdk_app1"
     enabled: bool
-    user: bool  # whether programs may have it
+    user: bool  # whether programs may use it
     usable: bool  # whether this user may open it
 
     @property
@@ -53,17 +53,17 @@ class CopyEngine(Part):
 
     @property
     def hinders(self) -> list[str]:
-        """What keeps DPDK from using it; nothing: it is ready."""
+        """Reasons why DPDK cannot use it; empty: it is ready."""
         if self.driver in USER_SPACE_DRIVERS:
             return []
         if self.kind == "idxd" and self.driver == KERNEL_DRIVER:
-            found = [queue.hinder for queue in self.queues]
-            return [] if None in found else [hinder for hinder in found if hinder] or ["no work queue is set up"]
+            reasons = [queue.hinder for queue in self.queues]
+            return [] if None in reasons else [hinder for hinder in reasons if hinder] or ["no work queue is set up"]
         return [f"its driver is {self.driver or 'none'}"]
 
     @property
     def remedy(self) -> str:
-        """A command that takes away a hinder."""
+        """A command that removes one of the reasons."""
         if self.driver != KERNEL_DRIVER:
             return f"sudo dpdk-devbind.py -b vfio-pci {as_argument(self.address)}"
         closed = [queue.name for queue in self.queues if queue.enabled and queue.user and queue.label.startswith(OURS)]
@@ -73,15 +73,15 @@ class CopyEngine(Part):
 
 
 def read_copy_engines(root: Path = Path("/")) -> list[CopyEngine]:
-    """Those on the PCI bus below `root`."""
-    found = []
+    """The copy engines on the PCI bus below `root`."""
+    engines = []
     for device in sorted((root / PCI).glob("*")):
         kind = _kind(device)
         if kind is None:
             continue
         driver = (device / "driver").resolve().name if (device / "driver").exists() else None
-        found.append(CopyEngine(address=device.name, kind=kind, driver=driver, queues=_queues(root, device)))
-    return found
+        engines.append(CopyEngine(address=device.name, kind=kind, driver=driver, queues=_queues(root, device)))
+    return engines
 
 
 def _kind(device: Path) -> Kind | None:

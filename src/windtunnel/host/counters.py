@@ -8,20 +8,20 @@ NEVER_ZERO = ("cycles", "instructions")  # work without a single cache miss is p
 
 
 def read_counters() -> dict[str, Probe]:
-    """Each event's name with whether it counted this thread's work."""
+    """For each event by name, whether it counted this thread's work."""
     return {name: count(name) for name in EVENTS}
 
 
 def count(name: str) -> Probe:
-    """Without the kernel's part, which is what a user without rights may count."""
+    """Tries one event without the kernel's part, because an unprivileged user may count only that."""
     try:
         with Event(name, with_kernel=False) as event:
             sum(bytes(1 << 16))  # work to be counted
-            found = event.read()
+            reading = event.read()
     except Refused as refused:
         return Probe(works=False, reason=str(refused))
-    if not found.running_ns:
+    if not reading.running_ns:
         return Probe(works=False, reason="opens, but was never scheduled")
-    if name in NEVER_ZERO and not found.value:
+    if name in NEVER_ZERO and not reading.value:
         return Probe(works=False, reason="opens, but counts nothing")
     return Probe(works=True)

@@ -1,4 +1,4 @@
-"""CPUs: which exist, which this process may use, and how steady their clocks are."""
+"""CPUs: the online and the allowed ones, and the stability of their clocks."""
 
 import math
 import os
@@ -11,7 +11,7 @@ CPU = "sys/devices/system/cpu"
 
 
 class Tsc(Part):
-    """What the kernel says of the time stamp counter that all cycles are counted with."""
+    """Properties of the time stamp counter, which counts all cycles, as the kernel reports them."""
 
     constant: bool
     nonstop: bool
@@ -70,8 +70,8 @@ def siblings(root: Path, online: list[int]) -> list[list[int]]:
 
 
 def governors(root: Path, allowed: list[int]) -> list[str]:
-    found = (text(root / CPU / f"cpu{cpu}" / "cpufreq" / "scaling_governor") for cpu in allowed)
-    return sorted({governor for governor in found if governor})
+    names = (text(root / CPU / f"cpu{cpu}" / "cpufreq" / "scaling_governor") for cpu in allowed)
+    return sorted({governor for governor in names if governor})
 
 
 def turbo(root: Path) -> bool | None:
@@ -94,11 +94,11 @@ def tsc(root: Path, info: dict[str, str]) -> Tsc | None:
 
 
 def steal_percent(stat: str) -> float | None:
-    """From the first line of /proc/stat: user nice system idle iowait irq softirq steal, in clock ticks since boot."""
-    words = stat.split("\n")[0].split()
-    if len(words) < 9 or words[0] != "cpu":
+    """The share of steal time in the first line of /proc/stat: user nice system idle iowait irq softirq steal, in clock ticks since boot."""
+    fields = stat.split("\n")[0].split()
+    if len(fields) < 9 or fields[0] != "cpu":
         return None
-    ticks = [int(word) for word in words[1:9]]
+    ticks = [int(field) for field in fields[1:9]]
     return 100 * ticks[7] / sum(ticks) if sum(ticks) else None
 
 

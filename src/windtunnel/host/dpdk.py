@@ -26,7 +26,7 @@ class Nic(Part):
     driver: str | None
     interfaces: list[str]
     numa_node: int | None
-    iommu: bool  # whether an IOMMU stands before it
+    iommu: bool  # whether it is behind an IOMMU
     addressed: list[str]  # interfaces with an IP address
 
     @property
@@ -101,7 +101,7 @@ def is_nic(device: Path) -> bool:
 
 
 def addressed_interfaces(root: Path) -> set[str]:
-    """Interfaces that an IPv4 route leads over, as one does to every address, or that have an IPv6 address of more than the link."""
+    """Interfaces with an IPv4 route, which every IPv4 address has, or with an IPv6 address of global scope."""
     routes = lines(text(root / "proc/net/route") or "")[1:]
     addresses = (line.split() for line in lines(text(root / "proc/net/if_inet6") or ""))
     return {line.split()[0] for line in routes if line} | {row[5] for row in addresses if row[3] == GLOBAL_SCOPE}

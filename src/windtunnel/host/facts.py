@@ -1,6 +1,6 @@
-"""What this machine is, read in some milliseconds and kept in every run.json.
+"""The facts of this host, read in some milliseconds and kept in every run.json.
 
-No subprocess is started; what could not be read is null.
+No subprocess is started; a value that could not be read is null.
 """
 
 import os
@@ -25,7 +25,7 @@ ETH_P_ALL = 0x0003
 
 
 class Facts(Part):
-    """A host. Two runs may be compared when theirs agree in what matters to the question."""
+    """The facts of a host. Two runs may be compared if their facts agree in all that matters to the question."""
 
     hostname: str
     system: str
@@ -43,7 +43,7 @@ class Facts(Part):
 
 
 def collect(root: Path = Path("/")) -> Facts:
-    """Reads /proc and /sys below `root` and tries what only a trial can tell."""
+    """Reads /proc and /sys below `root`, and probes what cannot be read."""
     return Facts(
         hostname=platform.node(),
         system=system(text(root / "etc/os-release") or ""),
@@ -70,7 +70,7 @@ def system(os_release: str) -> str:
 
 
 def raw_sockets() -> Probe:
-    """Opens a packet socket: what the af_packet wire needs."""
+    """Tries to open a packet socket, which the af_packet wire needs."""
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)).close()
     except OSError as error:

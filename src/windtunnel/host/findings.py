@@ -1,4 +1,4 @@
-"""What the facts of a host mean for a measurement, each with a verdict and, where there is one, a remedy to type."""
+"""Findings: the effect of a fact of the host on a measurement, with a verdict and, if there is one, a command as the remedy."""
 
 from typing import Literal
 

@@ -9,10 +9,10 @@ ENOUGH_TO_ISOLATE = 4
 
 
 def judge_cpus(cpus: Cpus) -> list[Finding]:
-    found = [cores(cpus), isolation(cpus), siblings(cpus), governor(cpus), turbo(cpus), tsc(cpus), steal(cpus)]
+    findings = [cores(cpus), isolation(cpus), siblings(cpus), governor(cpus), turbo(cpus), tsc(cpus), steal(cpus)]
     if cpus.quota is not None:
-        found.insert(1, quota(cpus.quota, len(cpus.allowed)))
-    return found
+        findings.insert(1, quota(cpus.quota, len(cpus.allowed)))
+    return findings
 
 
 def cores(cpus: Cpus) -> Finding:
@@ -139,7 +139,7 @@ def tsc(cpus: Cpus) -> Finding:
             verdict="unknown",
             meaning="cycles come from the platform's counter",
         )
-    flags = [name for name, held in (("constant", cpus.tsc.constant), ("nonstop", cpus.tsc.nonstop)) if held]
+    flags = [name for name, is_set in (("constant", cpus.tsc.constant), ("nonstop", cpus.tsc.nonstop)) if is_set]
     value = (
         ", ".join(flags or ["neither constant nor nonstop"])
         + f"; kernel's clock: {cpus.tsc.clocksource or 'not available'}"

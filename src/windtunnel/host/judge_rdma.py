@@ -12,21 +12,21 @@ from windtunnel.host.rdma import MTUS, Rdma, RdmaDevice, RdmaPort
 
 BUILD = f"sudo apt install libfabric-dev && {quickstart()}   # builds the engine again"
 OURS = ("tcp", "udp", "shm", "efa")
-"""Providers that the wire takes."""
+"""Providers that the wire supports."""
 NO_LIMIT = 1 << 62
-"""Bytes from which on a claim is none."""
+"""Bytes from which on a provider's limit means no limit."""
 
 
 def judge_rdma(facts: Facts, has_engine: bool = False) -> list[Finding]:
-    """`has_engine`: there is one that runs, which says by itself what it has of libfabric (`providers`)."""
-    found = facts.rdma
-    devices = [device_finding(device) for device in found.devices] or [no_device(found)]
-    libraries = [] if has_engine else [library(found)]
-    return [*libraries, *devices, *([locked(facts)] if found.devices else [])]
+    """The findings about RDMA. `has_engine`: a working engine exists, which reports its libfabric by itself (`providers`)."""
+    rdma = facts.rdma
+    devices = [device_finding(device) for device in rdma.devices] or [no_device(rdma)]
+    libraries = [] if has_engine else [library(rdma)]
+    return [*libraries, *devices, *([locked(facts)] if rdma.devices else [])]
 
 
-def library(found: Rdma) -> Finding:
-    if found.library:
+def library(rdma: Rdma) -> Finding:
+    if rdma.library:
         return Finding(
             subject="RDMA library", value="libfabric", verdict="good", meaning='the engine can have the wire "rdma"'
         )
@@ -40,15 +40,15 @@ def library(found: Rdma) -> Finding:
 
 
 def providers(offers: Sequence[RdmaOffer] | None) -> Finding:
-    """What the engine says of libfabric's providers; None: it was built without libfabric."""
+    """The finding about libfabric's providers, as the engine reports them; None: it was built without libfabric."""
     subject = "RDMA providers"
     if offers is None:
         meaning = 'this engine was built without libfabric: it has no wire "rdma"'
         return Finding(subject=subject, value="not available", verdict="fair", meaning=meaning, remedy=BUILD)
     ours = {(offer.provider, offer.type): offer for offer in offers if offer.provider in OURS}
-    others = sorted({offer.provider for offer in offers if offer.provider not in OURS})
-    value = "; ".join(_words(offer) for offer in ours.values()) or "none"
-    meaning = 'the wire "rdma" can use them' + (f"; it has no use for {', '.join(others)}" if others else "")
+    unsupported = sorted({offer.provider for offer in offers if offer.provider not in OURS})
+    value = "; ".join(_offer_text(offer) for offer in ours.values()) or "none"
+    meaning = 'the wire "rdma" can use them' + (f"; it has no use for {', '.join(unsupported)}" if unsupported else "")
     return Finding(
         subject=subject,
         value=value,
@@ -58,7 +58,7 @@ def providers(offers: Sequence[RdmaOffer] | None) -> Finding:
     )
 
 
-def _words(offer: RdmaOffer) -> str:
+def _offer_text(offer: RdmaOffer) -> str:
     def at_most(count: int) -> str:
         return str(count) if count else "any number of"
 
@@ -69,8 +69,8 @@ def _words(offer: RdmaOffer) -> str:
     )
 
 
-def no_device(found: Rdma) -> Finding:
-    interface = next(iter(found.interfaces), "eth0")
+def no_device(rdma: Rdma) -> Finding:
+    interface = next(iter(rdma.interfaces), "eth0")
     return Finding(
         subject="RDMA devices",
         value="none",

@@ -5,9 +5,9 @@ from windtunnel.host.findings import Finding, size, spans
 from windtunnel.host.memory import Memory
 
 OLDEST_DPDK = (22, 11)
-OLDEST_KERNEL = (4, 14)  # what DPDK 22.11 asks for
+OLDEST_KERNEL = (4, 14)  # the oldest that DPDK 22.11 supports
 WIRE_DRIVERS = ("net_ring", "net_null", "net_pcap", "net_af_packet", "net_memif", "net_af_xdp", "net_tap")
-ROOM = 256 << 20  # what a scenario of the size of echo takes
+ROOM = 256 << 20  # the memory of a scenario as small as echo
 MORE_LOCKABLE = "echo '* - memlock unlimited' | sudo tee /etc/security/limits.d/windtunnel.conf   # then log in again"
 RESERVE = (
     "echo 512 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages && "
@@ -16,7 +16,7 @@ RESERVE = (
 
 
 def judge_system(facts: Facts, has_engine: bool = False) -> list[Finding]:
-    """`has_engine`: there is one that runs, built here or elsewhere."""
+    """The findings about the system. `has_engine`: a working engine exists, built here or on another host."""
     return [
         pages(facts.memory),
         transparent(facts.memory),
@@ -162,10 +162,10 @@ def drivers(facts: Facts) -> Finding:
             meaning="these wires cannot be used",
             remedy="sudo apt-get install --no-install-recommends libdpdk-dev",
         )
-    others = len(facts.dpdk.drivers) - len(WIRE_DRIVERS)
+    further = len(facts.dpdk.drivers) - len(WIRE_DRIVERS)
     return Finding(
         subject="drivers",
-        value=f"{', '.join(WIRE_DRIVERS)} and {others} more",
+        value=f"{', '.join(WIRE_DRIVERS)} and {further} more",
         verdict="good",
         meaning="every emulated wire can be used",
     )
@@ -173,12 +173,12 @@ def drivers(facts: Facts) -> Finding:
 
 def nics(facts: Facts) -> Finding:
     usable = [nic for nic in facts.nics if nic.usable]
-    shown = ", ".join(f"{nic.address} ({nic.device}, {nic.driver or 'no driver'})" for nic in usable or facts.nics)
+    listing = ", ".join(f"{nic.address} ({nic.device}, {nic.driver or 'no driver'})" for nic in usable or facts.nics)
     if usable:
-        return Finding(subject="NICs", value=shown, verdict="good", meaning="ready for the pci wire")
+        return Finding(subject="NICs", value=listing, verdict="good", meaning="ready for the pci wire")
     return Finding(
         subject="NICs",
-        value=f"{shown or 'none'}; none is bound to a driver that DPDK can use",
+        value=f"{listing or 'none'}; none is bound to a driver that DPDK can use",
         verdict="good",
         meaning="emulated wires need none; a scenario with the pci wire shows how to bind one",
     )
@@ -234,9 +234,9 @@ def lockable(facts: Facts) -> Finding:
     )
 
 
-def version(written: str) -> tuple[int, int]:
-    """The first two numbers of "22.11.11-0+deb12u1"; (0, 0) when there are none."""
-    parts = written.split(".")
+def version(text: str) -> tuple[int, int]:
+    """The first two numbers of "22.11.11-0+deb12u1"; (0, 0) if there are none."""
+    parts = text.split(".")
     try:
         return int(parts[0]), int(parts[1].partition("-")[0])
     except (IndexError, ValueError):

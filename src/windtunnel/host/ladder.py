@@ -1,7 +1,7 @@
-"""The cache-latency ladder of this host: measured by the engine, kept as JSON, its levels found in it.
+"""The cache-latency ladder of this host: the engine measures it, it is kept as JSON, and its levels are derived from it.
 
-No model is fed with the sizes that lscpu prints: a guest is told of caches that it shares, or has a part of. They stand
-beside what was measured, with their disagreement.
+No model uses the sizes that lscpu prints: a guest sees caches that it shares, or of which it has a part. They are shown beside
+the measured sizes, with their difference.
 
 History of the record's version:
 1  rungs, levels, reported caches
@@ -29,7 +29,7 @@ from windtunnel.text_file import read_text
 LADDER_VERSION: Final = 1
 MAX_FILE_BYTES = 16 << 20
 LEAST = 64 << 10
-"""Bytes: the engine climbs no lower ladder."""
+"""Bytes: the engine measures no smaller ladder."""
 Pages = Literal["huge", "small"]
 
 
@@ -80,23 +80,23 @@ class Ladder(Part):
         return rungs
 
     def steps(self) -> list[int]:
-        """Sizes at which a level ends, the last one's left out: it has no end that was seen."""
+        """Sizes at which a level ends. The end of the last level was not measured, so it is left out."""
         return [level.bytes for level in self.levels if level.bytes is not None]
 
     def at(self, sizes: np.ndarray) -> np.ndarray:
-        """ns of a load at these sizes in bytes: between rungs by ratios, beyond them that of the nearest."""
+        """Latency in ns of a load at these sizes in bytes: interpolated by ratios between rungs, beyond them that of the nearest."""
         bytes_, ns = [rung.bytes for rung in self.rungs], [rung.ns for rung in self.rungs]
         logs = np.interp(np.log(np.maximum(sizes, 1)), np.log(bytes_), np.log(np.maximum.accumulate(ns)))
         return np.asarray(np.exp(logs))
 
 
-def measure(pages: Pages, most: int, rounds: int, heard: Callable[[LadderLine], None] | None = None) -> Ladder:
-    """Measures it now, in seconds a round. `most`: bytes; `heard` gets each rung as it comes.
+def measure(pages: Pages, most: int, rounds: int, on_rung: Callable[[LadderLine], None] | None = None) -> Ladder:
+    """Measures a ladder, which takes seconds a round. `most`: bytes; `on_rung` is called with each rung as it comes.
 
-    Raises UserError for less than 64 KiB, more memory than is there, and where the engine fails.
+    Raises UserError for less than 64 KiB, for more than half of the free memory, and if the engine fails.
     """
     _fits(most)
-    head, lines, huge_bytes = ladder(find_engine(), pages, most, rounds, heard)
+    head, lines, huge_bytes = ladder(find_engine(), pages, most, rounds, on_rung)
     rungs = rungs_of(lines)
     return Ladder(
         measured=datetime.now(UTC),
@@ -113,7 +113,7 @@ def measure(pages: Pages, most: int, rounds: int, heard: Callable[[LadderLine], 
 
 
 def read(path: Path) -> Ladder:
-    """Raises UserError where the file is none, or one of another version."""
+    """The ladder in a file. Raises UserError if the file has none, or one of another version."""
     try:
         return Ladder.model_validate_json(read_text(path, MAX_FILE_BYTES, HOW))
     except ValidationError as error:
@@ -126,7 +126,7 @@ HOW = "`windtunnel host ladder --out ladder.json` measures one"
 
 
 def rungs_of(lines: list[LadderLine]) -> list[Rung]:
-    """Rounds become one: disturbance only adds time."""
+    """The rungs over all rounds. The fastest round counts, because disturbance only adds time."""
     by_size: dict[int, list[float]] = {}
     for line in lines:
         by_size.setdefault(line.bytes, []).append(line.ns)
@@ -135,9 +135,9 @@ def rungs_of(lines: list[LadderLine]) -> list[Rung]:
 
 def levels_of(rungs: list[Rung]) -> list[Level]:
     """The plateaus, each with the size at which the latency is half-way up to the next."""
-    found = plateaus([rung.ns for rung in rungs])
-    ends: list[int | None] = [_crossing(rungs, a.ns, b.ns) for a, b in itertools.pairwise(found)]
-    return [Level(ns=one.ns, bytes=end) for one, end in zip(found, [*ends, None], strict=True)]
+    flat = plateaus([rung.ns for rung in rungs])
+    ends: list[int | None] = [_crossing(rungs, a.ns, b.ns) for a, b in itertools.pairwise(flat)]
+    return [Level(ns=plateau.ns, bytes=end) for plateau, end in zip(flat, [*ends, None], strict=True)]
 
 
 def _crossing(rungs: list[Rung], low: float, high: float) -> int:
@@ -151,9 +151,9 @@ def _fits(most: int) -> None:
     if most < LEAST:
         raise UserError(f"a ladder up to {most} bytes has no rungs", remedy=f"--most {LEAST >> 10}KiB, or more")
     available = proc.value(proc.text("/proc/meminfo"), "MemAvailable")
-    there = int(available.split()[0]) * 1024 if available else None
-    if there is not None and most > there // 2:
+    available_bytes = int(available.split()[0]) * 1024 if available else None
+    if available_bytes is not None and most > available_bytes // 2:
         raise UserError(
-            f"a ladder up to {most >> 20} MiB would take more than half of the {there >> 20} MiB of free memory",
-            remedy=f"--most {there >> 21}MiB, or less",
+            f"a ladder up to {most >> 20} MiB would take more than half of the {available_bytes >> 20} MiB of free memory",
+            remedy=f"--most {available_bytes >> 21}MiB, or less",
         )

@@ -1,9 +1,9 @@
-"""Levels of round trips between two CPUs of this host, and the file that keeps what was seen of them.
+"""Levels of round trips between two CPUs of this host, and the file that keeps their readings.
 
-A trip is that of a cache line between two workers, or that of a small copy between a worker and the thread of a software copier.
+A round trip is that of a cache line between two workers, or that of a small copy between a worker and the thread of a software copier.
 
 A hypervisor moves virtual CPUs between one core, one L3 and two L3s. The round trip tells which: its values form levels with wide
-gaps between them. Where the levels are is found in what was measured on this host, never in this source.
+gaps between them. The levels come from measurements on this host, never from constants in this source.
 """
 
 import json
@@ -20,17 +20,17 @@ from windtunnel.host.facts import Facts
 from windtunnel.text_file import parse_json
 
 GAP = 1.6
-"""Ratio of two neighbouring round trips between which a level ends. Within a level, round trips differ by 10% from one to the next."""
+"""Ratio of two neighbouring round trips above which they are of two levels. Within a level, neighbours differ by 10%."""
 BUCKET = 0.05
 """Width of a bucket of the kept readings, on the logarithm of ns."""
 RARE = 0.005
-"""Share of all readings; a bucket with less is an accident, and bridges no gap. Additions that were faster in less are one too."""
+"""Share of all readings below which a bucket is an outlier and bridges no gap. Additions that were faster in a smaller share are outliers, too."""
 FINE = 0.01
 """Width of a bucket of the additions' ratios, on their logarithm."""
 LEAST_ALIKE = 3
-"""Readings of additions: so many must be as low before that counts as what this host can do."""
+"""Fewest readings of additions that must be as low before the value counts as the capability of this host."""
 NAMES = ("one-l3", "two-l3s", "two-sockets")
-"""Of the levels in ascending order, where more than one is known."""
+"""Names of the levels in ascending order, if more than one is known."""
 ONLY_ONE = "one-level"
 FILE_VERSION = 1
 MOST_BYTES = 16 << 20
@@ -38,7 +38,7 @@ MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class Level:
-    """Round trips that belong together, ns."""
+    """Round trips of one level, ns."""
 
     low: float
     high: float
@@ -47,7 +47,7 @@ class Level:
 
 @dataclass
 class Readings:
-    """What was read on this host so far, by bucket: round trips of cache lines and of copies, and the additions' time against the
+    """The readings of this host, by bucket: round trips of cache lines and of copies, and the additions' time relative to the
     chain's."""
 
     trips: Counter[int] = field(default_factory=Counter)
@@ -55,7 +55,7 @@ class Readings:
     wide: Counter[int] = field(default_factory=Counter)
 
     def add(self, trips: Iterable[float], wide: Iterable[float], copies: Iterable[float] = ()) -> None:
-        """`trips` and `copies`: ns. `wide`: ratios of the additions' ticks to the chain's, of one worker and window each."""
+        """Adds readings. `trips` and `copies`: ns. `wide`: ratios of the additions' ticks to the chain's, of one worker and window each."""
         self.trips.update(round(log(ns) / BUCKET) for ns in trips if ns > 0)
         self.copies.update(round(log(ns) / BUCKET) for ns in copies if ns > 0)
         self.wide.update(round(log(ratio) / FINE) for ratio in wide if ratio > 0)
@@ -66,8 +66,8 @@ class Readings:
         self.wide.update(other.wide)
 
     def least_wide(self) -> float | None:
-        """The additions' least time against the chain's, without accidents: LEAST_ALIKE readings, and more than RARE of all, are as low.
-        None where nothing was read."""
+        """The additions' least time relative to the chain's, without outliers: LEAST_ALIKE readings, and more than RARE of all, are as low.
+        None if there are no readings."""
         total, below = sum(self.wide.values()), 0
         for bucket, count in sorted(self.wide.items()):
             below += count
@@ -76,26 +76,26 @@ class Readings:
         return None
 
     def levels(self) -> list[Level]:
-        """Of cache lines, ascending; empty where nothing was read."""
+        """Levels of cache lines, ascending; empty if there are no readings."""
         return _levels(self.trips)
 
     def copy_levels(self) -> list[Level]:
-        """Of copies, likewise."""
+        """Levels of copies, ascending; empty if there are no readings."""
         return _levels(self.copies)
 
 
 def _levels(trips: Counter[int]) -> list[Level]:
     total = sum(trips.values())
-    found: list[Level] = []
+    levels: list[Level] = []
     for bucket, count in sorted(trips.items()):
         if count < RARE * total:
             continue
         ns = exp(bucket * BUCKET)
-        if found and ns < GAP * found[-1].high:
-            found[-1] = Level(found[-1].low, ns, found[-1].readings + count)
+        if levels and ns < GAP * levels[-1].high:
+            levels[-1] = Level(levels[-1].low, ns, levels[-1].readings + count)
         else:
-            found.append(Level(ns, ns, count))
-    return found
+            levels.append(Level(ns, ns, count))
+    return levels
 
 
 def level_of(ns: float, levels: list[Level]) -> int:
@@ -104,14 +104,14 @@ def level_of(ns: float, levels: list[Level]) -> int:
 
 
 def name_of(position: int, levels: list[Level]) -> str:
-    """As in "one-l3". With one level known, nothing tells what it is."""
+    """The name of a level, such as "one-l3". If only one level is known, it could be any."""
     if len(levels) < 2:
         return ONLY_ONE
     return NAMES[position] if position < len(NAMES) else f"level-{position + 1}"
 
 
 def identity(host: Facts) -> dict[str, Any]:
-    """What the levels depend on."""
+    """The facts on which the levels depend."""
     return {"cpu": host.cpus.model, "kernel": host.kernel, "virtual": host.cpus.virtual}
 
 
@@ -121,7 +121,7 @@ def default_file() -> Path:
 
 
 def read_kept(host: Facts, file: Path | None = None) -> Readings:
-    """The readings of this host; none where there is no file, or it is of another host, kernel or version, or damaged."""
+    """The readings of this host; empty if there is no file, or if it is of another host, kernel or version, or damaged."""
     try:
         document = parse_json(home.read(file or default_file(), MOST_BYTES), "kept")
         if document["version"] != FILE_VERSION or document["host"] != identity(host):
@@ -133,7 +133,7 @@ def read_kept(host: Facts, file: Path | None = None) -> Readings:
 
 
 def keep(readings: Readings, host: Facts, file: Path | None = None) -> bool:
-    """Writes them whole or not at all. A file of another host or kernel stays beside it as `.old`. False: it cannot be written."""
+    """Writes the readings atomically. A file of another host or kernel stays beside it as `.old`. False: it cannot be written."""
     path = file or default_file()
     document: Mapping[str, Any] = {
         "version": FILE_VERSION,

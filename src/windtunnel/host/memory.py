@@ -1,4 +1,4 @@
-"""Memory: hugepages (asked for, not only counted), NUMA nodes, limits."""
+"""Memory: hugepages (mapped as a test, not only counted), NUMA nodes, limits."""
 
 import ctypes
 import mmap
@@ -59,7 +59,7 @@ class Memory(Part):
 
 
 def hugepages(root: Path = Path("/")) -> Hugepages:
-    """What is reserved and free, where hugetlbfs is mounted, and whether a page can really be had."""
+    """Reserved and free hugepages, mounts of hugetlbfs, and whether a page can be mapped."""
     sizes = []
     for pool in sorted((root / "sys/kernel/mm/hugepages").glob("hugepages-*kB")):
         reserved, free = number(pool / "nr_hugepages"), number(pool / "free_hugepages")
@@ -79,7 +79,7 @@ def hugetlbfs_mounts(root: Path) -> list[HugetlbfsMount]:
 
 
 def map_one(sizes: list[HugepageSize]) -> Probe:
-    """Maps one free page of the smallest size that has any, and gives it back."""
+    """Maps and unmaps one free page of the smallest size that has any."""
     free = [size for size in sizes if size.free]
     if not free:
         return Probe(works=False, reason="none free" if any(size.reserved for size in sizes) else "none reserved")

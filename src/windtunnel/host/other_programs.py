@@ -1,7 +1,7 @@
-"""Which programs ran on some CPUs, from two looks at /proc: before and after a run.
+"""Programs that ran on some CPUs, from two snapshots of /proc: before and after a run.
 
-A look at a few hundred processes takes some milliseconds of a CPU, which a window would lose: it is taken before the measurement and
-after it, never within. Processes are told by name. A process that ended meanwhile is in the time of the one that waited for it.
+A snapshot of a few hundred processes takes some milliseconds of a CPU, which a window would lose: it is taken before the measurement
+and after it, never within. Processes are identified by name. A process that ended meanwhile is in the time of the one that waited for it.
 """
 
 import os
@@ -14,16 +14,16 @@ SELF = "windtunnel"
 """Name of this process among the others: it takes CPU time too."""
 
 GUARD = "wt-guard"
-"""Of the process between a supervisor and its engine, which has the engine's time once that has ended (engine/run/guard.cc)."""
+"""Name of the process between a supervisor and its engine, which has the engine's time once that has ended (engine/run/guard.cc)."""
 
 OTHER_RUN = "another windtunnel run"
-"""Name of the engines and guards of others."""
+"""Name for the engines and guards of other runs."""
 
 NAME_LENGTH = 15
-"""The kernel cuts names off there."""
+"""Characters to which the kernel truncates names."""
 
 Key = tuple[int, int]
-"""Process id, and the time at which it started, in ticks: ids are used again."""
+"""Process id, and the time at which it started, in ticks: ids are reused."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,15 @@ class Process:
     parent: int
     ticks: int
     cpu: int
-    """On which it ran last."""
+    """The CPU on which it ran last."""
 
 
-Look = Mapping[Key, Process]
+Snapshot = Mapping[Key, Process]
 
 
-def look(proc: Path = Path("/proc")) -> Look:
-    """All processes that can be seen; in a container those of the container."""
-    found: dict[Key, Process] = {}
+def take_snapshot(proc: Path = Path("/proc")) -> Snapshot:
+    """All visible processes; in a container those of the container."""
+    processes: dict[Key, Process] = {}
     for entry in os.listdir(proc):
         if not entry.isdigit():
             continue
@@ -52,8 +52,8 @@ def look(proc: Path = Path("/proc")) -> Look:
         except OSError:  # it has ended
             continue
         key, process = parse(text)
-        found[key] = process
-    return found
+        processes[key] = process
+    return processes
 
 
 def parse(text: str) -> tuple[Key, Process]:
@@ -65,9 +65,9 @@ def parse(text: str) -> tuple[Key, Process]:
     return (int(pid), started), Process(name.partition("-")[0] if parent == 2 else name, parent, ticks, cpu)
 
 
-def ran(before: Look, after: Look, cpus: Collection[int], own: int, engine: str) -> dict[str, float]:
-    """Name -> seconds of CPU time between two looks, the most first: of programs that were seen on one of these CPUs. Engines and guards
-    below the process `own` are not among them."""
+def ran(before: Snapshot, after: Snapshot, cpus: Collection[int], own: int, engine: str) -> dict[str, float]:
+    """Name -> seconds of CPU time between two snapshots, the largest first, of programs that ran on one of these CPUs in a snapshot. Engines
+    and guards below the process `own` are left out."""
     grown = {key: process.ticks - (before[key].ticks if key in before else 0) for key, process in after.items()}
     alive = {pid: (pid, started) for pid, started in after}
     parents = {pid: process.parent for (pid, _), process in before.items()}

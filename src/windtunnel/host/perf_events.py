@@ -1,4 +1,4 @@
-"""Events that the kernel counts for a thread: perf_event_open(2), by the names that `perf list` has.
+"""Events that the kernel counts for a thread: perf_event_open(2), by the names of `perf list`.
 
 No library is used: those on PyPI count a function of their own process (py-perf-event), or need libpfm4 and SWIG (performance-features).
 """
@@ -33,7 +33,7 @@ _SOFTWARE = (
 _CACHES = ("L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node")
 _OPERATIONS = ("load", "store", "prefetch")
 _IN_THE_KERNEL = ("context-switches", "cpu-migrations")
-"""They happen there alone: without its part they would count 0."""
+"""These events happen only in the kernel: without its part they would count 0."""
 _RAW = re.compile(r"r[0-9a-f]{1,16}")
 
 EVENTS: Final[dict[str, tuple[int, int]]] = {
@@ -48,24 +48,24 @@ EVENTS: Final[dict[str, tuple[int, int]]] = {
 }
 """Name -> perf_event_attr.type and .config."""
 UNITS = {"cpu-clock": "ns", "task-clock": "ns"}
-"""Of events that are no counts."""
+"""Units of events that are no counts."""
 
 
 class Refused(Exception):
-    """Why an event cannot be counted, in words."""
+    """An event cannot be counted; `str` is the reason."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Since an event was opened. `enabled_ns`: time for which the thread ran; `running_ns`: the part of it in which a hardware counter
-    was the event's own. It is less where more events are asked for than the core has counters."""
+    """The count since an event was opened. `enabled_ns`: time for which the thread ran; `running_ns`: the part of it in which the event had a
+    hardware counter. It is less if more events are requested than the core has counters."""
 
     value: int
     enabled_ns: int
     running_ns: int
 
     def since(self, before: "Reading") -> "Reading":
-        """What came after another reading. A counter has 64 bits, and begins anew behind them."""
+        """The difference to an earlier reading. A counter has 64 bits and wraps."""
         return Reading(
             (self.value - before.value) % WRAPS_AT,
             self.enabled_ns - before.enabled_ns,
@@ -77,7 +77,7 @@ class Event:
     """An open event of one thread. Closed at the end of the context, or by `close`."""
 
     def __init__(self, name: str, thread: int = THIS_THREAD, with_kernel: bool = True) -> None:
-        """Opens it, without the kernel's part where that alone is permitted. Raises Refused."""
+        """Opens the event, without the kernel's part if only that is permitted. Raises Refused."""
         self.name = name
         self.user_only = not with_kernel
         try:
@@ -89,12 +89,12 @@ class Event:
             try:
                 self._fd = _open(name, thread, with_kernel=False)
             except OSError as again:
-                raise Refused(words_of(again)) from again
+                raise Refused(reason_text(again)) from again
         except OSError as error:
-            raise Refused(words_of(error)) from error
+            raise Refused(reason_text(error)) from error
 
     def read(self) -> Reading:
-        """Raises Refused where the event cannot be read any more."""
+        """The reading now. Raises Refused if the event cannot be read any more."""
         try:
             return Reading(*struct.unpack("=QQQ", os.read(self._fd, 24)))
         except (OSError, struct.error) as error:
@@ -116,7 +116,7 @@ def known(name: str) -> bool:
 
 
 def _open(name: str, thread: int, with_kernel: bool) -> int:
-    """A descriptor. Raises OSError as the kernel refuses it, and Refused on a machine whose number of the call is not known."""
+    """A descriptor of the event. Raises OSError if the kernel refuses it, and Refused if the number of the system call is not known."""
     call = SYSCALL.get(platform.machine())
     if call is None:
         raise Refused(f"not tried on {platform.machine()}")
@@ -132,7 +132,7 @@ def _open(name: str, thread: int, with_kernel: bool) -> int:
     return int(descriptor)
 
 
-def words_of(error: OSError) -> str:
+def reason_text(error: OSError) -> str:
     """Why the kernel refuses an event."""
     match error.errno:
         case errno.ENOENT | errno.EOPNOTSUPP | errno.ENODEV:
@@ -151,7 +151,7 @@ def words_of(error: OSError) -> str:
 
 
 def _denied(level: int) -> str:
-    """`level`: the highest kernel.perf_event_paranoid at which a thread's own user may open the event."""
+    """The reason if permission is missing. `level`: the highest kernel.perf_event_paranoid at which a thread's own user may open the event."""
     return (
         f"not permitted: `sysctl kernel.perf_event_paranoid={level}` or less permits it, so does CAP_PERFMON; in a container its seccomp "
         "profile may forbid perf_event_open"

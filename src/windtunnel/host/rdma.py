@@ -1,8 +1,8 @@
-"""What the wire "rdma" finds here: the library, and the kernel's RDMA devices.
+"""Facts for the wire "rdma": the library, and the kernel's RDMA devices.
 
 Devices are in /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband), RoCE ones included. A GID of zeros is an
-empty place of the table. sysfs has no MTU of RDMA: on Ethernet it follows from the network interface's, as the kernel's
-iboe_get_mtu() has it (include/rdma/ib_addr.h).
+empty entry of the table. sysfs has no MTU of RDMA: on Ethernet it follows from the network interface's, by the rule of the kernel's
+iboe_get_mtu() (include/rdma/ib_addr.h).
 """
 
 from ipaddress import IPv6Address
@@ -16,7 +16,7 @@ DEVICES = "sys/class/infiniband"
 INTERFACES = "sys/class/net"
 LIBRARY = "usr/lib/*/libfabric.so.1"
 HEADERS = 96
-"""Bytes of a RoCE packet's headers at the most, for which the kernel leaves room."""
+"""Largest size in bytes of a RoCE packet's headers, for which the kernel reserves room."""
 MTUS = (4096, 2048, 1024, 512, 256)
 
 
@@ -35,7 +35,7 @@ class RdmaPort(Part):
     link_layer: str  # "Ethernet" for RoCE, "InfiniBand"
     interface: str | None  # of the network, for RoCE
     mtu: int | None
-    """Bytes of a packet at the most, without headers; None: sysfs does not say."""
+    """Largest size in bytes of a packet without headers; None: sysfs does not say."""
     gids: list[RdmaGid]
 
 
@@ -45,7 +45,7 @@ class RdmaDevice(Part):
 
     @property
     def hinder(self) -> str | None:
-        """Why nothing can go over it; None: something can."""
+        """Why it cannot carry traffic; None: it can."""
         active = [port for port in self.ports if port.state == "ACTIVE"]
         if not active:
             return f"{self.name} has no active port"
@@ -61,7 +61,7 @@ class Rdma(Part):
 
 
 def read_rdma(root: Path = Path("/")) -> Rdma:
-    """Below `root`."""
+    """Reads the facts below `root`."""
     devices = [
         RdmaDevice(name=device.name, ports=[_port(root, port) for port in sorted((device / "ports").glob("[0-9]*"))])
         for device in sorted((root / DEVICES).glob("*"))

@@ -1,4 +1,4 @@
-"""Small readers of /proc and /sys. What cannot be read is None, never zero; lines are cut by `windtunnel.proc`."""
+"""Small readers of /proc and /sys. A value that cannot be read is None, never zero; `windtunnel.proc` splits lines."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Part(BaseModel):
-    """A part of the facts: frozen, so that what a run recorded stays what was read."""
+    """A part of the facts. It is frozen, so that a record cannot change after it was read."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -19,7 +19,7 @@ class Probe(Part):
 
 
 def text(path: Path) -> str | None:
-    """The file's text without surrounding blanks, None when it cannot be read."""
+    """The file's text without surrounding blanks; None if it cannot be read."""
     try:
         return path.read_bytes().decode(errors="replace").strip()
     except OSError:
@@ -27,17 +27,17 @@ def text(path: Path) -> str | None:
 
 
 def number(path: Path) -> int | None:
-    """The whole number that the file holds, None when there is none."""
+    """The integer in the file; None if there is none."""
     try:
         return int(text(path) or "")
     except ValueError:
         return None
 
 
-def cpu_list(written: str | None) -> list[int]:
-    """The kernel's "0-3,8" as [0, 1, 2, 3, 8]; nothing, or what is no such list ("(null)"), gives []."""
+def cpu_list(kernel_text: str | None) -> list[int]:
+    """The kernel's "0-3,8" as [0, 1, 2, 3, 8]; a missing or malformed list ("(null)") gives []."""
     cpus: list[int] = []
-    for span in (written or "").split(","):
+    for span in (kernel_text or "").split(","):
         first, _, last = span.strip().partition("-")
         if not first.isdigit() or not (last or first).isdigit():
             continue

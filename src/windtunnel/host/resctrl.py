@@ -1,4 +1,4 @@
-"""What resctrl (resctrl(7) of Linux: Intel RDT, AMD QoS) counts for a thread: its share of the last-level cache, and its memory traffic."""
+"""Counts of resctrl (resctrl(7) of Linux: Intel RDT, AMD QoS) for a thread: its share of the last-level cache, and its memory traffic."""
 
 import errno
 import os
@@ -14,9 +14,9 @@ NOT_MOUNTED = "resctrl is not mounted: `mount -t resctrl resctrl /sys/fs/resctrl
 @dataclass(frozen=True)
 class Monitored:
     file: str
-    """In mon_data, of each L3."""
+    """Its name in the directory of each L3 in mon_data."""
     level: bool
-    """A state, not a count."""
+    """Whether it is a gauge, not a counter."""
 
 
 EVENTS = {
@@ -24,29 +24,29 @@ EVENTS = {
     "mbm-total": Monitored("mbm_total_bytes", level=False),
     "mbm-local": Monitored("mbm_local_bytes", level=False),
 }
-"""All of them bytes, summed over the L3s of the host."""
+"""Events by name; each counts bytes, summed over the L3s of the host."""
 
 
 class Group:
-    """A monitoring group of one thread. `close` removes it; the kernel then gives the thread back to the group that it came from."""
+    """A monitoring group of one thread. `close` removes it; the kernel then moves the thread back to its former group."""
 
     def __init__(self, thread: int, root: Path = ROOT) -> None:
-        """Raises Refused."""
+        """Makes the group. Raises Refused."""
         if not (root / "mon_groups").is_dir():
             raise Refused(NOT_MOUNTED)
         self._path = root / "mon_groups" / f"windtunnel-{thread}"
         try:
             self._path.mkdir()
         except OSError as error:
-            raise Refused(_words(error)) from error
+            raise Refused(_reason_text(error)) from error
         try:
             (self._path / "tasks").write_text(str(thread))
         except OSError as error:
             self.close()
-            raise Refused(_words(error)) from error
+            raise Refused(_reason_text(error)) from error
 
     def read(self, event: str) -> int:
-        """Bytes. Raises Refused where an L3 does not say."""
+        """The event's bytes. Raises Refused if an L3 has no value."""
         files = sorted((self._path / "mon_data").glob(f"mon_L3_*/{EVENTS[event].file}"))
         if not files:
             raise Refused("this processor does not count it")
@@ -59,10 +59,10 @@ class Group:
         return sum(map(int, texts))
 
     def close(self) -> None:
-        os.rmdir(self._path)  # of a directory of resctrl, with all that the kernel shows in it
+        os.rmdir(self._path)  # resctrl lets rmdir remove a group although files are in it
 
 
-def _words(error: OSError) -> str:
+def _reason_text(error: OSError) -> str:
     match error.errno:
         case errno.ENOSPC:
             return "no monitoring id is free: other groups of resctrl have them all"

@@ -1,4 +1,4 @@
-"""Which runs may stand side by side: those of one state of the host. A difference between two states is the host's."""
+"""Grouping of runs by the state of the host: only runs of one state may be compared. A difference between two states is the host's."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,11 +8,11 @@ from windtunnel.host.levels import GAP, ONLY_ONE
 
 
 class Placed(Protocol):
-    """What has a state: a run, or one pass of something else that was timed."""
+    """A measurement with a state: a run, or one pass of another timed program."""
 
     @property
     def state(self) -> str | None:
-        """Its name; None: not known."""
+        """The name of its state; None: not known."""
 
     @property
     def line_ns(self) -> float | None:
@@ -25,7 +25,7 @@ P = TypeVar("P", bound=Placed)
 
 @dataclass(frozen=True)
 class Where:
-    """A state by itself."""
+    """A state without a measurement."""
 
     state: str | None = None
     line_ns: float | None = None
@@ -38,13 +38,13 @@ class Group:
     state: str | None
     """Its name; None: no state is known of any block."""
     positions: list[int]
-    """Of the blocks, ascending."""
+    """Positions of the blocks, ascending."""
 
 
 def same(a: Placed, b: Placed) -> bool:
-    """Whether both are of one state. One that is not known is the same as any other.
+    """Whether both are of one state. An unknown state equals any other.
 
-    A state from the time when the host had shown one level alone is told by its round trip. Records of version 5 may have a busy sibling
+    A state from the time when only one level of the host was known is compared by its round trip. Records of version 5 may have a busy sibling
     in the name of their state, as in "one-l3, sibling busy"."""
     if a.state is None or b.state is None:
         return True
@@ -59,48 +59,54 @@ def same(a: Placed, b: Placed) -> bool:
 
 
 def groups(blocks: Sequence[Sequence[Placed]]) -> list[Group]:
-    """The blocks, each of as many members, by the state that all members of a block share; the state with the most blocks first. A
-    block whose members were in two states is in no group, nor is one with a member whose state is not known, unless nothing is known
-    of any member at that place: its record is older, or another program left it."""
-    told = [any(member.state is not None for member in column) for column in zip(*blocks, strict=True)]
-    left, found = set(range(len(blocks))), []
+    """The blocks by the state that all members of a block share, the state with the most blocks first. All blocks have as many members. A
+    block whose members were in two states is in no group. Neither is one with a member of unknown state, unless all members at that position
+    are of unknown state: those records are older, or of another program."""
+    is_known = [any(member.state is not None for member in column) for column in zip(*blocks, strict=True)]
+    remaining, groups = set(range(len(blocks))), []
     for example in _examples(member for block in blocks for member in block):
         positions = [
             n
-            for n in sorted(left)
-            if all(_is_of(example, member) for member, known in zip(blocks[n], told, strict=True) if known)
+            for n in sorted(remaining)
+            if all(
+                _is_of(example, member)
+                for member, column_known in zip(blocks[n], is_known, strict=True)
+                if column_known
+            )
         ]
         if positions:
-            found.append(Group(example.state, positions))
-            left.difference_update(positions)
-    return sorted(found, key=lambda group: -len(group.positions))
+            groups.append(Group(example.state, positions))
+            remaining.difference_update(positions)
+    return sorted(groups, key=lambda group: -len(group.positions))
 
 
 def sides(a: Sequence[P], b: Sequence[P]) -> list[tuple[str | None, list[P], list[P]]]:
-    """Runs of two sides by state, where no order in time ties them: state, those of A, those of B; first the state of which the
-    smaller side has most. A side of which no state is known has all its runs in each."""
-    told = [any(each.state is not None for each in side) for side in (a, b)]
-    found, left = [], [list(a), list(b)]
+    """Runs of two sides by state, if their order in time does not matter: state, runs of A, runs of B; first the state of which the
+    smaller side has most. A side without a known state has all its runs in each."""
+    is_known = [any(run.state is not None for run in side) for side in (a, b)]
+    by_state, remaining = [], [list(a), list(b)]
     for example in _examples([*a, *b]):
         ours, theirs = (
-            [each for each in side if not known or _is_of(example, each)]
-            for side, known in zip(left, told, strict=True)
+            [run for run in side if not side_known or _is_of(example, run)]
+            for side, side_known in zip(remaining, is_known, strict=True)
         )
-        found.append((example.state, ours, theirs))
-        taken = {id(each) for side, known in zip((ours, theirs), told, strict=True) if known for each in side}
-        left = [[each for each in side if id(each) not in taken] for side in left]
-    return sorted(found, key=lambda group: (-min(len(group[1]), len(group[2])), -len(group[1]) - len(group[2])))
+        by_state.append((example.state, ours, theirs))
+        placed_ids = {
+            id(run) for side, side_known in zip((ours, theirs), is_known, strict=True) if side_known for run in side
+        }
+        remaining = [[run for run in side if id(run) not in placed_ids] for side in remaining]
+    return sorted(by_state, key=lambda group: (-min(len(group[1]), len(group[2])), -len(group[1]) - len(group[2])))
 
 
 def words(state: str | None) -> str:
-    """As in "one L3", for sentences."""
+    """The name of a state for sentences, such as "one L3"."""
     if state is None:
         return "a state that is not known"
     return state.replace("-l3", " L3").replace("-", " ")
 
 
 def counts(numbers: Sequence[tuple[str | None, int]], dropped: int, noun: str) -> str:
-    """As in "9 pairs on one-l3, 4 on two-l3s, 2 dropped"; empty where no state is known and none is dropped."""
+    """A text such as "9 pairs on one-l3, 4 on two-l3s, 2 dropped"; empty if no state is known and none is dropped."""
     parts = [f"{number} on {state}" if state else f"{number} of no known state" for state, number in numbers]
     if not parts or (not dropped and not any(state for state, _ in numbers)):
         return f"{dropped} {noun} dropped" if dropped else ""
@@ -115,13 +121,13 @@ def _is_of(example: Placed, member: Placed) -> bool:
 
 
 def _examples(placed: Iterable[Placed]) -> list[Placed]:
-    """One of each state; first those that say most of it, so that one with less joins them."""
-    known = sorted(
-        (each for each in placed if each.state is not None),
-        key=lambda each: (each.line_ns is None, ONLY_ONE in (each.state or "")),
+    """One measurement of each state. Those with more information come first, so that the others join them."""
+    with_state = sorted(
+        (run for run in placed if run.state is not None),
+        key=lambda run: (run.line_ns is None, ONLY_ONE in (run.state or "")),
     )
-    found: list[Placed] = []
-    for each in known:
-        if not any(same(each, other) for other in found):
-            found.append(each)
-    return found or [Where()]
+    examples: list[Placed] = []
+    for run in with_state:
+        if not any(same(run, example) for example in examples):
+            examples.append(run)
+    return examples or [Where()]

@@ -260,7 +260,7 @@ def test_missing_counters_are_never_shown_as_zero(root: Path) -> None:
     found = finding(judge_system(collect(root).model_copy(update={"counters": gone})), "hardware counters")
     assert found.value == "not available: cycles, instructions, cache-misses (this processor or VM has no such counter)"
     assert found.remedy is None
-    gone["cycles"] = Probe(works=False, reason=perf_events.words_of(PermissionError(13, "refused")))
+    gone["cycles"] = Probe(works=False, reason=perf_events.reason_text(PermissionError(13, "refused")))
     found = finding(judge_system(collect(root).model_copy(update={"counters": gone})), "hardware counters")
     assert found.remedy == "sudo sysctl kernel.perf_event_paranoid=2"
 

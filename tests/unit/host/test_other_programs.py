@@ -6,7 +6,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.host.other_programs import OTHER_RUN, SELF, Process, look, parse, ran
+from windtunnel.host.other_programs import OTHER_RUN, SELF, Process, parse, ran, take_snapshot
 
 TICKS = os.sysconf("SC_CLK_TCK")
 OWN, ENGINE = 700, "windtunnel-engine"
@@ -33,11 +33,11 @@ def test_workers_of_the_kernel_have_one_name_each():
 
 
 def test_this_process_is_seen_and_its_time_grows():
-    before = look()
+    before = take_snapshot()
     end = time.process_time() + 3 / TICKS
     while time.process_time() < end:
         pass
-    after = look()
+    after = take_snapshot()
     assert ran(before, after, os.sched_getaffinity(0), os.getpid(), ENGINE)[SELF] > 0
 
 

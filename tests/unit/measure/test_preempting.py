@@ -23,7 +23,7 @@ def looks(monkeypatch):
     times = iter(range(0, 100, 10))
     shown = []
     monkeypatch.setattr(preempting.time, "monotonic", lambda: next(times))
-    monkeypatch.setattr(other_programs, "look", lambda: shown.pop(0))
+    monkeypatch.setattr(other_programs, "take_snapshot", lambda: shown.pop(0))
     monkeypatch.setattr(other_programs.os, "sysconf", lambda name: 100)
     return shown
 

@@ -19,17 +19,17 @@ class Preempting:
 
     def __init__(self, engine: Path) -> None:
         self._engine = engine.name
-        self._looks: list[tuple[float, other_programs.Look]] = []
+        self._snapshots: list[tuple[float, other_programs.Snapshot]] = []
 
     def line(self, name: str, line: AnyLine, raw: str) -> None:
-        if isinstance(line, Result if self._looks else Ready) and len(self._looks) < 2:
-            self._looks.append((time.monotonic(), other_programs.look()))
+        if isinstance(line, Result if self._snapshots else Ready) and len(self._snapshots) < 2:
+            self._snapshots.append((time.monotonic(), other_programs.take_snapshot()))
 
     def programs_text(self, engines: Sequence[EngineRecord]) -> str | None:
         """The programs with their shares of one CPU, as in "stress-ng 11%, kworker/1:2 1%"; None if nothing is known."""
-        if len(self._looks) < 2:
+        if len(self._snapshots) < 2:
             return None
-        (began, before), (ended, after) = self._looks
+        (began, before), (ended, after) = self._snapshots
         cpus = {worker.cpu for engine in engines for worker in engine.plan.workers}
         ran = other_programs.ran(before, after, cpus, os.getpid(), self._engine)
         shares = {name: seconds / (ended - began) for name, seconds in ran.items()}
