@@ -1,1 +1,1 @@
-"""Every run, study, search, comparison and tuning below a directory, found by words, keys and metrics, and by scenario."""
+"""An index of every run, study, search, comparison and tuning below a directory: by words, keys, metrics and scenario."""

@@ -1,4 +1,4 @@
-"""What a user types to find runs, as SQL: words, and conditions on keys, metrics and labels, as in `echo p99 < 50us label.commit = 8fe5ed78`."""
+"""Translation of a user's search into SQL: words, and conditions on keys, metrics and labels, as in `echo p99 < 50us label.commit = 8fe5ed78`."""
 
 import re
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ UNITS = {
 _CONDITION = re.compile(r"([A-Za-z_][\w.-]*)\s*(<=|>=|!=|=|<|>)\s*(\"[^\"]*\"|[^\s\"<>=!]+)")
 _NUMBER = re.compile(r"([+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([A-Za-zµ%]*)")
 COLUMNS = ("title", "host", "verdict", "started", "kind", "path")
-"""Columns of text; what else is named is a key of the scenario, a metric or a label."""
+"""Columns of text; any other name is a key of the scenario, a metric or a label."""
 LISTED = ("responses_per_s", "p50", "p99")
 """Metrics of every list, each a column of numbers."""
 LABEL = "label."
-"""In front of a label's key. Labels are text, though they may look like numbers."""
+"""Prefix of a label's key. Labels are text, though they may look like numbers."""
 MOST_CHARACTERS = 500
 
 
 @dataclass(frozen=True)
-class Found:
+class Clause:
     """A WHERE clause and its parameters."""
 
     sql: str
@@ -49,8 +49,8 @@ def number_of(text: str) -> float | None:
     return float(match[1]) * UNITS.get(match[2], 1.0)
 
 
-def where(text: str) -> Found:
-    """Raises UserError for a condition that cannot be read. Nothing of the text becomes SQL: it is a parameter."""
+def where(text: str) -> Clause:
+    """The clause of a search. Raises UserError for a malformed condition. No value of the text becomes SQL: each is a parameter."""
     if len(text) > MOST_CHARACTERS:
         raise UserError(f"a search of more than {MOST_CHARACTERS} characters", remedy="fewer words")
     parts, parameters = ["true"], []
@@ -66,7 +66,7 @@ def where(text: str) -> Found:
             "contains(lower(concat_ws(' ', title, question, path, host, verdict, kind, tags, note)), lower(?))"
         )
         parameters.append(word.strip('"'))
-    return Found(" AND ".join(parts), parameters)
+    return Clause(" AND ".join(parts), parameters)
 
 
 def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
@@ -78,11 +78,11 @@ def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
         return f"{'NOT ' if operator == '!=' else ''}contains(tags, ?)", [f" {value} "]
     if name in COLUMNS:
         return f"{name} {operator} ?", [value]
-    if name in LISTED and (listed := number_of(value)) is not None:
-        return f"{name} {operator} ?", [listed]
-    wanted = None if name.startswith(LABEL) else number_of(value)
-    if wanted is not None:
-        return _fact("number", operator), [name, wanted]
+    if name in LISTED and (number_in_list := number_of(value)) is not None:
+        return f"{name} {operator} ?", [number_in_list]
+    number = None if name.startswith(LABEL) else number_of(value)
+    if number is not None:
+        return _fact("number", operator), [name, number]
     if operator not in ("=", "!="):
         if name.startswith(LABEL):
             raise UserError(f"{name} {operator} {value}: a label is text", remedy=f"{name} = {value}, or !=")
@@ -90,5 +90,5 @@ def _condition(name: str, operator: str, value: str) -> tuple[str, list[Any]]:
     return _fact("coalesce(text, CAST(number AS VARCHAR))", operator), [name, value]
 
 
-def _fact(what: str, operator: str) -> str:
-    return f"path IN (SELECT path FROM facts WHERE name = ? AND {what} {operator} ?)"
+def _fact(column: str, operator: str) -> str:
+    return f"path IN (SELECT path FROM facts WHERE name = ? AND {column} {operator} ?)"

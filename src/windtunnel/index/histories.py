@@ -1,4 +1,4 @@
-"""The histories below directories, by way of their indexes."""
+"""The histories below directories, from their indexes."""
 
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -21,27 +21,28 @@ def histories(
     scenario: str | None = None,
     by: str | None = None,
     only: Collection[str] | None = None,
-    reading: Callable[[int], None] = lambda left: None,
+    reading: Callable[[int], None] = lambda unread: None,
 ) -> Histories:
-    """Of all scenarios below the directories, or with `scenario` of the one with this key, on each host; the one with the newest run first.
-    `by` and `only` are those of `measure.history`, `reading` is that of the index. Raises UserError where there is no run, or none with the label."""
+    """The histories of all scenarios below the directories, or with `scenario` of the one with this key, on each host; the one with the newest
+    run first. `by` and `only` are those of `measure.history`, `reading` is that of the index. Raises UserError if there is no run, or none with
+    the label."""
     of_history = _readings(directories, scenario, reading)
     if not of_history:
         below = " and ".join(map(str, directories))
-        what = "run" if scenario is None else "run of this scenario, with every key as it resolves here,"
-        raise UserError(f"no {what} below {below}", remedy="name a directory with runs: windtunnel history DIR")
-    labels = {key for readings in of_history for each in readings for key in each.labels}
+        noun = "run" if scenario is None else "run of this scenario, with every key as it resolves here,"
+        raise UserError(f"no {noun} below {below}", remedy="name a directory with runs: windtunnel history DIR")
+    labels = {key for readings in of_history for run_reading in readings for key in run_reading.labels}
     if by is not None and by not in labels:
         raise UserError(
             f"--by {by}: no run has this label", remedy=f"labels here: {', '.join(sorted(labels)) or 'none'}"
         )
-    found = [history(readings, by, only) for readings in of_history]
-    return Histories(made=datetime.now(UTC), windtunnel=__version__, by=by, level=LEVEL, histories=found)
+    judged = [history(readings, by, only) for readings in of_history]
+    return Histories(made=datetime.now(UTC), windtunnel=__version__, by=by, level=LEVEL, histories=judged)
 
 
 def _readings(directories: Sequence[Path], scenario: str | None, reading: Callable[[int], None]) -> list[list[Reading]]:
-    """Of each history. Directories may lie in one another."""
-    found: dict[str, dict[Path, Reading]] = {}
+    """The readings of each history. A directory may be inside another one."""
+    by_history: dict[str, dict[Path, Reading]] = {}
     for directory in directories:
         if not directory.is_dir():
             raise UserError(f"{directory}: no such directory", remedy="name a directory with runs below it")
@@ -50,6 +51,6 @@ def _readings(directories: Sequence[Path], scenario: str | None, reading: Callab
             if index.left_out:
                 print_line(f"{directory}: more is below it than is looked at: name a directory in it", to=sys.stderr)
             for listed in index.histories(scenario):
-                of = found.setdefault(listed.key, {})
-                of.update((each.path, each) for each in index.readings(listed.key))
-    return [list(of.values()) for of in found.values()]
+                by_path = by_history.setdefault(listed.key, {})
+                by_path.update((run_reading.path, run_reading) for run_reading in index.readings(listed.key))
+    return [list(by_path.values()) for by_path in by_history.values()]

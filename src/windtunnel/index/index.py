@@ -1,4 +1,4 @@
-"""Every run, study, search, comparison and tuning below one directory, in a DuckDB file that may be deleted: it is made again."""
+"""Every run, study, search, comparison and tuning below one directory, in a DuckDB file that may be deleted: it is rebuilt."""
 
 import contextlib
 import errno
@@ -17,8 +17,8 @@ import duckdb
 from windtunnel.engine import home
 from windtunnel.errors import UserError
 from windtunnel.index import notes
+from windtunnel.index.entry import KINDS, Entry, read_entry
 from windtunnel.index.find import where
-from windtunnel.index.look import KINDS, Entry, look
 from windtunnel.printing import print_line
 from windtunnel.tree import walk
 
@@ -41,9 +41,9 @@ SORTS = {
 MEMORY = "40MB"
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": MEMORY}
 MOST_TEXT = 1 << 16
-"""Characters of a value that are kept: of a reading, which is computed, all."""
+"""Characters of a value that are kept. A reading, which is computed, is kept whole."""
 MOST_FACTS = 5_000
-"""Of one run, which has some hundred."""
+"""Facts of one run that are kept; a run has some hundred."""
 _COLUMNS = {
     "entries": "path, stamp, kind, title, question, host, verdict, started, problem, responses_per_s, p50, p99, tags, note",
     "facts": "path, name, number, text",
@@ -56,7 +56,7 @@ problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE,
 tags VARCHAR, note VARCHAR);
 CREATE TABLE IF NOT EXISTS facts (path VARCHAR, name VARCHAR, number DOUBLE, text VARCHAR);
 CREATE TABLE IF NOT EXISTS readings (path VARCHAR PRIMARY KEY, scenario VARCHAR, history VARCHAR, reading VARCHAR)"""
-"""Facts have a row each: those of 10,000 runs are a million, of which a search reads the columns that it needs."""
+"""Each fact has a row: 10,000 runs have a million, of which a search reads only the columns that it needs."""
 
 
 @dataclass(frozen=True)
@@ -79,19 +79,19 @@ class Row:
 
 @dataclass(frozen=True)
 class Listed:
-    """A history among others."""
+    """A history in a list."""
 
     key: str
     title: str
-    """Of its newest run."""
+    """The title of its newest run."""
     host: str
     runs: int
     newest: str
-    """When that began, UTC."""
+    """When its newest run began, UTC."""
 
 
 class Index:
-    """Of one directory. Threads may share it."""
+    """The index of one directory. Threads may share it."""
 
     def __init__(self, directory: Path, cache: Path | None = None):
         """`cache`: the directory of the file."""
@@ -100,18 +100,18 @@ class Index:
         self._file = _file_of(self.directory, cache or home.cache_directory() / "ui")
         self._base = _opened(self._file)
         self._named: dict[str, str] = {}
-        """The names of files by those that the tables have: not every one is UTF-8."""
-        self.left: int | None = None
-        """Directories that are still to be read; None: never begun."""
+        """Name in the tables -> name of the file, which need not be UTF-8."""
+        self.unread: int | None = None
+        """Directories that are still to be read; None: no refresh has begun."""
         self.ending = False
-        """A refresh is to end early."""
+        """Whether a refresh shall end early."""
         self.left_out = False
-        """More is below the directory than the last refresh looked at."""
+        """Whether the last refresh reached its limit below the directory."""
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
-        """The connection, for one thread at a time. A file that turns out to be damaged is made anew, empty, and the next refresh fills it:
-        raises UserError. What takes too much memory raises duckdb.OutOfMemoryException."""
+        """The connection, for one thread at a time. If the file is damaged, it is recreated empty, the next refresh fills it, and UserError is
+        raised. A statement that takes too much memory raises duckdb.OutOfMemoryException."""
         with self._lock:
             try:
                 yield self._base
@@ -123,74 +123,74 @@ class Index:
                 self._base = _opened(self._file)
                 raise UserError("the index was damaged, and is being made again", "load the page again") from None
 
-    def refresh(self, reading: Callable[[int], None] = lambda left: None) -> None:
-        """Reads what is new or has changed, and forgets what is gone. `reading` is told before each how many there are still."""
+    def refresh(self, reading: Callable[[int], None] = lambda unread: None) -> None:
+        """Reads new and changed directories, and removes those that are gone. `reading` is called before each with the number of unread ones."""
         with contextlib.suppress(UserError):  # damaged: the next one begins with an empty index
             self._refresh(reading)
 
     def _refresh(self, reading: Callable[[int], None]) -> None:
         with self._open() as base:
-            known = dict(base.execute("SELECT path, stamp FROM entries").fetchall())
-        found = {}
+            stamps = dict(base.execute("SELECT path, stamp FROM entries").fetchall())
+        current = {}
         left_out: list[bool] = []
         for file in files_below(self.directory, lambda: left_out.append(True)):
             with contextlib.suppress(OSError):  # removed meanwhile
                 path = os.path.relpath(file, self.directory)
-                found[_harmless(path)] = _stamp(file)
+                current[_harmless(path)] = _stamp(file)
                 self._named[_harmless(path)] = path
         self.left_out = bool(left_out)
         with self._open() as base:
             for table in ("entries", "facts", "readings"):
                 base.executemany(
-                    f"DELETE FROM {table} WHERE path = ?", [[p] for p in known if p not in found] or [[""]]
+                    f"DELETE FROM {table} WHERE path = ?", [[p] for p in stamps if p not in current] or [[""]]
                 )
-        fresh = [(path, stamp) for path, stamp in found.items() if known.get(path) != stamp]
+        fresh = [(path, stamp) for path, stamp in current.items() if stamps.get(path) != stamp]
         for done, (path, stamp) in enumerate(fresh):
             if self.ending:
                 return
-            self.left = len(fresh) - done
-            reading(self.left)
-            self._put(path, stamp, known=path in known)
+            self.unread = len(fresh) - done
+            reading(self.unread)
+            self._put(path, stamp, is_indexed=path in stamps)
             if done % CHECKPOINT_EVERY == CHECKPOINT_EVERY - 1:
                 self._checkpoint()
         if fresh:
             self._checkpoint()
-        self.left = 0
+        self.unread = 0
 
     def _checkpoint(self) -> None:
-        """What was written is in memory until then."""
+        """Writes the changes to the file; until then they are in memory."""
         with self._open() as base:
             base.execute("CHECKPOINT")
 
-    def _put(self, path: str, stamp: str, known: bool) -> None:
-        """`known`: the index has it, as it was."""
-        entry = look(self._file_at(path))
+    def _put(self, path: str, stamp: str, is_indexed: bool) -> None:
+        """Puts a directory into the index. `is_indexed`: the index has an older entry of it."""
+        entry = read_entry(self._file_at(path))
         try:
-            self._keep(path, stamp, entry, known)
+            self._keep(path, stamp, entry, is_indexed)
         except duckdb.OutOfMemoryException:
             small = Entry(entry.kind, Path(path).parent.name, problem="too large for the index")
-            self._keep(path, stamp, small, known=True)
+            self._keep(path, stamp, small, is_indexed=True)
 
-    def _keep(self, path: str, stamp: str, entry: Entry, known: bool) -> None:
-        *listed, facts, of = (getattr(entry, field.name) for field in fields(entry))
+    def _keep(self, path: str, stamp: str, entry: Entry, is_indexed: bool) -> None:
+        *listed, facts, history_row = (getattr(entry, field.name) for field in fields(entry))
         listed = [value[:MOST_TEXT] if isinstance(value, str) else value for value in listed]
         with self._open() as base:
             _replace(base, "entries", path, stamp, *listed)
-            _replace_facts(base, path, facts, known)
-            if of is None:
+            _replace_facts(base, path, facts, is_indexed)
+            if history_row is None:
                 base.execute("DELETE FROM readings WHERE path = ?", [path])
             else:
-                _replace(base, "readings", path, *astuple(of))
+                _replace(base, "readings", path, *astuple(history_row))
 
     def find(self, text: str = "", sort: str = "date", descending: bool = True) -> tuple[int, list[Row]]:
-        """How many there are, and the first of them. Raises UserError for a search that cannot be read."""
-        found = where(text)
+        """The number of matches, and the first of them. Raises UserError for a malformed search."""
+        clause = where(text)
         order = f"{SORTS.get(sort, SORTS['date'])} {'DESC' if descending else 'ASC'} NULLS LAST, path"
         columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99, tags, note"
-        query = f"SELECT count(*) OVER (), {columns} FROM entries WHERE {found.sql} ORDER BY {order} LIMIT {SHOWN}"
+        query = f"SELECT count(*) OVER (), {columns} FROM entries WHERE {clause.sql} ORDER BY {order} LIMIT {SHOWN}"
         try:
             with self._open() as base:
-                rows = base.execute(query, found.parameters).fetchall()
+                rows = base.execute(query, clause.parameters).fetchall()
         except duckdb.OutOfMemoryException:
             raise UserError(
                 f"this search takes more than the {MEMORY} that it may have",
@@ -199,18 +199,18 @@ class Index:
         return (int(rows[0][0]) if rows else 0), [Row(*row[1:]) for row in rows]
 
     def take(self, path: str) -> None:
-        """Reads one run again, whose notes have changed."""
-        self._put(path, _stamp(self._file_at(path)), known=True)
+        """Reads one run again, because its notes have changed."""
+        self._put(path, _stamp(self._file_at(path)), is_indexed=True)
 
     def path_of(self, directory: Path) -> str:
-        """How the index names the run there."""
+        """The index's name of the run in a directory."""
         return _harmless(os.path.relpath(directory / "run.json", self.directory))
 
     def _file_at(self, path: str) -> Path:
         return self.directory / self._named.get(path, path)
 
     def histories(self, scenario: str | None = None) -> list[Listed]:
-        """The one with the newest run first; with `scenario` those of this key alone."""
+        """The histories, the one with the newest run first; with `scenario` only those of this key."""
         query = f"""SELECT history, arg_max(title, started), arg_max(host, started), count(*), max(started)
             FROM readings JOIN entries USING (path) {"WHERE scenario = ?" if scenario else ""}
             GROUP BY history ORDER BY max(started) DESC, history"""
@@ -221,11 +221,11 @@ class Index:
     def history_of(self, path: str) -> str | None:
         """The key of the history of an indexed run; None for another path."""
         with self._open() as base:
-            found = base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
-        return found[0] if found else None
+            row = base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
+        return row[0] if row else None
 
     def readings(self, history: str) -> list["Reading"]:
-        """Of the runs of a history; the index has all that it needs of them."""
+        """The readings of the runs of a history, from the index alone."""
         from windtunnel.measure.history.kept import from_text
 
         with self._open() as base:
@@ -233,13 +233,13 @@ class Index:
         return [from_text(text) for (text,) in rows]
 
     def run_directory(self, path: str) -> Path | None:
-        """The directory of an indexed run; None for whatever else a browser names, so that no path leads out of the directory."""
+        """The directory of an indexed run; None for any other path of a browser, so that no path leads out of the directory."""
         with self._open() as base:
-            known = base.execute("SELECT 1 FROM entries WHERE path = ? AND kind = 'run'", [path]).fetchone()
-        where_ = self._file_at(path).parent
-        if known is None or not where_.resolve().is_relative_to(self.directory):
+            row = base.execute("SELECT 1 FROM entries WHERE path = ? AND kind = 'run'", [path]).fetchone()
+        directory = self._file_at(path).parent
+        if row is None or not directory.resolve().is_relative_to(self.directory):
             return None
-        return where_
+        return directory
 
     def close(self) -> None:
         with self._lock:
@@ -247,8 +247,8 @@ class Index:
 
 
 def files_below(directory: Path, left_out: Callable[[], None] = lambda: None) -> Iterator[Path]:
-    """Records of runs and the like, at most MOST_FILES of them, none deeper than `tree.MOST_DEPTH`; `left_out` is told of more. No link is
-    followed."""
+    """Records of runs and the like, at most MOST_FILES of them, none deeper than `tree.MOST_DEPTH`; `left_out` is called if there are more. No
+    link is followed."""
     count = 0
     for place, names, files in walk(directory, left_out=left_out):
         names[:] = sorted(name for name in names if not name.startswith("."))
@@ -261,7 +261,7 @@ def files_below(directory: Path, left_out: Callable[[], None] = lambda: None) ->
 
 
 def _stamp(file: Path) -> str:
-    """Of a record and of the notes beside it. Raises OSError where the record is gone."""
+    """The times and sizes of a record and of the notes beside it. Raises OSError if the record is gone."""
     stamps = [file.lstat()]
     with contextlib.suppress(FileNotFoundError):
         stamps.append((file.parent / notes.NAME).lstat())
@@ -274,11 +274,11 @@ def _file_of(directory: Path, cache: Path) -> Path:
 
 
 def _opened(file: Path) -> Any:
-    """The file with its tables, made again if it is damaged or something else; in memory where it cannot be had, or another process has it."""
+    """The database of a file, rebuilt if it is damaged or of another kind; in memory if it cannot be opened, or if another process has it."""
     try:
         home.make(file.parent)
         if any(os.path.lexists(path) and not home.is_own(path) for path in (file, _log_of(file))):
-            _throw_away(file, "not a file of this user's")  # a FIFO would be waited for
+            _throw_away(file, "not a file of this user's")  # opening a FIFO would block
             if os.path.lexists(file):
                 raise OSError(errno.EISDIR, "not a file")
         try:
@@ -293,7 +293,7 @@ def _opened(file: Path) -> Any:
 
 
 def _with_tables(base: Any) -> Any:
-    """Raises duckdb.Error, with the connection closed, for tables of another shape."""
+    """The database with its tables. Raises duckdb.Error, with the connection closed, for tables of another shape."""
     try:
         base.execute(_TABLES)
         for table, columns in _COLUMNS.items():
@@ -312,7 +312,7 @@ def _throw_away(file: Path, why: object) -> None:
 
 
 def _log_of(file: Path) -> Path:
-    """What DuckDB writes before the file."""
+    """The write-ahead log of DuckDB."""
     return file.with_name(f"{file.name}.wal")
 
 
@@ -321,13 +321,13 @@ def _replace(base: Any, table: str, *row: Any) -> None:
     base.execute(f"INSERT OR REPLACE INTO {table} VALUES ({', '.join('?' * len(values))})", values)
 
 
-def _replace_facts(base: Any, path: str, facts: dict[str, str | float], known: bool) -> None:
-    if known:  # there is no index over them: a look at all of them
+def _replace_facts(base: Any, path: str, facts: dict[str, str | float], is_indexed: bool) -> None:
+    if is_indexed:  # facts have no index: this scans all of them
         base.execute("DELETE FROM facts WHERE path = ?", [path])
-    kept = dict(itertools.islice(facts.items(), MOST_FACTS))
-    numbers = [value if isinstance(value, int | float) else None for value in kept.values()]
-    texts = [_harmless(value[:MOST_TEXT]) if isinstance(value, str) else None for value in kept.values()]
-    names = [_harmless(name[:MOST_TEXT]) for name in kept]
+    first_facts = dict(itertools.islice(facts.items(), MOST_FACTS))
+    numbers = [value if isinstance(value, int | float) else None for value in first_facts.values()]
+    texts = [_harmless(value[:MOST_TEXT]) if isinstance(value, str) else None for value in first_facts.values()]
+    names = [_harmless(name[:MOST_TEXT]) for name in first_facts]
     base.execute(
         "INSERT INTO facts SELECT ?, unnest(?::VARCHAR[]), unnest(?::DOUBLE[]), unnest(?::VARCHAR[])",
         [path, names, numbers, texts],
@@ -335,12 +335,12 @@ def _replace_facts(base: Any, path: str, facts: dict[str, str | float], known: b
 
 
 def _harmless(text: str) -> str:
-    """A file's name need not be UTF-8; DuckDB's text is. What is none is spelled out, so that two names stay two."""
+    """A text as UTF-8, as DuckDB needs it. A file's name need not be: its other bytes are spelled out, so that names stay distinct."""
     return text.encode("utf-8", "surrogatepass" if _is_lone(text) else "surrogateescape").decode(
         "utf-8", "backslashreplace"
     )
 
 
 def _is_lone(text: str) -> bool:
-    """A surrogate that stands for no byte of a name, as JSON may have."""
+    """Whether a text has a surrogate that represents no byte of a name, as JSON may have."""
     return any(0xD800 <= ord(character) <= 0xDFFF and not 0xDC80 <= ord(character) <= 0xDCFF for character in text)

@@ -1,7 +1,7 @@
-"""What a user says of a run afterwards: tags and a note, in `notes.json` of its directory.
+"""A user's notes on a run: tags and a note, in `notes.json` of its directory.
 
-There, and not in the index, because the index may be deleted; and not in a file beside the index, because a run directory that is renamed,
-moved or sent to a colleague takes them along. What the run left stays as it is: nothing but these pages reads or writes that file.
+They are not in the index, because the index may be deleted, and not in a file beside the index, because a run directory that is renamed,
+moved or sent to a colleague keeps them. The files of the run do not change: only these pages read or write notes.json.
 """
 
 import os
@@ -23,7 +23,7 @@ _TAG = re.compile(r"[\w.:/+-]{1,40}")
 
 
 class Notes(BaseModel):
-    """What notes.json holds."""
+    """The content of notes.json."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -32,7 +32,7 @@ class Notes(BaseModel):
 
     @field_validator("tags")
     @classmethod
-    def _words(cls, tags: list[str]) -> list[str]:
+    def _check_tags(cls, tags: list[str]) -> list[str]:
         for tag in tags:
             if not _TAG.fullmatch(tag):
                 raise ValueError(f"{tag[:40]} is no tag")
@@ -40,7 +40,7 @@ class Notes(BaseModel):
 
 
 def read(directory: Path) -> Notes:
-    """None were made: empty. Raises UserError for a file that is not ours."""
+    """The notes of a run; empty if there are none. Raises UserError if the file is damaged."""
     try:
         return Notes.model_validate(parse_json(read_regular(directory / NAME, MOST_BYTES), NAME))
     except FileNotFoundError:
@@ -50,8 +50,8 @@ def read(directory: Path) -> Notes:
 
 
 def write(directory: Path, tags: str, note: str) -> None:
-    """`directory`: an absolute path without links, as the index has it: a link that somebody puts on the way is not followed. `tags`: words.
-    Raises UserError for what is no tag or too long, and where it cannot be written."""
+    """Writes the notes of a run. `directory`: an absolute path without links, as the index has it: a link that appears on the way is not followed.
+    `tags`: words. Raises UserError for a malformed tag, for one that is too long, and if the file cannot be written."""
     try:
         notes = Notes(tags=tags.replace(",", " ").split(), note=note.strip())
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Files of run directories that others may have made: no link or FIFO is opened, and nothing is read without a bound."""
+"""Checks of run directories that others may have made: no link or FIFO is opened, and nothing is read without a bound."""
 
 import stat
 from pathlib import Path
@@ -12,15 +12,14 @@ MOST_BYTES = {
     "counters.jsonl": 16 << 20,
     "pcie-counters.txt": 4 << 20,
 }
-"""Of a run directory's files that are read. 16 MiB hold an hour of 16 counters in windows of 1 s; a counter is of one event and worker."""
+"""Bounds of the files in a run directory that are read. 16 MiB hold an hour of 16 counters in windows of 1 s; a counter is of one event and worker."""
 
 
 def check_files(directory: Path) -> None:
-    """Raises UserError for a run directory in which something is a link or a FIFO, which may lead elsewhere or to no end, or what is read is
-    a giant."""
+    """Raises UserError for a run directory with a link or a FIFO, which may lead out of it or never end, or with a file above its bound."""
     for path in directory.iterdir():
-        found = path.lstat()
-        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+        status = path.lstat()
+        if not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
             raise UserError(f"{path.name}: not a file")
-        if found.st_size > (most := MOST_BYTES.get(path.name, found.st_size)):
-            raise UserError(f"{path.name}: larger than {most >> 20} MiB")
+        if status.st_size > (limit := MOST_BYTES.get(path.name, status.st_size)):
+            raise UserError(f"{path.name}: larger than {limit >> 20} MiB")

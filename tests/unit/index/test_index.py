@@ -10,7 +10,7 @@ from comparing import SCENARIO, made
 from sample_runs import HOSTILE
 
 from windtunnel.errors import UserError
-from windtunnel.index import look
+from windtunnel.index import entry
 from windtunnel.index.index import Index, files_below
 from windtunnel.index.untrusted import check_files
 
@@ -41,7 +41,7 @@ def titles(index, *search):
 def test_what_lies_below_is_found_by_metrics_keys_and_labels(index, runs):
     made(runs / "labelled", title="labelled", labels={"commit": "0012", "fw": "22.31"})
     index.refresh()
-    assert index.left == 0
+    assert index.unread == 0
     for search, expected in {
         "": {"good", HOSTILE, "which batch?", "point", "labelled"},
         "verdict = valid p99 > 1ns host = here": {"good", "point", "labelled"},
@@ -134,7 +134,7 @@ def test_a_number_that_no_column_holds_is_damage(index, runs):
     index.refresh()
     (row,) = index.find("path = huge/run.json")[1]
     assert row.problem
-    assert index.left == 0
+    assert index.unread == 0
 
 
 def test_links_and_fifos_are_not_followed(index, runs, tmp_path):
@@ -266,8 +266,8 @@ def test_a_run_that_nobody_foresaw_hides_no_other_run(runs, tmp_path, monkeypatc
             raise error
         return run_of(file)
 
-    run_of = look._run
-    monkeypatch.setattr(look, "_run", read)
+    run_of = entry._run
+    monkeypatch.setattr(entry, "_run", read)
     index = Index(runs, tmp_path / "cache")
     index.refresh()
     (row,) = index.find("path = strange/run.json")[1]

@@ -10,7 +10,7 @@ from study_tools import refused as refused_command
 from terminal_views import printed
 
 from windtunnel.errors import UserError
-from windtunnel.index.look import look
+from windtunnel.index.entry import read_entry
 from windtunnel.results.page.renderer import render
 from windtunnel.results.run.as_json import joined_json, run_json
 from windtunnel.results.run.document import run_document
@@ -236,7 +236,7 @@ def test_a_run_on_two_hosts_is_of_both(tmp_path):
         merge(*(run.path for run in sides), tmp_path / f"{name}-whole")
     found = [identity(load(tmp_path / f"{name}-whole").record)["host"] for name in ("a", "b")]
     assert found == ["a and of-both", "b and of-both"]
-    assert look(tmp_path / "a-whole" / "run.json").host == "a and of-both"
+    assert read_entry(tmp_path / "a-whole" / "run.json").host == "a and of-both"
 
 
 @pytest.mark.parametrize("private", [("server",), ("client",), ("server", "client")])

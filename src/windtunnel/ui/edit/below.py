@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
 from windtunnel.errors import UserError
-from windtunnel.index.look import KINDS
+from windtunnel.index.entry import KINDS
 from windtunnel.runs.latest import RUNS
 from windtunnel.tree import walk
 

@@ -1,4 +1,4 @@
-"""What the index keeps of one directory: of a run its record and metrics, of others their title and time. Nothing of it is believed."""
+"""The entry of one directory in the index: a run's record and metrics, or the title and time of others. The content is not trusted."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """One row. `problem`: why the rest is not known, in words."""
+    """One row. `problem`: why the rest is not known."""
 
     kind: str
     title: str
@@ -38,32 +38,32 @@ class Entry:
     """ns."""
     p99: float | None = None
     tags: str = ""
-    """With a space before and after each."""
+    """Tags, with a space before and after each."""
     note: str = ""
     facts: dict[str, str | float] = field(default_factory=dict)
-    """Keys of the scenario, metrics and labels. Of a run, as `of` is."""
-    of: "OfHistory | None" = None
+    """Keys of the scenario, metrics and labels of a run."""
+    history_row: "HistoryRow | None" = None
 
 
 @dataclass(frozen=True)
-class OfHistory:
-    """What a history needs of a run."""
+class HistoryRow:
+    """The data of a run for its history."""
 
     scenario: str
     history: str
-    """Keys of both, as `windtunnel.measure.history.scenarios` has them."""
+    """The key of the history; both keys are those of `windtunnel.measure.history.scenarios`."""
     reading: str
-    """As text."""
+    """The reading as text."""
 
 
-def look(file: Path) -> Entry:
-    """Reads what `file`, of one of KINDS, and what lies beside it say. Raises nothing for what a damaged directory holds."""
+def read_entry(file: Path) -> Entry:
+    """The entry of `file`, which is of one of KINDS, and of the files beside it. A damaged directory raises nothing."""
     kind = KINDS[file.name]
     try:
         return _run(file) if kind == "run" else _other(file, kind)
     except UserError as error:
         return Entry(kind, file.parent.name, problem=error.message)
-    except Exception as error:  # noqa: BLE001 - whatever a damaged directory brings about must not hide the others
+    except Exception as error:  # noqa: BLE001 - one damaged directory must not hide the others
         return Entry(kind, file.parent.name, problem=f"damaged: {type(error).__name__}")
 
 
@@ -73,13 +73,14 @@ def _run(file: Path) -> Entry:
     from windtunnel.runs.identity import flat
 
     check_files(file.parent)
-    said, unread = _notes(file.parent)
+    run_notes, problems = _notes(file.parent)
     run = load(file.parent)
     record = run.record
     facts: dict[str, Any] = {key: _plain(value) for key, value in flat(record.scenario).items()}
     facts |= {f"{LABEL}{key}": value for key, value in record.labels.items()}
     if run.has_metrics:
-        for row in reversed(rows_of(run, {}, include_invalid=True)):  # of several workloads the first one's
+        # if there are several workloads, the first one counts
+        for row in reversed(rows_of(run, {}, include_invalid=True)):
             facts |= {name: float(value) for name, value in row.items() if isinstance(value, int | float)}
     return Entry(
         "run",
@@ -88,12 +89,12 @@ def _run(file: Path) -> Entry:
         " and ".join(dict.fromkeys(str(host.get("hostname") or "") for host in record.hosts)),
         record.verdict_words,
         record.started.isoformat(sep=" ", timespec="seconds") if record.started else "",
-        problem="; ".join([*run.problems, *unread]) or None,
-        tags=" ".join(["", *said.tags, ""]) if said.tags else "",
-        note=said.note,
+        problem="; ".join([*run.problems, *problems]) or None,
+        tags=" ".join(["", *run_notes.tags, ""]) if run_notes.tags else "",
+        note=run_notes.note,
         **{name: facts.get(name) for name in LISTED},
         facts=facts,
-        of=_of_history(run),
+        history_row=_of_history(run),
     )
 
 
@@ -105,8 +106,8 @@ def _notes(directory: Path) -> tuple[notes.Notes, list[str]]:
         return notes.Notes(), [error.message]
 
 
-def _of_history(run: "Run") -> OfHistory | None:
-    """None for a run that no scenario describes, or not alone: one that was imported, or that changed between its windows."""
+def _of_history(run: "Run") -> HistoryRow | None:
+    """The history row of a run; None if a scenario alone does not describe it: it was imported, or changed between its windows."""
     from windtunnel.measure.compare.reading import reading_of
     from windtunnel.measure.history.kept import to_text
     from windtunnel.measure.history.scenarios import history_key, scenario_key
@@ -114,7 +115,7 @@ def _of_history(run: "Run") -> OfHistory | None:
     if run.record.imported or run.record.variants:
         return None
     reading = reading_of(run)
-    return OfHistory(scenario_key(reading.scenario), history_key(reading), to_text(reading))
+    return HistoryRow(scenario_key(reading.scenario), history_key(reading), to_text(reading))
 
 
 def _other(file: Path, kind: str) -> Entry:
@@ -136,5 +137,5 @@ def _plain(value: Any) -> Any:
         return str(value).lower()
     if isinstance(value, int | float):
         return float(value)
-    known = number_of(value) if isinstance(value, str) else None
-    return str(value) if known is None else known
+    number = number_of(value) if isinstance(value, str) else None
+    return str(value) if number is None else number
