@@ -1,7 +1,7 @@
-"""A process that measures announces itself: a Unix socket in Windtunnel's runtime directory, on which it says what runs, line by line.
+"""A process that measures announces itself: on a Unix socket in Windtunnel's runtime directory it publishes its runs, line by line.
 
-The socket is the announcement: whoever connects is told everything from the run's beginning on, and may say "stop". One whose process
-was killed takes no connection any more, which is how a stale one is known. Lines of JSON, each one of:
+The socket is the announcement: a reader that connects gets everything from the run's beginning on, and may send "stop". The socket of a
+killed process takes no connection, so it is known to be stale. Lines of JSON, each one of:
 
 {"live": 1, "kind": "run", "pid": ..., "command": [...], ...}    once, first
 {"progress": {"done": 3, "of": 60, ...}}      how far many runs are, each time that one has ended

@@ -1,4 +1,4 @@
-"""Places of announcements: one socket a process, in a directory that only its owner writes."""
+"""Paths of announcements: one socket a process, in a directory that only its owner can write."""
 
 import contextlib
 import os
@@ -11,24 +11,24 @@ from windtunnel.engine import own_directory
 from windtunnel.errors import UserError
 
 _CREDENTIALS = struct.Struct("3i")
-"""pid, uid and gid, as SO_PEERCRED has them."""
+"""pid, uid and gid, in the layout of SO_PEERCRED."""
 
 NEW = ".new"
-"""Ends the name of a socket at which nobody listens yet."""
+"""Suffix of a socket on which no process listens yet."""
 
 
 def directory() -> Path:
-    """Raises UserError if Windtunnel's runtime directory is not ours alone."""
+    """The directory of the sockets. Raises UserError if another user can write Windtunnel's runtime directory."""
     return own_directory.of_runtime() / "live"
 
 
 def socket_path(pid: int) -> Path:
-    """Raises UserError as `directory`."""
+    """The socket of a process. Raises UserError as `directory`."""
     return directory() / f"{pid}.sock"
 
 
 def announced() -> list[Path]:
-    """The sockets of this user's processes, dead ones among them; none if the directory is missing or is not ours alone."""
+    """The sockets of this user's processes, including stale ones; none if the directory is missing or another user can write it."""
     with contextlib.suppress(UserError, OSError):
         where = directory()
         with own_directory.opened(where) as descriptor:
@@ -43,18 +43,18 @@ def peer(connected: socket.socket) -> tuple[int, int]:
 
 
 def may_meet(uid: int) -> bool:
-    """Whether this user's processes talk to that one's: their own, and root's."""
+    """Whether this user's processes accept a peer of that user: only their own user and root."""
     return uid in (os.geteuid(), 0)
 
 
 def remove_stale(path: Path) -> bool:
-    """Removes a socket of this user that nobody listens on any more. Returns whether it was one. A file or a link that has the name stays."""
+    """Removes a socket of this user on which no process listens. Returns whether it was removed. A file or a link of that name stays."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
     if (
-        not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid()
+        not stat.S_ISSOCK(status.st_mode) or status.st_uid != os.geteuid()
     ):  # connect(2) refuses what is no socket, as it does a dead one
         return False
     with socket.socket(socket.AF_UNIX) as probe:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:  # every command imports this module
     from windtunnel.live.publisher import Publisher
 
 LIBRARY = "library"
-"""What a process is called that runs no command of ours."""
+"""Kind of a process that runs no command of Windtunnel."""
 
 
 class AnnouncedRun:
-    """One run of this process, as a listener of the supervisor. It raises nothing: a run that cannot be watched is a run."""
+    """One run of this process, as a listener of the supervisor. It raises nothing: a run goes on if it cannot be watched."""
 
     def __init__(self, number: int, publisher: "Publisher | None"):
         self._number, self._publisher = number, publisher
@@ -31,16 +31,16 @@ class AnnouncedRun:
     def line(self, name: str, line: Any, raw: str) -> None:
         if self._publisher is not None:
             head = f'{{"run":{self._number},"of":{json.dumps(name)},'
-            self._publisher.say(self._number, f"{head}{raw.strip()[1:]}\n".encode(), window=line.type == "window")
+            self._publisher.publish(self._number, f"{head}{raw.strip()[1:]}\n".encode(), window=line.type == "window")
 
     def ended(self, verdict: Any) -> None:
         """The verdict of the run."""
-        self.say("ended", {"valid": verdict.valid, "reasons": list(verdict.reasons)})
+        self.publish("ended", {"valid": verdict.valid, "reasons": list(verdict.reasons)})
 
-    def say(self, what: str, about: dict[str, Any]) -> None:
+    def publish(self, event: str, about: dict[str, Any]) -> None:
         if self._publisher is not None:
-            line = json.dumps({"run": self._number, what: about}, separators=(",", ":"))
-            self._publisher.say(self._number, f"{line}\n".encode())
+            line = json.dumps({"run": self._number, event: about}, separators=(",", ":"))
+            self._publisher.publish(self._number, f"{line}\n".encode())
 
 
 class Announcement:
@@ -55,7 +55,7 @@ class Announcement:
 
     @contextlib.contextmanager
     def command(self, kind: str, at_once: bool = False, **more: Any) -> Iterator[None]:
-        """Runs meanwhile are of this command, as in "study". `at_once`: it is announced without a run, with `more` about it."""
+        """Runs in this context belong to this command, such as "study". `at_once`: it is announced without a run, with `more` about it."""
         outermost = self._kind is None
         if outermost:
             self._kind = kind
@@ -77,7 +77,7 @@ class Announcement:
             self._begun += 1
             number = self._begun
         run = AnnouncedRun(number, self._open())
-        run.say("begins", _about_run(spec, directory))
+        run.publish("begins", _about_run(spec, directory))
         try:
             yield run
         finally:
@@ -87,18 +87,18 @@ class Announcement:
                 self._running -= 1
             self._close_unless_needed()
 
-    def progress(self, done: int, of: int | None, unit: str, left_s: float | None = None) -> None:
-        """How far a command with many runs is: so many of its runs, pairs or trials. `of`: None if nobody knows; `left_s`: likewise."""
-        self._say_of_all("progress", {"done": done, "of": of, "unit": unit, "left_s": left_s})
+    def progress(self, done: int, total: int | None, unit: str, left_s: float | None = None) -> None:
+        """Announces the progress of a command with many runs: how many of its runs, pairs or trials are done. `of` and `left_s`: None if unknown."""
+        self._publish_status("progress", {"done": done, "of": total, "unit": unit, "left_s": left_s})
 
     def testbeds(self, waiting: int, rows: list[dict[str, Any]]) -> None:
-        """What a fleet does: jobs that wait, and a row for each testbed, as `windtunnel.fleet.utilisation` has them."""
-        self._say_of_all("fleet", {"waiting": waiting, "testbeds": rows})
+        """Announces the state of a fleet: waiting jobs, and a row for each testbed in the form of `windtunnel.fleet.utilisation`."""
+        self._publish_status("fleet", {"waiting": waiting, "testbeds": rows})
 
-    def _say_of_all(self, what: str, about: dict[str, Any]) -> None:
+    def _publish_status(self, key: str, about: dict[str, Any]) -> None:
         publisher = self._open() if self._kind is not None else self._publisher
         if publisher is not None:
-            publisher.say_of_all(what, f"{json.dumps({what: about})}\n".encode())
+            publisher.publish_status(key, f"{json.dumps({key: about})}\n".encode())
 
     def _open(self) -> "Publisher | None":
         from windtunnel.live import places
@@ -122,8 +122,8 @@ class Announcement:
 
 
 def stop() -> None:
-    """Stops as Ctrl-C does; if that is ignored (nohup, a background job of a script), as SIGTERM does. The main thread takes it: it is the
-    one that waits."""
+    """Stops as Ctrl-C does; if that is ignored (nohup, a background job of a script), as SIGTERM does. The signal goes to the main thread,
+    because that one waits."""
     ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM if ignored else signal.SIGINT)
 

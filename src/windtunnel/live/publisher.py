@@ -1,4 +1,4 @@
-"""Serves what this process says on its socket, from a thread. Who speaks never waits for who reads."""
+"""Serves the announcement of this process on its socket, from a thread. Publishing never waits for a reader."""
 
 import contextlib
 import os
@@ -16,21 +16,21 @@ from windtunnel.live import places
 KEPT_BYTES = 8 << 20
 """Bytes of the windows that a late reader gets."""
 MOST_PENDING_BYTES = 32 << 20
-"""Most bytes that a reader has not taken yet; one with more is cut off."""
+"""Most bytes that may wait for a reader; one with more is disconnected."""
 SLOW_S = 5.0
-"""One that takes nothing for so long is cut off, too."""
+"""A reader that takes nothing for so long is disconnected, too."""
 MOST_READERS = 8
 STOP = b"stop\n"
 
 
 class _Reader:
-    """One connection, and what it has yet to be sent."""
+    """One connection, and the lines that it has not got yet."""
 
     def __init__(self, connected: socket.socket):
         self.socket = connected
         self._pending: deque[bytes] = deque()
         self._bytes = 0
-        self._said = b""
+        self._received = b""
         self._moved_at = time.monotonic()
 
     def give(self, lines: Iterable[bytes]) -> None:
@@ -64,28 +64,28 @@ class _Reader:
                 self._pending.appendleft(line[sent:])
                 return
 
-    def hear(self) -> bool:
-        """Whether it has asked for the end. Raises OSError if it has gone, or says what nobody understands."""
-        heard = self.socket.recv(len(STOP))
-        self._said += heard
-        if not heard or not STOP.startswith(self._said):
+    def receive_stop(self) -> bool:
+        """Whether it has sent STOP. Raises OSError if it has gone, or sends anything else."""
+        received = self.socket.recv(len(STOP))
+        self._received += received
+        if not received or not STOP.startswith(self._received):
             raise ConnectionError("the reader has gone, or says what nobody understands")
-        if self._said != STOP:
+        if self._received != STOP:
             return False
-        self._said = b""
+        self._received = b""
         return True
 
 
 class Publisher:
-    """Listens from its making on, for this user and root. Raises UserError or OSError if it cannot."""
+    """Listens from its creation on, for this user and root. Raises UserError or OSError if it cannot."""
 
     def __init__(self, path: Path, about: bytes, stop: Callable[[], None]):
         self._path, self._about, self._stop = path, about, stop
         own_directory.make(path.parent)
         self._lock = threading.Lock()
-        self._kept: dict[int, tuple[list[bytes], deque[bytes]]] = {}
-        self._kept_bytes = 0
-        self._of_all: dict[str, bytes] = {}
+        self._lines: dict[int, tuple[list[bytes], deque[bytes]]] = {}
+        self._window_bytes = 0
+        self._status_lines: dict[str, bytes] = {}
         self._fresh: list[bytes] = []
         self._readers: list[_Reader] = []
         self._ending = False
@@ -94,35 +94,35 @@ class Publisher:
         self._thread = threading.Thread(target=self._serve, name="live", daemon=True)
         self._thread.start()
 
-    def say(self, run: int, line: bytes, window: bool = False) -> None:
-        """One whole line of a run. Windows of a long run are forgotten, the oldest first; the rest is kept until the run is."""
+    def publish(self, run: int, line: bytes, window: bool = False) -> None:
+        """Publishes one whole line of a run. The oldest windows of a long run are dropped; the other lines are kept until `forget`."""
         with self._lock:
-            first, windows = self._kept.setdefault(run, ([], deque()))
+            first, windows = self._lines.setdefault(run, ([], deque()))
             (windows if window else first).append(line)
             if window:
-                self._kept_bytes += len(line)
-                while self._kept_bytes > KEPT_BYTES and len(windows) > 1:
-                    self._kept_bytes -= len(windows.popleft())
+                self._window_bytes += len(line)
+                while self._window_bytes > KEPT_BYTES and len(windows) > 1:
+                    self._window_bytes -= len(windows.popleft())
             if self._readers:
                 self._fresh.append(line)
                 self._wake_up()
 
-    def say_of_all(self, what: str, line: bytes) -> None:
-        """One line about all runs, which takes the place of the one before with the same `what`."""
+    def publish_status(self, key: str, line: bytes) -> None:
+        """Publishes one line about all runs, which replaces the previous line with the same `key`."""
         with self._lock:
-            self._of_all[what] = line
+            self._status_lines[key] = line
             if self._readers:
                 self._fresh.append(line)
                 self._wake_up()
 
     def forget(self, run: int) -> None:
-        """What a run said is told to nobody who comes from now on."""
+        """Drops the lines of a run: later readers do not get them."""
         with self._lock:
-            _, windows = self._kept.pop(run, ([], deque()))
-            self._kept_bytes -= sum(map(len, windows))
+            _, windows = self._lines.pop(run, ([], deque()))
+            self._window_bytes -= sum(map(len, windows))
 
     def close(self) -> None:
-        """Readers get what they can take at once."""
+        """Ends the announcement. Readers get what they can take at once."""
         with self._lock:
             self._ending = True
             self._wake_up()
@@ -130,7 +130,7 @@ class Publisher:
         self._path.unlink(missing_ok=True)
 
     def _wake_up(self) -> None:
-        with contextlib.suppress(BlockingIOError):  # it will wake anyway
+        with contextlib.suppress(BlockingIOError):  # the thread is being woken already
             os.write(self._wake, b"!")
 
     def _serve(self) -> None:
@@ -161,12 +161,12 @@ class Publisher:
                 return
             reader = _Reader(connected)
             with self._lock:
-                self._hand_out_locked()  # what is fresh is kept already: nobody is told it twice
+                self._hand_out_locked()  # the kept lines include the fresh ones: no reader gets them twice
                 reader.give(
                     [
                         self._about,
-                        *self._of_all.values(),
-                        *(line for kept in self._kept.values() for part in kept for line in part),
+                        *self._status_lines.values(),
+                        *(line for lines in self._lines.values() for part in lines for line in part),
                     ]
                 )
                 self._readers.append(reader)
@@ -187,11 +187,11 @@ class Publisher:
             reader.give(fresh)
 
     def _attend(self, reader: _Reader, events: int) -> None:
-        if reader not in self._readers:  # let go since the selector named it
+        if reader not in self._readers:  # disconnected since the selector reported it
             return
         if events & selectors.EVENT_READ:
             try:
-                if reader.hear():
+                if reader.receive_stop():
                     self._stop()
             except BlockingIOError:
                 pass
@@ -206,8 +206,8 @@ class Publisher:
         except OSError:
             self._let_go(reader)
             return
-        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if reader.waits else 0)
-        self._selector.modify(reader.socket, wanted, reader)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if reader.waits else 0)
+        self._selector.modify(reader.socket, events, reader)
 
     def _let_go(self, reader: _Reader) -> None:
         with self._lock:
@@ -217,7 +217,7 @@ class Publisher:
 
 
 def _listen(path: Path) -> socket.socket:
-    """Listens for its owner only. A socket under the name of our pid is a dead process's; ours appears once it can be connected to."""
+    """A listening socket for its owner only. An existing socket of our pid is stale; ours gets the name once it takes connections."""
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     new = path.with_suffix(places.NEW)
     try:

@@ -44,11 +44,11 @@ def test_a_socket_is_its_owners_alone(published):
 
 
 def test_who_comes_late_is_told_everything_from_the_beginning(published):
-    published.say(1, b'{"begins":1}\n')
-    published.say(1, b'{"window":1}\n', window=True)
+    published.publish(1, b'{"begins":1}\n')
+    published.publish(1, b'{"window":1}\n', window=True)
     with LiveReader(path()) as reader:
         assert [reader.line() for _ in range(3)] == [{"live": 1}, {"begins": 1}, {"window": 1}]
-        published.say(1, b'{"window":2}\n', window=True)
+        published.publish(1, b'{"window":2}\n', window=True)
         assert reader.line() == {"window": 2}
 
 
@@ -56,7 +56,7 @@ def test_nobody_is_told_a_line_twice(published):
     with LiveReader(path()) as first:
         assert first.line() == {"live": 1}
         for number in range(200):
-            published.say(1, b'{"n":%d}\n' % number)
+            published.publish(1, b'{"n":%d}\n' % number)
         with LiveReader(path()) as second:
             assert second.line() == {"live": 1}
             for reader in (first, second):
@@ -65,18 +65,18 @@ def test_nobody_is_told_a_line_twice(published):
 
 def test_old_windows_are_forgotten_and_the_beginning_is_not(published, monkeypatch):
     monkeypatch.setattr(publisher, "KEPT_BYTES", 30)
-    published.say(1, b'{"begins":1}\n')
+    published.publish(1, b'{"begins":1}\n')
     for number in range(10):
-        published.say(1, b'{"window":%d}\n' % number, window=True)
-    published.say(1, b'{"ended":1}\n')
+        published.publish(1, b'{"window":%d}\n' % number, window=True)
+    published.publish(1, b'{"ended":1}\n')
     with LiveReader(path()) as reader:
         told = [reader.line() for _ in range(5)]
     assert told == [{"live": 1}, {"begins": 1}, {"ended": 1}, {"window": 8}, {"window": 9}]
 
 
 def test_a_run_that_is_over_is_told_to_nobody(published):
-    published.say(1, b'{"n":1}\n')
-    published.say(2, b'{"n":2}\n')
+    published.publish(1, b'{"n":1}\n')
+    published.publish(2, b'{"n":2}\n')
     published.forget(1)
     with LiveReader(path()) as reader:
         assert [reader.line(), reader.line()] == [{"live": 1}, {"n": 2}]
@@ -102,7 +102,7 @@ def test_a_reader_who_takes_nothing_is_cut_off(published, monkeypatch):
     with LiveReader(path()) as slow, LiveReader(path()) as quick:
         assert quick.line() == {"live": 1}
         for number in range(64):  # and who speaks does not wait for it
-            published.say(1, b'{"n":%d,"x":"%s"}\n' % (number, b"x" * 65536), window=True)
+            published.publish(1, b'{"n":%d,"x":"%s"}\n' % (number, b"x" * 65536), window=True)
             assert quick.line()["n"] == number
         awaited(lambda: len(published._readers) == 1)
         slow.socket.settimeout(5)
@@ -132,7 +132,7 @@ def test_the_end_removes_the_socket(runtime):
     with_reader = Publisher(path(), b'{"live":1}\n', lambda: None)
     with LiveReader(path()) as reader:
         assert reader.line() == {"live": 1}
-        with_reader.say(1, b'{"ended":1}\n')
+        with_reader.publish(1, b'{"ended":1}\n')
         with_reader.close()
         assert not path().exists()
         assert [reader.line(), reader.line()] == [{"ended": 1}, None]
