@@ -13,7 +13,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import Verdict
 from windtunnel.fleet.executor import Fleet
 from windtunnel.fleet.messages import About, Ended, Joined, Lost, Outcome, Replied
-from windtunnel.fleet.packed import pack
+from windtunnel.fleet.run_archive import pack
 from windtunnel.host import facts
 from windtunnel.measure.executor import Job
 

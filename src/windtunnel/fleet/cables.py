@@ -1,6 +1,6 @@
 """Two testbeds with a cable between them as one: a run has its server on one and its client on the other.
 
-Both testbeds get the same scenario, each with its side. Their run directories become one, which the driver takes as it takes that of one
+Both testbeds get the same scenario, each with its side. Their run directories become one, which the driver takes like that of one
 testbed.
 """
 
@@ -25,14 +25,14 @@ from windtunnel.fleet.messages import (
     Replied,
     Request,
 )
-from windtunnel.fleet.packed import pack, take
+from windtunnel.fleet.run_archive import pack, take
 from windtunnel.runs.joined import SIDES, merge
 from windtunnel.runs.reader import record_of
 from windtunnel.scenario import Cable, HostView
 
 
 class Testbeds(Protocol):
-    """Testbeds by name, of which several may join together. Otherwise as `Cluster` of the executor has it."""
+    """Testbeds by name, of which several may join together. The other methods are those of the executor's `Cluster`."""
 
     def invite_together(self, names: Sequence[str]) -> None: ...
 
@@ -46,8 +46,8 @@ class Testbeds(Protocol):
 
 
 @dataclass
-class _Said:
-    """What the testbeds of a cable that was asked for have said."""
+class _CableState:
+    """The replies of the testbeds of a cable that was invited."""
 
     abouts: dict[Side, About] = field(default_factory=dict)
     replies: dict[Side, Ended] = field(default_factory=dict)
@@ -55,31 +55,31 @@ class _Said:
 
 
 class Cables:
-    """Cables by name, as `Cluster` of the executor has testbeds."""
+    """Cables by name, with the interface of the executor's `Cluster`."""
 
     def __init__(self, testbeds: Testbeds, cables: Sequence[Cabled]):
         self._testbeds = testbeds
         self._cables: dict[str, dict[Side, str]] = {c.name: {"server": c.server, "client": c.client} for c in cables}
         self._places = {testbed: (name, side) for name, ends in self._cables.items() for side, testbed in ends.items()}
-        self._asked: dict[str, _Said] = {}
+        self._states: dict[str, _CableState] = {}
 
     @property
     def names(self) -> list[str]:
         return list(self._cables)
 
     def invite(self, name: str) -> None:
-        if name not in self._asked:
-            self._asked[name] = _Said()
+        if name not in self._states:
+            self._states[name] = _CableState()
             self._testbeds.invite_together(list(self._cables[name].values()))
 
     def dismiss(self, name: str) -> None:
-        if self._asked.pop(name, None):
+        if self._states.pop(name, None):
             for testbed in self._cables[name].values():
                 self._testbeds.dismiss(testbed)
 
     def start(self, name: str, request: Request) -> None:
         assert len(request.scenarios) == 1, "two runs alternate on one host only"
-        self._asked[name].replies.clear()
+        self._states[name].replies.clear()
         for side, testbed in self._cables[name].items():
             self._testbeds.start(testbed, replace(request, side=side))
 
@@ -88,13 +88,13 @@ class Cables:
             self._testbeds.stop(testbed)
 
     def events(self, timeout_s: float) -> list[Event]:
-        told = (self._of_cable(event) for event in self._testbeds.events(timeout_s))
-        return [event for event in told if event is not None]
+        cable_events = (self._of_cable(event) for event in self._testbeds.events(timeout_s))
+        return [event for event in cable_events if event is not None]
 
     def _of_cable(self, event: Event) -> Event | None:
-        """What an event of a testbed is for its cable; None: nothing yet, or nothing any more."""
+        """The event of a cable that follows from an event of its testbed; None: there is none, or the cable was dismissed."""
         name, side = self._places[event.name]
-        if (cable := self._asked.get(name)) is None:
+        if (cable := self._states.get(name)) is None:
             return None
         if isinstance(event, Joined):
             cable.abouts[side] = event.about
@@ -110,14 +110,14 @@ class Cables:
         return Replied(name, _merged(cable.replies)) if len(cable.replies) == len(SIDES) else None
 
 
-def _about(of: dict[Side, About]) -> About:
-    server, client = of["server"], of["client"]
+def _about(abouts: dict[Side, About]) -> About:
+    server, client = abouts["server"], abouts["client"]
     assert isinstance(server.view, HostView) and isinstance(client.view, HostView)
     return About(client.facts, Cable(server.view, client.view), client.software, server)
 
 
 def _merged(replies: dict[Side, Ended]) -> Ended:
-    """One reply of both."""
+    """One reply from those of both testbeds."""
     outcomes = [replies[side].outcomes[0] for side in SIDES]
     with tempfile.TemporaryDirectory(prefix="windtunnel-", dir=for_temporary()) as place:
         server, client, whole = (Path(place, name) for name in (*SIDES, "whole"))

@@ -1,8 +1,8 @@
 """The testbeds of a Ray cluster.
 
-Each testbed that was invited is an actor of this driver. It takes the testbed's resource, of which there is 1, so that a testbed belongs
-to one driver at a time, and it waits for its turn without a message. Ray repeats nothing here: a node that falls silent ends no call, and
-one that is killed ends its calls seconds before its workers. So `is_there` is called during a run, and who has not replied is lost.
+Each invited testbed is an actor of this driver. It takes the testbed's resource, of which there is 1, so that a testbed belongs to one
+driver at a time, and it waits for its turn without a message. Ray retries nothing here: a node that becomes silent ends no call, and a
+killed one ends its calls seconds before its workers. So `is_there` is called during a run, and a testbed that does not reply is lost.
 """
 
 import contextlib
@@ -36,22 +36,22 @@ class _Invited:
 
     actor: Any
     about: Any
-    """The call whose end says that it has joined; None: it has."""
+    """The call that ends once it has joined; None: it has joined."""
     group: Any
-    """The placement group of those that were invited together; None: it was invited alone."""
+    """The placement group of testbeds that were invited together; None: it was invited alone."""
     run: Any = None
     """The call that executes a job; None: it is free."""
     call: Any = None
-    """The call that asks whether it is there; None: it has replied to the last one."""
-    heard: float = field(default_factory=monotonic)
+    """The call that checks whether it is there; None: it has replied to the last one."""
+    replied_at: float = field(default_factory=monotonic)
 
 
 class RayCluster:
-    """Testbeds of a cluster that this process is connected to."""
+    """Testbeds of the cluster to which this process is connected."""
 
-    def __init__(self, wanted: list[str], silence_s: float):
-        """`wanted`: their names; none: all. Raises UserError if a name is not in the cluster, or is there twice."""
-        self.names = _names(wanted)
+    def __init__(self, names: list[str], silence_s: float):
+        """`names`: those of the testbeds; empty: all. Raises UserError if a name is not in the cluster, or is there twice."""
+        self.names = _names(names)
         self._silence_s = silence_s
         self._invited: dict[str, _Invited] = {}
 
@@ -60,7 +60,7 @@ class RayCluster:
             self._invite(name, {})
 
     def invite_together(self, names: Sequence[str]) -> None:
-        """Asks for testbeds that all join, or none: two drivers never wait for what the other one has."""
+        """Invites testbeds of which all join or none: so two drivers cannot deadlock."""
         if self._invited.keys().isdisjoint(names):
             group = placement_group([{f"{RESOURCE}{name}": 1} for name in names], strategy="SPREAD")
             for place, name in enumerate(names):
@@ -81,20 +81,27 @@ class RayCluster:
                 ray.kill(invited.actor)
             else:
                 remove_placement_group(invited.group)  # ends the actors in it
-        for other in [other for other, of in self._invited.items() if of.group and of.group is invited.group]:
-            del self._invited[other]
+        for other_name in [
+            other_name for other_name, other in self._invited.items() if other.group and other.group is invited.group
+        ]:
+            del self._invited[other_name]
 
     def start(self, name: str, request: Request) -> None:
         invited = self._invited[name]
-        invited.run, invited.call, invited.heard = invited.actor.execute.remote(request), None, monotonic()
+        invited.run, invited.call, invited.replied_at = invited.actor.execute.remote(request), None, monotonic()
 
     def stop(self, name: str) -> None:
         self._invited[name].actor.stop.remote()
 
     def events(self, timeout_s: float) -> list[Event]:
         try:
-            self._ask()
-            calls = {call: name for name, of in self._invited.items() for call in (of.about, of.run, of.call) if call}
+            self._check_alive()
+            calls = {
+                call: name
+                for name, invited in self._invited.items()
+                for call in (invited.about, invited.run, invited.call)
+                if call
+            }
             ready, _ = ray.wait(list(calls), num_returns=1, timeout=timeout_s) if calls else ([], [])
             events = [self._ended(calls[call], call) for call in ready]
         except ConnectionError as error:
@@ -104,35 +111,43 @@ class RayCluster:
             ) from None
         return [event for event in (*events, *self._silent()) if event is not None]
 
-    def _ask(self) -> None:
-        for of in self._invited.values():
-            if of.run and not of.call and monotonic() - of.heard > self._silence_s / CALLS_IN_A_SILENCE:
-                of.call = of.actor.is_there.remote()
+    def _check_alive(self) -> None:
+        for invited in self._invited.values():
+            if (
+                invited.run
+                and not invited.call
+                and monotonic() - invited.replied_at > self._silence_s / CALLS_IN_A_SILENCE
+            ):
+                invited.call = invited.actor.is_there.remote()
 
     def _ended(self, name: str, call: Any) -> Event | None:
-        of = self._invited[name]
+        invited = self._invited[name]
         try:
             value = ray.get(call, timeout=self._silence_s)
         except RayError as error:
-            return None if call == of.call and of.run else Lost(name, _words(error))
-        of.heard = monotonic()
-        if call == of.run:
-            of.run = of.call = None
+            return None if call == invited.call and invited.run else Lost(name, _reason_text(error))
+        invited.replied_at = monotonic()
+        if call == invited.run:
+            invited.run = invited.call = None
             return Replied(name, value)
-        if call != of.about:
-            of.call = None
+        if call != invited.about:
+            invited.call = None
             return None
-        of.about = None
+        invited.about = None
         if isinstance(value, Refused):
             return Lost(name, f"{value.message}; {value.remedy}" if value.remedy else value.message)
         return Joined(name, value)
 
     def _silent(self) -> list[Event]:
-        late = [n for n, of in self._invited.items() if of.run and monotonic() - of.heard > self._silence_s]
+        late = [
+            n
+            for n, invited in self._invited.items()
+            if invited.run and monotonic() - invited.replied_at > self._silence_s
+        ]
         return [Lost(name, f"silent for {self._silence_s:g} s") for name in late]
 
 
-def _names(wanted: list[str]) -> list[str]:
+def _names(requested: list[str]) -> list[str]:
     counts: Counter[str] = Counter()
     for node in ray.nodes():  # type: ignore[no-untyped-call]
         for resource, amount in node["Resources"].items() if node["Alive"] else ():
@@ -145,16 +160,16 @@ def _names(wanted: list[str]) -> list[str]:
         raise UserError(f"testbed {twice}: two nodes have this name", remedy="a name of its own for each node")
     if not counts:
         raise UserError("no node of the Ray cluster has a testbed", remedy=HOW)
-    if unknown := next((name for name in wanted if name not in counts), None):
+    if unknown := next((name for name in requested if name not in counts), None):
         raise UserError(
             f"testbed {unknown}: no node of the Ray cluster has it",
             remedy=f"{HOW}; there {'is' if len(counts) == 1 else 'are'} {', '.join(sorted(counts))}",
         )
-    return wanted or sorted(counts)
+    return requested or sorted(counts)
 
 
-def _words(error: RayError) -> str:
-    """Ray's words, as far as they are for people."""
+def _reason_text(error: RayError) -> str:
+    """The part of Ray's message that helps a user."""
     text = str(error)
     if "ModuleNotFoundError" in text:
         return f"{text.rpartition('ModuleNotFoundError: ')[2].splitlines()[0]}: install windtunnel there"

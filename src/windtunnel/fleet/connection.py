@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster, or why there is none, within a time."""
+"""The connection to a Ray cluster, or the reason why there is none, within a time limit."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ import ray
 from ray.exceptions import AuthenticationError, RayError
 
 HEAD_METHOD, CLIENT_METHOD = "/ray.rpc.NodeInfoGcsService/CheckAlive", "/ray.rpc.RayletDriver/ClusterInfo"
-"""What each of Ray's ports responds to; a request of no bytes asks with each field at its default."""
+"""A method to which each of Ray's ports responds; in an empty request each field has its default."""
 REPLY_S = 10
 REMEDY = "start the cluster with `ray start --head`, and name its head: ray://HOST:10001 from anywhere, HOST:6379 or auto on one of its nodes"
 TOKEN_REMEDY = "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, for each `ray start` and for windtunnel"
@@ -24,8 +24,8 @@ TOKEN_REMEDY = "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, for each `ray start
 
 @contextmanager
 def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[None]:
-    """`without_token`: a cluster that asks nobody for a token is used as well. Raises UserError if nothing, or something else, is at the
-    address, or if the cluster does not take this driver, or would take anybody."""
+    """Connects to a cluster. `without_token`: a cluster that requires no token is used, too. Raises UserError if there is no Ray cluster at the
+    address, or if the cluster refuses this driver or would accept any."""
     if address != "auto":
         _check_there(address, timeout_s)
         if not without_token:
@@ -33,9 +33,11 @@ def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[N
     try:
         ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
     except AuthenticationError as error:
-        raise UserError(f"{address}: the cluster refuses this driver: {_said(error)}", remedy=TOKEN_REMEDY) from None
+        raise UserError(
+            f"{address}: the cluster refuses this driver: {_reason_text(error)}", remedy=TOKEN_REMEDY
+        ) from None
     except (ConnectionError, OSError, RayError, RuntimeError, ValueError) as error:
-        raise UserError(f"{address}: no Ray cluster can be used there: {_said(error)}", remedy=REMEDY) from None
+        raise UserError(f"{address}: no Ray cluster can be used there: {_reason_text(error)}", remedy=REMEDY) from None
     try:
         if address == "auto" and not without_token:
             check_guarded(ray.get_runtime_context().gcs_address)
@@ -45,7 +47,7 @@ def connected(address: str, timeout_s: float, without_token: bool) -> Iterator[N
 
 
 def check_guarded(address: str) -> None:
-    """Asks the cluster something without a token. Raises UserError unless it wants one: Ray before 2.52 knows none."""
+    """Sends a request without a token. Raises UserError unless the cluster requires one: Ray before 2.52 has no tokens."""
     method = CLIENT_METHOD if address.startswith("ray://") else HEAD_METHOD
     with _channel(address) as channel:
         try:
@@ -68,7 +70,7 @@ def _channel(address: str) -> grpc.Channel:
 
 
 def _check_there(address: str, timeout_s: float) -> None:
-    """Ray itself tries for minutes. Both its ports are those of gRPC servers."""
+    """Checks that a cluster responds, because Ray itself tries for minutes. Both of its ports are gRPC servers."""
     until = time.monotonic() + min(timeout_s, 10)
     with _channel(address) as channel:
         try:
@@ -77,8 +79,8 @@ def _check_there(address: str, timeout_s: float) -> None:
             raise UserError(f"{address}: no Ray cluster responds there", remedy=REMEDY) from None
 
 
-def _said(error: Exception) -> str:
-    """Its first lines; of a traceback, which a cluster sends if it cannot serve a driver, the last one says why."""
+def _reason_text(error: Exception) -> str:
+    """The first lines of an error. Of a traceback, which a cluster sends if it cannot serve a driver, the last line has the reason."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     if any(line.startswith("Traceback ") for line in lines):
         lines = [lines[0], lines[-1]]

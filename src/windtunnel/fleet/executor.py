@@ -1,4 +1,4 @@
-"""The executor of a fleet: which job runs on which testbed, and what becomes of those that are lost."""
+"""The executor of a fleet: it assigns jobs to testbeds, and repeats the jobs of lost ones."""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -12,7 +12,7 @@ from windtunnel.engine.verdict import INTERRUPTED, INTERRUPTED_BY_USER, Verdict
 from windtunnel.errors import UserError
 from windtunnel.fleet.hosts import other_software, unlike
 from windtunnel.fleet.messages import About, Ended, Event, Failed, Joined, Lost, Refused, Replied, Request
-from windtunnel.fleet.packed import sweep, take
+from windtunnel.fleet.run_archive import sweep, take
 from windtunnel.fleet.utilisation import Utilisation
 from windtunnel.host import facts
 from windtunnel.live.process import ANNOUNCEMENT
@@ -24,40 +24,40 @@ from windtunnel.scenario import Cable, HostView
 TICK_S = 0.2
 """Longest time that an interrupt may wait."""
 MOST_LOST = 3
-"""Testbeds that one job may lose: it is the job, then."""
+"""Testbeds that one job may lose; more mean that the job is at fault."""
 Say = Callable[[str], None]
 
 
 class Cluster(Protocol):
-    """Testbeds, by name. A call never waits but `events`."""
+    """Testbeds by name. Only `events` waits."""
 
     @property
     def names(self) -> Sequence[str]:
         """Names of the testbeds that may be invited."""
 
     def invite(self, name: str) -> None:
-        """Asks for a testbed. `Joined` says that it is there, however late."""
+        """Invites a testbed. `Joined` follows when it is there, however late."""
 
     def dismiss(self, name: str) -> None:
-        """Gives a testbed back, or asks for it no longer; what runs there ends."""
+        """Releases a testbed, or cancels its invitation; its job ends."""
 
     def start(self, name: str, request: Request) -> None:
         """Begins a job on a testbed that has joined and is free."""
 
     def stop(self, name: str) -> None:
-        """Tells the job there to stop; a second time, to kill its engine."""
+        """Stops the job there; the second call kills its engine."""
 
     def events(self, timeout_s: float) -> list[Event]:
-        """What has happened, as soon as something has. Raises UserError if the cluster itself is gone."""
+        """The next events, as soon as there are any. Raises UserError if the cluster itself is gone."""
 
 
 class Fleet:
-    """Executes jobs on testbeds that have joined. Those that are lost are invited again: they may come back."""
+    """Executes jobs on testbeds that have joined. Lost ones are invited again, because they may come back."""
 
     def __init__(
         self, cluster: Cluster, software: dict[str, str], wait_s: float, most: int | None, spread: bool, say: Say
     ):
-        """`software`: of this host. `most`: testbeds at a time; None: all. Raises UserError if none can be used: some must join
+        """`software`: that of this host. `most`: testbeds at a time; None: all. Raises UserError if none can be used: some must join
         within `wait_s`, with this software, and alike unless `spread`."""
         self.spread = spread
         self._cluster, self._software, self._wait_s, self._say = cluster, software, wait_s, say
@@ -102,14 +102,14 @@ class Fleet:
     ) -> Iterator[Done]:
         waiting, running = list(jobs), dict[str, Job]()
         lost: Counter[Path] = Counter()
-        told = 0
+        stops_sent = 0
         sweep(directory for job in waiting for directory in job.directories)
         while running or (waiting and not interrupts.count):
             if not interrupts.count:
                 self._begin(waiting, running, begins)
-            self._utilisation.say(len(waiting))
-            if told < interrupts.count:
-                told += 1
+            self._utilisation.report(len(waiting))
+            if stops_sent < interrupts.count:
+                stops_sent += 1
                 for name in running:
                     self._cluster.stop(name)
             for event in self._cluster.events(TICK_S):
@@ -119,7 +119,7 @@ class Fleet:
                 job = running.pop(event.name, None)
                 if job is not None and isinstance(event, Replied) and isinstance(event.reply, Ended):
                     self._utilisation.ended(event.name, len(job.directories))
-                    yield job, _kept(job, event.reply)
+                    yield job, _outcomes_of(job, event.reply)
                 elif job is not None and isinstance(event, Replied) and isinstance(event.reply, Refused):
                     raise UserError(f"testbed {event.name}: {event.reply.message}", remedy=event.reply.remedy)
                 else:
@@ -129,10 +129,10 @@ class Fleet:
                         self._check_lost(job, lost[job.directories[0]])
                         waiting.insert(0, job)
             self._check_joined()
-        self._utilisation.say(len(waiting))
+        self._utilisation.report(len(waiting))
 
     def _begin(self, waiting: list[Job], running: dict[str, Job], begins: Begins) -> None:
-        """Gives each free testbed the first job of a group that no other has: the order of the jobs is that of a design."""
+        """Starts on each free testbed the first job of a group that no other testbed has: the design determines the order of jobs."""
         for name in [name for name in self._joined if name not in running]:
             job = next((job for job in waiting if self._places.get(job.group, name) == name), None)
             if job is None:
@@ -146,8 +146,8 @@ class Fleet:
             self._cluster.start(name, Request(name, job.scenarios, job.first, job.settle, job.labels))
 
     def _open(self) -> None:
-        """Waits until all that are wanted have joined, or the time is over and some have. Raises UserError for a testbed that cannot be
-        used, or if none joins."""
+        """Waits until as many testbeds as requested have joined, or the time is over and some have. Raises UserError for a testbed that cannot
+        be used, or if none joins."""
         names = set(self._cluster.names)
         while len(self._joined) < self._most and self._lost.keys() != names and monotonic() < self._until:
             for event in self._cluster.events(TICK_S):
@@ -161,7 +161,7 @@ class Fleet:
             self._say(f"without {self._missing()}; it may join later")
 
     def _check_joined(self) -> None:
-        """Raises UserError if no testbed has been there for as long as may be waited."""
+        """Raises UserError if no testbed has been there for the longest time to wait."""
         if not self._joined and monotonic() >= self._until:
             raise UserError(
                 f"no testbed has joined: {self._missing()}",
@@ -189,11 +189,11 @@ class Fleet:
         if self._lost.pop(name, None):
             self._say(f"testbed {name} has joined again")
         if len(self._joined) == self._most:
-            for other in set(self._cluster.names) - self._joined.keys():
-                self._cluster.dismiss(other)
+            for unused in set(self._cluster.names) - self._joined.keys():
+                self._cluster.dismiss(unused)
 
     def _useless(self, about: About) -> tuple[str, str] | None:
-        """Why a testbed cannot be used, and what to do."""
+        """Why a testbed cannot be used, and a remedy; None: it can."""
         if differs := other_software(self._software, about):
             return differs, "install the same windtunnel and the same engine on both"
         first = next(iter(self._joined.items()), None)
@@ -203,9 +203,9 @@ class Fleet:
         return None
 
     def _lose(self, event: Event) -> None:
-        """A testbed is lost, or could not join. One that had joined is invited again, and its groups go to others."""
+        """Handles a testbed that is lost or could not join. One that had joined is invited again, and its groups go to others."""
         had_joined = self._joined.pop(event.name, None)
-        self._lost[event.name] = why = event.why if isinstance(event, Lost) else _words(event)
+        self._lost[event.name] = why = event.why if isinstance(event, Lost) else _reason_text(event)
         self._places = {group: name for group, name in self._places.items() if name != event.name}
         self._cluster.dismiss(event.name)
         if had_joined:
@@ -224,8 +224,8 @@ class Fleet:
             )
 
 
-def _kept(job: Job, reply: Ended) -> list[RunOutcome]:
-    """The outcomes as if the job had run here. If another attempt was first, its run is there, and counts."""
+def _outcomes_of(job: Job, reply: Ended) -> list[RunOutcome]:
+    """The outcomes of a job, with the run directories on this host. If another attempt was first, its run counts."""
     take(reply.packed, job.directories)
     return [
         RunOutcome(load(directory), outcome.verdict, outcome.exit_code, outcome.interrupted)
@@ -239,6 +239,6 @@ def _stopped() -> RunOutcome:
     return RunOutcome(None, Verdict(False, [INTERRUPTED_BY_USER]), INTERRUPTED, True, error)
 
 
-def _words(event: Event) -> str:
+def _reason_text(event: Event) -> str:
     reply = event.reply if isinstance(event, Replied) else None
     return reply.why if isinstance(reply, Failed) else "it has sent what nobody asked for"

@@ -12,46 +12,46 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def software() -> dict[str, str]:
-    """Versions and digests of what measures on this host. Raises UserError if there is no engine."""
+    """Versions and digests of the software that measures on this host. Raises UserError if there is no engine."""
     digest = hashlib.sha256()
     for file in sorted(PACKAGE.rglob("*.py")):
         digest.update(str(file.relative_to(PACKAGE)).encode() + file.read_bytes())
     return {**record.versions(), "windtunnel sha256": digest.hexdigest()}
 
 
-def other_software(here: dict[str, str], about: About) -> str | None:
-    """What differs first, in words; None: nothing does."""
-    if about.server and (differs := other_software(here, about.server)):
+def other_software(own_versions: dict[str, str], about: About) -> str | None:
+    """The first difference between this host's software and a testbed's, as text; None: there is none."""
+    if about.server and (differs := other_software(own_versions, about.server)):
         return differs
-    there = about.software
-    name = next((name for name in here if here[name] != there.get(name)), None)
+    testbed_versions = about.software
+    name = next((name for name in own_versions if own_versions[name] != testbed_versions.get(name)), None)
     if name is None:
         return None
-    ours, theirs = here[name], there.get(name, "none")
+    ours, theirs = own_versions[name], testbed_versions.get(name, "none")
     length = 12 if name.endswith("sha256") else len(theirs)
     return f"{name} is {theirs[:length]} there and {ours[: length or None]} here"
 
 
 def unlike(a: About, b: About) -> str | None:
-    """What makes numbers of one testbed no numbers of the other, in words; None: they are alike. Of cabled ones, servers are held against
-    servers and clients against clients."""
+    """The first difference because of which two testbeds are not comparable, as text; None: they are alike. Cabled ones are compared server with
+    server and client with client."""
     if a.server and b.server and (differs := unlike(a.server, b.server)):
         return differs
-    ours, theirs = _what_counts(a.facts), _what_counts(b.facts)
+    ours, theirs = _relevant_facts(a.facts), _relevant_facts(b.facts)
     name = next((name for name in ours if ours[name] != theirs[name]), None)
     return None if name is None else f"{name}: {ours[name]} and {theirs[name]}"
 
 
-def _what_counts(of: Facts) -> dict[str, Any]:
+def _relevant_facts(facts: Facts) -> dict[str, Any]:
     return {
-        "system": of.system,
-        "kernel": of.kernel,
-        "architecture": of.architecture,
-        "CPU": of.cpus.model,
-        "CPUs that may be used": len(of.cpus.allowed),
-        "isolated CPUs": len(set(of.cpus.isolated) & set(of.cpus.allowed)),
-        "frequency governors": of.cpus.governors,
-        "turbo": of.cpus.turbo,
-        "runs as root": of.root,
-        "usable hugepages": of.memory.hugepages.usable,
+        "system": facts.system,
+        "kernel": facts.kernel,
+        "architecture": facts.architecture,
+        "CPU": facts.cpus.model,
+        "CPUs that may be used": len(facts.cpus.allowed),
+        "isolated CPUs": len(set(facts.cpus.isolated) & set(facts.cpus.allowed)),
+        "frequency governors": facts.cpus.governors,
+        "turbo": facts.cpus.turbo,
+        "runs as root": facts.root,
+        "usable hugepages": facts.memory.hugepages.usable,
     }

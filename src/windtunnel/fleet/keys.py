@@ -98,7 +98,7 @@ class FleetFile(Table):
 
 
 def read(file: Path) -> FleetFile:
-    """Raises UserError with file and line, what is wrong, and what would be right."""
+    """The fleet file. Raises UserError with file and line, the fault, and a remedy."""
     text = read_text(file, MAX_FILE_BYTES, f"--on takes a fleet file, or an address: {FORMS}")
     data: dict[str, Any] = parsed(file, text)
     try:
@@ -106,7 +106,7 @@ def read(file: Path) -> FleetFile:
         _check_names(fleet)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        first = next((each for each in errors if each["type"] == "extra_forbidden"), errors[0])
+        first = next((detail for detail in errors if detail["type"] == "extra_forbidden"), errors[0])
         raise Source(file, text).error(refusal_of(first, FleetFile, "the fleet file")) from None
     except Refusal as refusal:
         raise Source(file, text).error(refusal) from None
@@ -121,14 +121,14 @@ def _check_names(file: FleetFile) -> None:
             "name cabled testbeds only in [[cable]]",
         )
     places = [(("testbed", n, "name"), testbed.name) for n, testbed in enumerate(file.testbed)]
-    places += [(("cable", n, side), getattr(of, side)) for n, of in enumerate(file.cable) for side in SIDES]
+    places += [(("cable", n, side), getattr(cable, side)) for n, cable in enumerate(file.cable) for side in SIDES]
     for number, (place, name) in enumerate(places):
-        if name in [other for _, other in places[:number]]:
+        if name in [earlier for _, earlier in places[:number]]:
             raise Refusal(place, f'testbed "{name}" is there twice', "name each testbed once")
 
 
-def asked(on: str) -> FleetFile:
-    """What --on says: a fleet file, or the address of a cluster with all its testbeds. Raises UserError."""
+def fleet_of_option(on: str) -> FleetFile:
+    """The fleet of the option --on: a fleet file, or the address of a cluster with all its testbeds. Raises UserError."""
     if is_address(on):
         return FleetFile(address=on)
     if "://" in on:

@@ -1,4 +1,4 @@
-"""What the driver and a testbed tell each other."""
+"""Messages between the driver and a testbed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Refused:
-    """The scenario cannot run there, in the words of a UserError."""
+    """The scenario cannot run there; the fields are those of a UserError."""
 
     message: str
     remedy: str | None
@@ -61,7 +61,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Failed:
-    """The testbed could not do its part: its disk is full."""
+    """The testbed failed, for instance because its disk is full."""
 
     why: str
 

@@ -1,4 +1,4 @@
-"""What runs on a testbed: an actor that belongs to one driver, and executes one job at a time."""
+"""The actor on a testbed, which belongs to one driver and executes one job at a time."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ from windtunnel.engine.verdict import NOT_WRITTEN
 from windtunnel.errors import UserError
 from windtunnel.fleet.hosts import software
 from windtunnel.fleet.messages import About, Ended, Failed, Outcome, Refused, Reply, Request
-from windtunnel.fleet.packed import pack
+from windtunnel.fleet.run_archive import pack
 from windtunnel.host import facts
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Job, perform
@@ -25,14 +25,14 @@ from windtunnel.scenario.one_side import CABLED
 
 
 class Node:
-    """A testbed, as its driver calls it. `stop` and `is_there` are called while `execute` runs, from another thread."""
+    """A testbed with the methods that its driver calls. `stop` and `is_there` are called while `execute` runs, from another thread."""
 
     def __init__(self) -> None:
         self._interrupts: Interrupts | None = None
         self._lock = threading.Lock()
 
     def about(self) -> About | Refused:
-        """What this host is, and its placement as it is now; what only this host can look up is left out."""
+        """The facts and the current view of this host, without what only this host can look up."""
         try:
             _full_priority()
             versions = software()
@@ -42,20 +42,20 @@ class Node:
         return About(facts.collect(), view, versions)
 
     def execute(self, request: Request) -> Reply:
-        """Into a directory that is gone when the driver has the reply."""
+        """Executes a job in a directory that is removed before the driver has the reply."""
         directory = Path(tempfile.mkdtemp(prefix="windtunnel-", dir=for_temporary()))
         directories = tuple(directory / str(position) for position in range(len(request.scenarios)))
         job = Job(request.scenarios, directories, request.first, request.settle, request.labels)
         try:
             _full_priority()
             side = OneSide(request.side, given_by=CABLED) if request.side else None
-            specs = [replace(resolve(each, here(), side), testbed=request.testbed) for each in request.scenarios]
+            specs = [replace(resolve(item, here(), side), testbed=request.testbed) for item in request.scenarios]
             with self._interruptible() as interrupts:
                 outcomes = perform(specs, job, interrupts, [], facts.collect())
             if why := next(filter(None, map(_not_written, outcomes)), None):
                 return Failed(why)
             return Ended(
-                tuple(Outcome(each.verdict, each.exit_code, each.interrupted) for each in outcomes), pack(directories)
+                tuple(Outcome(item.verdict, item.exit_code, item.interrupted) for item in outcomes), pack(directories)
             )
         except UserError as error:
             return Refused(error.message, error.remedy)
@@ -101,12 +101,12 @@ def _full_priority() -> None:
 
 
 def _not_written(outcome: RunOutcome) -> str | None:
-    """Why a run's directory is not whole: nothing that the run itself has done."""
+    """Why a run's directory is not whole for a reason outside the run; None: there is no such reason."""
     if outcome.unkept is not None:
         return outcome.unkept.message
     return next((reason for reason in outcome.verdict.reasons if reason.startswith(NOT_WRITTEN)), None)
 
 
 def _not_known(interface: str) -> str | None:
-    """Which XDP program is on an interface: the testbed looks when it places a run."""
+    """The XDP program on an interface, which is not sent: the testbed reads it when it places a run."""
     return None

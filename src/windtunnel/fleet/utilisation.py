@@ -1,4 +1,4 @@
-"""What the testbeds of a command do and have done, for *Now* of `windtunnel ui`."""
+"""The state and the utilisation of the testbeds of a command, for *Now* of `windtunnel ui`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,18 +7,18 @@ from time import monotonic
 from windtunnel.measure.executor import Job
 
 EVERY_S = 1.0
-"""Utilisation is reported so often if nothing else changes."""
+"""Period of reports if nothing else changes."""
 Tell = Callable[[int, list[dict[str, object]]], None]
 
 
 @dataclass
 class _Testbed:
-    """One that has joined at least once. Times are of `monotonic`."""
+    """A testbed that has joined at least once. Times are those of `monotonic`."""
 
     name: str
     joined_at: float
-    here_s: float = 0.0
-    """It was joined so long before it joined again."""
+    joined_s: float = 0.0
+    """How long it was joined before it joined again."""
     busy_s: float = 0.0
     runs: int = 0
     job: Job | None = None
@@ -31,14 +31,14 @@ class _Testbed:
             self.job = None
 
     def row(self, now: float) -> dict[str, object]:
-        here_s = self.here_s + (0.0 if self.lost else now - self.joined_at)
+        joined_s = self.joined_s + (0.0 if self.lost else now - self.joined_at)
         busy_s = self.busy_s + (now - self.began_at if self.job else 0.0)
         return {
             "name": self.name,
             "state": "lost" if self.lost else "running" if self.job else "free",
             "about": self.lost or (self.job.directories[0].name if self.job else ""),
             "runs": self.runs,
-            "utilisation": busy_s / here_s if here_s else 0.0,
+            "utilisation": busy_s / joined_s if joined_s else 0.0,
         }
 
 
@@ -52,26 +52,26 @@ class Utilisation:
         self._changed, self._told_at = False, 0.0
 
     def joined(self, name: str) -> None:
-        known = self._testbeds.setdefault(name, _Testbed(name, self._now()))
-        known.joined_at, known.lost, self._changed = self._now(), "", True
+        testbed = self._testbeds.setdefault(name, _Testbed(name, self._now()))
+        testbed.joined_at, testbed.lost, self._changed = self._now(), "", True
 
     def lost(self, name: str, why: str) -> None:
-        known = self._testbeds[name]
-        known.ends(self._now())
-        known.here_s += self._now() - known.joined_at
-        known.lost, self._changed = why, True
+        testbed = self._testbeds[name]
+        testbed.ends(self._now())
+        testbed.joined_s += self._now() - testbed.joined_at
+        testbed.lost, self._changed = why, True
 
     def begins(self, name: str, job: Job) -> None:
-        known = self._testbeds[name]
-        known.job, known.began_at, self._changed = job, self._now(), True
+        testbed = self._testbeds[name]
+        testbed.job, testbed.began_at, self._changed = job, self._now(), True
 
     def ended(self, name: str, runs: int) -> None:
-        known = self._testbeds[name]
-        known.ends(self._now())
-        known.runs += runs
+        testbed = self._testbeds[name]
+        testbed.ends(self._now())
+        testbed.runs += runs
         self._changed = True
 
-    def say(self, waiting: int) -> None:
+    def report(self, waiting: int) -> None:
         """Reports the utilisation if it has changed, or after EVERY_S."""
         now = self._now()
         if self._changed or now - self._told_at >= EVERY_S:

@@ -14,7 +14,7 @@ from windtunnel.errors import UserError
 from windtunnel.fleet.cables import Cables
 from windtunnel.fleet.keys import Cabled
 from windtunnel.fleet.messages import Ended, Failed, Joined, Lost, Outcome, Refused, Replied
-from windtunnel.fleet.packed import pack
+from windtunnel.fleet.run_archive import pack
 from windtunnel.runs import load
 from windtunnel.runs.joined import on_two_hosts, session
 from windtunnel.scenario import Cable

@@ -71,7 +71,7 @@ def running(ray):
     assert testbeds.events(0) == []
     ray.calls["about"].outcome = "about alpha"
     assert testbeds.events(0) == [Joined("alpha", "about alpha")]
-    testbeds._invited["alpha"].heard = 0.0  # its default factory is the clock of the import
+    testbeds._invited["alpha"].replied_at = 0.0  # its default factory is the clock of the import
     testbeds.start("alpha", "a request")
     return testbeds
 

@@ -6,7 +6,7 @@ from fleet_tools import SOFTWARE, PaperCluster, about, archive, executed, fleet,
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.fleet.messages import Failed, Lost, Refused, Replied
-from windtunnel.fleet.packed import take
+from windtunnel.fleet.run_archive import take
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.runs import load
 

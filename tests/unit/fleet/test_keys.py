@@ -3,7 +3,7 @@
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.keys import asked, is_address, read
+from windtunnel.fleet.keys import fleet_of_option, is_address, read
 
 WHOLE = """\
 # The lab
@@ -23,13 +23,13 @@ name = "beta"
 def test_a_whole_file(tmp_path):
     file = tmp_path / "fleet.toml"
     file.write_text(WHOLE)
-    found = asked(str(file))
+    found = fleet_of_option(str(file))
     assert (found.address, found.spread, found.names) == ("ray://lab:10001", True, ["alpha", "beta"])
     assert (found.wait, found.silence) == (7_200_000_000_000, 10_000_000_000)
 
 
 def test_an_address_stands_for_a_file_with_nothing_else():
-    found = asked("127.0.0.1:6379")
+    found = fleet_of_option("127.0.0.1:6379")
     assert (found.address, found.spread, found.names) == ("127.0.0.1:6379", False, [])
     assert (found.wait, found.silence) == (60_000_000_000, 30_000_000_000)
 
@@ -49,13 +49,13 @@ def test_no_addresses(text):
 @pytest.mark.parametrize("on", ["http://lab:8265", "ray://lab", "ray://lab:99999"])
 def test_what_looks_like_an_address_is_no_file(on):
     with pytest.raises(UserError, match="is not an address of a Ray cluster") as refused:
-        asked(on)
+        fleet_of_option(on)
     assert '"ray://HOST:PORT"' in refused.value.remedy
 
 
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match=r"fleet\.toml: no such file") as refused:
-        asked(str(tmp_path / "fleet.toml"))
+        fleet_of_option(str(tmp_path / "fleet.toml"))
     assert "--on takes a fleet file, or an address" in refused.value.remedy
 
 

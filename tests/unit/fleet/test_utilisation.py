@@ -19,8 +19,8 @@ class Told:
         self.count += 1
         self.waiting, self.rows = waiting, {row["name"]: row for row in rows}
 
-    def say(self, waiting=0):
-        self.of.say(waiting)
+    def report(self, waiting=0):
+        self.of.report(waiting)
         return self.rows
 
 
@@ -38,12 +38,12 @@ def test_a_testbed_at_work(told):
     told.now += 6
     told.of.begins("alpha", JOB)
     told.now += 2
-    (row,) = told.say(5).values()
+    (row,) = told.report(5).values()
     assert row == {"name": "alpha", "state": "running", "about": "0007", "runs": 0, "utilisation": 0.25}
     assert told.waiting == 5
     told.of.ended("alpha", 2)
     told.now += 2
-    assert told.say()["alpha"] == {"name": "alpha", "state": "free", "about": "", "runs": 2, "utilisation": 0.2}
+    assert told.report()["alpha"] == {"name": "alpha", "state": "free", "about": "", "runs": 2, "utilisation": 0.2}
 
 
 def test_time_in_which_a_testbed_is_lost_counts_for_nothing(told):
@@ -51,20 +51,20 @@ def test_time_in_which_a_testbed_is_lost_counts_for_nothing(told):
     told.now += 3
     told.of.lost("alpha", "silent for 30 s")
     told.now += 1000
-    row = told.say()["alpha"]
+    row = told.report()["alpha"]
     assert (row["state"], row["about"], row["runs"], row["utilisation"]) == ("lost", "silent for 30 s", 0, 1.0)
     told.of.joined("alpha")
     told.now += 3
-    assert (told.say()["alpha"]["state"], told.say()["alpha"]["utilisation"]) == ("free", 0.5)
+    assert (told.report()["alpha"]["state"], told.report()["alpha"]["utilisation"]) == ("free", 0.5)
 
 
 def test_it_is_told_when_something_changes_and_once_a_second(told):
-    told.say()
-    told.say()
+    told.report()
+    told.report()
     assert told.count == 1
     told.now += 1
-    told.say()
+    told.report()
     assert told.count == 2
     told.of.begins("alpha", JOB)
-    told.say()
+    told.report()
     assert told.count == 3

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.packed import pack, take
+from windtunnel.fleet.run_archive import pack, take
 from windtunnel.measure.study.directory import opened
 from windtunnel.runs import directories
 from windtunnel.runs.directories import held, make_held, making

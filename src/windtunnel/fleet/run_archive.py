@@ -1,7 +1,7 @@
-"""Run directories on their way from a testbed, and how each is taken exactly once.
+"""Archives of run directories from a testbed, of which each run is taken exactly once.
 
-An attempt unpacks into a directory of its own, beside the one that is wanted, and renames it at the end. A rename to a directory that has
-something in it fails: of several attempts at one run the first is kept, and the others leave no trace.
+An attempt unpacks into a directory of its own, beside the destination, and renames it at the end. A rename to a directory that is not
+empty fails: of several attempts at one run the first is kept, and the others leave no files.
 """
 
 import errno
@@ -19,7 +19,7 @@ from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import sync_directory
 
 MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
-"""Limits of an archive: runs are packed as they are, and windows, which repeat their keys, shrink tenfold when a testbed compresses them."""
+"""Limits of an archive: `pack` does not compress, and windows, which repeat their keys, shrink tenfold if a testbed compresses them."""
 PREFIX = ".attempt-"
 """Prefix of the directory of an attempt that is not taken yet."""
 
@@ -37,9 +37,9 @@ def pack(directories: Sequence[Path]) -> bytes:
 
 
 def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
-    """Unpacks an archive into these directories, and says of each whether it was taken: False if another attempt was first.
+    """Unpacks an archive into these directories, and returns for each whether it was taken: False if another attempt was first.
 
-    Raises UserError if the disk does not take it, or the archive is damaged; nothing is left of it then.
+    Raises UserError if the disk is full, or the archive is damaged; then no files of it remain.
     """
     parent = directories[0].parent
     try:
@@ -51,7 +51,7 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             _check(archive)
-            archive.extractall(attempt)  # below it, whatever the names in there say
+            archive.extractall(attempt)  # extractall keeps every member below the directory
         return [_take(attempt / str(position), directory) for position, directory in enumerate(directories)]
     except OSError as error:
         raise cannot_write(parent, error) from error
@@ -62,7 +62,7 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
 
 
 def _check(archive: zipfile.ZipFile) -> None:
-    """Raises ValueError for an archive that would fill the disk. Its directory is believed no further: what a member has beyond it is not
+    """Raises ValueError for an archive that would fill the disk. Sizes in its directory are bounds: the data of a member beyond its size is not
     unpacked."""
     members = archive.infolist()
     if len(members) > MOST_FILES:
@@ -76,14 +76,14 @@ def _check(archive: zipfile.ZipFile) -> None:
 
 
 def sweep(directories: Iterable[Path]) -> None:
-    """Removes what attempts have left that were killed, beside these directories. Nobody else may be at work there."""
+    """Removes the files of killed attempts beside these directories. No other attempt may be running there."""
     for parent in {directory.parent for directory in directories}:
         for attempt in parent.glob(f"{PREFIX}*"):
             shutil.rmtree(attempt, ignore_errors=True)
 
 
 def _take(attempt: Path, directory: Path) -> bool:
-    """Everything is on the disk before it has its name."""
+    """Renames an attempt to its directory after all of it is on the disk. False if another attempt was first."""
     for path in (attempt, *attempt.rglob("*")):
         fd = os.open(path, os.O_RDONLY)
         try:

@@ -9,8 +9,8 @@ from threading import Barrier
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.fleet import packed
-from windtunnel.fleet.packed import PREFIX, pack, sweep, take
+from windtunnel.fleet import run_archive
+from windtunnel.fleet.run_archive import PREFIX, pack, sweep, take
 
 
 def directory(parent, name, text):
@@ -56,7 +56,7 @@ def test_of_attempts_that_race_one_is_kept_whole(tmp_path, monkeypatch):
         barrier.wait(30)
         rename(source, target)
 
-    monkeypatch.setattr(packed.os, "rename", together)
+    monkeypatch.setattr(run_archive.os, "rename", together)
     with ThreadPoolExecutor(len(attempts)) as pool:
         kept = list(pool.map(lambda sent: take(sent, [tmp_path / "runs" / "1"]), attempts))
     assert sorted(kept) == [[False]] * 7 + [[True]]
@@ -71,7 +71,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(fd):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(packed.os, "fsync", full)
+    monkeypatch.setattr(run_archive.os, "fsync", full)
     with pytest.raises(UserError, match="No space left") as refused:
         take(sent, [tmp_path / "runs" / "1"])
     assert "free some space" in refused.value.remedy and left(tmp_path / "runs") == []
@@ -119,7 +119,7 @@ def test_a_hostile_archive_is_refused_in_words(tmp_path, sent):
 
 @pytest.mark.parametrize(("limit", "value"), [("MOST_FILES", 2), ("MOST_BYTES", 5)])
 def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch, limit, value):
-    monkeypatch.setattr(packed, limit, value)
+    monkeypatch.setattr(run_archive, limit, value)
     with pytest.raises(UserError, match="damaged"):
         take(pack([directory(tmp_path, "sent", "one")]), [tmp_path / "runs" / "1"])
 
