@@ -1,1 +1,1 @@
-"""Copies of payload: what they cost on this host."""
+"""Copies of payload: their costs on this host."""

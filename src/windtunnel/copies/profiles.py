@@ -1,4 +1,4 @@
-"""Profiles of copy engines from what was measured, for the copier `model`: of this host's CPU, or of a copier that it has."""
+"""Profiles of copy engines from measurements, for the copier `model`: of this host's CPU, or of one of its copiers."""
 
 import platform
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from windtunnel.host.cpus import read_cpus
 from windtunnel.version import __version__
 
 Points = Sequence[tuple[int, float]]
-"""Sizes in bytes, and a figure."""
+"""Sizes in bytes, and a value at each."""
 
 
 def profile_text(name: str, title: str, copy_ns: Points, source: str, device: str = "") -> str:
@@ -31,26 +31,28 @@ end = {included}
 {device}"""
 
 
-def as_profile(found: Sequence[Measured], of: str, hot: bool) -> str:
-    """The TOML of the CPU, or of a copier that was measured. Raises UserError where it was not."""
-    measured = next((each for each in found if of in (CPU, each.copier.engine)), None)
+def as_profile(measurements: Sequence[Measured], copier_name: str, hot: bool) -> str:
+    """The TOML of the CPU, or of a measured copier. Raises UserError if it was not measured."""
+    measured = next(
+        (measurement for measurement in measurements if copier_name in (CPU, measurement.copier.engine)), None
+    )
     if measured is None:
-        known = ", ".join([CPU, *(each.copier.engine for each in found)])
-        raise UserError(f'no copier "{of}" was measured', remedy=f"one of {known}")
-    costs, tick_ns = [each for each in measured.costs if each.hot == hot], 1e9 / measured.copier.tsc_hz
+        names = ", ".join([CPU, *(measurement.copier.engine for measurement in measurements)])
+        raise UserError(f'no copier "{copier_name}" was measured', remedy=f"one of {names}")
+    costs, tick_ns = [cost for cost in measured.costs if cost.hot == hot], 1e9 / measured.copier.tsc_hz
     place = "in the caches" if hot else "out of the caches"
-    what = "rte_memcpy by the CPU" if of == CPU else f"{of} ({measured.copier.device})"
+    subject = "rte_memcpy by the CPU" if copier_name == CPU else f"{copier_name} ({measured.copier.device})"
     source = (
         f"measured by `windtunnel host copies` of Windtunnel {__version__} on {platform.node()} ({read_cpus().model or 'CPU not known'}), "
         f"{datetime.now(UTC):%Y-%m-%d}, bytes {place}, batches of {measured.batch}"
     )
-    points = [(each.bytes, (each.cpu_cycles if of == CPU else each.caller_cycles) * tick_ns) for each in costs]
-    device = "" if of == CPU or _is_loop(measured) else _device(measured, costs, tick_ns, source)
-    return profile_text(of.replace("_", "-"), f"{what}, bytes {place}", points, source, device)
+    points = [(cost.bytes, (cost.cpu_cycles if copier_name == CPU else cost.caller_cycles) * tick_ns) for cost in costs]
+    device = "" if copier_name == CPU or _is_loop(measured) else _device(measured, costs, tick_ns, source)
+    return profile_text(copier_name.replace("_", "-"), f"{subject}, bytes {place}", points, source, device)
 
 
 def check_new(file: Path) -> None:
-    """Before a measurement of some seconds. Raises UserError where the file exists already."""
+    """Checks the file before a measurement of some seconds. Raises UserError if it exists already."""
     if file.exists():
         raise _exists(file)
 
@@ -60,7 +62,7 @@ def _exists(file: Path) -> UserError:
 
 
 def write_profile(file: Path, text: str) -> None:
-    """Raises UserError where the file exists already, or cannot be written."""
+    """Writes a profile. Raises UserError if the file exists already, or cannot be written."""
     try:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
@@ -76,8 +78,8 @@ def _is_loop(measured: Measured) -> bool:
 
 
 def _device(measured: Measured, costs: Sequence[CopyCosts], tick_ns: float, source: str) -> str:
-    """What is beside the worker, as far as it was measured."""
-    rates = [(each.bytes, each.bytes / (each.copier_cycles * tick_ns)) for each in costs]
+    """The TOML table of the device, as far as it was measured."""
+    rates = [(cost.bytes, cost.bytes / (cost.copier_cycles * tick_ns)) for cost in costs]
     trip = measured.trip_ns_after
     latency = (
         f'{{ value = {max(0.0, trip - costs[0].copier_cycles * tick_ns):.1f}, source = "{_plain(source)}: the way there and back" }}'
@@ -99,5 +101,5 @@ def _points(points: Points) -> str:
 
 
 def _plain(text: str) -> str:
-    """As it may stand in a TOML string and in a comment."""
+    """A text that is valid in a TOML string and in a comment."""
     return "".join(c for c in text.replace("\\", "/").replace('"', "'") if c.isprintable())
