@@ -107,7 +107,7 @@ USELESS = {
         "--json": "only a page",
     },
 }
-"""Source of the traffic -> options that it excludes, and what it has instead."""
+"""Source of the traffic -> options that it excludes, and their replacement."""
 
 
 def estimate(
@@ -203,30 +203,30 @@ def nics(
     from windtunnel.results.pcie import nic_document, nics_document
     from windtunnel.results.show import show
 
-    show(nic_document(load_nic(name)) if name else nics_document([load_nic(one) for one in shipped()]))
+    show(nic_document(load_nic(name)) if name else nics_document([load_nic(nic_name) for nic_name in shipped()]))
 
 
 def _check(sources: dict[str, object], options: dict[str, object]) -> None:
-    """One source of the traffic, and no option that it has no use for."""
+    """Checks that there is one source of the traffic, and no option without effect."""
     from windtunnel.errors import UserError
 
-    given = [name for name, value in sources.items() if value is not None]
-    if len(given) > 1:
-        raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
-    source = given[0] if given else "--pps"
+    chosen_sources = [name for name, value in sources.items() if value is not None]
+    if len(chosen_sources) > 1:
+        raise UserError(f"{' and '.join(chosen_sources)} exclude each other", remedy="give one of them")
+    source = chosen_sources[0] if chosen_sources else "--pps"
     if options["--out"] and source != "--sweep":
         raise UserError("--out needs --sweep", remedy="--sweep --out FILE")
     for name, has in USELESS.get(source, {}).items():
         if options[name] is not None:
             raise UserError(f"{name} has no effect with {source}, which has {has}", remedy="give one of them")
-    if not given and options["--pps"] is None:
+    if not chosen_sources and options["--pps"] is None:
         raise UserError("no traffic to estimate", remedy="--pps 10M, a run directory, --from-testpmd LOG, or --sweep")
 
 
-def _link(card: "Nic", given: dict[str, Any]) -> "Link":
+def _link(card: "Nic", overrides: dict[str, Any]) -> "Link":
     from windtunnel.pcie.link import Link
 
-    return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | given))
+    return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | overrides))
 
 
 def _settings(chosen: dict[str, Any]) -> "Settings":
@@ -260,31 +260,38 @@ def _of_testpmd(
 ) -> "list[PortEstimate]":
     from dataclasses import asdict
 
-    from windtunnel.pcie import options
+    from windtunnel.pcie import traffic_options
     from windtunnel.pcie.testpmd_estimate import ports_of, read_counted
 
-    found, settings = read_counted(log)
-    said = {name: value for name, value in asdict(settings).items() if value is not None}
-    return ports_of(found, card, _settings(said | chosen), link, options.size(size), options.rate(pps) if pps else None)
+    directions, settings = read_counted(log)
+    printed = {name: value for name, value in asdict(settings).items() if value is not None}
+    return ports_of(
+        directions,
+        card,
+        _settings(printed | chosen),
+        link,
+        traffic_options.size(size),
+        traffic_options.rate(pps) if pps else None,
+    )
 
 
 def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: str, burst: str) -> "PortEstimate":
-    from windtunnel.pcie import estimate, options
+    from windtunnel.pcie import estimate, traffic_options
     from windtunnel.pcie.run_estimate import PortEstimate, Queue
 
-    batches = options.bursts(burst, settings.tx_ring or RING)
-    traffic = options.forwarding(options.rate(pps), options.size(size), batches)
+    batches = traffic_options.bursts(burst, settings.tx_ring or RING)
+    traffic = traffic_options.forwarding(traffic_options.rate(pps), traffic_options.size(size), batches)
     queue = Queue(0, estimate(traffic, card, settings, link))
     return PortEstimate("asked", card.name, card.nic.title, True, link, [queue])
 
 
 def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None) -> None:
-    from windtunnel.pcie import options
+    from windtunnel.pcie import traffic_options
     from windtunnel.pcie.sweep import swept
     from windtunnel.results.page.files import write_new_page
     from windtunnel.results.pcie import sweep_document
 
-    sweep = swept(card, settings, link, options.size(size))
+    sweep = swept(card, settings, link, traffic_options.size(size))
     print_values(write_new_page(sweep_document(sweep), out or Path("pcie-sweep.html")))
 
 

@@ -1,7 +1,7 @@
-"""What crosses a PCIe link for each packet: equations, NICs as data, estimates for runs and for other tools' statistics.
+"""PCIe traffic of packets: equations, NICs as data, estimates for runs and for other tools' statistics.
 
-All of it is an estimate but `measured`, which reads what hardware counters counted. Directions are those of the link: *up* from the
-device to the host, *down* to the device. *Inbound* is what the device asks for (DMA), *outbound* what the CPU asks for (registers).
+All values are estimates, except in `measured`, which reads hardware counters. Directions are those of the link: *up* from the device to
+the host, *down* to the device. *Inbound* transfers are requested by the device (DMA), *outbound* ones by the CPU (registers).
 """
 
 from windtunnel.pcie.batches import Batches

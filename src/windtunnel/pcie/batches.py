@@ -1,4 +1,4 @@
-"""How many packets a burst had, and the two averages of it."""
+"""The numbers of packets in bursts, and their two averages."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Batches:
 
     @classmethod
     def with_packets(cls, packets: Mapping[int, float]) -> "Batches":
-        """Makes batches from packets that came in bursts of each size, as in "as many packets by fours as by eights"."""
+        """Makes batches from the packets that came in bursts of each size, for instance as many in fours as in eights."""
         return cls.of({size: n / size for size, n in packets.items()})
 
     @classmethod
@@ -33,12 +33,12 @@ class Batches:
 
     @property
     def exact(self) -> float | None:
-        """Packets / bursts: what counts doorbells. None: no burst."""
+        """Packets / bursts, which determines the number of doorbells. None: no burst."""
         return self.packets / sum(self.bursts.values()) if self.bursts else None
 
     @property
     def worded(self) -> float | None:
-        """The average burst that a packet is part of, sum b p / sum p, as the VTune recipe words it. Never below `exact`: if bursts
+        """The average burst that a packet is part of, sum b p / sum p, as the text of the VTune recipe defines it. It is never below `exact`: if bursts
         differ, it gives too few doorbells. None if only the mean is known."""
         if not self.bursts or self.mean_only:
             return None

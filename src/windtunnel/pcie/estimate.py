@@ -18,12 +18,12 @@ from windtunnel.pcie.nic import Nic
 MB = 1e6
 BITS = 8
 LEAST_RING, MOST_RING = 4, 65535
-"""Descriptors: the least that leaves room for a threshold of 1, the most that ethdev's 16 bits can say."""
+"""Descriptors: the least that leaves room for a threshold of 1, and the most in ethdev's 16 bits."""
 
 
 @dataclass(frozen=True)
 class Effective:
-    """The settings of a queue, with the defaults of the NIC's driver. Raises UserError for thresholds that no ring takes."""
+    """The settings of a queue, with the defaults of the NIC's driver. Raises UserError for thresholds that no ring supports."""
 
     rx_free: int
     tx_rs: int
@@ -43,7 +43,7 @@ class Effective:
 
 @dataclass(frozen=True)
 class Settings:
-    """What an application chooses for a queue. None: the default of the NIC's driver."""
+    """Settings of a queue that an application chooses. None: the default of the NIC's driver."""
 
     rx_free: int | None = None
     tx_rs: int | None = None
@@ -56,7 +56,7 @@ class Settings:
     """Share of received packets whose write-back the NIC compresses."""
 
     def of(self, nic: Nic) -> Effective:
-        """Raises UserError for thresholds that no ring takes."""
+        """The settings with the NIC's defaults. Raises UserError for thresholds that no ring supports."""
         return Effective(
             rx_free=nic.rx.free_threshold.number if self.rx_free is None else self.rx_free,
             tx_rs=nic.tx.rs_threshold.number if self.tx_rs is None else self.tx_rs,
@@ -83,7 +83,7 @@ def _threshold(name: str, value: int, least: int, ring: int | None, spare: int) 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What one queue carries. Rates are packets per second, None if they are not known; sizes are bytes by DMA."""
+    """The traffic of one queue. Rates are packets per second, None if they are not known; sizes are bytes by DMA."""
 
     rx_pps: float | None
     tx_pps: float | None
@@ -105,7 +105,7 @@ class Traffic:
 
 @dataclass(frozen=True)
 class Cost:
-    """Bytes that one packet costs: payload of each kind of transfer, and all of it on the wire."""
+    """Cost of one packet in bytes: the payload of each kind of transfer, and the bytes on the wire."""
 
     inbound_read: float = 0.0
     inbound_write: float = 0.0
@@ -136,9 +136,9 @@ class Loaded(ABC):
 
     @property
     def utilisation(self) -> OnWire | None:
-        """Shares of what the link can carry."""
-        rate, most = self.rate, self.link.usable
-        return None if rate is None else OnWire(rate.up / most, rate.down / most)
+        """Shares of the link's capacity."""
+        rate, capacity = self.rate, self.link.usable
+        return None if rate is None else OnWire(rate.up / capacity, rate.down / capacity)
 
     @property
     def ceiling(self) -> float | None:
@@ -182,7 +182,7 @@ class Estimate(Loaded):
 
 
 def estimate(traffic: Traffic, nic: Nic, settings: Settings, link: Link) -> Estimate:
-    """Raises UserError for settings that the NIC's rings do not take."""
+    """The estimate of one queue. Raises UserError for settings that the NIC's rings do not support."""
     used = settings.of(nic)
     rx_bells, tx_bells = _rx_doorbells(traffic.rx_batches.exact, used), traffic.tx_batches.doorbells(_limit(nic))
     rx_worded, tx_worded = (
@@ -264,12 +264,12 @@ def _sent(
     )
 
 
-def _descriptors(header: int, each: float, unit: int, burst: float) -> float:
+def _descriptors(header: int, size: float, unit: int, burst: float) -> float:
     """Bytes of descriptors a packet: those of a burst have a header together and are rounded up to whole units."""
-    return ceil((header + each * burst) / unit) * unit / burst if header else ceil(each / unit) * unit
+    return ceil((header + size * burst) / unit) * unit / burst if header else ceil(size / unit) * unit
 
 
 def _shared(move: Callable[[float], OnWire], size: float, together: int) -> OnWire:
-    """What one of `together` items costs on the wire that one transfer moves."""
+    """Cost on the wire of one of the `together` items that one transfer moves."""
     whole = move(size * together)
     return OnWire(whole.up / together, whole.down / together)

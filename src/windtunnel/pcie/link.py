@@ -19,16 +19,16 @@ BOUNDARIES = (64, 128)
 WRITE_HEADER = READ_HEADER = 24
 """Framing and sequence number 4, CRC of the link 4, header with an address of 64 bits 16; no ECRC."""
 COMPLETION_HEADER = 20
-"""Likewise; a completion's header has 12."""
+"""Framing, sequence number and CRC of the link as above, and a header of 12."""
 
 _DLLP = 8
 """An acknowledgement or a flow control update on the wire."""
 _SKIP = 4 / 1538
-"""Share that goes into ordered sets for the clocks."""
+"""Share of the ordered sets for the clocks."""
 _TLP_OVERHEAD = 28
-"""What the specification's formula adds to a payload."""
+"""Bytes that the specification's formula adds to a payload."""
 _INTERNAL_DELAY = {1: 19, 2: 70, 3: 115, 4: 115, 5: 115}
-"""Symbol times that a receiver may take before it responds, by generation."""
+"""Symbol times until a receiver must respond, by generation."""
 _ACK_FACTOR = {1: (1.4, 1.4), 2: (1.4, 1.4), 4: (1.4, 1.4), 8: (2.5, 2.5), 16: (3.0, 3.0)}
 """Lanes -> factor at a payload of 128 and of 256 bytes; above that it is 1, of 16 lanes 2."""
 
@@ -49,7 +49,7 @@ class Link:
     mps: int = 256
     """Maximum payload size: most bytes that one transfer carries."""
     mrrs: int = 512
-    """Maximum read request size: most bytes that one read request asks for."""
+    """Maximum read request size: most bytes of one read request."""
     rcb: int = 64
     """Read completion boundary, at which a root complex may cut a completion."""
     completions: Literal["mps", "rcb"] = "mps"
@@ -69,9 +69,9 @@ class Link:
 
     def read(self, size: float) -> OnWire:
         """The device reads `size` bytes of memory: requests up, completions down. A completion is of one request."""
-        most = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
+        most_bytes = self.mps if self.completions == "mps" else min(self.mps, self.rcb)
         whole, rest = divmod(size, self.mrrs)
-        completions = whole * ceil(self.mrrs / most) + ceil(rest / most)
+        completions = whole * ceil(self.mrrs / most_bytes) + ceil(rest / most_bytes)
         return OnWire(up=ceil(size / self.mrrs) * READ_HEADER, down=completions * COMPLETION_HEADER + size)
 
     def register(self, size: float) -> OnWire:
@@ -103,6 +103,6 @@ class Link:
         return f"Gen{self.generation} x{self.lanes}, MPS {self.mps}, MRRS {self.mrrs}"
 
 
-def _among(what: str, value: object, known: tuple[object, ...]) -> None:
-    if value not in known:
-        raise UserError(f"{what} is {value}", remedy=f"one of {', '.join(map(str, known))}")
+def _among(noun: str, value: object, choices: tuple[object, ...]) -> None:
+    if value not in choices:
+        raise UserError(f"{noun} is {value}", remedy=f"one of {', '.join(map(str, choices))}")

@@ -1,4 +1,4 @@
-"""Values of the hardware counters of PCIe links, from the output of the tools that read them. Without such output nothing was measured.
+"""Values of the hardware counters of PCIe links, from the output of the tools that read them. Without such output nothing is measured.
 
 Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe root port, all four directions. `pcm-pcie -B -csv` (PCM):
 bytes of all devices of each socket in a sample, counted in cache lines; it does not count the bytes that the CPU writes to registers.
@@ -17,7 +17,7 @@ from windtunnel.exchange.recorded.readings import number
 from windtunnel.exchange.source import read_counters
 
 FILE = "pcie-counters.txt"
-"""Such output in a run directory, taken during the run: `show` and the report put it beside the estimate."""
+"""Name of such output in a run directory, taken during the run: `show` and the report show it beside the estimate."""
 SYSFS = "sys/bus/event_source/devices"
 _MB = 1e6
 _IOSTAT = ("Inbound Read(MB)", "Inbound Write(MB)", "Outbound Read(MB)", "Outbound Write(MB)")
@@ -32,7 +32,7 @@ _REMEDY = "what `perf iostat -- sleep 10` or `pcm-pcie -B -csv 1` printed"
 
 @dataclass(frozen=True)
 class Measured:
-    """Bytes a second of all devices that the counters see, by tool; None: that tool does not count it."""
+    """Bytes a second of all devices that the counters cover; None: that tool does not count it."""
 
     tool: str
     inbound_read: float | None
@@ -42,12 +42,12 @@ class Measured:
 
 
 def is_measured(lines: Sequence[str]) -> bool:
-    """Whether the text is one of these tools', with bytes in it."""
+    """Whether one of these tools wrote the text, with bytes in it."""
     return _iostat_head(lines) is not None or any(set(_PCM) <= set(pcm_pcie.cells_of(line)) for line in lines)
 
 
 def read_measured(file: Path, follow: bool = True) -> Measured:
-    """Raises UserError, with file and line, for any other text. `follow`: a link to it."""
+    """The values in a file. Raises UserError, with file and line, for any other text. `follow`: a symbolic link is followed."""
     lines = read_counters(file, _REMEDY, follow).text.split("\n")
     if (head := _iostat_head(lines)) is not None:
         return _iostat(file, lines, head)
@@ -60,7 +60,7 @@ def read_measured(file: Path, follow: bool = True) -> Measured:
 
 
 def _iostat_head(lines: Sequence[str]) -> int | None:
-    """The number of the line."""
+    """The number of the head's line; None: there is none."""
     for place, line in enumerate(lines, start=1):
         places = [line.find(head) for head in _IOSTAT]
         if places == sorted(places) and -1 not in places:
@@ -80,14 +80,14 @@ def counters_there(root: Path = Path("/")) -> bool:
 
 
 def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root ports; the elapsed time follows them. Of several tables the mean. With -I each row has the time since the start in
-    front, and nothing follows.
+    """Sums over the root ports; the elapsed time follows them. Several tables are averaged. With -I each row begins with the time since the
+    start, and nothing follows.
 
     perf writes times with nine decimals, which tells the locale's decimal mark.
     """
     totals, ports, elapsed, last = [0.0] * len(_IOSTAT), 0, 0.0, 0.0
     decimal = "," if any(_COMMA.match(line) for line in lines) else "."
-    separator = found[1] if (found := _CSV_HEAD.match(lines[head - 1])) else None
+    separator = match[1] if (match := _CSV_HEAD.match(lines[head - 1])) else None
     for place, line in enumerate(lines[head:], start=head + 1):
         cells = line.rstrip(f"{separator} \t\r").split(separator) if separator else line.split()
         if line.rstrip().endswith("seconds time elapsed"):
@@ -116,18 +116,18 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
 
 
 def _pcm(file: Path, lines: list[str]) -> Measured:
-    """The mean over the time of all samples, each the sum over sockets, without what -e says of misses and hits."""
+    """The mean over the time of all samples, each the sum over sockets, without the rows of -e for misses and hits."""
     counted, faults = pcm_pcie.readings(lines)
     if faults:
         raise UserError(f"{file}:{faults[0].line}: {faults[0].what}", remedy=_REMEDY)
-    totals = {each.name: each.value for each in counted}
+    totals = {reading.name: reading.value for reading in counted}
     seconds = pcm_pcie.seconds(lines)
     read, write = ((totals[pcm_pcie.name_of(name, pcm_pcie.TOTAL)] or 0.0) / seconds for name in _PCM)
     return Measured("pcm-pcie", read, write, None, None)
 
 
 def _number(file: Path, line: int, text: str, decimal: str) -> float:
-    """`decimal`: the locale's mark; the other one may stand between thousands."""
+    """The number in a cell. `decimal`: the locale's mark; the other one may separate thousands."""
     groups = "." if decimal == "," else ","
     plain = (
         text.replace(groups, "") if re.fullmatch(_GROUPED.format(re.escape(groups), re.escape(decimal)), text) else text

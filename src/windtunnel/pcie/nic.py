@@ -1,4 +1,4 @@
-"""NICs as data: one TOML file each, in which every number has its source, and what nobody has published is an assumption with its reason."""
+"""NICs as data: each is a TOML file in which every number has its source, or is an assumption with its reason if it was never published."""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +17,7 @@ from windtunnel.text_file import read_text
 MAX_FILE_BYTES = 64 << 10
 GENERIC = "generic"
 MOST = 65535
-"""No number of a NIC is greater. A greater one is a typing error."""
+"""Largest number of a NIC. A larger one is a typing error."""
 
 
 class Part(BaseModel):
@@ -59,10 +59,10 @@ class _Positive(Known):
 
 
 def _one_of(numbers: tuple[int, ...]) -> Callable[[_Positive], _Positive]:
-    def check(known: _Positive) -> _Positive:
-        if known.number not in numbers:
-            raise ValueError(f"is {known.number}, and must be one of {', '.join(map(str, numbers))}")
-        return known
+    def check(entry: _Positive) -> _Positive:
+        if entry.number not in numbers:
+            raise ValueError(f"is {entry.number}, and must be one of {', '.join(map(str, numbers))}")
+        return entry
 
     return check
 
@@ -74,14 +74,14 @@ class About(Part):
 
 
 class LinkOf(Part):
-    """The widest link of the card; what a slot gave it is on the command line."""
+    """The widest link of the card; the negotiated one is an option of the command."""
 
     generation: Annotated[_Positive, AfterValidator(_one_of(tuple(GIGATRANSFERS)))]
     lanes: Annotated[_Positive, AfterValidator(_one_of(LANES))]
 
 
 class Rx(Part):
-    """What receiving takes; sizes are bytes."""
+    """Costs of receiving; sizes are bytes."""
 
     descriptor: _Positive = Field(description="that the NIC fetches for each packet")
     write_back: _Positive = Field(description="that it writes when the packet is there")
@@ -100,7 +100,7 @@ class Rx(Part):
 
 
 class Tx(Part):
-    """What sending takes; sizes are bytes."""
+    """Costs of sending; sizes are bytes."""
 
     descriptor: _Positive = Field(description="of each packet")
     header: Known = Field(description="that the descriptors of a burst have together")
@@ -126,7 +126,7 @@ class Nic(Part):
         return self.nic.name
 
     def entries(self) -> list[tuple[str, Known]]:
-        """Every number of the file, by its path."""
+        """All numbers of the file, by their paths."""
         parts = (("link", self.link), ("rx", self.rx), ("tx", self.tx))
         return [(f"{name}.{key}", getattr(part, key)) for name, part in parts for key in type(part).model_fields]
 
@@ -139,13 +139,13 @@ def shipped() -> tuple[str, ...]:
 
 
 def load_nic(name: str) -> Nic:
-    """A shipped NIC by its name, or a file of one's own by its path. Raises UserError with file and line."""
+    """A shipped NIC by its name, or the user's file by its path. Raises UserError with file and line."""
     return shipped_nic(name) if name in shipped() else read_nic(Path(name), text_of(name))
 
 
 @cache
 def shipped_nic(name: str) -> Nic:
-    """Raises UserError for any other name: a record may be somebody else's, and what it names is not opened."""
+    """A shipped NIC. Raises UserError for any other name: a record may be untrusted, and a file that it names is not opened."""
     if name not in shipped():
         raise UserError(f'no shipped NIC "{name}"', remedy=f"one of {', '.join(shipped())}")
     return read_nic(Path(name), text_of(name))
@@ -161,12 +161,12 @@ def text_of(name: str) -> str:
 
 
 def read_nic(file: Path, text: str) -> Nic:
-    """Raises UserError that names file and line."""
+    """The NIC of a text. Raises UserError with file and line."""
     return validated(Nic, file, text, _refusal)
 
 
 def for_driver(driver: str) -> str:
-    """The shipped NIC that stands for a driver of DPDK; the generic one if none does."""
+    """The shipped NIC that represents a driver of DPDK; the generic one if none does."""
     return next((name for name in shipped() if driver in load_nic(name).nic.drivers), GENERIC)
 
 

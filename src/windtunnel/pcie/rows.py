@@ -12,8 +12,8 @@ from windtunnel.pcie.run_estimate import PortEstimate
 
 @dataclass(frozen=True)
 class Row:
-    """One queue, or the sum of a port with several. Rates are MB/s of payload and Gb/s on the wire, bytes are of a packet in and out
-    again, shares of what the link can carry."""
+    """One queue, or the sum of a port with several. Rates are MB/s of payload and Gb/s on the wire, bytes are those of a packet in and
+    out again, shares are those of the link's capacity."""
 
     port: str
     queue: str
@@ -35,11 +35,11 @@ class Row:
     up_share: float | None
     down_share: float | None
     ceiling_mpps: float | None
-    """Of what the port receives, or sends where it receives nothing, at these sizes and bursts."""
+    """Packets that the port can receive, or send if it receives nothing, at these sizes and bursts."""
 
     @property
     def share(self) -> float | None:
-        """Of the fuller direction."""
+        """The share of the fuller direction."""
         return None if self.up_share is None or self.down_share is None else max(self.up_share, self.down_share)
 
 
@@ -85,12 +85,12 @@ def _rates(rate: Cost | None, share: OnWire | None, worded: float | None) -> dic
 
 
 def _row(
-    port: str, queue: str, rx: float | None, tx: float | None, ceiling: float | None, **known: float | None
+    port: str, queue: str, rx: float | None, tx: float | None, ceiling: float | None, **values: float | None
 ) -> Row:
     packets = rx or tx
-    most = None if ceiling is None or packets is None else packets * ceiling / MB
+    ceiling_mpps = None if ceiling is None or packets is None else packets * ceiling / MB
     rates = {"rx_mpps": None if rx is None else rx / MB, "tx_mpps": None if tx is None else tx / MB}
-    return Row(port, queue, **(dict.fromkeys(_VALUES) | rates | {"ceiling_mpps": most} | known))
+    return Row(port, queue, **(dict.fromkeys(_VALUES) | rates | {"ceiling_mpps": ceiling_mpps} | values))
 
 
 _VALUES = tuple(name for name in Row.__dataclass_fields__ if name not in ("port", "queue"))
@@ -106,7 +106,7 @@ def _sum(values: Iterable[float | None]) -> float | None:
 
 
 def json_document(ports: Sequence[PortEstimate], measured: Measured | None) -> dict[str, Any]:
-    """For machines: rates in the units of `Row`."""
+    """The JSON document: rates in the units of `Row`."""
     return {
         "ports": [
             {

@@ -35,13 +35,13 @@ class Queue:
 
 @dataclass(frozen=True)
 class PortEstimate(Loaded):
-    """The queues of one port, and their sum on its link. If no estimate can be had, `why_not` says why, and there are no queues."""
+    """The queues of one port, and their sum on its link. If there is no estimate, `why_not` is the reason, and there are no queues."""
 
     port: str
     nic: str
     title: str
     would_be: bool
-    """No NIC ran: this is what it would be on one."""
+    """Whether no NIC ran, so that the estimate is what it would be on one."""
     link: Link
     queues: Sequence[Queue]
     why_not: str | None = None
@@ -64,16 +64,16 @@ class PortEstimate(Loaded):
 
 
 def tightest(ports: Sequence[PortEstimate]) -> PortEstimate | None:
-    """The port whose link would be full first; None if none can be told."""
-    known = [(ceiling, port) for port in ports if (ceiling := port.ceiling) is not None]
-    return min(known, key=lambda item: item[0])[1] if known else None
+    """The port whose link would be full first; None if it is not known."""
+    ceilings = [(ceiling, port) for port in ports if (ceiling := port.ceiling) is not None]
+    return min(ceilings, key=lambda item: item[0])[1] if ceilings else None
 
 
 def ports_of(
     run: Run, nic: str | None = None, settings: Mapping[str, Any] = NOTHING, link: Mapping[str, Any] = NOTHING
 ) -> list[PortEstimate]:
     """The ports of every engine of a run, over the windows that its metrics use. `nic`, `settings` and `link` (by the names of their
-    fields) replace what the scenario says. Empty for an imported run. Raises UserError for an unknown NIC or link."""
+    fields) replace those of the scenario. Empty for an imported run. Raises UserError for an unknown NIC or link."""
     estimates = []
     for engine in run.record.engines:
         windows = measured(run.counted[engine.name])
@@ -84,8 +84,8 @@ def ports_of(
 
 
 def shown_ports(run: Run) -> list[PortEstimate]:
-    """The ports of `ports_of` that a run's tables and pages show unasked: on a NIC, of an endpoint whose scenario names one, or all if
-    PCIe counters were read with the run. What others would move on a NIC, `windtunnel pcie estimate RUN` tells."""
+    """The ports of `ports_of` that a run's tables and pages show by default: on a NIC, of an endpoint whose scenario names one, or all if
+    PCIe counters were read with the run. `windtunnel pcie estimate RUN` estimates the others."""
     counted = measured_with_run(run.path) is not None
     return [port for port in ports_of(run) if counted or not port.would_be or _named(run, port.port)]
 
@@ -97,7 +97,7 @@ def _named(run: Run, side: str) -> str | None:
 
 
 def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
-    """The scenario's NIC; if it names none, the one that stands for the driver that ran."""
+    """The scenario's NIC; if it names none, the one that represents the driver that ran."""
     if (named := _named(run, endpoint.side)) is not None:
         return named
     driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
@@ -111,15 +111,15 @@ def _port(
     port, would_be = endpoint.port, "nic" not in endpoint.port.traits
     finished = Settings(port.rx_free_thresh, port.tx_rs_thresh, port.rx_descriptors, port.tx_descriptors)
     settings = replace(finished, **changes)
-    made: list[Queue] = []
+    queues: list[Queue] = []
     try:
         for number, traffic in _traffic(endpoint, windows):
-            made.append(Queue(number, estimate(traffic, nic, settings, link)))
+            queues.append(Queue(number, estimate(traffic, nic, settings, link)))
     except UserError as error:
         refused = f"{error.message}: {nic.name} would not start with it"
         return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, (), refused)
-    why_not = None if made else "no packet passed during the measurement"
-    return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, made, why_not)
+    why_not = None if queues else "no packet passed during the measurement"
+    return PortEstimate(endpoint.side, nic.name, nic.nic.title, would_be, link, queues, why_not)
 
 
 def _traffic(endpoint: Endpoint, windows: Sequence[Window]) -> list[tuple[int | None, Traffic]]:
@@ -155,7 +155,7 @@ _COUNTS = ("rx_packets", "rx_bytes", "rx_bursts", "tx_packets", "tx_bytes", "tx_
 
 
 def _mean_size(bytes_: int, packets: int) -> float | None:
-    """Mean size in whole bytes: a window's ends cut bytes and packets at different moments, and a fraction would add a transfer."""
+    """Mean size in whole bytes: bytes and packets are read at different moments at a window's ends, and a fraction would add a transfer."""
     return max(round(bytes_ / packets), 1) if packets and bytes_ else None
 
 

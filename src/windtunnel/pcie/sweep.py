@@ -1,4 +1,4 @@
-"""The charts of the VTune recipe "PCIe Traffic in DPDK Apps": PCIe traffic over the packet rate, with the fracture at which bursts grow.
+"""The charts of the VTune recipe "PCIe Traffic in DPDK Apps": PCIe traffic over the packet rate, with the step at which bursts grow.
 
 The recipe's pictures are not available. Its text says that bursts had 4 packets at 10 Mpps, that there was a second peak at 8 packets at
 13 Mpps, and that Outbound Write drops where this peak appears. It does not say how many packets each peak had: here both have as many. It does not
@@ -8,7 +8,7 @@ say at which rate the peak appears either: the charts draw nothing between both 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windtunnel.pcie import options
+from windtunnel.pcie import traffic_options
 from windtunnel.pcie.batches import Batches
 from windtunnel.pcie.estimate import MB, Estimate, Settings, estimate
 from windtunnel.pcie.link import Link
@@ -35,8 +35,8 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """Estimates over the packet rate. `fours` and `eights` are lines with the bursts before and after the fracture, over the rates at which
-    each is known to hold; `table` has the recipe's two rates and what would come after."""
+    """Estimates over the packet rate. `fours` and `eights` are lines with the bursts before and after the step, over the rates at which
+    each is known to apply; `table` has the recipe's two rates and the next case."""
 
     nic: Nic
     link: Link
@@ -47,18 +47,18 @@ class Sweep:
 
     @property
     def ports(self) -> list[PortEstimate]:
-        """The table's points, each as if it were a port."""
+        """The table's points, each in the form of a port."""
         return [
-            PortEstimate(_words(p), self.nic.name, self.nic.nic.title, True, self.link, [Queue(0, p.estimate)])
+            PortEstimate(_point_text(p), self.nic.name, self.nic.nic.title, True, self.link, [Queue(0, p.estimate)])
             for p in self.table
         ]
 
 
 def swept(nic: Nic, settings: Settings, link: Link, size: int) -> Sweep:
-    """Raises UserError for settings that the NIC's rings do not take."""
+    """The sweep of a NIC. Raises UserError for settings that the NIC's rings do not support."""
 
     def point(pps: float, batches: Batches) -> Point:
-        return Point(pps, batches, estimate(options.forwarding(pps, size, batches), nic, settings, link))
+        return Point(pps, batches, estimate(traffic_options.forwarding(pps, size, batches), nic, settings, link))
 
     rates = [HIGHEST * step / STEPS for step in range(1, STEPS + 1)]
     return Sweep(
@@ -76,6 +76,6 @@ def swept(nic: Nic, settings: Settings, link: Link, size: int) -> Sweep:
     )
 
 
-def _words(point: Point) -> str:
+def _point_text(point: Point) -> str:
     sizes = " and ".join(str(size) for size in point.batches.bursts)
     return f"{point.pps / MB:g} Mpps in {sizes}"

@@ -1,6 +1,6 @@
 """PCIe traffic of testpmd's packets, from the lines that `--record-burst-stats` adds to its statistics.
 
-testpmd prints no rate and no size: both come from the command line. It cuts the decimals of its percentages, so the number of calls
+testpmd prints no rate and no size: both come from the command line. It truncates its percentages, so the number of calls
 without a packet is known within one in a hundred. Each average of the burst has bounds that include this error.
 """
 
@@ -28,7 +28,7 @@ _THRESHOLDS = (
 
 @dataclass(frozen=True)
 class Counted:
-    """Bursts of one direction of one queue, as percentages give them. The true average is between `low` and `high`."""
+    """Bursts of one direction of one queue, from percentages. The true average is between `low` and `high`."""
 
     port: str
     queue: int | None
@@ -42,20 +42,21 @@ class Counted:
 def counted(bursts: Bursts, packets: int) -> Counted | None:
     """One direction of a queue; None if no packet passed, or none in a burst that was counted."""
     sizes = [size for size, _ in bursts.shares if size]
-    told = all(size is not None for size, _ in bursts.shares)
-    if not packets or not bursts.calls or (told and not sizes):
+    all_sizes_known = all(size is not None for size, _ in bursts.shares)
+    if not packets or not bursts.calls or (all_sizes_known and not sizes):
         return None
-    least, most = (min(sizes), max(sizes)) if told else (1, 512)
+    smallest, largest = (min(sizes), max(sizes)) if all_sizes_known else (1, 512)
     empty = next((share for size, share in bursts.shares if size == 0), 0)
     fewest, at_most = (
-        _within(bursts.calls * (100 - share) / 100, packets / most, packets / least) for share in (empty + 1, empty)
+        _within(bursts.calls * (100 - share) / 100, packets / largest, packets / smallest)
+        for share in (empty + 1, empty)
     )
     calls = (fewest + at_most) / 2
-    if told and len(sizes) == 2:
-        larger = (packets - least * calls) / (most - least)
-        batches = Batches.of({least: calls - larger, most: larger})
+    if all_sizes_known and len(sizes) == 2:
+        larger = (packets - smallest * calls) / (largest - smallest)
+        batches = Batches.of({smallest: calls - larger, largest: larger})
     else:
-        batches = Batches.of({sizes[0]: packets / sizes[0]}) if told else Batches.of_mean(packets, calls)
+        batches = Batches.of({sizes[0]: packets / sizes[0]}) if all_sizes_known else Batches.of_mean(packets, calls)
     return Counted(*_place(bursts), bursts.way, packets, batches, packets / at_most, packets / fewest)
 
 
@@ -64,7 +65,7 @@ def _within(value: float, low: float, high: float) -> float:
 
 
 def _place(bursts: Bursts) -> tuple[str, int | None]:
-    """Port and queue of a stream, port alone of a port's own line."""
+    """Port and queue of a stream; only the port if the line is the port's own."""
     if stream := _STREAM.fullmatch(bursts.of):
         rx, rxq, tx, txq = stream.groups()
         return (rx, int(rxq)) if bursts.way == "RX" else (tx, int(txq))
@@ -77,7 +78,7 @@ def read_counted(file: Path) -> tuple[list[Counted], Settings]:
     parsed, faults = parse(foreign.text)
     if parsed is None:
         raise foreign.error(faults)
-    directions = [made for bursts, packets in parsed.bursts if (made := counted(bursts, packets))]
+    directions = [direction for bursts, packets in parsed.bursts if (direction := counted(bursts, packets))]
     if not directions:
         raise foreign.error([Fault(0, "no bursts in the statistics", RECORD)])
     thresholds = {name: {int(n) for n in re.findall(pattern, foreign.text)} - {0} for name, pattern in _THRESHOLDS}
@@ -89,13 +90,16 @@ def ports_of(
 ) -> list[PortEstimate]:
     """`pps`: packets that testpmd received a second, in all, divided among the queues by their counts. None: bytes per packet are known,
     rates are not."""
-    received = sum(one.packets for one in directions if one.way == "RX")
+    received = sum(direction.packets for direction in directions if direction.way == "RX")
     if not received and pps:
         raise UserError(
             "testpmd received no packet: --pps cannot be divided among its queues", remedy="the same without --pps"
         )
-    counts = {(one.port, one.queue, one.way): one for one in directions}
-    places = sorted({(one.port, one.queue) for one in directions}, key=lambda place: (int(place[0]), place[1] or 0))
+    counts = {(direction.port, direction.queue, direction.way): direction for direction in directions}
+    places = sorted(
+        {(direction.port, direction.queue) for direction in directions},
+        key=lambda place: (int(place[0]), place[1] or 0),
+    )
     ports: dict[str, list[Queue]] = {}
     for place in places:
         rx, tx = (counts.get((*place, way)) for way in ("RX", "TX"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from windtunnel.errors import UserError
 from windtunnel.pcie import Batches, Link, Settings, Traffic, estimate, load_nic, shipped
 from windtunnel.pcie.link import LANES, PAYLOADS
-from windtunnel.pcie.options import bursts, forwarding, rate, size
+from windtunnel.pcie.traffic_options import bursts, forwarding, rate, size
 from windtunnel.scenario.values import NicProfile
 
 GENERIC = load_nic("generic")

@@ -1,4 +1,4 @@
-"""Command-line options as rates, sizes and bursts. Each function raises UserError for a bad value."""
+"""Command-line options of traffic: rates, sizes and bursts. Each function raises UserError for a bad value."""
 
 import re
 
@@ -22,7 +22,7 @@ def size(text: str) -> int:
 
 
 def bursts(text: str, ring: int) -> Batches:
-    """4; 4,8: as many packets in bursts of each; 4:3,8:1: three packets in fours for each in eights."""
+    """Bursts such as 4; 4,8: as many packets in bursts of each size; 4:3,8:1: three packets in fours for each in eights."""
     remedy = (
         f"packets per burst from 1 to {min(ring, MAX_BURST)}, as in 4, or 4,8, or 4:3,8:1 for shares of the packets"
     )
