@@ -44,23 +44,25 @@ def page() -> str:
 
 
 def _of_noun(noun: Noun, title: str) -> str:
-    rows = "".join(_row(list(group)) for _, group in groupby(metrics(noun), lambda of: of.family or of.name))
+    rows = "".join(
+        _row(list(group)) for _, group in groupby(metrics(noun), lambda metric: metric.family or metric.name)
+    )
     head = "| metric | unit | formula | how it is measured, and its error | better | study column | in `compare` |\n"
     return f"\n## {title}\n\n{head}|---|---|---|---|---|---|---|\n{rows}"
 
 
-def _row(of: list[Metric]) -> str:
+def _row(family: list[Metric]) -> str:
     """The metrics of a family share one row."""
-    first = of[0]
+    first = family[0]
     columns, compared = (
-        ", ".join(f"`{name}`" for name in names if name) for names in zip(*((m.column, m.compared) for m in of))
+        ", ".join(f"`{name}`" for name in names if name) for names in zip(*((m.column, m.compared) for m in family))
     )
-    names = ", ".join(f"`{each.name}`" for each in of)
+    names = ", ".join(f"`{metric.name}`" for metric in family)
     cells = (names, first.unit, first.formula, first.error, first.better or "", columns, compared)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n"
 
 
 def _counters() -> Iterator[str]:
     for noun, counters in COUNTERS.items():
-        for each in counters:
-            yield f"| {noun} | `{each.name}` | {each.unit} | `{noun}_{each.openmetrics}` | {each.help} |\n"
+        for counter in counters:
+            yield f"| {noun} | `{counter.name}` | {counter.unit} | `{noun}_{counter.openmetrics}` | {counter.help} |\n"

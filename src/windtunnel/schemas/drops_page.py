@@ -52,10 +52,10 @@ def page() -> str:
     )
 
 
-def _rows(what: str, explained: Iterable[tuple[str, Drop | Reason]]) -> Iterator[str]:
-    yield f"| {what} | cause | what to do |\n|---|---|---|\n"
-    for name, of in explained:
-        yield f"| `{name}` | {_cell(of.cause)} | {_cell(of.remedy)} |\n"
+def _rows(kind: str, explained: Iterable[tuple[str, Drop | Reason]]) -> Iterator[str]:
+    yield f"| {kind} | cause | what to do |\n|---|---|---|\n"
+    for name, explanation in explained:
+        yield f"| `{name}` | {_cell(explanation.cause)} | {_cell(explanation.remedy)} |\n"
 
 
 def _cell(text: str) -> str:

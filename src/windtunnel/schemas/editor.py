@@ -1,7 +1,7 @@
-"""Schemas that editors take for the files that a user writes: completion, help and errors while typing.
+"""Schemas for editors of the files that a user writes: completion, help and errors while typing.
 
-taplo, the language server behind Even Better TOML, reads draft 7, and passes over what came later without a word. A file of TOML has no
-null: of a key that may be left out only the other type is of use.
+taplo, the language server behind Even Better TOML, reads draft 7, and silently ignores later keywords. A TOML file has no null: for an
+optional key only the other type is kept.
 """
 
 from typing import Any
@@ -16,7 +16,7 @@ DRAFT = "http://json-schema.org/draft-07/schema#"
 
 
 def editor_schema(kind: str) -> dict[str, Any]:
-    """Of one of FILES."""
+    """The schema of one of FILES."""
     schema = FILES[kind].model_json_schema(ref_template="#/definitions/{model}")
     tables = {name: _in_draft_7(table) for name, table in schema.pop("$defs").items()}
     return {"$schema": DRAFT, **_in_draft_7(schema), "title": f"Windtunnel: a {kind}", "definitions": tables}
@@ -37,15 +37,15 @@ def _in_draft_7(part: Any) -> Any:
 
 def _without_null(part: dict[str, Any]) -> dict[str, Any]:
     types = part.get("anyOf", [])
-    kept = [one for one in types if one != {"type": "null"}]
-    if len(kept) == len(types):
+    alternatives = [alternative for alternative in types if alternative != {"type": "null"}]
+    if len(alternatives) == len(types):
         return part
     rest = {word: value for word, value in part.items() if word != "anyOf"}
-    return kept[0] | rest if len(kept) == 1 else rest | {"anyOf": kept}
+    return alternatives[0] | rest if len(alternatives) == 1 else rest | {"anyOf": alternatives}
 
 
 def _beside(part: dict[str, Any]) -> dict[str, Any]:
-    """Beside a reference draft 7 reads nothing: a default or a help text goes round it."""
+    """The part with its `$ref` inside an `allOf`, because draft 7 ignores a default or a help text beside a reference."""
     if "$ref" not in part or len(part) == 1:
         return part
     return {"allOf": [{"$ref": part["$ref"]}]} | {word: value for word, value in part.items() if word != "$ref"}

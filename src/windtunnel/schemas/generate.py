@@ -1,4 +1,4 @@
-"""What is generated from the models: schemas/*.json and pages of docs/reference. Run: python -m windtunnel.schemas"""
+"""Generates schemas/*.json and pages of docs/reference from the models. Run: python -m windtunnel.schemas"""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def generated() -> dict[Path, str]:
     """Path in the checkout -> content."""
     schemas = {
         "scenario": Scenario.model_json_schema(),
-        "plan": Plan.model_json_schema(mode="serialization"),  # what the engine gets has every key
+        "plan": Plan.model_json_schema(mode="serialization"),  # a plan for the engine has every key
         "lines": LINE.json_schema(),
         "search": SearchRecord.model_json_schema(),
         "run": Record.model_json_schema(),
@@ -82,7 +82,7 @@ def generated() -> dict[Path, str]:
 
 
 def _without_cpp(part: Any) -> Any:
-    """Without what only the generator of the engine's readers asks for."""
+    """The schema without the keys that only the generator of the engine's readers needs."""
     if isinstance(part, dict):
         return {key: _without_cpp(value) for key, value in part.items() if key not in ("x-cpp", "x-constants")}
     return [_without_cpp(value) for value in part] if isinstance(part, list) else part

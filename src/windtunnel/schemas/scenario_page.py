@@ -27,21 +27,21 @@ ROW = "| `{}` | {} | {} | {} |"
 
 
 def page() -> str:
-    """All tables, each after the one that holds it; one that stands in two places is shown in the first."""
+    """The page with all tables, each after the one that holds it; a table in two places is shown in the first."""
     return HEAD + tables(Scenario)
 
 
 def tables(root: type[Table]) -> str:
-    """The same of any file whose keys are models."""
+    """The tables of the keys of any file whose keys are models."""
     return "".join(_table("", root, cleandoc(root.__doc__ or ""), False, {}))
 
 
-def _table(path: str, table: type[Table], about: str, many: bool, shown: dict[type[Table], str]) -> Iterator[str]:
+def _table(path: str, table: type[Table], about: str, many: bool, titles: dict[type[Table], str]) -> Iterator[str]:
     yield f"\n## {_title(path, many)}\n\n"
-    if table in shown:
-        yield f"As {shown[table]}.\n"
+    if table in titles:
+        yield f"As {titles[table]}.\n"
         return
-    shown[table] = _title(path, many)
+    titles[table] = _title(path, many)
     keys = keys_of(table).values()
     yield f"{about[:1].upper()}{about[1:]}\n\n| key | takes | default | meaning |\n|---|---|---|---|\n"
     for key in keys:
@@ -49,7 +49,7 @@ def _table(path: str, table: type[Table], about: str, many: bool, shown: dict[ty
     for key in keys:
         if key.table:
             inner = f"{path}.{key.name}" if path else key.name
-            yield from _table(inner, key.table, cleandoc(key.table.__doc__ or key.help), key.many, shown)
+            yield from _table(inner, key.table, cleandoc(key.table.__doc__ or key.help), key.many, titles)
 
 
 def _takes(path: str, key: Key) -> str:

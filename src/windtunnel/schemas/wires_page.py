@@ -31,7 +31,7 @@ TRAITS = {
     "leaves_mac": "its MAC is left as it is",
     "own_mac": "an endpoint may use the port's own MAC",
 }
-"""Those that a user meets; the others are the engine's."""
+"""Traits that matter to a user; the others are the engine's."""
 
 
 def page(wires: Sequence[Wire]) -> str:
@@ -46,7 +46,7 @@ def _wire(wire: Wire) -> Iterator[str]:
     yield f"- **Needs:** {needs(wire) or 'nothing else'}\n"
     mtu = f", an MTU of {wire.most_mtu} at most ({wire.mtu_why})" if wire.most_mtu else ""
     yield f"- **Limits:** {wire.most_queues} queues per port{mtu}\n"
-    yield f"- **Traits:** {'; '.join(words for trait, words in TRAITS.items() if trait in wire.traits)}\n"
+    yield f"- **Traits:** {'; '.join(text for trait, text in TRAITS.items() if trait in wire.traits)}\n"
     yield f"- **mbufs that its driver may hold, for each queue:** {_mbufs(wire.mbufs)}\n"
     if not wire.options:
         yield "\nNo options.\n"
@@ -54,27 +54,27 @@ def _wire(wire: Wire) -> Iterator[str]:
     yield "\n| option | stands in | takes | default | meaning |\n|---|---|---|---|---|\n"
     for option in wire.options:
         where = "`[wire]`" if option.scope == "wire" else "`[client]`, `[server]`"
-        given = (
+        default_text = (
             f"`{default(option)}`"
             if option.default is not None
             else "required"
             if option.type != "socket"
             else "one of the run's own"
         )
-        yield f"| `{option.name}` | {where} | {_cell(takes(option))} | {given} | {_cell(option.help)} |\n"
+        yield f"| `{option.name}` | {where} | {_cell(takes(option))} | {default_text} | {_cell(option.help)} |\n"
 
 
 def _mbufs(mbufs: WireMbufs) -> str:
-    words = {
+    nouns = {
         "rx": "each receive descriptor",
         "tx": "each transmit descriptor",
         "peer_rx": "each receive descriptor of the other end",
         "frames": "each frame of the capture, unless frames come at their own times",
     }
     parts = [str(mbufs.fixed)] if mbufs.fixed else []
-    for name, of in words.items():
+    for name, noun in nouns.items():
         if factor := getattr(mbufs, name):
-            parts.append(f"{factor} for {of}")
+            parts.append(f"{factor} for {noun}")
     return ", ".join(parts) or "none"
 
 
