@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Runs the command line and exits: 0 done, 1 invalid run or no room for the output, 2 bad input or refused, 130 interrupted."""
-    # what is imported stays: to look for garbage in it takes a seventh of each command's start
+    # imports stay: collecting garbage among them takes a seventh of each command's start
     gc.set_threshold(50_000, 50, 50)
     guard()
-    os.umask(os.umask(0o077) | 0o002)  # also an engine, which inherits it, makes nothing that all may write
+    os.umask(os.umask(0o077) | 0o002)  # an engine inherits it, too: no file is writable by all
     try:
         _run()
     except KeyboardInterrupt:  # before or after a run, which handles it itself
         raise SystemExit(130) from None
     except Exception as error:
-        # Modules written in C make errors of their own of it while they are imported: ImportError, pydantic's SchemaError.
+        # Modules written in C turn it into errors of their own during import: ImportError, pydantic's SchemaError.
         if isinstance(error.__cause__, KeyboardInterrupt) or "KeyboardInterrupt" in str(error):
             raise SystemExit(130) from None
         raise

@@ -1,4 +1,4 @@
-"""What another user began, and is to continue: the option and the question of `study` and `tune`."""
+"""Continuing what another user began: the option and the question of `study` and `tune`."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,7 @@ FromElsewhere = Annotated[
 
 
 def agree(begun: "BegunElsewhere") -> None:
-    """Asks whether to continue what another user began. Raises it where there is nobody to ask, and Exit for a no."""
+    """Asks whether to continue what another user began. Raises `begun` if there is no terminal, and Exit for a no."""
     from windtunnel.engine.verdict import REFUSED
     from windtunnel.results.terminal.messages import show_warning
 

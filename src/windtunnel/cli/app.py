@@ -72,8 +72,8 @@ def _add_group(name: str, help_: str, task: str, *commands: Callable[..., Any]) 
     app.add_typer(group, name=name, help=help_, short_help=help_.removesuffix("."), rich_help_panel=task)
 
 
-def _version(asked: bool) -> None:
-    if not asked:
+def _version(requested: bool) -> None:
+    if not requested:
         return
     from windtunnel.cli.version import show_version
 

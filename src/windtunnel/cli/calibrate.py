@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
+from windtunnel.cli.shared_options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, NoPlugins, Sets, scenario_path
+from windtunnel.cli.shared_options import Format, NoPlugins, Sets, scenario_path
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Writes docs/reference/command-line.md, each command with what its --help says. Run: python -m windtunnel.cli.command_line_page"""
+"""Writes docs/reference/command-line.md, with the --help text of each command. Run: python -m windtunnel.cli.command_line_page"""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,15 +22,15 @@ _SPECIAL = re.compile(r"([\\`*_<\[])")
 
 
 class Markdown:
-    """A formatter as --help writes to, which makes Markdown of it."""
+    """A formatter for --help that writes Markdown."""
 
     width = 1 << 20
-    """Of a line: nothing is wrapped or cut here."""
+    """Width of a line: nothing is wrapped or truncated."""
 
-    def __init__(self, program: str, known: frozenset[str]) -> None:
-        """`known`: the names of all commands; what a list has of them becomes a link."""
+    def __init__(self, program: str, commands: frozenset[str]) -> None:
+        """`commands`: the names of all commands; in a list they become links."""
         self._program = program
-        self._known = known
+        self._commands = commands
         self.lines: list[str] = []
 
     def write_usage(self, program: str, arguments: str = "", prefix: str | None = None) -> None:
@@ -50,14 +50,14 @@ class Markdown:
     def write_dl(self, rows: Sequence[tuple[str, str]]) -> None:
         for term, text in rows:
             name = f"{self._program} {term.strip()}"
-            shown = f"[`{name}`](#{_anchor(name)})" if name in self._known else f"`{term.strip()}`"
-            self.lines.append(f"- {shown}: {_escaped(text)}")
+            term_text = f"[`{name}`](#{_anchor(name)})" if name in self._commands else f"`{term.strip()}`"
+            self.lines.append(f"- {term_text}: {_escaped(text)}")
 
     def write_text(self, text: str) -> None:
         self.write(text)
 
     def write(self, text: str) -> None:
-        """Running text; a line that ends with a colon alone is a heading, and indented lines are examples."""
+        """Writes running text; a line that ends with a colon alone is a heading, and indented lines are examples."""
         for line in text.strip("\n").split("\n"):
             example = line.startswith("  ") and line.strip() != ""
             if example != self._in_examples():
@@ -83,12 +83,12 @@ def generated() -> dict[Path, str]:
 
 
 def page() -> str:
-    known = frozenset(context.command_path for context in contexts())
-    return HEAD + "".join(_section(context, known) for context in contexts())
+    commands = frozenset(context.command_path for context in contexts())
+    return HEAD + "".join(_section(context, commands) for context in contexts())
 
 
-def _section(context: Any, known: frozenset[str]) -> str:
-    formatter = Markdown(context.command_path, known)
+def _section(context: Any, commands: frozenset[str]) -> str:
+    formatter = Markdown(context.command_path, commands)
     context.command.format_help(context, formatter)
     formatter.close()
     heading = "Commands" if context.command_path == NAME else context.command_path
@@ -101,7 +101,7 @@ def _anchor(heading: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in which nothing is Markdown but what stands between backticks, which the texts of --help have for names."""
+    """The text with Markdown escaped, except between backticks, which mark names in the texts of --help."""
     parts = _CODE.split(text)
     return "".join(part if place % 2 else _SPECIAL.sub(r"\\\1", part) for place, part in enumerate(parts))
 

@@ -8,7 +8,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, Report, State, with_state
+from windtunnel.cli.shared_options import Format, IncludeInvalid, Json, NoPlugins, Report, State, with_state
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
@@ -168,10 +168,10 @@ def compare(
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     check_new(report)
-    asked = conditions(fail_if or [])
+    failure_conditions = conditions(fail_if or [])
     between = percent("--between-runs", between_runs)
     limit = None if within is None else seconds("--within", within)
-    until = until_of(asked, pairs) if until_decided else ()
+    until = until_of(failure_conditions, pairs) if until_decided else ()
     running = Running(with_state(sets, state), sets_a or (), sets_b or (), pairs, limit, seed, alternate, until)
     with executor(on, most=1) as where, _display(silent=json or quiet) as display:
         turn = display.turn if display else _nothing
@@ -181,7 +181,7 @@ def compare(
     files = {"comparison": directory / "comparison.json"} if directory else {}
     if page := report or (directory and directory / REPORT):
         files["report"] = write_new_page(comparison_document(comparison), page)
-    decided = decide(asked, comparison)
+    decided = decide(failure_conditions, comparison)
     _print(comparison, files, decided, json, quiet)
     if comparison.paired_runs and comparison.paired_runs.stopped == "interrupted":
         raise typer.Exit(INTERRUPTED)
@@ -219,7 +219,7 @@ def _print(comparison: "Comparison", files: dict[str, Path], decided: "Decided",
         print_values(*(sentence.text for sentence in verdict_sentences(comparison)))
     else:
         show(comparison_document(comparison, [(label, str(path)) for label, path in files.items()]))
-    for words in decided.met:
-        progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
-    for words in decided.doubtful:
-        progress().print(Text.assemble(("cannot tell: ", "bold yellow"), words), soft_wrap=True)
+    for line in decided.met:
+        progress().print(Text.assemble(("failed: ", "bold red"), line), soft_wrap=True)
+    for line in decided.doubtful:
+        progress().print(Text.assemble(("cannot tell: ", "bold yellow"), line), soft_wrap=True)

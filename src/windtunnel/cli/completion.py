@@ -1,4 +1,4 @@
-"""Shell completion. It never fails: where something is not known, nothing is offered.
+"""Shell completion. It never fails: if something is not known, nothing is offered.
 
 `windtunnel --install-completion` sets it up; typer knows the shells' protocols.
 """
@@ -11,7 +11,7 @@ from typing import Any
 _CHOICE = re.compile(r'"([^"]+)"')
 _LONGEST = 64 << 10
 _HARMLESS = re.compile(r"[\w./][\w./:=,@+-]*")
-"""Shells put an offer into the line as it is, and zsh evaluates it before: no offer has a character that a shell reads, or is an option."""
+"""Shells insert an offer unquoted, and zsh evaluates it first: so no offer has a special character of a shell, or is an option."""
 _HARMFUL_IN_HELP = re.compile(r"[^\w .,;:?/%+=()-]")
 
 Offers = list[tuple[str, str]]
@@ -19,7 +19,7 @@ Offers = list[tuple[str, str]]
 
 
 def _quiet(offer: Callable[[str], Iterator[tuple[str, str]]]) -> Callable[[str], Offers]:
-    """As typer calls it, with the incomplete word. Names and help may be another user's: what could harm is left out."""
+    """A function for typer, which calls it with the incomplete word. Names and help may be another user's: harmful ones are left out."""
 
     def complete(incomplete: str) -> Offers:
         try:
@@ -64,7 +64,7 @@ def study_directories(incomplete: str) -> Iterator[tuple[str, str]]:
 
 @_quiet
 def compared(incomplete: str) -> Iterator[tuple[str, str]]:
-    """What `compare` takes: run directories, directories of runs, scenario files."""
+    """Arguments of `compare`: run directories, directories of runs, scenario files."""
     yield from _directories(incomplete, "run.json", "run")
     yield from _files(incomplete, studies=False)
 
@@ -88,7 +88,7 @@ def handlers(incomplete: str) -> Iterator[tuple[str, str]]:
 
 @_quiet
 def sets(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Whole keys for --set: `server.ba` offers `server.batch.app_rx=`. Behind the sign, the values that a choice has."""
+    """Whole keys for --set: `server.ba` offers `server.batch.app_rx=`. After the sign, the values of a choice."""
     from windtunnel.scenario.keys import Scenario
     from windtunnel.scenario.reference import key_at
 
@@ -102,7 +102,7 @@ def sets(incomplete: str) -> Iterator[tuple[str, str]]:
 
 
 def _keys(table: Any, typed: list[str], prefix: str) -> Iterator[tuple[str, str]]:
-    """Every key below a table. A list is counted as it was typed, else from its first entry."""
+    """Every key below a table. The index of a list is the typed one, else 0."""
     from windtunnel.scenario.reference import keys_of
 
     for key in keys_of(table).values():
@@ -115,11 +115,11 @@ def _keys(table: Any, typed: list[str], prefix: str) -> Iterator[tuple[str, str]
         yield from _keys(key.table, rest, inner)
 
 
-def _directories(incomplete: str, record: str, what: str) -> Iterator[tuple[str, str]]:
+def _directories(incomplete: str, record: str, noun: str) -> Iterator[tuple[str, str]]:
     """Directories with a record, from runs/ if nothing was typed; other directories end in a slash."""
     places = [incomplete] if incomplete else ["runs/", ""]
     for directory in (path for place in places for path in _entries(place) if path.is_dir()):
-        yield (str(directory), what) if (directory / record).is_file() else (f"{directory}/", "")
+        yield (str(directory), noun) if (directory / record).is_file() else (f"{directory}/", "")
 
 
 def _files(incomplete: str, studies: bool) -> Iterator[tuple[str, str]]:
@@ -138,5 +138,5 @@ def _entries(incomplete: str) -> list[Path]:
     """Entries of the directory typed so far; hidden names only after a typed dot."""
     directory, _, name = incomplete.rpartition("/")
     folder = Path(directory or ("/" if incomplete.startswith("/") else "."))
-    found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path for path in found if path.name.startswith(name) and (name[:1] == "." or path.name[0] != "."))
+    entries = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path for path in entries if path.name.startswith(name) and (name[:1] == "." or path.name[0] != "."))

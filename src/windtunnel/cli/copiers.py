@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Format
+from windtunnel.cli.shared_options import Format
 from windtunnel.printing import print_file
 
 if TYPE_CHECKING:
@@ -40,15 +40,15 @@ def copiers(
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import copiers as ask
 
-    known = ask(find_engine())
+    engine_copiers = ask(find_engine())
     if json:
         from json import dumps
 
-        print(dumps([copier.model_dump() for copier in known], indent=1, ensure_ascii=False))
+        print(dumps([copier.model_dump() for copier in engine_copiers], indent=1, ensure_ascii=False))
         return
     from windtunnel.results.show import show
 
-    show(_document(known))
+    show(_document(engine_copiers))
 
 
 def _document(copiers: "list[Copier]") -> "Document":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from windtunnel.cli.options import Format, Json
+from windtunnel.cli.shared_options import Format, Json
 
 
 def copies(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, Json, NoPlugins, Sets, State, with_state
+from windtunnel.cli.shared_options import Format, Json, NoPlugins, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.diagnose import Diagnosis
@@ -140,8 +140,8 @@ def _executed(file: Path, sets: list[str], out: Path | None, probe: bool, silent
     check_name_of_text(file)
     spec = resolve(load_in_short_windows(file, sets), here())
     directory = out or new_directory(f"{file.stem}-experiment" if probe else file.stem)
-    with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as shown:
-        listeners = [shown.line] if shown else []
+    with Interrupts() as interrupts, display(spec, interrupts, None, silent or probe) as live_display:
+        listeners = [live_display.line] if live_display else []
         if probe:
             ended = execute_experiment(file, sets, directory, interrupts, listeners)
         else:

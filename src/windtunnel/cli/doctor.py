@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Format
+from windtunnel.cli.shared_options import Format
 
 if TYPE_CHECKING:
     from windtunnel.host.findings import Finding, Verdict
@@ -108,11 +108,11 @@ def judge_leftovers() -> Finding:
     from windtunnel.engine.leftovers import of_the_dead
     from windtunnel.host.findings import Finding
 
-    if not (left := of_the_dead()):
+    if not (leftovers := of_the_dead()):
         return Finding(subject="leftovers", value="none", verdict="good", meaning="no killed engine has left anything")
     return Finding(
         subject="leftovers",
-        value=f"{len(left)} of killed engines, as {left[0]}",
+        value=f"{len(leftovers)} of killed engines, as {leftovers[0]}",
         verdict="fair",
         meaning="they take memory; the next run removes them",
     )

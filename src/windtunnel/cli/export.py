@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import IncludeInvalid
+from windtunnel.cli.shared_options import IncludeInvalid
 from windtunnel.printing import print_values
 
 

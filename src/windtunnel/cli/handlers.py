@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format
+from windtunnel.cli.shared_options import Format
 
 if TYPE_CHECKING:
     from windtunnel.engine.query import Handler, HandlerOption
@@ -43,17 +43,19 @@ def handlers(
         raise UserError("HANDLER and --plugin exclude each other", remedy="give one of them")
     if plugin and not plugin.is_file():
         raise UserError(f"{plugin}: no such file", remedy="build it first; plugins/skeleton shows how")
-    known = ask(find_engine(), plugin)
+    engine_handlers = ask(find_engine(), plugin)
     if name:
-        known = [handler for handler in known if handler.name == name] or _unknown(name, known)
+        engine_handlers = [handler for handler in engine_handlers if handler.name == name] or _unknown(
+            name, engine_handlers
+        )
     if json:
         from json import dumps
 
-        print(dumps([handler.model_dump() for handler in known], indent=1, ensure_ascii=False))
+        print(dumps([handler.model_dump() for handler in engine_handlers], indent=1, ensure_ascii=False))
         return
     from windtunnel.results.show import show
 
-    show(_document(known, plugin))
+    show(_document(engine_handlers, plugin))
 
 
 def _unknown(name: str, handlers: "list[Handler]") -> "list[Handler]":
@@ -108,7 +110,7 @@ def takes(option: "HandlerOption") -> str:
 
 
 def _default(option: "HandlerOption", text: str) -> str:
-    """As a scenario would write it: the engine gives plain bytes."""
+    """A default in a scenario's notation: the engine has plain bytes."""
     from windtunnel.scenario.quantities import write
 
     return write("size", int(text)) if option.type == "bytes" and text.isdigit() else text

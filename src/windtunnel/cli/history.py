@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, Json, Sets, State, with_state
+from windtunnel.cli.shared_options import Format, Json, Sets, State, with_state
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 FAILED = 1
 MOST_DOUBTS = 20
-"""That are said."""
+"""Doubtful conditions that are printed."""
 
 
 def history(
@@ -79,12 +79,12 @@ def history(
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
     if unknown := [name for name in metric or () if name not in METRICS]:
         raise UserError(f"--metric {unknown[0]}: no such metric", remedy=f"one of {', '.join(METRICS)}")
-    asked = conditions(fail_if or [])
-    only = [*metric, *(each.subject for each in asked)] if metric else None
+    failure_conditions = conditions(fail_if or [])
+    only = [*metric, *(condition.subject for condition in failure_conditions)] if metric else None
     with progress().status("reading runs") as status:
         where = _where(paths or [], with_state(sets, state))
-        result = histories(*where, by, only, lambda left: status.update(f"{left} runs to be read"))
-    decided = decide(asked, result)
+        result = histories(*where, by, only, lambda unread: status.update(f"{unread} runs to be read"))
+    decided = decide(failure_conditions, result)
     _print(result, decided, metric or [], json, quiet)
     if decided.met:
         raise typer.Exit(FAILED)
@@ -93,7 +93,7 @@ def history(
 
 
 def _where(paths: list[Path], sets: list[str]) -> tuple[list[Path], str | None]:
-    """Directories, and the key of the scenario where one is named."""
+    """Directories, and the key of the scenario if one is named."""
     from windtunnel.errors import UserError
     from windtunnel.measure.history.scenarios import scenario_key_of
     from windtunnel.runs.latest import RUNS
@@ -125,9 +125,9 @@ def _print(result: "Histories", decided: "Decided", metrics: list[str], json: bo
         print_values(*verdict_lines(result, metrics))
     else:
         show(histories_document(result, metrics))
-    for words in decided.met:
-        progress().print(Text.assemble(("failed: ", "bold red"), words), soft_wrap=True)
-    for words in decided.doubtful[:MOST_DOUBTS]:
-        progress().print(Text.assemble(("cannot tell: ", "bold yellow"), words), soft_wrap=True)
+    for line in decided.met:
+        progress().print(Text.assemble(("failed: ", "bold red"), line), soft_wrap=True)
+    for line in decided.doubtful[:MOST_DOUBTS]:
+        progress().print(Text.assemble(("cannot tell: ", "bold yellow"), line), soft_wrap=True)
     if len(decided.doubtful) > MOST_DOUBTS:
         progress().print(f"and {len(decided.doubtful) - MOST_DOUBTS} others")

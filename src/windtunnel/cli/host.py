@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from windtunnel.cli.options import Format, Json, Report
+from windtunnel.cli.shared_options import Format, Json, Report
 
 
 def ladder(

@@ -113,21 +113,25 @@ def _axio_log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
         foreign,
         tool="axio",
         title=f"Axio {foreign.file.stem}",
-        stages=[row for of, its in sorted(sides.items()) for row in axio_log.stage_rows(of, its)],
+        stages=[
+            row for log_side, side_tables in sorted(sides.items()) for row in axio_log.stage_rows(log_side, side_tables)
+        ],
         ports=[],
-        values=[value for of, its in sorted(sides.items()) for value in axio_log.values(of, its)],
+        values=[
+            value for log_side, side_tables in sorted(sides.items()) for value in axio_log.values(log_side, side_tables)
+        ],
         notes=axio_log.NOTES,
     )
     _show(run)
 
 
-def _axio_metrics(foreign: "Foreign", out: Path | None, given: str | None) -> None:
+def _axio_metrics(foreign: "Foreign", out: Path | None, option: str | None) -> None:
     from windtunnel.exchange.axio import metrics
     from windtunnel.exchange.imported_run import keep
     from windtunnel.exchange.source import Fault
 
     windows, faults = metrics.windows_of(foreign.text)
-    side, of_side = metrics.side_of(windows, given)
+    side, of_side = metrics.side_of(windows, option)
     used = [window for window in windows if window.is_valid]
     if not used and not faults:
         faults = [Fault(0, "Axio calls every window invalid", "a longer measurement")]

@@ -39,23 +39,23 @@ def init(
     from windtunnel.errors import UserError
     from windtunnel.scenario import templates
 
-    known = templates.available()
+    available = templates.available()
     if name is None:
-        _list(known)
+        _list(available)
         return
-    if name not in known:
+    if name not in available:
         from difflib import get_close_matches
 
-        close = get_close_matches(name, known, n=1)
-        remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(known)}"
+        close = get_close_matches(name, available, n=1)
+        remedy = f'did you mean "{close[0]}"?' if close else f"one of {', '.join(available)}"
         raise UserError(f"no template {name}", remedy=remedy)
-    written = templates.write(known[name], file or Path(f"{name}.toml"))
+    written = templates.write(available[name], file or Path(f"{name}.toml"))
     for path in written:
         print_values(f"written: {path}")
     print_values(f"next:    windtunnel check {as_argument(written[0])}")
 
 
-def _list(known: "dict[str, Template]") -> None:
-    width = max(map(len, known))
-    for template in known.values():
+def _list(available: "dict[str, Template]") -> None:
+    width = max(map(len, available))
+    for template in available.values():
         print_values(f"{template.name:<{width}}  {template.question}")

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from windtunnel.scenario import RunSpec
 
 TRACE_EVERY = 997
-"""Loops; a prime, so that no pattern of the loop hides from it."""
+"""Loops between traced ones; a prime, so that it is not in step with a pattern of the loop."""
 TRACE_LIMIT = "256MiB"
 SPARE_BYTES = 64 << 20
 """Disk space that a trace leaves free for the run's other files."""
 
 
 def traced(spec: "RunSpec", directory: Path, every: int, limit: str) -> "RunSpec":
-    """The run with a trace. Raises UserError where the disk has no room for all that the limit allows."""
+    """The run with a trace. Raises UserError if the disk has no room for all that the limit allows."""
     from windtunnel.runs.trace import EVENT, EVENT_BYTES_MOST, RAW
     from windtunnel.scenario.quantities import option, write
 
     size = int(option("--trace-limit", "size", limit, "1MiB", "4GiB"))
     events = size // EVENT_BYTES_MOST
-    need = size + events * EVENT.itemsize  # until trace.json is whole, what it is made from stays beside it
+    need = size + events * EVENT.itemsize  # until trace.json is whole, its source files stay beside it
     free = shutil.disk_usage(_existing(directory)).free
     if need > free - SPARE_BYTES:
         raise UserError(
@@ -43,7 +43,7 @@ def traced(spec: "RunSpec", directory: Path, every: int, limit: str) -> "RunSpec
 
 @contextmanager
 def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
-    """Metrics at the address while the context lasts. Raises UserError where it cannot be listened at."""
+    """Metrics at the address while the context lasts. Raises UserError if it cannot listen there."""
     if address is None:
         yield None
         return
@@ -58,7 +58,7 @@ def serving(spec: "RunSpec", address: str | None) -> "Iterator[Windows | None]":
 
 @contextmanager
 def counting(events: str | None) -> "Iterator[Counting | None]":
-    """Counts events of a run while the context lasts. Raises UserError for what is no event."""
+    """Counts events of a run while the context lasts. Raises UserError for an unknown event."""
     if events is None:
         yield None
         return
@@ -72,7 +72,7 @@ def counting(events: str | None) -> "Iterator[Counting | None]":
 
 
 def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
-    """Where the live outputs are, one line each."""
+    """The addresses of the live outputs, one line each."""
     from windtunnel.engine.telemetry import how_to_ask
 
     lines = [f"telemetry: {how_to_ask(plan)}" for plan in spec.plans]
@@ -84,7 +84,7 @@ def hints(spec: "RunSpec", metrics: str | None) -> list[str]:
 
 
 def write_trace(run: "Run", directory: "Held") -> Path | None:
-    """Makes trace.json in the run's directory, which is open, and returns its path; what is missing from it is said on stderr and changes no
+    """Makes trace.json in the run's directory, which is open, and returns its path. Missing events are reported on stderr and change no
     verdict."""
     from windtunnel.results.terminal.messages import show_error, show_warning
     from windtunnel.runs.trace import convert
@@ -96,8 +96,8 @@ def write_trace(run: "Run", directory: "Held") -> Path | None:
             show_warning(f"trace of {engine.name}: {trace.events} events, {trace.missed} more not written{why}")
     try:
         with directory.named():
-            made = convert(replace(run, path=directory.place))
-        return made and run.path / made.name
+            trace_file = convert(replace(run, path=directory.place))
+        return trace_file and run.path / trace_file.name
     except UserError as error:
         show_error(error)
         return None

@@ -1,4 +1,4 @@
-"""What a shell's users find in share/: a man page a command, from the same texts as --help, and completion scripts.
+"""Files for share/: a man page for each command, from the same texts as --help, and completion scripts.
 
 setup.py writes them when a wheel is built.
 """
@@ -22,11 +22,11 @@ COMPLETIONS = {
     "zsh": f"zsh/site-functions/_{NAME}",
     "fish": f"fish/vendor_completions.d/{NAME}.fish",
 }
-"""Shell -> where it looks, below share/."""
+"""Shell -> path of its completion script below share/."""
 
 
 def write(share: Path) -> None:
-    """All of it, below a directory."""
+    """Writes all files below a directory."""
     texts = {f"man/man1/{name}.1": text for name, text in man_pages()}
     texts |= {place: completion_script(shell) for shell, place in COMPLETIONS.items()}
     for place, text in texts.items():
@@ -35,7 +35,7 @@ def write(share: Path) -> None:
 
 
 def completion_script(shell: str) -> str:
-    """As typer has it: the script asks the program at each TAB."""
+    """The script of typer, which calls the program at each TAB."""
     ours = {f"_{NAME.upper()}_COMPLETE": f"source_{shell}", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", "from windtunnel.cli import main; main()"]
     return subprocess.run(command, env=os.environ | ours, stdout=subprocess.PIPE, text=True, check=True).stdout
@@ -71,10 +71,10 @@ def _page(page: str, context: Any) -> str:
 
 
 class Manual:
-    """A formatter as --help writes to, which makes roff(7) of it."""
+    """A formatter for --help that writes roff(7)."""
 
     width = 1 << 20
-    """Of a line: nothing is wrapped or cut here."""
+    """Width of a line: nothing is wrapped or truncated."""
 
     def __init__(self) -> None:
         self.synopsis: list[str] = []
@@ -84,7 +84,7 @@ class Manual:
         self.synopsis = [f".B {_plain(program)}", _plain(arguments)]
 
     def write_paragraph(self) -> None:
-        """Each part begins its own."""
+        """Writes nothing, because each part begins a paragraph of its own."""
 
     def indentation(self) -> AbstractContextManager[None]:
         return nullcontext()
@@ -102,7 +102,7 @@ class Manual:
         self.write(text)
 
     def write(self, text: str) -> None:
-        """Running text; a line that ends with a colon alone is a heading, and indented lines are examples."""
+        """Writes running text; a line that ends with a colon alone is a heading, and indented lines are examples."""
         for line in text.strip("\n").split("\n"):
             if line.endswith(":") and " " not in line:
                 self.lines.append(f".SH {_plain(line[:-1].upper())}")
@@ -113,6 +113,6 @@ class Manual:
 
 
 def _plain(text: str) -> str:
-    """Text in which nothing is a request or an escape of roff's."""
+    """The text with requests and escapes of roff escaped."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped.startswith((".", "'")) else escaped

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, IncludeInvalid, Json, Report
+from windtunnel.cli.shared_options import Format, IncludeInvalid, Json, Report
 
 if TYPE_CHECKING:
     from windtunnel.host.ladder import Ladder
@@ -88,9 +88,9 @@ def fit(
 
     check_new(out, report)
     if is_latency(study):
-        if given := [name for name, value in (("--of", of), ("--form", form), ("--bound", bound)) if value]:
+        if unused := [name for name, value in (("--of", of), ("--form", form), ("--bound", bound)) if value]:
             raise UserError(
-                f"{given[0]} has no effect on a study over loads", remedy=f"windtunnel model fit {as_argument(study)}"
+                f"{unused[0]} has no effect on a study over loads", remedy=f"windtunnel model fit {as_argument(study)}"
             )
         model = fit_latency(study, include_invalid=include_invalid)
     else:
@@ -163,14 +163,14 @@ def predict(
     """
     from windtunnel.errors import UserError
 
-    asked = [name for name, value in (("--entries", entries), ("--rate", load), ("--scenario", scenario)) if value]
-    if len(asked) != 1:
+    sources = [name for name, value in (("--entries", entries), ("--rate", load), ("--scenario", scenario)) if value]
+    if len(sources) != 1:
         raise UserError(
-            f"{' and '.join(asked)} exclude each other" if asked else "nothing to predict",
+            f"{' and '.join(sources)} exclude each other" if sources else "nothing to predict",
             remedy="one of --entries N, --rate RATE and --scenario FILE",
         )
     if len(models) > 1 and not scenario:
-        raise UserError(f"{asked[0]} takes one model, not {len(models)}", remedy="name one")
+        raise UserError(f"{sources[0]} takes one model, not {len(models)}", remedy="name one")
     from windtunnel.model.requests import CostPrediction, Latency, ask_latency, ask_pipeline, ask_table, read_models
 
     read = read_models(models, allow_other_host)
@@ -274,8 +274,8 @@ def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
         for host in hosts:
             refuse_ladder(ladder, host, file)
         return ladder
-    here = to_jsonable_python(facts.collect())
-    if not hosts or any(differences(host, here) for host in hosts):
+    own_host = to_jsonable_python(facts.collect())
+    if not hosts or any(differences(host, own_host) for host in hosts):
         return None
     typer.echo("measuring the ladder of this host (--ladder FILE reads a measured one)", err=True)
     return measure("huge", 256 << 20, 3)

@@ -1,4 +1,4 @@
-"""`--on`: where a command runs, if not on this host."""
+"""`--on`: the executor of a command that does not run on this host."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -28,8 +28,8 @@ On = Annotated[
 
 @contextmanager
 def executor(on: str | None, most: int | None = None) -> Iterator["Executor | None"]:
-    """What --on names, while the command lasts; None: this host. `most`: testbeds at a time; None: all of them. Raises UserError where it
-    cannot be used."""
+    """The executor that --on names, while the context lasts; None: this host. `most`: testbeds at a time; None: all of them. Raises UserError if
+    it cannot be used."""
     if on is None:
         yield None
         return
@@ -40,8 +40,8 @@ def executor(on: str | None, most: int | None = None) -> Iterator["Executor | No
         raise UserError("--on: this installation has no fleets", remedy=to_install("fleet"))
     from windtunnel.results.terminal.console import progress
 
-    def say(words: str) -> None:
-        progress().print(words, style="yellow", soft_wrap=True)
+    def say(text: str) -> None:
+        progress().print(text, style="yellow", soft_wrap=True)
 
     with ExitStack() as stack:
         try:

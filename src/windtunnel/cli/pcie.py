@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, IncludeInvalid, Json
+from windtunnel.cli.shared_options import Format, IncludeInvalid, Json
 from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format
+from windtunnel.cli.shared_options import Format
 from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ def query(
     from windtunnel.runs.files import check_new
     from windtunnel.runs.latest import RUNS
 
-    given = [name for name, asked in (("--csv", csv), ("--json", json), ("--parquet", parquet)) if asked]
-    if len(given) > 1:
-        raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
+    formats = [name for name, requested in (("--csv", csv), ("--json", json), ("--parquet", parquet)) if requested]
+    if len(formats) > 1:
+        raise UserError(f"{' and '.join(formats)} exclude each other", remedy="give one of them")
     check_new(parquet)
     directories = studies or [latest(RUNS)]
     response = queries.query(sql, directories)
@@ -90,7 +90,7 @@ def _print_csv(response: "Response") -> None:
 
 
 def _plain(value: Any) -> Any:
-    """What CSV and JSON have no type for, as text: times, decimals, lists in CSV."""
+    """A value for which CSV or JSON has no type as text: times, decimals, lists in CSV."""
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 

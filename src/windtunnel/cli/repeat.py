@@ -40,8 +40,8 @@ def repeated(
     quiet: bool,
     others: dict[str, Any],
 ) -> int:
-    """Runs, with `on` alone once, prints states and medians, and returns the exit code. `others`: options that are for one run alone, and what was given.
-    Raises UserError for bad input."""
+    """Runs a scenario several times, or once if there is only `on`, prints states and medians, and returns the exit code. `others`: options of a
+    single run, with their values. Raises UserError for bad input."""
     from windtunnel.cli.on import executor
     from windtunnel.engine.interrupts import Interrupts
     from windtunnel.errors import UserError
@@ -52,22 +52,22 @@ def repeated(
     from windtunnel.results.show import show
     from windtunnel.results.terminal.console import progress
 
-    if given := [name for name, value in others.items() if value]:
+    if rejected := [name for name, value in others.items() if value]:
         raise UserError(
-            f"{given[0]} has no effect on repeated runs, and on those elsewhere",
+            f"{rejected[0]} has no effect on repeated runs, and on those elsewhere",
             remedy="leave it out, or leave out --repeat, --until and --on",
         )
-    wanted = None if until is None else percent("--until", until)
+    width = None if until is None else percent("--until", until)
     directory = out or new_directory(f"{file.stem}-repeated")
 
-    def say(so_far: Repeated) -> None:
+    def say(repeated_runs: Repeated) -> None:
         if not json and not quiet:
-            progress().out(run_line(so_far))
+            progress().out(run_line(repeated_runs))
 
-    most = runs or (1 if wanted is None else MOST)
+    most = runs or (1 if width is None else MOST)
     with executor(on, most=1) as where, Interrupts() as interrupts:
         result = repeat(
-            file, sets, directory, interrupts, labels=labels, most=most, until=wanted, ended=say, executor=where
+            file, sets, directory, interrupts, labels=labels, most=most, until=width, ended=say, executor=where
         )
     if json:
         print(result.model_dump_json(indent=1))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from windtunnel.cli.on import On
-from windtunnel.cli.options import Format, Json, Labels, NoPlugins, Scenario, Sets, State, with_state
 from windtunnel.cli.repeat import RepeatOption, UntilOption
+from windtunnel.cli.shared_options import Format, Json, Labels, NoPlugins, Scenario, Sets, State, with_state
 from windtunnel.cli.side import SideOption
 
 if TYPE_CHECKING:
@@ -145,9 +145,9 @@ def run(
         live_outputs.serving(spec, metrics) as served,
         live_outputs.counting(counters) as counted,
         Interrupts() as interrupts,
-        display(spec, interrupts, metrics, silent=json or quiet) as shown,
+        display(spec, interrupts, metrics, silent=json or quiet) as live_display,
     ):
-        listeners = [each.line for each in (shown, served) if each]
+        listeners = [listener.line for listener in (live_display, served) if listener]
         writing = [counted.into] if counted else []
         ended = execute(spec, directory, interrupts, listeners, settle=True, writing=writing)
     if ended.run is None or ended.held is None:
@@ -168,7 +168,7 @@ def run(
 def display(
     spec: "RunSpec", interrupts: "Interrupts", metrics: str | None, silent: bool
 ) -> "AbstractContextManager[LiveDisplay | PlainDisplay | None]":
-    """A live table where stderr is a terminal, lines where it is not, nothing with --json and --quiet."""
+    """A live table if stderr is a terminal, else lines; nothing with --json and --quiet."""
     from windtunnel.cli import live_outputs
     from windtunnel.results.terminal.console import progress
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, Scenario, Sets, State, with_state
+from windtunnel.cli.shared_options import Format, IncludeInvalid, Json, NoPlugins, Scenario, Sets, State, with_state
 
 if TYPE_CHECKING:
     from windtunnel.measure.throughput.find import Watch
@@ -125,7 +125,7 @@ def search(
 
 
 def _watch(silent: bool) -> "Watch":
-    """A line a trial, on stderr."""
+    """Prints a line for each trial on stderr."""
     from windtunnel.measure.throughput.find import Watch
     from windtunnel.results.search import trial_line
     from windtunnel.results.terminal.console import progress

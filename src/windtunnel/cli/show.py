@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from windtunnel.cli import completion
-from windtunnel.cli.options import Format, IncludeInvalid, Json
+from windtunnel.cli.shared_options import Format, IncludeInvalid, Json
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
@@ -56,11 +56,11 @@ def show(
     from windtunnel.runs.latest import latest
 
     options = (("--json", json), ("--html", html), ("--as", as_), ("--report", report))
-    given = [name for name, asked in options if asked]
-    if len(given) > 1:
+    formats = [name for name, requested in options if requested]
+    if len(formats) > 1:
         from windtunnel.errors import UserError
 
-        raise UserError(f"{' and '.join(given)} exclude each other", remedy="give one of them")
+        raise UserError(f"{' and '.join(formats)} exclude each other", remedy="give one of them")
     loaded = [load(path) for path in runs or [latest()]]
     if html:
         from windtunnel.results.run.report import write_run_reports
@@ -105,10 +105,10 @@ def _print_json(loaded: "list[Run]") -> None:
     from windtunnel.results.run.as_json import joined_json, run_json
     from windtunnel.runs.joined import join
 
-    joined, (first, *others) = join(loaded), loaded
+    joined, (first, *further) = join(loaded), loaded
     if joined:
         documents = [joined_json(joined)]
-    elif others:
+    elif further:
         documents = [run_json(run) for run in loaded]
     else:
         documents = [run_json(first, earlier(first))]
@@ -122,10 +122,10 @@ def _print(loaded: "list[Run]", named: bool) -> None:
     from windtunnel.results.show import show
     from windtunnel.runs.joined import join
 
-    first, *others = loaded
+    first, *further = loaded
     if joined := join(loaded):
         show(run_document(joined))
-    elif others:
+    elif further:
         show(side_by_side_document(loaded))
     else:
         show(run_document(first, earlier(first), [] if named else [("run", str(first.path))]))

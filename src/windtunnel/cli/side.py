@@ -1,4 +1,4 @@
-"""`--side` and `--wait`, as `run` and `check` take them."""
+"""The options `--side` and `--wait` of `run` and `check`."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 

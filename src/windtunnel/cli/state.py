@@ -2,7 +2,7 @@
 
 import typer
 
-from windtunnel.cli.options import Format, Json
+from windtunnel.cli.shared_options import Format, Json
 
 
 def state(
@@ -24,10 +24,10 @@ def state(
     from windtunnel.results.show import show
 
     host = collect()
-    kept = read_kept(host)
+    readings = read_kept(host)
     levels = [
         (trip, name_of(n, of_trip), level)
-        for trip, of_trip in (("line", kept.levels()), ("copy", kept.copy_levels()))
+        for trip, of_trip in (("line", readings.levels()), ("copy", readings.copy_levels()))
         for n, level in enumerate(of_trip)
     ]
     if json:

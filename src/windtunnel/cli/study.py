@@ -10,7 +10,7 @@ import typer
 from windtunnel.cli import completion
 from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, IncludeInvalid, Json, NoPlugins, State, with_state
+from windtunnel.cli.shared_options import Format, IncludeInvalid, Json, NoPlugins, State, with_state
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def study(
 
 
 def _write_report(finished: "Study") -> Path | None:
-    """The path of the report; None if nothing has run, or if it could not be written, which is said on stderr."""
+    """The path of the report; None if nothing has run, or if it could not be written, which is reported on stderr."""
     from windtunnel.errors import UserError
     from windtunnel.results.study import write_report
     from windtunnel.results.terminal.messages import show_error
@@ -139,8 +139,8 @@ def _print_json(document: dict[str, Any]) -> None:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """Spares the garbage collector what was there before: a search through the points of a hundred takes 60 ms, and there is
-    one after every second run."""
+    """Excludes existing objects from garbage collection: a collection among a hundred points takes 60 ms, and there is one after every
+    second run."""
     import gc
 
     gc.freeze()
@@ -153,7 +153,7 @@ def _settled() -> Iterator[None]:
 def _watcher(
     prepared: "Prepared", interrupts: "Interrupts", silent: bool, plain: bool
 ) -> "AbstractContextManager[Watcher]":
-    """A bar where stderr is a terminal, lines where it is not, nothing with --json."""
+    """A bar if stderr is a terminal, else lines; nothing with --json."""
     from windtunnel.measure.study.conduct import Silent
     from windtunnel.results.progress.study_progress import Bar, Lines
     from windtunnel.results.terminal.console import progress

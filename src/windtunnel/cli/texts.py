@@ -1,4 +1,4 @@
-"""How --help looks: after the habits of git and cargo, in plain text."""
+"""The layout of --help: plain text, like that of git and cargo."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ _NOTES = re.compile(r"  \[([^\[\]]*)\]$")
 
 
 def of_docstring(text: str | None) -> dict[str, Any]:
-    """The first paragraph is the line in lists of commands, a paragraph of commands is examples, the rest is the help."""
+    """The texts of a command: the first paragraph is its line in lists, a paragraph of commands is the examples, the rest is the help."""
     paragraphs = inspect.cleandoc(text or "").split("\n\n")
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith("windtunnel ")]
     prose = [paragraph for paragraph in paragraphs if paragraph not in examples]
@@ -26,7 +26,7 @@ class Command(TyperCommand):
     """One command: usage, what it does, arguments and options with their defaults, examples."""
 
     def invoke(self, ctx: typer.Context) -> Any:
-        """A process that measures is announced under its command's name."""
+        """Runs the command. A process that measures is announced under its name."""
         with ANNOUNCEMENT.command(ctx.command_path.removeprefix("windtunnel ")):
             return super().invoke(ctx)
 
@@ -57,16 +57,16 @@ class Command(TyperCommand):
 
 
 def plain(text: str) -> str:
-    """The notes behind an option, in words: `[default: (60s)]` is `[default: 60s]`, and `0<=x<=4` is `0 to 4`."""
+    """The help text with readable notes after an option: `[default: (60s)]` is `[default: 60s]`, and `0<=x<=4` is `0 to 4`."""
     return _NOTES.sub(lambda match: _notes(match[1].split("; ")), text)
 
 
 def _notes(notes: list[str]) -> str:
-    words = []
+    texts = []
     for note in notes:
         if note == "required":
             continue
         note = re.sub(r"^default: \((.*)\)$", r"default: \1", note)
         note = re.sub(r"^(\S+)<=x<=(\S+)$", r"\1 to \2", note)
-        words.append(re.sub(r"^x>=(\S+)$", r"at least \1", note))
-    return f"  [{', '.join(words)}]" if words else ""
+        texts.append(re.sub(r"^x>=(\S+)$", r"at least \1", note))
+    return f"  [{', '.join(texts)}]" if texts else ""

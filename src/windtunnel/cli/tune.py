@@ -10,7 +10,7 @@ import typer
 from windtunnel.cli import completion
 from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
-from windtunnel.cli.options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
+from windtunnel.cli.shared_options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
 from windtunnel.printing import print_values
 
 if TYPE_CHECKING:
@@ -116,13 +116,13 @@ def tune(
 
     if json and quiet:
         raise UserError("--json and --quiet exclude each other", remedy="give one of them")
-    asked = goal(objective, slo, rate)
+    tuning_goal = goal(objective, slo, rate)
     with executor(on, most=1) as where:
         view = where.view if where else None
         if isinstance(view, Cable):
             raise UserError("--on: a tuner has one testbed, and the fleet file has cables", remedy="[[testbed]] there")
         changes = with_state(sets, state)
-        prepare_this = partial(prepare, file, changes, asked, space_file=space, out=out, seed=seed, host=view)
+        prepare_this = partial(prepare, file, changes, tuning_goal, space_file=space, out=out, seed=seed, host=view)
         try:
             prepared = prepare_this(from_elsewhere=from_elsewhere)
         except BegunElsewhere as begun:
@@ -133,14 +133,14 @@ def tune(
             return
         with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
             tuned = run(prepared, interrupts, watcher, budget, executor=where)
-    others = write_axio(tuned.best_file) if as_ and tuned.best_file else []
+    axio_files = write_axio(tuned.best_file) if as_ and tuned.best_file else []
     page = outcome.write_report(tuned)
     if json:
         print(dumps(outcome.tuning_json(tuned, page), indent=1, ensure_ascii=False))
     elif quiet:
         print_values(tuned.path)
     else:
-        _show(tuned, page, others)
+        _show(tuned, page, axio_files)
     if tuned.stopped == "interrupted":
         outcome.say_how_to_go_on(tuned)
         raise typer.Exit(INTERRUPTED)
@@ -164,17 +164,17 @@ def _show_plan(prepared: "Prepared", json: bool) -> None:
     show(plan_document(prepared))
 
 
-def _show(tuned: "Tuned", page: Path | None, others: list[Path]) -> None:
+def _show(tuned: "Tuned", page: Path | None, other_files: list[Path]) -> None:
     """Every trial, the result, and the paths of the files; `others`: the winner in other formats."""
     from windtunnel.results.show import show
     from windtunnel.results.tune.document import tuning_document
 
-    files = [("tuning", tuned.path), ("best", tuned.best_file), *(("", path) for path in others), ("report", page)]
+    files = [("tuning", tuned.path), ("best", tuned.best_file), *(("", path) for path in other_files), ("report", page)]
     show(tuning_document(tuned, [(name, str(path)) for name, path in files if path is not None]))
 
 
 def _watcher(prepared: "Prepared", silent: bool) -> "AbstractContextManager[Watcher]":
-    """A line a trial, on stderr."""
+    """Prints a line for each trial on stderr."""
     from windtunnel.results.progress.tune_progress import Lines
     from windtunnel.results.terminal.console import progress
     from windtunnel.tune.tuner import Silent

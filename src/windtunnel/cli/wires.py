@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli.options import Format
+from windtunnel.cli.shared_options import Format
 
 if TYPE_CHECKING:
     from windtunnel.engine.query import Wire
@@ -26,15 +26,15 @@ def wires(
     from windtunnel.engine.find import find_engine
     from windtunnel.engine.query import wires as ask
 
-    known = ask(find_engine())
+    engine_wires = ask(find_engine())
     if json:
         from json import dumps
 
-        print(dumps([wire.model_dump() for wire in known], indent=1, ensure_ascii=False))
+        print(dumps([wire.model_dump() for wire in engine_wires], indent=1, ensure_ascii=False))
         return
     from windtunnel.results.show import show
 
-    show(_document(known))
+    show(_document(engine_wires))
 
 
 def _document(wires: "list[Wire]") -> "Document":
@@ -56,8 +56,8 @@ def _options(wire: "Wire") -> "list[Option]":
     options = []
     for option in wire.options:
         scope = "" if option.scope == "wire" else "endpoint: "
-        given = f", default {default(option)}" if option.default is not None else ""
-        options.append(Option(option.name, f"{scope}{takes(option)}{given}", option.help))
+        default_text = f", default {default(option)}" if option.default is not None else ""
+        options.append(Option(option.name, f"{scope}{takes(option)}{default_text}", option.help))
     return options
 
 

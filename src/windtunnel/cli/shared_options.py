@@ -9,7 +9,7 @@ from windtunnel.cli import completion
 
 
 def _use_format(context: typer.Context, chosen: str) -> str:
-    """Tells the console for results, so that no command has to pass it on."""
+    """Sets the format of the console for results, so that no command has to pass it on."""
     if chosen == "markdown" and not context.resilient_parsing:
         from windtunnel.results.show import results_as_markdown
 
@@ -18,7 +18,7 @@ def _use_format(context: typer.Context, chosen: str) -> str:
 
 
 def _refuse_code(context: typer.Context, chosen: bool) -> bool:
-    """Tells whoever opens handlers, so that no command has to pass it on."""
+    """Sets whether handlers may be opened, so that no command has to pass it on."""
     if chosen and not context.resilient_parsing:
         from windtunnel.scenario.handlers import code_refused
 
@@ -27,7 +27,7 @@ def _refuse_code(context: typer.Context, chosen: bool) -> bool:
 
 
 def scenario_path(text: str) -> Path:
-    """What a user names as a scenario. `./echo` stays a file: pathlib leaves out the point, and a word alone is a shipped scenario."""
+    """The path of a scenario argument. `./echo` stays a file: pathlib drops the `./`, and a word alone is a shipped scenario."""
     path = Path(text)
     return path.absolute() if path.name == str(path) != text and not path.suffix else path
 
@@ -88,5 +88,5 @@ Report = Annotated[
 
 
 def with_state(sets: list[str] | None, state: str | None) -> list[str]:
-    """The changes of a scenario, with what --state says."""
+    """The changes of a scenario, including that of --state."""
     return [*(sets or ()), *([f"validity.state={state}"] if state is not None else ())]
