@@ -1,4 +1,4 @@
-"""The one exception that a user is meant to see, words that many need for it, and what is asked of every path."""
+"""The exception for users, messages that several rooms share, and the check of every path."""
 
 import contextlib
 import errno
@@ -16,9 +16,9 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class UserError(Exception):
-    """Something the user can mend: shown in words without a traceback, exit code 2.
+    """An error that the user can fix: shown as a message without a traceback, exit code 2.
 
-    `message` says what is wrong and where, `remedy` what would be right.
+    `message` has the fault and its place, `remedy` how to fix it.
     """
 
     def __init__(self, message: str, remedy: str | None = None):
@@ -26,9 +26,9 @@ class UserError(Exception):
         self.message = message
         self.remedy = remedy
 
-    def but(self, words: str) -> Self:
-        """The same error, with more to say."""
-        self.message = f"{self.message}; {words}"
+    def but(self, addition: str) -> Self:
+        """The error itself, with an addition to its message."""
+        self.message = f"{self.message}; {addition}"
         self.args = (self.message,)
         return self
 
@@ -36,19 +36,19 @@ class UserError(Exception):
 def cannot_write(
     path: Path, error: OSError, space: str = "free some space, or choose another directory with --out"
 ) -> UserError:
-    """The words for a write that failed; `space`: what to do where the disk is full."""
+    """The error for a failed write; `space`: the remedy if the disk is full."""
     remedy = space if error.errno in _FULL else None
     return UserError(f"{path}: cannot be written: {os.strerror(error.errno or 0)}", remedy=remedy)
 
 
 class Unforeseen(UserError):
-    """A fault of Windtunnel."""
+    """An unexpected error, which is a fault of Windtunnel."""
 
 
 @contextlib.contextmanager
 def in_words() -> Iterator[None]:
-    """Whatever is raised within is raised as a UserError: for a daemon, which has to undo what is half done, and to go on with all that an
-    error does not concern. What nobody foresaw is an Unforeseen, and its traceback goes to stderr."""
+    """Turns every error in the context into a UserError, for a daemon, which has to undo partial changes and to go on with everything else.
+    An unexpected error becomes Unforeseen, and its traceback goes to stderr."""
     try:
         yield
     except UserError:
@@ -61,10 +61,9 @@ def in_words() -> Iterator[None]:
         raise Unforeseen(f"{type(error).__name__}: {error}", remedy) from error
 
 
-def as_argument(what: object) -> str:
-    """As a shell takes it for one argument, and a program for no option: who pastes a remedy runs what it says, whoever gave the file its
-    name."""
-    text = str(what)
+def as_argument(value: object) -> str:
+    """The value quoted as one argument of a shell that is no option: a user pastes a remedy, and the name of a file may be another user's."""
+    text = str(value)
     return quote(f"./{text}" if text.startswith("-") else text)
 
 

@@ -1,4 +1,4 @@
-"""What a diagnosis finds, and a value that a check of it needs and did not get."""
+"""A finding of a diagnosis, and the exception for a value that its check needs and that was not measured."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,11 +17,11 @@ class Finding:
 
 
 class NotMeasured(Exception):
-    """A value that the check needs was not measured; `str` says which, where that helps a user."""
+    """A value that the check needs was not measured; `str` names it if that helps a user."""
 
 
-def require(value: T | None, what: str = "") -> T:
-    """The value. Raises NotMeasured if it was not measured; `what` names it."""
+def require(value: T | None, name: str = "") -> T:
+    """The value. Raises NotMeasured with `name` if it was not measured."""
     if value is None:
-        raise NotMeasured(what)
+        raise NotMeasured(name)
     return value

@@ -1,11 +1,11 @@
-"""Numbers as people read them. What was not measured is a dash, never a zero."""
+"""Numbers as text for people. A value that was not measured is a dash, never a zero."""
 
 from collections.abc import Sequence
 from decimal import Decimal
 
 DASH = "–"
 _MOST = 10**21
-"""Above every number that is counted or measured: what is larger, as a damaged record may have it, has three digits and a power of ten."""
+"""Larger than every counted or measured number. A larger one, which a damaged record may have, is shown with three digits and a power of ten."""
 
 _SECONDS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"))
 _RATES = ((1e9, "G/s"), (1e6, "M/s"), (1e3, "k/s"))
@@ -17,7 +17,7 @@ def words(text: str | None) -> str:
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """With thousands set apart: 12,345.6"""
+    """A number with thousands separators: 12,345.6"""
     return DASH if value is None else _fixed(value, digits)
 
 
@@ -26,27 +26,27 @@ def count(value: int | None) -> str:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    """Of a share between 0 and 1: 12.3%"""
+    """A share between 0 and 1 as a percentage: 12.3%"""
     return DASH if share is None else f"{_fixed(share * 100, digits, '')}%"
 
 
 def duration(ns: float | None) -> str:
-    """Three digits and the unit that suits: 845 ns, 12.3 µs, 1.24 ms, 2.10 s."""
+    """A duration with three digits and a suitable unit: 845 ns, 12.3 µs, 1.24 ms, 2.10 s."""
     return DASH if ns is None else _scaled(ns, _SECONDS) or f"{_fixed(ns, 0, '')} ns"
 
 
 def rate(per_second: float | None) -> str:
-    """Three digits and a prefix: 1.23 M/s."""
+    """A rate with three digits and a prefix: 1.23 M/s."""
     return DASH if per_second is None else _scaled(per_second, _RATES) or f"{_three(per_second)} /s"
 
 
 def size(bytes_: int | None) -> str:
-    """In powers of 1024: 212 MiB."""
+    """A size with a unit of 1024: 212 MiB."""
     return DASH if bytes_ is None else _scaled(bytes_, _BYTES) or f"{bytes_} B"
 
 
 def _scaled(value: float, units: Sequence[tuple[float, str]]) -> str | None:
-    """In the largest unit that the value, rounded, fills; None where it fills none."""
+    """The value in the largest unit that it reaches after rounding; None if it reaches none."""
     return next((f"{_three(value / scale)} {unit}" for scale, unit in units if value >= scale * 0.9995), None)
 
 

@@ -1,8 +1,8 @@
-"""Text of /proc, cut where the kernel cuts it.
+"""Text of /proc, split where the kernel splits it.
 
 The kernel ends a line with a line feed, and the name of a thread or of a cgroup may hold nearly any other byte. str.splitlines, str.split
-and files opened as text cut at more of them (form feed, carriage return, file separator, NEL, U+2028): what somebody calls a thread would
-pass for a line or a field of the kernel's. Source: proc_pid_status(5), proc_pid_mounts(5), cgroups(7); Linux, fs/seq_file.c (mangle_path).
+and files opened as text split at more of them (form feed, carriage return, file separator, NEL, U+2028): the name of a thread could pass
+for a line or a field of the kernel. Source: proc_pid_status(5), proc_pid_mounts(5), cgroups(7); Linux, fs/seq_file.c (mangle_path).
 """
 
 import os
@@ -25,9 +25,9 @@ class Mount:
 
 
 def text(path: str | Path) -> str:
-    """A file as it is. Bytes that are no UTF-8 are kept as os.fsdecode does, so that a path in it can be used. Raises OSError.
+    """The text of a file. Bytes that are no UTF-8 are kept as by os.fsdecode, so that a path in it can be used. Raises OSError.
 
-    Opened by its descriptor: a pathlib read costs three times as much, and every change of a thread reads some files.
+    It uses a descriptor: a read by pathlib costs three times as much, and every change of a thread reads some files.
     """
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -45,7 +45,7 @@ def lines(content: str) -> list[str]:
 
 
 def value(content: str, name: str) -> str | None:
-    """What stands after `NAME:` at the beginning of a line, without the blanks around it; None if there is no such line."""
+    """The value after `NAME:` at the beginning of a line, without the blanks around it; None if there is no such line."""
     return next((line[len(name) + 1 :].strip(" \t") for line in lines(content) if line.startswith(f"{name}:")), None)
 
 
@@ -56,11 +56,11 @@ def mounts(path: str | Path) -> tuple[Mount, ...]:
 
 @lru_cache(maxsize=4)
 def _mounts(content: str) -> tuple[Mount, ...]:
-    """Kept: a millisecond, and each thread that is moved to a cgroup needs them."""
+    """The mounts, cached because parsing takes a millisecond, and each thread that is moved to a cgroup needs them."""
     rows = [line.split(" ") for line in lines(content)]
     return tuple(Mount(Path(_unescaped(row[1])), row[2], tuple(row[3].split(","))) for row in rows if len(row) > 3)
 
 
 def _unescaped(field: str) -> str:
-    """A field of mounts: blank, tab, line feed and backslash stand in it as octal numbers."""
+    """A field of mounts, in which blank, tab, line feed and backslash are octal numbers."""
     return os.fsdecode(_ESCAPED.sub(lambda octal: bytes([int(octal[1], 8) & 0xFF]), os.fsencode(field)))

@@ -1,4 +1,4 @@
-"""Reading a text that a user names."""
+"""Reads texts that a user names."""
 
 import codecs
 import errno
@@ -14,11 +14,11 @@ from pydantic_core import from_json
 from windtunnel.errors import UserError, check_name
 
 MOST_RECORD_BYTES = 4 << 20
-"""Of a record, as run.json and study.json: a hundred times what the longest one has. It is read as a whole, by who may have others to serve."""
+"""Bound of a record, such as run.json and study.json: a hundred times the longest one. A server reads it as a whole."""
 BOM = "\ufeff"
-"""What some editors and spreadsheets put in front of UTF-8."""
+"""The byte order mark that some editors and spreadsheets put in front of UTF-8."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""What Notepad's "Unicode" and PowerShell's `>` begin with."""
+"""The byte order marks of Notepad's "Unicode" and PowerShell's `>`."""
 _TYPOGRAPHIC = (
     (
         re.compile("[\u00b4\u2018-\u201f\u2032\u2033\u2039\u203a\u00ab\u00bb\uff02\uff07]"),
@@ -30,12 +30,12 @@ _TYPOGRAPHIC = (
     (re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]"), "is an invisible character", "remove it"),
     (re.compile("[\uff01-\uff5e]"), "is a full-width character", "write it as ASCII"),
 )
-"""What word processors, web pages and PDFs have in place of plain characters; what each is, and what helps."""
+"""Characters that word processors, web pages and PDFs have in place of plain ones, each with its kind and a remedy."""
 
 
 def read_text(file: Path, most_bytes: int, remedy: str, follow: bool = True) -> str:
-    """The text of a regular file. Raises UserError, with file and line, for what cannot be named, cannot be read, is larger, or is neither UTF-8
-    nor UTF-16 with its mark. A byte order mark is no part of the text. `follow`: a link to it."""
+    """The text of a regular file. Raises UserError, with file and line, if its name is not UTF-8, if it cannot be read, is larger, or is neither
+    UTF-8 nor UTF-16 with its mark. A byte order mark is no part of the text. `follow`: a symbolic link is followed."""
     check_name(file)
     try:
         with os.fdopen(open_regular(file, follow), "rb") as stream:
@@ -51,21 +51,21 @@ def read_text(file: Path, most_bytes: int, remedy: str, follow: bool = True) -> 
         raise UserError(f"{file}:{undecodable(raw, error)}", remedy=f"{remedy}, saved as UTF-8") from None
     if "\0" in text:
         before = text.partition("\0")[0].split("\n")
-        what = (
+        fault = (
             f"{file}:{len(before)}: a NUL character (column {len(before[-1]) + 1}): no text, or UTF-16 without its mark"
         )
-        raise UserError(what, remedy=f"{remedy}, saved as UTF-8")
+        raise UserError(fault, remedy=f"{remedy}, saved as UTF-8")
     return text
 
 
 def decoded(raw: bytes) -> str:
-    """A text without its byte order marks: one is also in front of each further text of a file that `cat` made. Raises UnicodeDecodeError."""
+    """A text without its byte order marks: a file that `cat` made has one in front of each text. Raises UnicodeDecodeError."""
     text = raw.decode("utf-16" if raw.startswith(_UTF16) else "utf-8")
     return text.removeprefix(BOM).replace(f"\n{BOM}", "\n")
 
 
 def undecodable(raw: bytes, error: UnicodeDecodeError) -> str:
-    """Line, byte and column of what is no text, as in `2: byte 0xe4 is not UTF-8 (column 5, ä in Windows-1252)`."""
+    """Line, byte and column of a byte that is no text, such as `2: byte 0xe4 is not UTF-8 (column 5, ä in Windows-1252)`."""
     if error.encoding.startswith("utf-16"):
         return f"1: its mark says UTF-16, and byte {error.start} is none"
     before = decoded(raw[: error.start]).rpartition("\n")[2]
@@ -76,26 +76,26 @@ def undecodable(raw: bytes, error: UnicodeDecodeError) -> str:
 
 
 def typographic(line: str, column: int = 0) -> tuple[str, str] | None:
-    """The first character of a line that stands where programs want a plain one, with its column, and what helps. `column`: where a parser
-    stopped, from 1; the character there comes first, and what follows did not stop it."""
+    """The first typographic character of a line, with its column, and a remedy. `column`: where a parser stopped, from 1; the character there is
+    checked first, and later ones are not, because they did not stop it."""
     stopped = column - 1 if column else len(line)
     for place in (stopped, *range(stopped)):
-        for kind, what, remedy in _TYPOGRAPHIC:
+        for kind, fault, remedy in _TYPOGRAPHIC:
             if kind.match(line[place : place + 1]):
-                shown = line[place] if line[place].isprintable() else f"U+{ord(line[place]):04X}"
-                return f"column {place + 1}: {shown} {what}", remedy
+                character = line[place] if line[place].isprintable() else f"U+{ord(line[place]):04X}"
+                return f"column {place + 1}: {character} {fault}", remedy
     return None
 
 
-def hinted(what: str, line: str) -> str:
-    """What is wrong with a line, with the typographic character in it, if it has one."""
-    found = typographic(line)
-    return f"{what} ({found[0]}: {found[1]})" if found and found[0] not in what else what
+def hinted(fault: str, line: str) -> str:
+    """The fault of a line, with the typographic character in it, if it has one."""
+    hint = typographic(line)
+    return f"{fault} ({hint[0]}: {hint[1]})" if hint and hint[0] not in fault else fault
 
 
 def open_regular(file: Path, follow: bool = True) -> int:
-    """A descriptor of a regular file, which ends, and which nobody has to write to first. Raises OSError, also for what is no regular file,
-    and for a link that is not to be followed."""
+    """A descriptor of a regular file, because other files may have no end or block. Raises OSError, also if it is no regular file, and for a link
+    that must not be followed."""
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     try:
         descriptor = os.open(file, flags | (0 if follow else os.O_NOFOLLOW))
@@ -111,8 +111,8 @@ def open_regular(file: Path, follow: bool = True) -> int:
 
 
 def read_regular(file: Path, most_bytes: int, follow: bool = False) -> bytes:
-    """What a program left, and not what a link leads to: who sent the directory may have put one there. Raises UserError for what
-    `open_regular` does not open and for a larger file, FileNotFoundError or NotADirectoryError where there is none."""
+    """The content of a program's file. No link is followed, because the directory may be untrusted. Raises UserError if `open_regular` does not
+    open it and for a larger file, FileNotFoundError or NotADirectoryError if there is none."""
     try:
         with os.fdopen(open_regular(file, follow), "rb") as stream:
             if os.fstat(stream.fileno()).st_size > most_bytes:
@@ -125,8 +125,8 @@ def read_regular(file: Path, most_bytes: int, follow: bool = False) -> bytes:
 
 
 def lines_of(file: Path, most_bytes: int, most_line_bytes: int) -> Iterator[bytes]:
-    """Of a file that a program left, one after the other, so that nothing is kept of a file without an end. The last one has no line feed if it
-    was cut off. Raises as `read_regular`."""
+    """The lines of a program's file, one after the other, so that a file without an end takes no memory. The last one has no line feed if the file
+    was truncated. Raises as `read_regular`."""
     try:
         with os.fdopen(open_regular(file, follow=False), "rb") as stream:
             if os.fstat(stream.fileno()).st_size > most_bytes:
@@ -142,7 +142,7 @@ def lines_of(file: Path, most_bytes: int, most_line_bytes: int) -> Iterator[byte
 
 
 def parse_json(content: str | bytes, place: str | Path) -> Any:
-    """JSON of ours. Raises UserError, which begins with `place`, for other text, and for what is nested without end."""
+    """The value of a JSON text. Raises UserError, which begins with `place`, for other text, and for too deep nesting."""
     try:
         return from_json(content)
     except (ValueError, RecursionError) as error:
@@ -150,7 +150,7 @@ def parse_json(content: str | bytes, place: str | Path) -> Any:
 
 
 def named_file(file: Path) -> Path:
-    """A regular file, without the links on the way to it. Raises UserError where there is none: links may lead in a circle."""
+    """The path of a regular file with all links resolved. Raises UserError if there is none, or if links form a cycle."""
     try:
         if stat.S_ISREG(file.stat().st_mode):
             return Path(os.path.realpath(file))
@@ -163,7 +163,7 @@ def named_file(file: Path) -> Path:
 
 
 def beginning(file: Path, most_bytes: int, follow: bool = True) -> tuple[str, os.stat_result]:
-    """Of a regular file, and what it is, for who may not wait. Raises OSError as `open_regular`."""
+    """The beginning of a regular file, and its status, for a caller that must not wait. Raises OSError as `open_regular`."""
     descriptor = open_regular(file, follow)
     try:
         return os.read(descriptor, most_bytes).decode(errors="replace"), os.fstat(descriptor)
@@ -176,7 +176,7 @@ def _unreadable(file: Path, error: OSError) -> UserError:
 
 
 def _size(count: int) -> str:
-    """As scenarios write it: 64KiB."""
+    """A size in the notation of scenarios: 64KiB."""
     units = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
     return next(
         (f"{count // unit}{name}" for unit, name in units if count % unit == 0),

@@ -19,7 +19,7 @@ def names() -> list[str]:
 
 @cache
 def load(name: str) -> Any:
-    """The command, or None where no package provides it. A command that cannot be imported names what to install when it is called."""
+    """The command, or None if no package provides it. A command that cannot be imported prints how to install it when it is called."""
     point = _points().get(name)
     if point is None:
         return None

@@ -255,7 +255,7 @@ def validate(
 
 
 def _ladder(file: Path | None, studies: list[Path]) -> "Ladder | None":
-    """The ladder from a file, or measured now; None where the studies were run on another host or none needs one."""
+    """The ladder from a file, or measured now; None if the studies were run on another host or none needs one."""
     from pydantic_core import to_jsonable_python
 
     from windtunnel.host import facts

@@ -38,9 +38,9 @@ def repeated(
     on: str | None,
     json: bool,
     quiet: bool,
-    others: dict[str, Any],
+    single_run_options: dict[str, Any],
 ) -> int:
-    """Runs a scenario several times, or once if there is only `on`, prints states and medians, and returns the exit code. `others`: options of a
+    """Runs a scenario several times, or once if there is only `on`, prints states and medians, and returns the exit code. `single_run_options`: options of a
     single run, with their values. Raises UserError for bad input."""
     from windtunnel.cli.on import executor
     from windtunnel.engine.interrupts import Interrupts
@@ -52,7 +52,7 @@ def repeated(
     from windtunnel.results.show import show
     from windtunnel.results.terminal.console import progress
 
-    if rejected := [name for name, value in others.items() if value]:
+    if rejected := [name for name, value in single_run_options.items() if value]:
         raise UserError(
             f"{rejected[0]} has no effect on repeated runs, and on those elsewhere",
             remedy="leave it out, or leave out --repeat, --until and --on",

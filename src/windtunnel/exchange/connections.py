@@ -52,7 +52,7 @@ class Client:
     address: str = ""
 
     @classmethod
-    def of(cls, connected: socket.socket, address: Any) -> Self:
+    def from_socket(cls, connected: socket.socket, address: Any) -> Self:
         if connected.family == socket.AF_UNIX:
             pid, uid = live_places.peer(connected)
             return cls(uid, pid)
@@ -132,7 +132,7 @@ class Places:
 
     def take(self, connected: socket.socket, address: Any) -> Place | None:
         """Takes a place for a connection; None: its holder gets none."""
-        holder = self.holder_of(Client.of(connected, address))
+        holder = self.holder_of(Client.from_socket(connected, address))
         if holder.rank < Rank.KNOWN and holder.name in self._known:
             holder = Holder(holder.name, Rank.KNOWN)
         self._occupied = [place for place in self._occupied if place.is_held]
@@ -196,7 +196,7 @@ class ListeningSocket(socket.socket):
     """By descriptor: places of connections that have no protocol yet, also those whose handshake of TLS goes on or has failed."""
 
     def __init__(self, listening: socket.socket, most: int | None = None, path: Path | None = None):
-        """`path`: where a Unix socket is."""
+        """`path`: that of a Unix socket."""
         super().__init__(fileno=listening.detach())
         self.setblocking(False)
         self.places = Places(MOST_CONNECTIONS if most is None else most)

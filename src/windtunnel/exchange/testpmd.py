@@ -33,7 +33,7 @@ class Bursts:
     """The lines that `--record-burst-stats` adds to a block: calls, including those without a packet, and the shares of the commonest sizes.
     testpmd truncates every share but the last, which is the rest to 100."""
 
-    of: str
+    place: str
     way: str
     """RX or TX."""
     calls: int
@@ -41,17 +41,17 @@ class Bursts:
     """Packets per burst (None: all other sizes together) and per cent of the calls."""
 
     def values(self) -> Iterator[ForeignValue]:
-        yield ForeignValue(of=self.of, name=f"{self.way}-bursts", value=self.calls, unit="calls")
+        yield ForeignValue(of=self.place, name=f"{self.way}-bursts", value=self.calls, unit="calls")
         for size, share in self.shares:
             what = "other sizes" if size is None else f"{size} packets"
-            yield ForeignValue(of=self.of, name=f"{self.way}-bursts of {what}", value=share, unit="%")
+            yield ForeignValue(of=self.place, name=f"{self.way}-bursts of {what}", value=share, unit="%")
 
 
 @dataclass
 class _Block:
     """The lines below one heading: counters by name, and bursts."""
 
-    of: str
+    place: str
     line: int
     counters: dict[str, int] = field(default_factory=dict)
     bursts: list["Bursts"] = field(default_factory=list)
@@ -116,7 +116,7 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
             fresh = not reports or reports[-1].total is not None
             if fresh:
                 reports.append(_Report())
-            if block is not None and not block.of.startswith("stream"):
+            if block is not None and not block.place.startswith("stream"):
                 faults.append(_cut_off(block, number))
             block = heading
             faults += _put(reports[-1], block)
@@ -129,17 +129,19 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
             )
         elif block is None:
             continue
-        elif _END.fullmatch(line) or (block.of.startswith("stream") and not line.strip()):
+        elif _END.fullmatch(line) or (block.place.startswith("stream") and not line.strip()):
             block = None
         else:
             faults += _read(block, line, number)
-    if block is not None and not block.of.startswith("stream"):
+    if block is not None and not block.place.startswith("stream"):
         faults.append(_cut_off(block, number))
     return reports, faults
 
 
 def _cut_off(block: _Block, line: int) -> Fault:
-    return Fault(line, f"the statistics of {block.of} that begin in line {block.line} are truncated", "the whole text")
+    return Fault(
+        line, f"the statistics of {block.place} that begin in line {block.line} are truncated", "the whole text"
+    )
 
 
 def _untorn(text: str) -> Iterator[tuple[int, str]]:
@@ -167,13 +169,13 @@ def _heading(line: str, number: int) -> _Block | None:
 
 
 def _put(report: _Report, block: _Block) -> list[Fault]:
-    kind, _, number = block.of.partition(" ")
+    kind, _, number = block.place.partition(" ")
     if kind == "stream":
         report.streams.append(block)
     elif kind == "all":
         report.total = block
     elif number in report.ports:
-        return [Fault(block.line, f"{block.of} is given twice in one report", "one block for each port")]
+        return [Fault(block.line, f"{block.place} is given twice in one report", "one block for each port")]
     else:
         report.ports[number] = block
     return []
@@ -191,14 +193,14 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
         if sizes and (sum(share for _, share in sizes) != 100 or len({size for size, _ in sizes}) < len(sizes)):
             what = f"{direction}-bursts: [{shares}]: not shares of different sizes that add up to 100%"
             return [Fault(number, what, "unchanged output of testpmd")]
-        block.bursts.append(Bursts(block.of, direction, int(calls), sizes))
+        block.bursts.append(Bursts(block.place, direction, int(calls), sizes))
         return []
     counters = list(_COUNTER.finditer(line))
     if not counters or "".join(match[0] for match in counters) != line.lstrip():
         return [
             Fault(
                 number,
-                f'"{line.strip()[:60]}" is not a line of the statistics of {block.of}',
+                f'"{line.strip()[:60]}" is not a line of the statistics of {block.place}',
                 "unchanged output of testpmd",
             )
         ]
@@ -213,11 +215,11 @@ def _check(report: _Report) -> list[Fault]:
     for block in blocks:
         missing = [name for name in _NEEDED if name not in block.counters]
         if missing:
-            faults.append(Fault(block.line, f"{block.of} lacks {', '.join(missing)}", "the whole block"))
+            faults.append(Fault(block.line, f"{block.place} lacks {', '.join(missing)}", "the whole block"))
         for way in ("RX", "TX") if not missing else ():
             packets, dropped, total = (block.counters[f"{way}-{name}"] for name in ("packets", "dropped", "total"))
             if packets + dropped != total:
-                what = f"{block.of}: {way}-total is {total}, but {packets} packets and {dropped} dropped are {packets + dropped}"
+                what = f"{block.place}: {way}-total is {total}, but {packets} packets and {dropped} dropped are {packets + dropped}"
                 faults.append(Fault(block.line, what, "unchanged output of testpmd"))
     if not report.ports:
         line = min(block.line for block in [*report.streams, *blocks])
@@ -243,10 +245,12 @@ def _values(report: _Report) -> list[ForeignValue]:
     values = list(report.cycles)
     for block in report.ports.values():
         more = {name: n for name, n in block.counters.items() if name not in _NEEDED}
-        values += [ForeignValue(of=block.of, name=name, value=n, unit="packets") for name, n in more.items()]
+        values += [ForeignValue(of=block.place, name=name, value=n, unit="packets") for name, n in more.items()]
         values += _burst_values(block)
     for block in report.streams:
-        values += [ForeignValue(of=block.of, name=name, value=n, unit="packets") for name, n in block.counters.items()]
+        values += [
+            ForeignValue(of=block.place, name=name, value=n, unit="packets") for name, n in block.counters.items()
+        ]
         values += _burst_values(block)
     return values
 

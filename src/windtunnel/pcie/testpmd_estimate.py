@@ -66,10 +66,10 @@ def _within(value: float, low: float, high: float) -> float:
 
 def _place(bursts: Bursts) -> tuple[str, int | None]:
     """Port and queue of a stream; only the port if the line is the port's own."""
-    if stream := _STREAM.fullmatch(bursts.of):
+    if stream := _STREAM.fullmatch(bursts.place):
         rx, rxq, tx, txq = stream.groups()
         return (rx, int(rxq)) if bursts.way == "RX" else (tx, int(txq))
-    return bursts.of.removeprefix("port "), None
+    return bursts.place.removeprefix("port "), None
 
 
 def read_counted(file: Path) -> tuple[list[Counted], Settings]:

@@ -133,8 +133,10 @@ def _shape(watch: Watch) -> str:
 
 def _shape_of(process: WatchedProcess) -> list[object]:
     runs = [(number, bool(run.ended)) for number, run in process.runs.items()]
-    seen = process.tenants
-    tenants = seen and [(tenant.name, tenant.weight, tenant.most, tenant.pid is None) for tenant in seen.tenants]
+    daemon_tenants = process.tenants
+    tenants = daemon_tenants and [
+        (tenant.name, tenant.weight, tenant.most, tenant.pid is None) for tenant in daemon_tenants.tenants
+    ]
     return [process.pid, process.gone, process.stopping, process.trouble, runs, tenants]
 
 
