@@ -66,7 +66,7 @@ def test_a_remedy_is_run_against_the_file(tmp_path, monkeypatch):
     file = written(tmp_path, scenario(M_APP, client={"inflight": 1, "batch": {"app_tx": 1}}, **KEYS))
     found = diagnose(execute(tmp_path, file).run)
     if "host-time" in (cause.code for cause in found.causes) and not any(cause.sets for cause in found.causes):
-        pytest.skip(f"the host took the CPUs: {found.causes[0].words}")
+        pytest.skip(f"the host took the CPUs: {found.causes[0].title}")
     (cause,) = (cause for cause in found.causes if cause.sets)
     assert (cause.code, cause.sets) == ("in-flight", ["client.inflight=2"])
     (row,) = try_remedies(found, file, ["duration=200ms"], 1, tmp_path / "r-tried")

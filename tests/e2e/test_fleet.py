@@ -113,7 +113,7 @@ def test_repeats_take_one_testbed_and_a_run_alone_is_one(cluster, drive, tmp_pat
     for words, names in ((["--repeat", 2], ["01", "02"]), ([], ["01"])):
         out = tmp_path / f"of {len(names)}"
         code, said = drive("run", file, *words, "--out", out, "--on", fleet)
-        assert code == 0 and f"runs   {out}" in said, said
+        assert code == 0 and str(out) in said, said
         kept = {file.parent.name: json.loads(file.read_text())["testbed"] for file in out.glob("*/run.json")}
         assert kept == dict.fromkeys(names, "alpha")
     code, said = drive("run", file, "--trace", "--on", fleet)

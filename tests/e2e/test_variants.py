@@ -99,9 +99,10 @@ def test_the_inflight_budget_falls_and_rises_and_nothing_is_lost(tmp_path):
     client = {"inflight": 4096, "batch": {"app_tx": 64}, "mempool": {}}
     run = changing(tmp_path, variant("one", inflight=1), client=client, settle_ns=100_000_000)  # also beside others
     most, responses = {0: 4096, 1: 1}, Counter()
+    without_cpu = {mark.window for mark in run.record.validity.excluded}  # they may not have settled
     for window in windows_of(run):
         if window.phase in ("measure", "variant"):
-            assert window.workloads[0].in_flight <= most[window.variant]
+            assert window.index in without_cpu or window.workloads[0].in_flight <= most[window.variant]
             responses[window.variant] += window.workloads[0].responses  # a busy host takes the CPUs for a whole window
     assert responses[0] and responses[1]
     assert messages(run).sent == messages(run).responses

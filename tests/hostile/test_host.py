@@ -12,6 +12,7 @@ import pytest
 from hostile_run import ECHO, arguments, environment, reasons, record, run, start
 from other_users import python, user
 from real_runs import execute, scenario
+from sharing_tools import until
 
 from windtunnel.scenario.host import here
 
@@ -145,7 +146,8 @@ def small_disk(tmp_path):
 
     yield mount
     if os.path.ismount(place):
-        subprocess.run(["umount", place], check=True)
+        # whoever still reads in it, as a program that lists the mounts, soon ends
+        until(lambda: subprocess.run(["umount", place], check=False).returncode == 0, lambda: f"{place} is busy")
 
 
 @pytest.mark.root
