@@ -30,6 +30,8 @@ LADDER_VERSION: Final = 1
 MAX_FILE_BYTES = 16 << 20
 LEAST = 64 << 10
 """Bytes: the engine measures no smaller ladder."""
+MOST_BYTES, MOST_NS = 1 << 60, 1e12
+"""Of a record: more than any machine has, and than a load takes."""
 Pages = Literal["huge", "small"]
 
 
@@ -40,17 +42,20 @@ class Part(BaseModel):
 class Rung(Part):
     """One size of the ladder."""
 
-    bytes: int = Field(gt=0)
-    ns: float = Field(gt=0, allow_inf_nan=False, description="latency of one dependent load: the fastest round")
-    most_ns: float = Field(gt=0, allow_inf_nan=False, description="the slowest round")
+    bytes: int = Field(gt=0, le=MOST_BYTES)
+    ns: float = Field(
+        gt=0, le=MOST_NS, allow_inf_nan=False, description="latency of one dependent load: the fastest round"
+    )
+    most_ns: float = Field(gt=0, le=MOST_NS, allow_inf_nan=False, description="the slowest round")
 
 
 class Level(Part):
     """A size up to which loads cost the same."""
 
-    ns: float = Field(gt=0, allow_inf_nan=False)
+    ns: float = Field(gt=0, le=MOST_NS, allow_inf_nan=False)
     bytes: int | None = Field(
         gt=0,
+        le=MOST_BYTES,
         description="size at which it ends: half-way up to the next level, by ratios; null: no further level was found",
     )
 

@@ -13,10 +13,10 @@ from windtunnel.measure.study.directory import RESULTS
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.model.curve import Options, fit_curve
 from windtunnel.model.measured_runs import Parts
-from windtunnel.model.model_record import ModelRecord, Provenance, Step
+from windtunnel.model.model_record import NO_MODEL, ModelRecord, Provenance, Step, in_words
 from windtunnel.model.neighbour import corrected
 from windtunnel.model.observe import ObservedStudy, observe
-from windtunnel.model.points import World
+from windtunnel.model.points import world_of
 from windtunnel.stats.bootstrap import middle_part
 from windtunnel.text_file import open_regular
 from windtunnel.version import __version__
@@ -33,11 +33,18 @@ def fit(
     include_invalid: bool = False,
 ) -> ModelRecord:
     """The model of a study's tables; `include_invalid`: from the rejected metrics of its table too. Raises UserError if the data do
-    not suffice, or are not a study."""
+    not suffice, are not a study, or give a model with numbers that no model may have."""
+    with in_words(path, NO_MODEL):
+        return _fitted(path, response, ladder, options or Options(), include_invalid)
+
+
+def _fitted(
+    path: Path, response: str | None, ladder: Ladder | None, options: Options, include_invalid: bool
+) -> ModelRecord:
     observed = observe(path, response, include_invalid)
     world = world_of(ladder)
     try:
-        curves = [fit_curve(series, observed.axis, world, options or Options()) for series in observed.series]
+        curves = [fit_curve(series, observed.axis, world, options) for series in observed.series]
     except UserError as error:
         raise UserError("; ".join((error.message, *observed.left_out)), error.remedy) from None
     runs = sum(len(series.runs) for series in observed.series)
@@ -59,14 +66,6 @@ def fit(
         steps=other_steps(observed),
         latency=[],
     )
-
-
-def world_of(ladder: Ladder | None) -> World:
-    """The world that forms use, from a ladder. The end of a level after the last rung but one was not measured."""
-    if ladder is None:
-        return World()
-    steps = [float(step) for step in ladder.steps()]
-    return World(steps[:-1], [float(rung.bytes) for rung in ladder.rungs], [rung.ns for rung in ladder.rungs])
 
 
 def provenance(path: Path, kept: StudyRecord, runs: int, left_out: list[str], doubts: list[str]) -> Provenance:

@@ -10,7 +10,7 @@ import numpy as np
 from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import query, record
 from windtunnel.model.fit import memory_of, provenance
-from windtunnel.model.model_record import LatencyCurve, LatencyPoint, ModelRecord, Tried
+from windtunnel.model.model_record import NO_MODEL, LatencyCurve, LatencyPoint, ModelRecord, Tried, in_words
 from windtunnel.model.observe import RATE, axis_of, doubts, number_of, usable
 from windtunnel.model.points import NoFit
 from windtunnel.model.queueing import (
@@ -35,7 +35,12 @@ Row = dict[str, Any]
 
 def fit_latency(path: Path, include_invalid: bool = False) -> ModelRecord:
     """The model of a study whose axis is an offered rate; `include_invalid`: from rejected metrics too. Raises UserError if its
-    data do not suffice."""
+    data do not suffice, or give a model with numbers that no model may have."""
+    with in_words(path, NO_MODEL):
+        return _fitted(path, include_invalid)
+
+
+def _fitted(path: Path, include_invalid: bool) -> ModelRecord:
     kept = record.read(path / record.NAME)
     factor_and_key = axis_of(kept, RATE)
     if factor_and_key is None:

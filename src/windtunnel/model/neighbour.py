@@ -12,13 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from windtunnel.model.arrays import Floats
-from windtunnel.model.model_record import Neighbour
+from windtunnel.model.model_record import MOST_EXPONENT, Neighbour
 
 LEAST_RUNS = 8
 LEAST_CORRELATION = 0.5
 """Below it the ticks explain less than a quarter of the scatter: nothing is corrected."""
-MOST = 1.5
-"""Largest exponent; 1 is a cost that rises in proportion to the ticks."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def neighbour_of(runs: Sequence[CostedRun]) -> Neighbour | None:
     product, squares = float(tick_deviations @ cost_deviations), float(tick_deviations @ tick_deviations)
     if squares == 0 or product < LEAST_CORRELATION * np.sqrt(squares * float(cost_deviations @ cost_deviations)):
         return None
-    return Neighbour(exponent=min(product / squares, MOST), ticks=float(np.exp(np.median(ticks))))
+    return Neighbour(exponent=min(product / squares, MOST_EXPONENT), ticks=float(np.exp(np.median(ticks))))
 
 
 def corrected(ns: float, ticks: float | None, neighbour: Neighbour | None) -> float:

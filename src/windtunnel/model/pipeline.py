@@ -12,10 +12,9 @@ import numpy as np
 from windtunnel.engine.tables import Table
 from windtunnel.errors import UserError
 from windtunnel.model.arrays import Floats
-from windtunnel.model.fit import world_of
 from windtunnel.model.measured_runs import Parts
 from windtunnel.model.model_record import Curve, ModelRecord, Neighbour, Step
-from windtunnel.model.points import World
+from windtunnel.model.points import World, world_of
 from windtunnel.model.popularity import shared_misses
 from windtunnel.model.predict import (
     SAMPLES,

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from windtunnel.host.ladder import Ladder
 from windtunnel.model.arrays import Floats, Mask
 from windtunnel.model.table_settings import is_of_fixed_depth, touched
 
@@ -69,3 +70,11 @@ class World:
         """Time in ns of a load that waits, in memory of this size: between rungs by ratios, beyond them that of the nearest."""
         sizes, ns = np.asarray(self.rung_bytes, float), np.maximum.accumulate(np.asarray(self.rung_ns, float))
         return np.exp(np.interp(np.log(np.maximum(bytes_, 1.0)), np.log(sizes), np.log(ns)))
+
+
+def world_of(ladder: Ladder | None) -> World:
+    """The ladder as forms use it. The end of a level after the last rung but one was not measured."""
+    if ladder is None:
+        return World()
+    steps = [float(step) for step in ladder.steps()]
+    return World(steps[:-1], [float(rung.bytes) for rung in ladder.rungs], [rung.ns for rung in ladder.rungs])

@@ -6,6 +6,7 @@ within the last T accesses. T is the same for all lines, and such that the cache
 cache of size S, shared with everything else that the loop touches, holds the share S/(W + S) of a table of size W.
 """
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -42,7 +43,7 @@ def shared_misses(entries: Floats, capacity: Floats) -> Floats:
         age = np.exp(log_age)
         return float(np.sum(sizes * age / (sizes + age))) - cached
 
-    age = float(np.exp(brentq(spare, -60.0, 60.0)))
+    age = float(np.exp(_root(spare, -60.0, 60.0)))
     shares: Floats = sizes / (sizes + age)
     return shares
 
@@ -75,4 +76,11 @@ def _age(ranks: Floats, probability: Floats, cached: float) -> float:
         hot = probability * np.exp(log_age)
         return float(np.sum(ranks * hot / (1 + hot))) - cached
 
-    return float(np.exp(brentq(spare, -30.0, 120.0)))
+    return float(np.exp(_root(spare, -30.0, 120.0)))
+
+
+def _root(spare: Callable[[float], float], low: float, high: float) -> float:
+    """Where `spare`, which rises, is 0. One of both ends if it is beyond them: there the cache holds nothing, or all."""
+    if spare(low) >= 0:
+        return low
+    return high if spare(high) <= 0 else float(brentq(spare, low, high))

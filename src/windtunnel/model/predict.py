@@ -9,10 +9,8 @@ import numpy as np
 from windtunnel.errors import UserError
 from windtunnel.model import heldout
 from windtunnel.model.arrays import Floats
-from windtunnel.model.fit import world_of
-from windtunnel.model.forms import Form
 from windtunnel.model.model_record import Curve, LatencyCurve, ModelRecord
-from windtunnel.model.points import World
+from windtunnel.model.points import World, world_of
 from windtunnel.model.popularity import misses
 from windtunnel.scenario.quantities import UNITS, parse
 from windtunnel.stats.bootstrap import middle_part
@@ -25,7 +23,8 @@ AnyCurve = TypeVar("AnyCurve", Curve, LatencyCurve)
 
 @dataclass(frozen=True)
 class Prediction:
-    """The cost of one pipeline or table; ns per packet on one of the cores."""
+    """The cost of one pipeline or table; ns per packet on one of the cores. Raises UserError for a cost that is not a number above 0: the
+    numbers of a model may be anything, each by itself in its bounds."""
 
     ns: float
     low: float
@@ -38,6 +37,13 @@ class Prediction:
     """Host state that the models were fitted in; None: not known, or several."""
     marks: list[str] = field(default_factory=list)
     """Sentences that are shown with the number."""
+
+    def __post_init__(self) -> None:
+        if not all(0 < ns < np.inf for ns in (self.ns, self.low, self.high)):
+            raise UserError(
+                f"the model predicts {self.ns:g} ns ({self.low:g} to {self.high:g}), which is not a cost above 0",
+                remedy="another size, or fit the model again from its study",
+            )
 
     @property
     def mpps(self) -> float:
@@ -126,22 +132,13 @@ def range_marks(curve: Curve, entries: float, extrapolate: bool) -> list[str]:
 
 
 def curve_ns(curve: Curve, entries: float, world: World) -> float:
-    """Cost in ns per packet on one core."""
-    form, x, world = (
-        _form(curve),
-        np.array([parameter.value for parameter in curve.parameters]),
-        world.with_table(curve.table),
-    )
-    return float(form.at(x, np.array([float(entries)]), np.array([bytes_at(curve, entries)]), world)[0])
+    """ns per packet on one core."""
+    return _ns_of(curve, [parameter.value for parameter in curve.parameters], entries, world)
 
 
 def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Generator) -> Floats:
     """SAMPLES costs, each from a fit of the bootstrap and one held-out error of the choice."""
-    form, n, world = _form(curve), np.array([float(entries)]), world.with_table(curve.table)
-    bytes_ = np.array([bytes_at(curve, entries)])
-    draws = np.array(
-        [form.at(np.array(x), n, bytes_, world)[0] for x in curve.draws] or [curve_ns(curve, entries, world)]
-    )
+    draws = [_ns_of(curve, x, entries, world) for x in curve.draws] or [curve_ns(curve, entries, world)]
     # an error of the prediction p is p/true - 1, so the true value is p/(1 + error)
     errors = np.array([point.held_out / point.ns - 1 for point in curve.points if point.held_out is not None])
     samples: Floats = rng.choice(draws, SAMPLES) / np.maximum(1 + rng.choice(errors, SAMPLES), 0.05)
@@ -149,7 +146,8 @@ def curve_samples(curve: Curve, entries: float, world: World, rng: np.random.Gen
 
 
 def band(samples: Floats) -> tuple[float, float]:
-    low, high = middle_part(samples)
+    with np.errstate(invalid="ignore"):  # infinite ones, which `Prediction` refuses
+        low, high = middle_part(samples)
     return float(low), float(high)
 
 
@@ -178,13 +176,12 @@ def zipf_share(curve: Curve, entries: float, world: World, exponent: float) -> f
     return skewed / uniform
 
 
-def _form(curve: Curve) -> Form:
-    form = next((form for form in heldout.FORMS if form.name == curve.form), None)
-    if form is None:
-        raise UserError(
-            f"the model has a curve of the form {curve.form}, which this version of windtunnel does not have"
-        )
-    return form
+def _ns_of(curve: Curve, parameters: Sequence[float], entries: float, world: World) -> float:
+    """What the form of the curve costs with these parameters. It may be infinite, or no number: `Prediction` refuses it."""
+    form = next(form for form in heldout.FORMS if form.name == curve.form)
+    n, bytes_ = np.array([float(entries)]), np.array([bytes_at(curve, entries)])
+    with np.errstate(all="ignore"):
+        return float(form.at(np.array(parameters), n, bytes_, world.with_table(curve.table))[0])
 
 
 def _core_marks(curve: Curve, cores: int) -> list[str]:

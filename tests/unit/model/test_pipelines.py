@@ -15,10 +15,10 @@ from study_tools import finished, on_paper, written
 from windtunnel.engine.pipeline import Pipeline, Table
 from windtunnel.engine.tables import tables_of
 from windtunnel.errors import UserError
-from windtunnel.model.fit import world_of
 from windtunnel.model.measured_runs import Parts, parts_of
 from windtunnel.model.model_record import Curve, ModelRecord, Neighbour, Parameter, Provenance, Sized, Step
 from windtunnel.model.pipeline import predict_pipeline, speed_of
+from windtunnel.model.points import world_of
 from windtunnel.model.predict import band, curve_samples
 from windtunnel.model.requests import ask_pipeline
 from windtunnel.model.table_settings import differences, own_settings

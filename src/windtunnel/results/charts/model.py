@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from windtunnel.format import duration
-from windtunnel.model.fit import world_of
 from windtunnel.model.latency import fitted_of
 from windtunnel.model.model_record import Curve, LatencyCurve, ModelRecord
+from windtunnel.model.points import world_of
 from windtunnel.model.predict import FURTHEST, band, curve_ns, curve_samples
 from windtunnel.model.thesis import published_mpps
 from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
