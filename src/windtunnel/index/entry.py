@@ -1,6 +1,7 @@
 """The entry of one directory in the index: a run's record and metrics, or the title and time of others. The content is not trusted."""
 
-from dataclasses import dataclass, field
+import itertools
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,12 @@ from windtunnel.index.untrusted import check_files
 from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 
 if TYPE_CHECKING:
+    from windtunnel.measure.compare.reading import Reading
     from windtunnel.runs import Run
 
+MOST_CHARACTERS = 300
+"""Of a text that a list shows, as of a title: a page has hundreds of them, and a record may have one of 4 MiB."""
+MOST_LABELS = 50
 KINDS = {
     "run.json": "run",
     "study.json": "study",
@@ -60,11 +65,45 @@ def read_entry(file: Path) -> Entry:
     """The entry of `file`, which is of one of KINDS, and of the files beside it. A damaged directory raises nothing."""
     kind = KINDS[file.name]
     try:
-        return _run(file) if kind == "run" else _other(file, kind)
+        return _bounded(_run(file) if kind == "run" else _other(file, kind))
     except UserError as error:
-        return Entry(kind, file.parent.name, problem=error.message)
+        return Entry(kind, file.parent.name, problem=shortened(error.message))
     except Exception as error:  # noqa: BLE001 - one damaged directory must not hide the others
         return Entry(kind, file.parent.name, problem=f"damaged: {type(error).__name__}")
+
+
+def shortened(text: str) -> str:
+    """The text, or its begin with an ellipsis."""
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
+
+
+def _bounded(entry: Entry) -> Entry:
+    return replace(
+        entry,
+        title=shortened(entry.title),
+        question=shortened(entry.question),
+        host=shortened(entry.host),
+        verdict=shortened(entry.verdict),
+        problem=entry.problem and shortened(entry.problem),
+    )
+
+
+def _bounded_reading(reading: "Reading") -> "Reading":
+    """A history is that of its keys, which are not of these texts."""
+    labels = itertools.islice(reading.labels.items(), MOST_LABELS)
+    return replace(
+        reading,
+        title=shortened(reading.title),
+        question=shortened(reading.question),
+        identity={key: shortened(value) for key, value in reading.identity.items()},
+        problems=[shortened(problem) for problem in reading.problems[:MOST_LABELS]],
+        reasons=[shortened(reason) for reason in reading.reasons[:MOST_LABELS]],
+        labels={shortened(key): shortened(value) for key, value in labels},
+        modes={shortened(workload): mode for workload, mode in reading.modes.items()},
+        not_forwarded={shortened(workload): share for workload, share in reading.not_forwarded.items()},
+        values={(shortened(workload), metric): value for (workload, metric), value in reading.values.items()},
+        beyond=frozenset((shortened(workload), metric) for workload, metric in reading.beyond),
+    )
 
 
 def _run(file: Path) -> Entry:
@@ -115,7 +154,7 @@ def _of_history(run: "Run") -> HistoryRow | None:
     if run.record.imported or run.record.variants:
         return None
     reading = reading_of(run)
-    return HistoryRow(scenario_key(reading.scenario), history_key(reading), to_text(reading))
+    return HistoryRow(scenario_key(reading.scenario), history_key(reading), to_text(_bounded_reading(reading)))
 
 
 def _other(file: Path, kind: str) -> Entry:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
@@ -40,8 +40,8 @@ SORTS = {
 }
 MEMORY = "40MB"
 SETTINGS: dict[str, str | bool | int | float | list[str]] = {"threads": "1", "memory_limit": MEMORY}
-MOST_TEXT = 1 << 16
-"""Characters of a value that are kept. A reading, which is computed, is kept whole."""
+MOST_TEXT = 1 << 10
+"""Characters of a fact that are kept."""
 MOST_FACTS = 5_000
 """Facts of one run that are kept; a run has some hundred."""
 _COLUMNS = {
@@ -49,7 +49,7 @@ _COLUMNS = {
     "facts": "path, name, number, text",
     "readings": "path, scenario, history, reading",
 }
-_SHAPE = 6
+_SHAPE = 7
 _TABLES = """CREATE TABLE IF NOT EXISTS entries (
 path VARCHAR PRIMARY KEY, stamp VARCHAR, kind VARCHAR, title VARCHAR, question VARCHAR, host VARCHAR, verdict VARCHAR, started VARCHAR,
 problem VARCHAR, responses_per_s DOUBLE, p50 DOUBLE, p99 DOUBLE,
@@ -93,6 +93,8 @@ class Listed:
 class Index:
     """The index of one directory. Threads may share it."""
 
+    TOO_LARGE: Final = "too large for the index, which stays as it is"
+
     def __init__(self, directory: Path, cache: Path | None = None):
         """`cache`: the directory of the file."""
         self.directory = directory.resolve()
@@ -107,11 +109,14 @@ class Index:
         """Whether a refresh shall end early."""
         self.left_out = False
         """Whether the last refresh reached its limit below the directory."""
+        self.too_large = False
+        """Whether the runs take more memory than the index may have: it stays as it is."""
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[Any]:
         """The connection, for one thread at a time. If the file is damaged, it is recreated empty, the next refresh fills it, and UserError is
-        raised. A statement that takes too much memory raises duckdb.OutOfMemoryException."""
+        raised. If the memory does not suffice for the file, that is no damage: it is opened again, and UserError is raised. A statement that
+        takes too much memory raises duckdb.OutOfMemoryException."""
         with self._lock:
             try:
                 yield self._base
@@ -119,14 +124,27 @@ class Index:
                 raise
             except duckdb.Error as error:
                 self._base.close()
-                _throw_away(self._file, error)
+                if lacking := _lacks_memory(error):
+                    self.too_large = True
+                else:
+                    _throw_away(self._file, error)
                 self._base = _opened(self._file)
+                if lacking:
+                    raise UserError(self.TOO_LARGE, "name a directory with fewer runs") from None
                 raise UserError("the index was damaged, and is being made again", "load the page again") from None
 
     def refresh(self, reading: Callable[[int], None] = lambda unread: None) -> None:
-        """Reads new and changed directories, and removes those that are gone. `reading` is called before each with the number of unread ones."""
+        """Reads new and changed directories, and removes those that are gone. `reading` is called before each with the number of unread ones.
+        An index that is too large is left as it is: the same runs would be read for ever."""
+        if self.too_large:
+            return
         with contextlib.suppress(UserError):  # damaged: the next one begins with an empty index
-            self._refresh(reading)
+            try:
+                self._refresh(reading)
+            except duckdb.OutOfMemoryException:
+                self.too_large = True
+        if self.too_large:
+            print_line(f"{self.directory}: {self.TOO_LARGE}", to=sys.stderr)
 
     def _refresh(self, reading: Callable[[int], None]) -> None:
         with self._open() as base:
@@ -173,7 +191,6 @@ class Index:
 
     def _keep(self, path: str, stamp: str, entry: Entry, is_indexed: bool) -> None:
         *listed, facts, history_row = (getattr(entry, field.name) for field in fields(entry))
-        listed = [value[:MOST_TEXT] if isinstance(value, str) else value for value in listed]
         with self._open() as base:
             _replace(base, "entries", path, stamp, *listed)
             _replace_facts(base, path, facts, is_indexed)
@@ -188,15 +205,20 @@ class Index:
         order = f"{SORTS.get(sort, SORTS['date'])} {'DESC' if descending else 'ASC'} NULLS LAST, path"
         columns = "path, kind, title, host, verdict, started, problem, responses_per_s, p50, p99, tags, note"
         query = f"SELECT count(*) OVER (), {columns} FROM entries WHERE {clause.sql} ORDER BY {order} LIMIT {SHOWN}"
+        rows = self._rows(query, clause.parameters, "this search")
+        return (int(rows[0][0]) if rows else 0), [Row(*row[1:]) for row in rows]
+
+    def _rows(self, query: str, parameters: list[Any], what: str) -> list[tuple[Any, ...]]:
+        """The rows of a query. Raises UserError if `what` takes too much memory."""
         try:
             with self._open() as base:
-                rows = base.execute(query, clause.parameters).fetchall()
+                rows: list[tuple[Any, ...]] = base.execute(query, parameters).fetchall()
         except duckdb.OutOfMemoryException:
             raise UserError(
-                f"this search takes more than the {MEMORY} that it may have",
+                f"{what} takes more than the {MEMORY} that it may have",
                 remedy="fewer conditions, or a directory with fewer runs",
             ) from None
-        return (int(rows[0][0]) if rows else 0), [Row(*row[1:]) for row in rows]
+        return rows
 
     def take(self, path: str) -> None:
         """Reads one run again, because its notes have changed."""
@@ -214,22 +236,19 @@ class Index:
         query = f"""SELECT history, arg_max(title, started), arg_max(host, started), count(*), max(started)
             FROM readings JOIN entries USING (path) {"WHERE scenario = ?" if scenario else ""}
             GROUP BY history ORDER BY max(started) DESC, history"""
-        with self._open() as base:
-            rows = base.execute(query, [scenario] if scenario else []).fetchall()
+        rows = self._rows(query, [scenario] if scenario else [], "the list of histories")
         return [Listed(*row) for row in rows]
 
     def history_of(self, path: str) -> str | None:
         """The key of the history of an indexed run; None for another path."""
-        with self._open() as base:
-            row = base.execute("SELECT history FROM readings WHERE path = ?", [path]).fetchone()
-        return row[0] if row else None
+        rows = self._rows("SELECT history FROM readings WHERE path = ?", [path], "the history of a run")
+        return rows[0][0] if rows else None
 
     def readings(self, history: str) -> list["Reading"]:
         """The readings of the runs of a history, from the index alone."""
         from windtunnel.measure.history.kept import from_text
 
-        with self._open() as base:
-            rows = base.execute("SELECT reading FROM readings WHERE history = ? ORDER BY path", [history]).fetchall()
+        rows = self._rows("SELECT reading FROM readings WHERE history = ? ORDER BY path", [history], "this history")
         return [from_text(text) for (text,) in rows]
 
     def run_directory(self, path: str) -> Path | None:
@@ -284,7 +303,7 @@ def _opened(file: Path) -> Any:
         try:
             return _with_tables(duckdb.connect(str(file), config=SETTINGS))
         except duckdb.Error as error:
-            if isinstance(error, duckdb.IOException) and "lock" in str(error).lower():
+            if _lacks_memory(error) or (isinstance(error, duckdb.IOException) and "lock" in str(error).lower()):
                 raise
             _throw_away(file, error)
             return _with_tables(duckdb.connect(str(file), config=SETTINGS))
@@ -297,11 +316,20 @@ def _with_tables(base: Any) -> Any:
     try:
         base.execute(_TABLES)
         for table, columns in _COLUMNS.items():
-            base.execute(f"SELECT {columns} FROM {table} LIMIT 1").fetchall()
+            with contextlib.suppress(duckdb.OutOfMemoryException):  # the columns are there, with texts that are large
+                base.execute(f"SELECT {columns} FROM {table} LIMIT 1").fetchall()
         return base
     except duckdb.Error:
         base.close()
         raise
+
+
+def _lacks_memory(error: duckdb.Error) -> bool:
+    """Also of an error after which the file has to be opened again, which a checkpoint without memory is: DuckDB has no type for it."""
+    of_memory = ("failed to pin block", "failed to allocate", "out of memory", "could not allocate")
+    return isinstance(error, duckdb.OutOfMemoryException) or (
+        isinstance(error, duckdb.FatalException) and any(words in str(error).lower() for words in of_memory)
+    )
 
 
 def _throw_away(file: Path, why: object) -> None:

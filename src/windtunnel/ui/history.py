@@ -8,6 +8,8 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse, Response
 
+from windtunnel.errors import UserError
+from windtunnel.index.entry import shortened
 from windtunnel.index.index import Index, Listed
 from windtunnel.measure.compare.reading import Reading
 from windtunnel.measure.history.history_record import ChangePoint, History, InState, Metric
@@ -52,10 +54,13 @@ class TableRow:
 def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
     @app.get("/history")
     def show(of: str = "", run: str = "", metric: str = "", by: str = "", state: str = "") -> Response:
-        listed = index.histories()
         asked = Asked(of, run, metric, by, state)
-        chosen = _chosen(listed, asked, index)
-        view = _view(index, chosen, asked) if chosen else {}
+        try:
+            listed = index.histories()
+            chosen = _chosen(listed, asked, index)
+            view = _view(index, chosen, asked) if chosen else {}
+        except UserError as error:
+            return HTMLResponse(pages.filled("refused.html", page="history", title="No history", error=error))
         return HTMLResponse(
             pages.filled("history.html", page="history", index=index, listed=listed, chosen=chosen, **view)
         )
@@ -117,7 +122,9 @@ def _row(index: Index, in_state: InState, metric: Metric, place: int) -> TableRo
 
 def _change_words(change: ChangePoint) -> str:
     with_it = f", with {'; '.join(change.changed)}" if change.changed else ""
-    return f"{change.kind} {percents(change)}{with_it}{'' if change.persists else '; the last runs are back'}"
+    return (
+        f"{change.kind} {percents(change)}{shortened(with_it)}{'' if change.persists else '; the last runs are back'}"
+    )
 
 
 def _series(in_state: InState, metric: Metric, rows: list[TableRow], by: str | None) -> dict[str, Any]:

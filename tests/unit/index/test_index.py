@@ -310,3 +310,72 @@ def test_a_name_that_is_not_utf8_is_read_once_and_opened(runs, tmp_path):
     assert read == [] and titles(index) >= {"cafe", "other"}
     index.take(row.path)
     index.close()
+
+
+LONG = "T" * 65_000
+
+
+def test_texts_of_a_list_are_bounded(index, runs):
+    made(runs / "long", title=LONG, labels={f"{n}{LONG[:400]}": LONG[:400] for n in range(60)})
+    record = json.loads((runs / "long" / "run.json").read_text())
+    (runs / "long" / "run.json").write_text(json.dumps(record | {"question": LONG}))
+    (runs / "t").mkdir()
+    (runs / "t" / "study.json").write_text(json.dumps({"title": LONG, "host": {"hostname": LONG}}))
+    index.refresh()
+    for path in ("long/run.json", "t/study.json"):
+        (row,) = index.find(f"path = {path}")[1]
+        assert row.title == f"{LONG[:299]}…" and len(row.host) <= 300, path
+    (reading,) = [each for each in index.readings(index.history_of("long/run.json")) if each.title.startswith("T")]
+    assert reading.title == f"{LONG[:299]}…" and len(reading.labels) == 50
+    assert {len(text) for pair in reading.labels.items() for text in pair} == {300}
+
+
+def test_a_checkpoint_without_memory_throws_nothing_away(index, runs, tmp_path, capsys, monkeypatch):
+    """As DuckDB says it: no error of memory, and the file has to be opened again."""
+    kept = titles(index)
+    made(runs / "more", title="more")
+
+    def failed(self):
+        with self._open():
+            raise duckdb.FatalException(
+                "FATAL Error: Failed to create checkpoint because of error: failed to pin block"
+            )
+
+    monkeypatch.setattr(Index, "_checkpoint", failed)
+    index.refresh()
+    assert index.too_large and titles(index) == kept | {"more"}
+    said = capsys.readouterr().err
+    assert "too large for the index, which stays as it is" in said and "made again" not in said
+    monkeypatch.undo()
+    made(runs / "further", title="further")
+    index.refresh()
+    assert titles(index) == kept | {"more"} and capsys.readouterr().err == ""
+
+
+@pytest.mark.slow
+def test_a_real_checkpoint_without_memory_is_no_damage(index, capsys):
+    """More rows of long texts than DuckDB has memory for."""
+    kept = titles(index)
+    with pytest.raises(UserError, match="too large for the index"):
+        for n in range(20):
+            for m in range(500):
+                with index._open() as base:
+                    values = [f"{n} {m}", f"{n} {m} {LONG}", f"{n} {m} {LONG[::-1]}"]
+                    base.execute("INSERT INTO readings (path, scenario, reading) VALUES (?, ?, ?)", values)
+            index._checkpoint()
+    assert titles(index) == kept and capsys.readouterr().err == ""
+
+
+def test_histories_that_take_too_much_memory_are_refused(index, monkeypatch):
+    class Lacking:
+        def execute(self, *query):
+            raise duckdb.OutOfMemoryException("Out of Memory Error")
+
+        def close(self):
+            base.close()
+
+    base = index._base
+    monkeypatch.setattr(index, "_base", Lacking())
+    for ask in (index.histories, lambda: index.history_of("a"), lambda: index.readings("a"), index.find):
+        with pytest.raises(UserError, match="takes more than the 40MB"):
+            ask()
