@@ -25,7 +25,7 @@ from harness.sample import Sample, rate
 from harness.session import Rounds, Session, compared
 from harness.statistics import Goal
 
-from windtunnel.copies.profiles import profile_text, write_profile
+from windtunnel.parts.copies.measured_profiles import profile_text, write_profile
 
 SIZES = {
     "256 B": 256,

@@ -31,8 +31,8 @@ from harness.session import Rounds, Session, busy_host, compared
 from harness.statistics import Goal, interval, judge
 
 from windtunnel.errors import UserError
-from windtunnel.runs.copies import copy_rows
-from windtunnel.runs.rows import CopyRow
+from windtunnel.parts.copies.rows import CopyRow
+from windtunnel.parts.copies.rows import rows_of as copy_rows
 
 SCENARIO = "../../scenarios/stream.toml"
 WRITES = ("4 KiB", "64 KiB", "1 MiB", "2 MiB")
@@ -162,7 +162,7 @@ def _kernel(session: Session, source: bytes) -> Sample:
 def _copies(run: EngineRun) -> CopyRow:
     engine = run.engine
     assert engine.hello is not None and engine.result is not None
-    (row,) = copy_rows(run.windows, engine.hello, engine.plan, engine.result.copies)
+    (row,) = copy_rows(run.windows, engine.hello, engine.plan, engine.result)
     return row
 
 

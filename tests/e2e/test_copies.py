@@ -6,11 +6,11 @@ import pytest
 from crosses import cross
 from real_runs import after, assert_sound, execute, messages, run_well, scenario, stages
 
-from windtunnel.copies.costs import SIZES, measure
-from windtunnel.copies.profiles import profile_text
-from windtunnel.engine.ledgers import CopyLedger, VerifiedLedger
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
+from windtunnel.parts.copies.costs import SIZES, measure
+from windtunnel.parts.copies.ledger import CopyLedger, VerifiedLedger
+from windtunnel.parts.copies.measured_profiles import profile_text
 from windtunnel.runs import Run
 from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise
@@ -89,7 +89,7 @@ def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
     run = run_well(tmp_path, of({"engine": engine, "way": way}) | TIMED)
     ledger = assert_copied(run)
     assert ledger.kind == "core" and ledger.by_cpu == {} and ledger.copies == ledger.submitted - ledger.measuring
-    [row] = summarise(run).copies
+    [row] = summarise(run).parts["copies"]
     assert row.engine == engine and row.gbps > 0 and 0 < row.share < 1 and row.submit_cycles > 0
     assert (row.p50 is None) == (engine != "dma")
     assert (row.freed_cycles is None) == (row.freed_share is None) == (ledger.cpu_copies is None) == (engine != "dma")
@@ -108,7 +108,7 @@ def test_a_modelled_engine_moves_the_right_bytes_and_everything_says_modelled(tm
     run = run_well(tmp_path, modelled(of, {"way": way}) | TIMED)
     ledger = assert_copied(run)
     assert (ledger.kind, ledger.device, ledger.by_cpu) == ("modelled", "dsa-spr", {})
-    [row] = summarise(run).copies
+    [row] = summarise(run).parts["copies"]
     assert row.kind == "modelled" and row.submit_cycles > 0
     assert row.p50 > 840  # the latency of the profile, so this asserts no time of the host's
     assert run.record.emulated and run.record.emulated[0].startswith("modelled: copies")
@@ -122,7 +122,7 @@ def test_an_engine_without_a_device_ends_copies_with_their_submit(tmp_path):
     )
     run = run_well(tmp_path, modelled(copying, {"options": {"profile": str(tmp_path / "slow.toml")}}))
     assert_copied(run)
-    [row] = summarise(run).copies
+    [row] = summarise(run).parts["copies"]
     assert row.p50 is None and row.kind == "modelled"
 
 
@@ -156,7 +156,7 @@ def test_cpus_that_are_all_taken_are_called_over_committed(tmp_path):
 def test_a_workload_without_a_source_has_no_copies(tmp_path):
     run = run_well(tmp_path, scenario())
     assert run.record.engines[0].result.copies == run.record.engines[0].result.verified == []
-    assert summarise(run).copies == []
+    assert summarise(run).parts["copies"] == []
 
 
 @SIDES
@@ -185,7 +185,7 @@ def test_late_copies_are_late_and_right(tmp_path, of):
     planted = {"engine": "planted", "options": {"fault": "late", "share": "0.05", "late_us": 500}}
     run = run_well(tmp_path, of(planted))
     assert assert_copied(run).by_cpu == {}
-    [row] = summarise(run).copies
+    [row] = summarise(run).parts["copies"]
     assert row.p99 > 400_000  # the delay is the planted one, so this asserts no time of the host's
     where = ("client", "app_tx") if of is copying else ("server", "app_rx")
     assert sum(entry.stalled_for_copies for entry in stages(run, *where)) > 0
@@ -285,7 +285,7 @@ def test_requests_and_responses_of_two_workloads_have_copiers_of_their_own(tmp_p
     assert {(ledger.endpoint, ledger.workload) for ledger in engine.result.copies} == {("client", 0), ("server", 1)}
     assert len({ledger.device for ledger in engine.result.copies}) == 2
     assert all(ledger.packets > 0 and ledger.wrong_packets == 0 for ledger in engine.result.verified)
-    assert [row.workload for row in summarise(run).copies] == ["a", "b"]
+    assert [row.workload for row in summarise(run).parts["copies"]] == ["a", "b"]
 
 
 def test_a_real_file_leaves_nothing_to_a_copier(tmp_path):

@@ -11,13 +11,13 @@ from real_runs import PATIENT
 from scenario_tools import LENIENT, written
 
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.ledgers import CopyLedger, VerifiedLedger
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.engine.lines import Hello
 from windtunnel.engine.turns import Turns
 from windtunnel.engine.windows import Window
 from windtunnel.host import facts
 from windtunnel.measure.execute import RunOutcome, execute
+from windtunnel.parts.copies.ledger import CopyLedger, VerifiedLedger
 from windtunnel.runs import Run
 from windtunnel.runs import load as load_run
 from windtunnel.runs.summary import summarise
@@ -151,7 +151,7 @@ def test_an_engine_that_is_killed_while_copies_run_leaves_nothing_behind(tmp_pat
     run = load_run(ended.kept_run().path)
     assert run.problems == [] and run.record.finished and not run.record.verdict.valid
     assert run.record.verdict.reasons[0].startswith("engine died: SIGKILL")
-    [row] = summarise(run).copies
+    [row] = summarise(run).parts["copies"]
     assert row.copies > 0 and row.kind is row.freed_cycles is row.freed_share is None, "it told no costs any more"
     assert_nothing_left(run)
 

@@ -18,7 +18,8 @@ from real_runs import execute as run_any
 from scenario_tools import SHIPPED, written
 from sides import start
 
-from windtunnel.engine.ledgers import CopyLedger, StreamLedger
+from windtunnel.parts.copies.ledger import CopyLedger
+from windtunnel.parts.streams.ledger import StreamLedger
 from windtunnel.runs import Run
 from windtunnel.runs.summary import summarise
 
@@ -100,9 +101,9 @@ def test_every_byte_of_a_stream_arrives(tmp_path, engine, checksum):
     assert_arrived(run)
     ledger = copies_of(run)
     assert ledger.bytes == messages(run).sent * WRITE and ledger.by_cpu == {}
-    client, server = summarise(run).streams
+    client, server = summarise(run).parts["streams"]
     assert client.gbps > 0 and (client.endpoint, server.endpoint) == ("client", "server")
-    [copies] = summarise(run).copies
+    [copies] = summarise(run).parts["copies"]
     assert copies.gbps > 0
 
 

@@ -23,9 +23,9 @@ from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import FORMATS, export, files, restore
 from windtunnel.index.index import Index
+from windtunnel.parts.copies.engine_profiles import text_of
 from windtunnel.results.terminal.harmless import HarmlessConsole
 from windtunnel.runs import load
-from windtunnel.scenario.engine_profiles import text_of
 from windtunnel.ui.app import Shown, make
 from windtunnel.ui.edit.below import Below
 from windtunnel.ui.edit.start import Started

@@ -2,8 +2,8 @@
 
 import sample_lines as sample
 
-from windtunnel.engine.ledgers import CopyLedger
 from windtunnel.engine.plan import Plan
+from windtunnel.parts.copies.ledger import CopyLedger
 from windtunnel.runs import EngineRecord, Record, Verdict
 
 

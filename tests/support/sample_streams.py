@@ -2,8 +2,9 @@
 
 import sample_lines as sample
 
-from windtunnel.engine.ledgers import StreamChecks, StreamLedger
-from windtunnel.engine.plan import Plan, Stream
+from windtunnel.engine.plan import Plan
+from windtunnel.parts.streams.ledger import StreamChecks, StreamLedger
+from windtunnel.parts.streams.plan import Stream
 
 WRITE = 1 << 20
 CLIENT = StreamLedger(

@@ -11,8 +11,8 @@ from terminal_views import printed
 
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
+from windtunnel.parts.copies.keys import Copies
 from windtunnel.results.run.document import run_document
-from windtunnel.scenario.traffic_keys import Copies
 from windtunnel.sharing.cli.reproduce import reproduce
 from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.version import __version__

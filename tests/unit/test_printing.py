@@ -150,7 +150,7 @@ SINKS = {
     "src/windtunnel/ui/runs.py": {"sys.stderr"},  # for print_line
 }
 """All that write, or could, and how. Behind the door, where `main` has put it before the streams, print and typer are as good."""
-BEHIND = ("src/windtunnel/cli/", "src/windtunnel/sharing/cli/", "src/windtunnel/results/")
+BEHIND = ("src/windtunnel/cli/", "src/windtunnel/sharing/cli/", "src/windtunnel/results/", "src/windtunnel/parts/")
 STREAMS = {f"sys.{name}" for name in ("stdout", "stderr", "__stdout__", "__stderr__")}
 SUSPECTS = re.compile(
     r"\bsys\.(__)?std|\b(print|exact|Console|RichPanel|TextColumn)\(|\(Console\)|from_(ansi|markup)|/dev/tty|(markup|emoji)=True"

@@ -9,8 +9,6 @@ from windtunnel.cli import model
 from windtunnel.cli.calibrate import calibrate
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
-from windtunnel.cli.copiers import copiers
-from windtunnel.cli.copies import copies
 from windtunnel.cli.diagnose import diagnose
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.export import export
@@ -32,6 +30,7 @@ from windtunnel.cli.texts import Command, of_docstring
 from windtunnel.cli.tune import tune
 from windtunnel.cli.ui import ui
 from windtunnel.cli.wires import wires
+from windtunnel.part_registry import part_modules
 
 EXAMPLES = """\
 Examples:
@@ -72,6 +71,11 @@ def _add_group(name: str, help_: str, task: str, *commands: Callable[..., Any]) 
     app.add_typer(group, name=name, help=help_, short_help=help_.removesuffix("."), rich_help_panel=task)
 
 
+def _of_parts(group: str) -> list[Callable[..., Any]]:
+    """The commands that parts add to a group."""
+    return [command for part in part_modules("commands") for command in getattr(part, group, ())]
+
+
 def _version(requested: bool) -> None:
     if not requested:
         return
@@ -81,8 +85,8 @@ def _version(requested: bool) -> None:
     raise typer.Exit
 
 
-_add(PREPARE, init, check, handlers, wires, copiers, schema)
-_add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, copies)
+_add(PREPARE, init, check, handlers, wires, *_of_parts("PREPARE"), schema)
+_add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, *_of_parts("HOST"))
 _add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, tune, ui)
 _add(MEASURE, query, name="study query")
 _add_group(

@@ -1,8 +1,9 @@
-"""What in a run is not real: emulated faults of its wire and modelled copies, in words. Every view of results shows them."""
+"""What in a run is not real: emulated faults of its wire and what parts emulate, in words. Every view of results shows them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from windtunnel.engine.plan import Faults, Link, Plan
+from windtunnel.part_registry import part_modules
 
 
 def emulated_faults(plans: Iterable[Plan]) -> list[str]:
@@ -17,11 +18,9 @@ def emulated_faults(plans: Iterable[Plan]) -> list[str]:
     return [f"emulated on what {_senders(senders)}: {words}" for words, senders in sides.items()]
 
 
-def modelled_copies(plans: Iterable[Plan]) -> list[str]:
-    """One label for each engine whose copies are modelled; empty if bytes are moved in earnest."""
-    models = [workload.copies.model for plan in plans for workload in plan.workloads if workload.copies]
-    names = dict.fromkeys(model.name for model in models if model)
-    return [f"modelled: copies, and every figure that follows from them, by {name} as data" for name in names]
+def emulated_in(plans: Sequence[Plan]) -> list[str]:
+    """A label for everything that is not real: emulated faults of the wire, and what parts emulate; empty if all is real."""
+    return emulated_faults(plans) + [label for part in part_modules("emulated") for label in part.labels(plans)]
 
 
 def _words(faults: Faults) -> str:

@@ -10,8 +10,9 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 
 from windtunnel.engine.histogram import Histogram
-from windtunnel.engine.ledgers import CopyLedger, MbufLedger, MessageLedger, PacketLedger, StreamLedger, VerifiedLedger
+from windtunnel.engine.ledgers import MbufLedger, MessageLedger, PacketLedger
 from windtunnel.engine.line_model import Line
+from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.plan_values import Memory, Side
 from windtunnel.engine.windows import HandlerCounterWindow, Window
 
@@ -94,6 +95,7 @@ class Pacing(Line):
     late: Histogram = Field(description="ns from a frame's own time to its entry; its total is the frames")
 
 
+@with_fields_of_parts("ledger")
 class Result(Line):
     type: Literal["result"]
     at_ns: int
@@ -105,9 +107,6 @@ class Result(Line):
     mbufs: list[MbufLedger]
     packets: list[PacketLedger]
     messages: list[MessageLedger]
-    copies: list[CopyLedger] = Field([])
-    verified: list[VerifiedLedger] = Field([])
-    streams: list[StreamLedger] = Field([])
     counters: list[HandlerCounterWindow] = Field(description="over the whole run; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
         description="what each port has counted since its start that counts itself (a NIC, by its driver's names; RDMA), zeros left out; "

@@ -11,11 +11,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.plan_values import (
     CONSTANTS,
     MAX_APPLICATIONS,
-    MAX_AT_ONCE,
     MAX_DELAY_NS,
     MAX_INFLIGHT,
     MAX_VARIANTS,
@@ -24,10 +24,6 @@ from windtunnel.engine.plan_values import (
     U64,
     Arrivals,
     Batched,
-    Congestion,
-    CopyDepth,
-    CopySize,
-    CopyWay,
     Count,
     Cpu,
     Descriptors,
@@ -58,12 +54,7 @@ from windtunnel.engine.plan_values import (
     RingSize,
     SampleEvery,
     Side,
-    SourceBytes,
-    SourceOrder,
     Stage,
-    StreamBuffer,
-    StreamRead,
-    StreamWrite,
     Text,
     Threshold,
     Time,
@@ -237,102 +228,13 @@ class Sizes(Part):
     weights: list[Real] = Field(description="weighted: one for each size")
 
 
-class Source(Part):
-    """The buffer from which the bodies of requests are copied, the same for all applications of a workload. Its bytes follow from
-    the run's seed and their position."""
-
-    bytes: SourceBytes
-    order: Annotated[SourceOrder, cpp("source_order")] = Field(
-        description="rotating: each request takes the next part; hot: each takes the first one"
-    )
-
-
-class CurvePoint(Part):
-    bytes: Annotated[int, Field(ge=1, le=U32)]
-    value: Real
-
-
-Curve = Annotated[
-    list[CurvePoint],
-    Field(
-        min_length=1,
-        description="ascending by size; between two points straight on logarithmic axes, beyond them level",
-    ),
-]
-
-
-class ModelledDevice(Part):
-    """What moves the bytes beside the worker, by figures."""
-
-    latency_ns: Real = Field(description="of every copy, beside the time for its bytes")
-    bytes_per_ns: Curve = Field(description="of one copy that works alone")
-    at_once: Annotated[int, Field(ge=1, le=MAX_AT_ONCE)] = Field(
-        description="copies that it works on at a time, each at the full rate"
-    )
-    queue: Annotated[int, Field(ge=1, le=U32)] = Field(description="most copies that it has taken and not reported")
-    reports_bursts: bool = Field(description="the copies of one submit are reported together, when the last has ended")
-
-
-class ModelledEngine(Part):
-    """An engine as figures: what copies cost the worker, and when they end. All times are of the run."""
-
-    name: Text
-    burst_ns: Real = Field(description="of the worker, for each submit")
-    copy_ns: Curve = Field(description="of the worker, for each copy of a submit")
-    poll_ns: Real = Field(description="of the worker, for each poll")
-    end_ns: Real = Field(description="of the worker, for each end that a poll finds")
-    device: ModelledDevice | None = Field(description="null: copies have ended with their submit")
-
-
-class Copies(Part):
-    """How bodies come into mbufs: those of requests from the source, or without one those of responses from the place that the
-    handler names."""
-
-    engine: Text = Field(description="name of the copier; `windtunnel-engine --copiers` lists them")
-    options: dict[str, Text] = Field(description="plain numbers and words; the copier knows their meaning")
-    depth: CopyDepth = Field(description="most copies of one application that the copier has at once")
-    batch: Batched = Field(description="most copies of one submit, and of one poll")
-    way: Annotated[CopyWay, cpp("copy_way")] = Field(
-        description="pipelined: a packet leaves when its own copy has ended; wait_all: when those of all packets that were made with "
-        "it have; zero: an mbuf with headers, and the source itself behind it"
-    )
-    at_least_bytes: CopySize | None = Field(
-        description="smaller copies are made by the CPU; null: below what is measured before the run"
-    )
-    verify: bool = Field(
-        description="the receiver checks every byte of a body: the server against the source, the client by the handler's hook"
-    )
-    timeout_ns: Length = Field(description="a copy that has not ended after this: the copier is given up")
-    lcores: list[Annotated[int, Field(ge=1, le=U32)]] = Field(
-        description="of the threads of a software copier, taken in turn by applications; empty if it has none"
-    )
-    model: ModelledEngine | None = Field(None, description="of the copier model; null: another one")
-
-
-class Stream(Part):
-    """One TCP connection for each application: the client writes to it, from the source, and the server reads."""
-
-    write_bytes: StreamWrite = Field(description="of one write, a multiple of 64: a message")
-    send_buffer_bytes: StreamBuffer = Field(description="what is written and not acknowledged; at least one write")
-    receive_buffer_bytes: StreamBuffer
-    read_bytes: StreamRead = Field(description="most of one read")
-    congestion: Annotated[Congestion, cpp("congestion")]
-    checksums: bool = Field(description="of TCP, in software; false: 0, and none is checked")
-
-
+@with_fields_of_parts("plan")
 class Workload(Part):
     name: Text
     request_bytes: MessageBytes = Field(description="UDP payload, message header included; of the largest")
     response_bytes: MessageBytes
     request_sizes: Sizes | None = Field(description="null: all have request_bytes")
     response_sizes: Sizes | None
-    source: Source | None = Field(description="null: every body is one pattern that stays in the cache")
-    copies: Copies | None = Field(
-        description="given if there is a source; without one, of responses that the handler names"
-    )
-    stream: Stream | None = Field(
-        None, description="null: messages over UDP; given: no handler, and requests have no sizes"
-    )
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
     pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")

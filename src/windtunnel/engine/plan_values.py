@@ -191,15 +191,6 @@ MessageBytes = Annotated[int, Field(ge=MESSAGE_HEADER_BYTES, le=MAX_MESSAGE_BYTE
 ExtraTicks = Annotated[int, Field(ge=0, le=10**9)]
 """A worker waits for those of a whole burst in one go."""
 Messages = Annotated[int, Field(ge=1, le=1 << 62)]
-CopyDepth = Annotated[int, Field(ge=1, le=8192)]
-CopySize = Annotated[int, Field(ge=0, le=MAX_MESSAGE_BYTES)]
-SourceBytes = Annotated[int, Field(ge=64, le=1 << 34)]
-CopyWay = Literal["pipelined", "wait_all", "zero"]
-SourceOrder = Literal["rotating", "hot"]
-StreamWrite = Annotated[int, Field(ge=64, le=MAX_MESSAGE_BYTES)]
-StreamBuffer = Annotated[int, Field(ge=4096, le=1 << 30)]
-StreamRead = Annotated[int, Field(ge=1, le=1 << 30)]
-Congestion = Literal["none", "reno", "cubic"]
 Cpu = Annotated[int, Field(ge=0, le=4095), cpp("int")]
 
 Where = Literal["ingress", "egress"]

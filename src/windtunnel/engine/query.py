@@ -1,17 +1,14 @@
 """What the engine says without a run: its version, its handlers and wires, and the ladder of the host's caches."""
 
-import json
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.engine.ask import ask
 from windtunnel.engine.find import NAME, quickstart
-from windtunnel.engine.ledgers import CopierKind
-from windtunnel.engine.own_directory import for_eal
 from windtunnel.engine.plan_values import Trait
 from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
@@ -42,19 +39,6 @@ class Handler(BaseModel):
     help: str
     names_copies: bool = False
     checks: bool = False
-    options: list[HandlerOption]
-
-
-class Copier(BaseModel):
-    """A copier, as engine/copiers/copier.h explains it. With the default of `thread_option` it has a thread of its own; `inner_option`
-    names the copier on which it works; `profile_option` names the figures of the engine that it models."""
-
-    name: str
-    help: str
-    thread_option: str | None
-    inner_option: str | None
-    profile_option: str | None = None
-    most_depth: int
     options: list[HandlerOption]
 
 
@@ -160,52 +144,16 @@ class LadderEnd(BaseModel):
     huge_bytes: int | None
 
 
-class CopierHead(BaseModel):
-    """A copier whose costs are measured."""
-
-    type: Literal["copier"]
-    engine: str
-    kind: CopierKind
-    device: str
-    cpu: int | None
-    """CPU of the thread of a software copier."""
-    tsc_hz: int
-    trip_ns: float | None
-    """Round trip of a small copy to that thread, before the measurement."""
-
-
-class CopyCosts(BaseModel):
-    """TSC cycles of a copy of one size; `hot`: the same bytes again and again, which stay in the caches."""
-
-    type: Literal["costs"]
-    bytes: int
-    hot: bool
-    cpu_cycles: float
-    """Cycles of rte_memcpy."""
-    caller_cycles: float
-    """Cycles of the worker for the copier's submit and for the poll that finds the end."""
-    copier_cycles: float
-    """Cycles from one end to the next, with as many copies at a time as the depth."""
-
-
-class CopyEnd(BaseModel):
-    type: Literal["end"]
-    trip_ns: float | None
-    """The same round trip, after the measurement."""
-
-
-_COPY_COSTS = TypeAdapter(Annotated[CopierHead | CopyCosts | CopyEnd, Field(discriminator="type")])
 _LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
 _HANDLERS = TypeAdapter(list[Handler])
 _WIRES = TypeAdapter(list[Wire])
-_COPIERS = TypeAdapter(list[Copier])
 _RDMA_OFFERS = TypeAdapter(list[RdmaOffer] | None)
 
 
 def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
     """The built-in handlers, or the one in a shared object. Raises UserError with the engine's own words."""
     asked = ["--handlers", *(["--plugin", str(plugin.absolute())] if plugin else [])]
-    text = _ask(engine, asked)
+    text = query(engine, asked)
     try:
         return _HANDLERS.validate_json(text)
     except ValidationError as error:
@@ -217,26 +165,16 @@ def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
 def wires(engine: Path) -> list[Wire]:
     """The wires that are built in. Raises UserError with the engine's own words."""
     try:
-        return read_wires(_ask(engine, ["--wires"]))
+        return read_wires(query(engine, ["--wires"]))
     except ValidationError as error:
         raise UserError(f"{engine} --wires: not a list of wires: {error.errors()[0]['msg']}", remedy=REBUILD) from error
-
-
-def copiers(engine: Path) -> list[Copier]:
-    """The copiers that are built in. Raises UserError with the engine's own words."""
-    try:
-        return _COPIERS.validate_json(_ask(engine, ["--copiers"]))
-    except ValidationError as error:
-        raise UserError(
-            f"{engine} --copiers: not a list of copiers: {error.errors()[0]['msg']}", remedy=REBUILD
-        ) from error
 
 
 def rdma_offers(engine: Path) -> list[RdmaOffer] | None:
     """What libfabric's providers offer on this host; None: the engine was built without it. Raises UserError with the engine's own
     words."""
     try:
-        return _RDMA_OFFERS.validate_json(_ask(engine, ["--rdma"]))
+        return _RDMA_OFFERS.validate_json(query(engine, ["--rdma"]))
     except ValidationError as error:
         raise UserError(f"{engine} --rdma: not a list of offers: {error.errors()[0]['msg']}", remedy=REBUILD) from error
 
@@ -249,7 +187,7 @@ def read_wires(text: str) -> list[Wire]:
 def table_needs(engine: Path, pipeline: str) -> list[int]:
     """Bytes that each table of a pipeline (`Pipeline` as JSON) will want from DPDK's heap at most. Raises UserError with the engine's
     own words."""
-    text = _ask(engine, ["--tables-need", pipeline])
+    text = query(engine, ["--tables-need", pipeline])
     try:
         return TypeAdapter(list[int]).validate_json(text)
     except ValidationError as error:
@@ -258,7 +196,7 @@ def table_needs(engine: Path, pipeline: str) -> list[int]:
 
 def version(engine: Path) -> str:
     """The engine's line about itself, DPDK's version included. Raises UserError."""
-    return _ask(engine, ["--version"]).strip()
+    return query(engine, ["--version"]).strip()
 
 
 def ladder(
@@ -302,27 +240,12 @@ def _rung(text: str, engine: Path, heard: Callable[[LadderLine], None] | None) -
     return line
 
 
-def copy_costs(engine: Path, asked: Mapping[str, Any]) -> tuple[CopierHead, list[CopyCosts], CopyEnd]:
-    """Measures one copier; `asked`: as engine/copiers/print_costs.h has it. Raises UserError with the engine's own words."""
-    text = _ask(engine, ["--copy-costs", json.dumps(asked)], COSTS_TIMEOUT_S, for_eal())
-    try:
-        lines = [_COPY_COSTS.validate_json(line) for line in text.split("\n") if line]
-    except ValidationError as error:
-        raise UserError(f"{engine} --copy-costs: {error.errors()[0]['msg']}", remedy=REBUILD) from error
-    match lines:
-        case [CopierHead() as head, *between, CopyEnd() as end]:
-            costs = [line for line in between if isinstance(line, CopyCosts)]
-            if costs and len(costs) == len(between):
-                return head, costs, end
-    raise UserError(f"{engine} --copy-costs: its output has no beginning or no end", remedy=REBUILD)
-
-
 def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
     """Compiles a DPDK SWX spec, or finds it compiled; returns the object. Raises UserError in the engine's words: FILE:LINE."""
-    return Path(_ask(engine, ["--spec", spec, "--compiler", compiler], COMPILE_TIMEOUT_S).strip())
+    return Path(query(engine, ["--spec", spec, "--compiler", compiler], COMPILE_TIMEOUT_S).strip())
 
 
-def _ask(
+def query(
     engine: Path, arguments: list[str], timeout_s: int = TIMEOUT_S, environment: Mapping[str, str] | None = None
 ) -> str:
     try:

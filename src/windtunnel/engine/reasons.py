@@ -2,50 +2,21 @@
 do. The codes for what a run measured are in `windtunnel.runs.validity`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-Code = Literal[
-    "engine refused",
-    "engine died",
-    "engine killed",
-    "peer lost",
-    "protocol error",
-    "no result",
-    "stopped before the end",
-    "nothing measured",
-    "no responses",
-    "no connection",
-    "stream reset",
-    "ledger open",
-    "copies wrong",
-    "copies never ended",
-    "region wrong",
-    "handler wrong",
-    "worker allocations",
-    "run directory",
-]
-
-
-@dataclass(frozen=True)
-class Reason:
-    cause: str
-    remedy: str
-    is_fault: bool = False
-    """Of the program that was measured: a busy host does not cause it again and again on one side alone."""
-
+from windtunnel.engine.reason import OURS, Reason
+from windtunnel.part_registry import part_modules
 
 _LOG = "`engine.log` in the run directory has what DPDK and its drivers printed last."
-_OURS = "If no plug-in took part, this is a fault of Windtunnel: report it with the run directory."
 
-REASONS: Final[dict[Code, Reason]] = {
+_OF_SPINE: Final[dict[str, Reason]] = {
     "engine refused": Reason(
         "The engine cannot run the plan on this host: a device, a queue, memory or a right that it needs is missing.",
         f"Do what the text in parentheses says, if there is one; `windtunnel host doctor` shows what this host has. {_LOG}",
     ),
     "engine died": Reason(
         "The engine ended by a signal or with an error. The reason names the phase in which it ended, and the plug-ins that were loaded.",
-        f"Look at the plug-in first if one was loaded. {_LOG} {_OURS}",
+        f"Look at the plug-in first if one was loaded. {_LOG} {OURS}",
         is_fault=True,
     ),
     "engine killed": Reason(
@@ -60,11 +31,11 @@ REASONS: Final[dict[Code, Reason]] = {
     ),
     "protocol error": Reason(
         "The engine's output has a line that the supervisor cannot read.",
-        f"Build the engine again if it is of another release than the package. {_OURS}",
+        f"Build the engine again if it is of another release than the package. {OURS}",
         is_fault=True,
     ),
     "no result": Reason(
-        "The engine ended as if all was well, but without its last line.", f"{_LOG} {_OURS}", is_fault=True
+        "The engine ended as if all was well, but without its last line.", f"{_LOG} {OURS}", is_fault=True
     ),
     "stopped before the end": Reason(
         "The user, the other side, or the end of the process that started it stopped the run.",
@@ -80,27 +51,9 @@ REASONS: Final[dict[Code, Reason]] = {
         "raise `timeout`.",
         is_fault=True,
     ),
-    "no connection": Reason(
-        "The peer sent no response to the request for a TCP connection, or has reset it because no program listens on the port.",
-        "Start the server first, and look at `peer_ip` and `peer_port`. If the peer is the kernel behind a veth, `ethtool -K INTERFACE tx off` is needed at its end.",
-    ),
-    "stream reset": Reason(
-        "The peer reset an open TCP connection.",
-        "Look at the peer: it closed its socket or ended. A copier that did not end a copy within `timeout` resets its connection, too.",
-    ),
     "ledger open": Reason(
         "At the end mbufs, packets, messages, copies or bytes of a stream are missing: nothing holds them and no drop counts them.",
-        f"Look for mbufs or copies that a plug-in keeps or frees twice. {_OURS}",
-        is_fault=True,
-    ),
-    "copies wrong": Reason(
-        "A body arrived with other bytes than it was sent with. The reason names the first wrong byte.",
-        f'Look at the copier and at its driver: run again with `engine = "cpu"` to tell it from the rest. {_OURS}',
-        is_fault=True,
-    ),
-    "copies never ended": Reason(
-        "A copier took copies and did not report their end within `timeout`. Their mbufs are not used again.",
-        "Raise `timeout` of the copies if the device is slow under this load. Otherwise look at the device and its driver.",
+        f"Look for mbufs or copies that a plug-in keeps or frees twice. {OURS}",
         is_fault=True,
     ),
     "region wrong": Reason(
@@ -115,13 +68,16 @@ REASONS: Final[dict[Code, Reason]] = {
     ),
     "worker allocations": Reason(
         "A worker thread allocated heap memory after the start, which can delay it for long.",
-        f"Let the plug-in allocate its memory when it is opened. {_OURS}",
+        f"Let the plug-in allocate its memory when it is opened. {OURS}",
         is_fault=True,
     ),
     "run directory": Reason(
         "The run directory could not be written. The reason names the file and the error of the system.",
         "Free space on the disk, or name a directory that you may write with `--out`.",
     ),
+}
+REASONS: Final[dict[str, Reason]] = _OF_SPINE | {
+    code: why for part in part_modules("reasons") for code, why in part.REASONS.items()
 }
 FAULTS: Final = {code for code, of in REASONS.items() if of.is_fault}
 
@@ -131,6 +87,6 @@ def fault(reasons: Iterable[str]) -> str | None:
     return next((each for each in reasons if each.partition(":")[0] in FAULTS), None)
 
 
-def reason(code: Code, words: str) -> str:
+def reason(code: str, words: str) -> str:
     """As it stands in a verdict: the code, a colon and what was seen."""
     return f"{code}: {words}"

@@ -9,6 +9,7 @@ import selectors
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Protocol
 
@@ -24,6 +25,7 @@ from windtunnel.engine.tables import tables_of
 from windtunnel.engine.turns import Place
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
+from windtunnel.part_registry import part_functions
 
 SETUP_SILENCE_S = 60.0
 """Longest wait for a line before the run: memory is zeroed and handlers fill their state without one."""
@@ -31,8 +33,6 @@ BUILD_S_A_RULE = 5e-4
 """Rules of rte_acl are compiled in one call, without a line: 30 to 70 s a million were seen, and live tables are built twice."""
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
-MODELLED_SLOWER = 100
-"""An engine may be modelled as so many times as fast as the CPU."""
 ORDERLY_END_S = 5.0
 """Time for two engines to end one after the other, in addition to their drains."""
 MOST_STARTS = 4
@@ -105,10 +105,9 @@ class _Watched:
 
 
 def _slower(plan: Plan, shares: bool) -> int:
-    """A run that shares its cores by turns has half of the time; the time of one with a modelled engine stands still while the CPU moves
-    its bytes."""
-    modelled = any(workload.copies and workload.copies.model for workload in plan.workloads)
-    return (2 if shares else 1) * (MODELLED_SLOWER if modelled else 1)
+    """A run that shares its cores by turns has half of the time, and one with parts may take longer."""
+    times: int = prod(slower(plan) for slower in part_functions("supervision", "slower"))
+    return (2 if shares else 1) * times
 
 
 def setup_silence_s(plan: Plan) -> float:

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from windtunnel.engine.history import History, SupervisedRun
-from windtunnel.engine.ledgers import StreamLedger
 from windtunnel.engine.lines import Result
 from windtunnel.engine.reasons import reason
+from windtunnel.part_registry import part_functions
 
 VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -135,8 +135,13 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
     elif result.reason == "stopped" and not (history.peer_done or finished.stopped):
         yield reason("stopped before the end", "the engine was asked to stop")
     yield from _open_ledgers(history, result)
-    yield from _unsound_copies(history, result)
-    lost = [*_lost_connections(history, result, finished)]
+    for unsound in part_functions("verdict", "unsound"):
+        yield from unsound(history, result)
+    lost = [
+        why
+        for lost_connections in part_functions("verdict", "lost_connections")
+        for why in lost_connections(history, result, finished)
+    ]
     yield from lost
     for counter in result.counters:
         if counter.kind == "wrong" and counter.value:
@@ -178,92 +183,6 @@ def _open_ledgers(history: History, result: Result) -> Iterator[str]:
         if messages.missing:
             name = history.plan.workloads[messages.workload].name
             yield reason("ledger open", f"{messages.missing} messages missing of {messages.sent} in workload {name}")
-    for stream in result.streams:
-        if stream.missing:
-            yield reason(
-                "ledger open",
-                f"{stream.missing} bytes missing of {stream.written} that {_end_of(history, stream)}, wrote "
-                f"(acknowledged {stream.acknowledged}, buffered {stream.buffered})",
-            )
-
-
-def _unsound_copies(history: History, result: Result) -> Iterator[str]:
-    names = [workload.name for workload in history.plan.workloads]
-    for copies in result.copies:
-        who = (
-            f"{copies.engine} ({copies.device}) of application {copies.application}, workload {names[copies.workload]}"
-        )
-        if copies.never_ended:
-            yield reason(
-                "copies never ended",
-                f"{copies.never_ended} of {copies.submitted} that {who} took; their mbufs were not used again",
-            )
-        if copies.missing:
-            yield reason("ledger open", f"{copies.missing} copies missing of {copies.submitted} that {who} took")
-        driver = copies.driver
-        if (
-            driver
-            and not copies.never_ended
-            and (driver.submitted, driver.completed) != (copies.submitted, copies.ended)
-        ):
-            yield reason(
-                "ledger open",
-                f"the driver of {who} counted {driver.submitted} submitted and {driver.completed} completed copies, "
-                f"the application {copies.submitted} and {copies.ended}",
-            )
-    for verified in result.verified:
-        if verified.wrong_packets and verified.first:
-            first = verified.first
-            what = "message" if verified.endpoint == "server" else "the response to message"
-            yield reason(
-                "copies wrong",
-                f"{verified.wrong_packets} of {verified.packets} packets of workload {names[verified.workload]} arrived with "
-                f"{verified.wrong_bytes} wrong bytes, the first at byte {first.offset} of {what} {first.slot}/{first.generation} "
-                f"of application {first.application}",
-            )
-
-    for stream in result.streams:
-        checked = stream.checked
-        if checked and checked.wrong_bytes:
-            yield reason(
-                "copies wrong",
-                f"{checked.wrong_bytes} of {checked.bytes} bytes that {_end_of(history, stream)}, read, the first at "
-                f"byte {checked.first_wrong} of the stream",
-            )
-
-
-def _end_of(history: History, stream: StreamLedger) -> str:
-    name = history.plan.workloads[stream.workload].name
-    return f"application {stream.application} of the {stream.endpoint}, workload {name}"
-
-
-def _lost_connections(history: History, result: Result, finished: SupervisedRun) -> Iterator[str]:
-    """Streams that never began, or did not end as they should. A connection that was given up with its copies is named by these."""
-    given_up = {copies.workload for copies in result.copies if copies.never_ended}
-    for stream in result.streams:
-        who = _end_of(history, stream)
-        if stream.workload in given_up:
-            continue
-        if stream.endpoint == "client" and stream.state in ("idle", "connecting"):
-            if finished.stopped:
-                continue
-            yield reason("no connection", f"no response to {who} from {_peer(history, stream)}")
-        elif stream.state == "reset" and stream.endpoint == "client" and stream.written == 0:
-            yield reason("no connection", f"{_peer(history, stream)} has reset {who}: nobody listens there")
-        elif stream.state == "reset":
-            moved = (
-                f"{stream.acknowledged} of {stream.written} bytes acknowledged"
-                if stream.endpoint == "client"
-                else f"{stream.read} bytes read"
-            )
-            yield reason("stream reset", f"the connection of {who}, with {moved}")
-
-
-def _peer(history: History, stream: StreamLedger) -> str:
-    """The address that the client's end of a stream connects to."""
-    client = next(endpoint for endpoint in history.plan.endpoints if endpoint.side == "client")
-    queue = client.dispatchers[client.applications[stream.application].dispatchers[0]].queue
-    return f"port {(client.peer_udp_port or 0) + queue} of {client.peer_ip}"
 
 
 def _without_response(history: History, result: Result) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pydantic import Field
 from windtunnel.engine.counted import Counted, Level
 from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.line_model import Line
+from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.plan_values import Side, Stage
 
 
@@ -209,41 +210,6 @@ class WorkloadWindow(Line):
     )
 
 
-class CopierThread(Line):
-    """The thread of a software copier in a window."""
-
-    cpu: int
-    preempted_ns: Annotated[int, Counted("ns")] = Field(
-        description="time in which it was runnable and not running (schedstat)"
-    )
-    on_cpu_ns: Annotated[int, Counted("ns")] = Field(description="time on the CPU (schedstat)")
-    steal_ns: Annotated[int, Counted("ns")] = Field(description="steal time of the CPU")
-
-
-class CopyWindow(Line):
-    """What one application copied: requests in app_tx of a client, responses in app_rx of a server."""
-
-    workload: int
-    endpoint: Side = "client"
-    application: int
-    worker: int = Field(description="position in the plan's workers")
-    copies: Annotated[int, Counted("copies", openmetrics="made")] = Field(description="copies that the copier made")
-    by_cpu: dict[str, int] = Field(
-        description="reason -> copies that the CPU made in its place: small, no_room, failed, gave_up"
-    )
-    uncopied: Annotated[int, Counted("bodies", openmetrics="not_made")] = Field(
-        description="bodies that left as a part of the source"
-    )
-    bytes: Annotated[int, Counted("bytes")] = Field(description="bytes of all these")
-    thread: CopierThread | None = Field(None, description="null: the copier has none")
-    completion: Histogram | None = Field(
-        description="ticks from the submit of a copy to the poll that found its end; null: copies end with their submit"
-    )
-    sizes: Histogram | None = Field(
-        None, description="bytes of the copies that the copier made; null: copies end with their submit"
-    )
-
-
 class RingLevel(Line):
     name: str
     size: Annotated[int, Level("entries", "ring_capacity_entries")] = Field(description="entries that the ring takes")
@@ -266,16 +232,6 @@ class ProbePair(Line):
     line_ns: float = Field(description="round trip of a cache line between their CPUs: the median of 12 blocks of 8")
 
 
-class ProbeCopier(Line):
-    """A worker, and the thread that makes its copies."""
-
-    worker: int = Field(description="position in the plan's workers")
-    cpu: int = Field(description="of the thread")
-    trip_ns: float = Field(
-        description="from the submit of a copy of 64 bytes to the poll that found its end: the median of 20"
-    )
-
-
 class ProbeWorker(Line):
     worker: int
     alone_ticks: float = Field(description="TSC ticks of additions that fill the core, while the other workers wait")
@@ -284,16 +240,17 @@ class ProbeWorker(Line):
     )
 
 
+@with_fields_of_parts("window")
 class Probe(Line):
     """The host's state at the end of a window, measured with all workers held; the run's time stood still meanwhile."""
 
     complete: bool = Field(description="false: a worker did not come within 1 ms, and nothing was measured")
     held_ns: int
     pairs: list[ProbePair]
-    copiers: list[ProbeCopier] = Field([], description="software copiers with a thread of their own")
     workers: list[ProbeWorker]
 
 
+@with_fields_of_parts("window")
 class Window(Line):
     type: Literal["window"]
     index: int
@@ -310,7 +267,6 @@ class Window(Line):
     workers: list[WorkerWindow]
     ports: list[PortWindow]
     workloads: list[WorkloadWindow]
-    copies: list[CopyWindow] = Field([], description="one an application with a copier")
     rings: list[RingLevel]
     pools: list[PoolLevel]
     probe: Probe | None = Field(

@@ -25,8 +25,9 @@ from windtunnel.engine.counted import levels_of
 from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.lines import AnyLine, Hello
 from windtunnel.engine.windows import PoolLevel, RingLevel, Window, WorkloadWindow
+from windtunnel.part_registry import part_modules
 from windtunnel.runs.histogram import highest_of_bucket, percentile
-from windtunnel.runs.registry import COUNTERS, Noun
+from windtunnel.runs.registry import Noun, counters
 from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.version import __version__
 
@@ -49,7 +50,6 @@ LABELS: dict[Noun, tuple[str, ...]] = {
     "port": ("endpoint",),
     "workload": ("workload",),
     "worker": ("engine", "worker", "cpu"),
-    "copies": ("workload", "application"),
 }
 LEVELS: dict[str, tuple[str, type[BaseModel]]] = {
     "rings": ("ring", RingLevel),
@@ -73,7 +73,7 @@ class Windows(Collector):
             "accounting": plan.accounting.level,
         }
         self._workloads = [workload.name for workload in plan.workloads]
-        self._write_bytes = [workload.stream.write_bytes if workload.stream else 0 for workload in plan.workloads]
+        self._plan = plan
         self._lock = threading.Lock()
         self._phase = "starting"
         self._hz: dict[str, int] = {}
@@ -102,22 +102,20 @@ class Windows(Collector):
             self._add("port", (port.endpoint,), port, hz)
         for worker in window.workers:
             self._add("worker", (engine, str(worker.worker), str(worker.cpu)), worker, hz)
-        for copies in window.copies:
-            where = (self._workloads[copies.workload], str(copies.application))
-            self._add("copies", where, copies, hz)
-            for reason, count in copies.by_cpu.items():
-                self._sums["copies_by_cpu"][*where, reason] += count
+        for exposition in part_modules("exposition"):
+            for noun, labels, counted in exposition.counted(self._plan, window):
+                self._add(noun, labels, counted, hz)
+            for name, labels, count in exposition.added(self._plan, window):
+                self._sums[name][labels] += count
         for workload in window.workloads:
             named = (self._workloads[workload.workload],)
             self._add("workload", named, workload, hz)
-            if write_bytes := self._write_bytes[workload.workload]:
-                self._sums["stream_acknowledged_bytes"][named] += write_bytes * workload.responses
             for name, times in self._times.items():
                 if histogram := getattr(workload, name):
                     times[named].add(histogram)
 
     def _add(self, noun: Noun, labels: tuple[str, ...], part: BaseModel, hz: int | None) -> None:
-        for counter in COUNTERS[noun]:
+        for counter in counters()[noun]:
             count, a_second = getattr(part, counter.name), {"cycles": hz, "ns": NS}.get(counter.unit, 1)
             if count is not None and a_second:  # what was not measured is absent, never zero
                 self._sums[f"{noun}_{counter.openmetrics}"][labels] += count / a_second if a_second != 1 else count
@@ -138,16 +136,14 @@ class Windows(Collector):
 
     def _counters(self) -> Iterator[Metric]:
         yield self._counter("windows", "Windows closed", ("engine",))
-        for noun, labels in LABELS.items():
-            for counter in COUNTERS[noun]:
+        labels_of = LABELS | {noun: names for part in part_modules("exposition") for noun, names in part.LABELS.items()}
+        for noun, labels in labels_of.items():
+            for counter in counters()[noun]:
                 yield self._counter(f"{noun}_{counter.openmetrics}", _sentence(counter.help), labels)
         yield self._counter("stage_dropped_packets", "Packets dropped by the stage", (*LABELS["stage"], "reason"))
-        yield self._counter(
-            "copies_by_cpu", "Copies that the CPU made in a copier's place", (*LABELS["copies"], "reason")
-        )
-        yield self._counter(
-            "stream_acknowledged_bytes", "Bytes of a stream's writes that the peer has acknowledged", LABELS["workload"]
-        )
+        for exposition in part_modules("exposition"):
+            for name, (about, label_names) in exposition.SUMS.items():
+                yield self._counter(name, about, label_names)
 
     def _counter(self, name: str, about: str, labels: tuple[str, ...]) -> Metric:
         unit = next((unit for unit in ("seconds", "bytes") if name.endswith(f"_{unit}")), "")

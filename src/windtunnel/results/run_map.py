@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from windtunnel import format as fmt
-from windtunnel.engine.plan import Endpoint, Load, Plan, Sizes, StageOf, Stream, Workload
+from windtunnel.engine.plan import Endpoint, Load, Plan, Sizes, StageOf, Workload
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES
+from windtunnel.part_registry import part_functions
 from windtunnel.results.document import Cell, Column, Document, Marked, Sentence, Table, Tone, first_of_group
 from windtunnel.scenario import RunSpec
 from windtunnel.scenario.quantities import write
@@ -89,16 +90,13 @@ def facts(spec: RunSpec) -> Iterator[tuple[str, str]]:
 
 def _traffic(workload: Workload, inflight: int) -> str:
     """One line on a workload. Without a client in this run, the load is not known."""
-    what = _stream(workload.stream) if workload.stream else _handled(workload)
+    what = next(
+        filter(None, (text(workload) for text in part_functions("blocks", "workload_text"))), _handled(workload)
+    )
     if workload.load is None:
         return f"{workload.name}: {what}"
     pace = ", ".join([*_rates(workload.load), f"{inflight} in flight at most"])
     return f"{workload.name}: {what}; {workload.load.mode} loop, {pace}"
-
-
-def _stream(stream: Stream) -> str:
-    buffers = f"buffers {write('size', stream.send_buffer_bytes)} to send, {write('size', stream.receive_buffer_bytes)} to receive"
-    return f"a TCP stream in writes of {write('size', stream.write_bytes)}, {buffers}"
 
 
 def _handled(workload: Workload) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from windtunnel.part_registry import part_modules
 from windtunnel.runs.record import Record
 from windtunnel.scenario.refusal import dotted
 
@@ -21,7 +22,7 @@ def identity(record: Record) -> dict[str, str]:
         "DPDK": record.versions.get("dpdk", "not known"),
         "memory": record.memory or "not known",
         "wire": record.wire or "not known",
-        "copies by": _copies_by(record),
+        **{name: text for part in part_modules("identity") for name, text in part.facts(record).items()},
         "sides run": " and ".join(sides) or "none",
         "measured by": record.imported.tool if record.imported else "windtunnel",
     }
@@ -31,12 +32,6 @@ def _named(host: dict[str, Any]) -> str:
     cpus = host.get("cpus")
     model = cpus.get("model") if isinstance(cpus, dict) else None
     return f"{host.get('hostname') or 'not known'}{f' ({model})' if model else ''}"
-
-
-def _copies_by(record: Record) -> str:
-    """Who moves the bytes of payload: a core, if no copier says otherwise."""
-    kinds = {copies.kind for engine in record.engines if engine.result for copies in engine.result.copies}
-    return " and ".join(sorted(kinds)) or "core"
 
 
 def factors(record: Record) -> dict[str, Any]:

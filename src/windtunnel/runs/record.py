@@ -11,10 +11,10 @@ from typing import Any, Literal, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from windtunnel.engine.emulated import emulated_faults, modelled_copies
+from windtunnel.engine.emulated import emulated_in
 from windtunnel.engine.lines import Error, Hello, Peer, Phase, Ready, Result
 from windtunnel.engine.plan import Plan
-from windtunnel.engine.reasons import Reason
+from windtunnel.engine.reason import Reason
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
 from windtunnel.host.states import Where
@@ -203,9 +203,9 @@ class Record(Part):
 
     @property
     def emulated(self) -> list[str]:
-        """What is not real, in words: emulated faults of the wire, modelled copies; empty without any."""
+        """What is not real, in words: emulated faults of the wire, and what parts emulate; empty without any."""
         plans = [engine.plan for engine in self.engines]
-        return emulated_faults(plans) + modelled_copies(plans)
+        return emulated_in(plans)
 
     @property
     def where(self) -> Where:

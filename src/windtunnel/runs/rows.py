@@ -7,8 +7,6 @@ did not say is None.
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
-from windtunnel.engine.ledgers import CopierKind
-
 
 @dataclass(frozen=True)
 class Spread:
@@ -97,60 +95,6 @@ class HandlerCounterRow:
     """Counts: over the measured windows; levels: at the end of the last of them."""
     per_s: float | None
     """Rate of a count; None for the other kinds."""
-
-
-@dataclass(frozen=True)
-class CopyRow:
-    """How the bodies of one workload's requests came from their source, all its applications together."""
-
-    workload: str
-    engine: str
-    """The copier; "none" if nothing is copied."""
-    kind: CopierKind | None
-    """Who moved the bytes; None: the engine gave no result."""
-    device: str | None
-    way: str
-    copies: int
-    uncopied: int
-    by_cpu: dict[str, int]
-    """Reason -> copies that the CPU made in the copier's place."""
-    copies_by_cpu: int
-    gbps: float | None
-    share: float | None
-    most_gain: float | None
-    submit_cycles: float | None
-    poll_cycles: float | None
-    by_cpu_cycles: float | None
-    freed_cycles: float | None
-    """Cycles freed by a copy that the copier took; negative if it costs more than it frees. None: not measured."""
-    freed_share: float | None
-    p50: int | None
-    """ns from a copy's submit to the poll that found its end."""
-    p99: int | None
-
-
-@dataclass(frozen=True)
-class StreamRow:
-    """One end of a workload's TCP connections, all its applications together. Counts are of the whole run."""
-
-    workload: str
-    endpoint: str
-    state: str
-    """State at the end of the run; the states of several connections in one line."""
-    gbps: float | None
-    """Acknowledged in the measured windows; None on a server."""
-    written: int | None
-    """Bytes, as the following ones; those that only a client has are None on a server."""
-    acknowledged: int | None
-    buffered: int | None
-    read: int
-    checked: int | None
-    """None: nobody compared them."""
-    wrong: int | None
-    sent_segments: int
-    retransmitted_segments: int
-    timeouts: int
-    window_probes: int
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,19 @@
 """All rows of a run, whatever the number of its engines, and the document that `--json` prints."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import chain
+from types import ModuleType
+from typing import Any
 
 from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import Window
+from windtunnel.part_registry import part_modules
 from windtunnel.runs import metrics, steps
-from windtunnel.runs.copies import copy_rows
 from windtunnel.runs.phases import phase_rows
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.rows import (
-    CopyRow,
     HandlerCounterRow,
     LevelRow,
     PhaseRow,
@@ -20,12 +21,10 @@ from windtunnel.runs.rows import (
     Row,
     StageRow,
     StepRow,
-    StreamRow,
     VariantRow,
     WorkerRow,
     WorkloadRow,
 )
-from windtunnel.runs.streams import stream_rows
 from windtunnel.runs.validity import windows_of
 from windtunnel.runs.variants import variant_rows
 
@@ -42,20 +41,35 @@ class Summary:
     ports: list[PortRow]
     workloads: list[WorkloadRow]
     phases: list[PhaseRow]
-    copies: list[CopyRow]
-    streams: list[StreamRow]
     variants: list[VariantRow]
     levels: list[LevelRow]
+    parts: dict[str, list[Any]] = field(default_factory=dict)
+    """The rows of each part, by their name."""
 
-    def has_stream(self, endpoint: str) -> bool:
-        """Whether its stages do not all count packets: of a stream, applications count writes and reads."""
-        return any(row.endpoint == endpoint for row in self.streams)
+    def counts_packets(self, endpoint: str) -> bool:
+        """Whether all stages of the endpoint count packets."""
+        return not any(endpoint in part.other_objects(self.parts.get(part.NAME, ())) for part in _counting())
+
+    def object_notes(self) -> list[str]:
+        """What stages count if it is not packets."""
+        return [part.OBJECTS for part in _counting() if part.other_objects(self.parts.get(part.NAME, ()))]
+
+    def json(self) -> dict[str, Any]:
+        """The summary for machines: the rows of parts stand beside the others."""
+        document = asdict(self)
+        of_parts: dict[str, Any] = document.pop("parts")
+        return document | of_parts
+
+
+def _counting() -> list[ModuleType]:
+    """The parts whose stages may count other objects than packets."""
+    return [part for part in part_modules("rows") if hasattr(part, "other_objects")]
 
 
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""
     if imported := run.record.imported:
-        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [], [], [])
+        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [])
     counted = run.counted
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
@@ -76,10 +90,12 @@ def summarise(run: Run) -> Summary:
         ports=sorted(rows(lambda _, _hello, windows: metrics.port_rows(windows)), key=lambda row: row.endpoint),
         workloads=rows(lambda e, _, windows: metrics.workload_rows(windows, [w.name for w in e.plan.workloads])),
         phases=rows(lambda e, _, windows: phase_rows(run.windows[e.name], e.plan, windows)),
-        copies=rows(lambda e, hello, windows: copy_rows(windows, hello, e.plan, e.result.copies if e.result else ())),
-        streams=rows(lambda e, _, windows: stream_rows(windows, e.plan, e.result.streams if e.result else ())),
         variants=variant_rows(run),
         levels=rows(lambda _, _hello, windows: metrics.level_rows(windows)),
+        parts={
+            part.NAME: [row for e, hello, windows in engines for row in part.rows_of(windows, hello, e.plan, e.result)]
+            for part in part_modules("rows")
+        },
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel import format as fmt
-from windtunnel.engine.reasons import Reason
+from windtunnel.engine.reason import Reason
 from windtunnel.engine.windows import Window
 
 State = Literal["good", "note", "warning", "bad", "unknown"]

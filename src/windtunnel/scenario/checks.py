@@ -1,13 +1,13 @@
 """Checks across keys that need no host. Impossible scenarios are refused with a reason."""
 
-from windtunnel.scenario import wires
+from windtunnel.part_registry import part_modules
+from windtunnel.scenario import part_resources, wires
+from windtunnel.scenario.carriers import all_reliable, carrier_of
 from windtunnel.scenario.client_checks import check_client
-from windtunnel.scenario.copies import check_copies
 from windtunnel.scenario.frame_checks import check_frames
 from windtunnel.scenario.keys import Client, Scenario
 from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
-from windtunnel.scenario.stream_checks import all_streams, check_stream, check_stream_workers
 from windtunnel.scenario.topology import Topology, both_sides, topologies
 from windtunnel.scenario.wire_options import OptionTable
 from windtunnel.scenario.wires import SIDES
@@ -90,8 +90,8 @@ def _without_frames(scenario: Scenario) -> None:
 
 
 def _emulates(scenario: Scenario) -> bool:
-    """Faults and links work on what an endpoint sends. To a peer that is not ours they suit streams alone."""
-    return wires.has(scenario, "emulates") or (wires.has(scenario, "foreign_peer") and all_streams(scenario))
+    """Faults and links work on what an endpoint sends. To a peer that is not ours they suit what is sent again alone."""
+    return wires.has(scenario, "emulates") or (wires.has(scenario, "foreign_peer") and all_reliable(scenario))
 
 
 def _required(scenario: Scenario, where: str, table: OptionTable) -> None:
@@ -168,9 +168,11 @@ def _workloads(scenario: Scenario) -> None:
     names: set[str] = set()
     for index, workload in enumerate(scenario.workload):
         here: Path = ("workload", index)
-        if workload.handler is None and workload.packet_handler is None and workload.stream is None:
+        carrier = carrier_of(workload)
+        if workload.handler is None and workload.packet_handler is None and carrier is None:
             raise Refusal(here, f"workload {index} has no handler", 'handler = "l_app", or packet_handler = "echo"')
-        check_stream(scenario, index)
+        if carrier:
+            carrier.check(scenario, index)
         if workload.name in names:
             raise Refusal((*here, "name"), f'two workloads are called "{workload.name}"', "a unique name for each")
         if workload.name:
@@ -198,11 +200,12 @@ def _workloads(scenario: Scenario) -> None:
                 "the request's size, or no response",
             )
         check_tables(scenario, index)
-        check_copies(scenario, index)
+        part_resources.check(scenario, index)
 
 
 def _endpoint(scenario: Scenario, topology: Topology) -> None:
-    check_stream_workers(scenario, topology)
+    for part in part_modules("traffic"):
+        part.check_endpoint(scenario, topology)
     check_frames(scenario, topology)
     side, keys, wire = topology.side, topology.keys, wires.wire_of(scenario)
     for name, ring in (("rx_free", "rx_descriptors"), ("tx_free", "tx_descriptors"), ("tx_rs", "tx_descriptors")):

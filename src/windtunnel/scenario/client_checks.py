@@ -1,6 +1,7 @@
 """Checks of what the client offers: budgets and batches, a peer that fits, rates, messages that can be cut."""
 
 from windtunnel.engine.plan_values import MAX_SEGMENTS, MESSAGE_HEADER_BYTES
+from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.frames import ip_udp_header_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import check_load
@@ -37,7 +38,7 @@ def _batches(scenario: Scenario, topology: Topology, client: Client) -> None:
     batch = client.batch.app_tx
     for application in topology.applications:
         budget, workload = application.inflight, application.workload
-        if batch > budget and scenario.workload[workload].stream is None:
+        if batch > budget and carrier_of(scenario.workload[workload]) is None:
             remedy = f"client.batch.app_tx = {budget}, or a larger inflight"
             raise Refusal(
                 _blamed(scenario, client, workload),

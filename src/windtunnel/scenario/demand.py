@@ -8,12 +8,11 @@ from dataclasses import dataclass
 
 from windtunnel.engine.plan import Variants
 from windtunnel.engine.plan_values import PoolSize, ReorderDepth, bounds
-from windtunnel.scenario import wires
-from windtunnel.scenario.copies import pending_mbufs, refers_to_source
+from windtunnel.scenario import part_resources, wires
+from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.frames import SMALLEST_FRAME_BYTES, tag_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Refusal
-from windtunnel.scenario.stream_sizes import segments_of_write
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments, topologies
 from windtunnel.scenario.variants import widened
 
@@ -62,7 +61,7 @@ def demand(
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
         "replayed frames": len(topology.dispatchers) * replayed * wires.wire_of(scenario).mbufs.frames,
         "bursts": _bursts(topology),
-        "copies": pending_mbufs(scenario, topology),
+        **part_resources.mbufs(scenario, topology),
         "faults": _held_by_faults(scenario, topology),
     }
     mbufs["link"] = min(_held_by_link(scenario, keys), mbufs["in flight"])
@@ -90,13 +89,13 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
     by_copy = not wires.has(scenario, "moves_mbufs")
     costs = []
     for index, workload in enumerate(scenario.workload):
-        if workload.stream:  # data one way, as many acknowledgements at the most the other way
-            costs.append(segments_of_write(workload.stream, topology.keys.mtu) * (2 if by_copy else 1))
+        if carrier := carrier_of(workload):
+            costs.append(carrier.mbufs_of_message(workload, topology.keys.mtu, by_copy))
             continue
         request = segments(request_bytes(scenario, index), topology.keys)
         response = segments(response_bytes(scenario, index), topology.keys)
         if topology.side == "client":
-            costs.append(request * (2 if refers_to_source(scenario, index) else 1) + (response if by_copy else 0))
+            costs.append(request * part_resources.mbufs_of_packet(scenario, index) + (response if by_copy else 0))
         else:
             own_response = topology.keys.response_mbuf == "new" if isinstance(topology.keys, Server) else False
             reused = 0 if own_response else 1 if workload.request_sizes else request

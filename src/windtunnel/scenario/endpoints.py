@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from windtunnel.engine import plan as plans
 from windtunnel.scenario import wires
-from windtunnel.scenario.copies import makes_chains, plan_copies, plan_source
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import plan_load
 from windtunnel.scenario.match_tables import plan_pipeline
 from windtunnel.scenario.memory import data_room_bytes
+from windtunnel.scenario.part_resources import makes_chains, plan_fields
 from windtunnel.scenario.sizes import plan_sizes
-from windtunnel.scenario.streams import plan_stream
 from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, topologies, workload_names
 from windtunnel.scenario.variants import widened
 
@@ -91,11 +90,11 @@ def plan_workload(
     index: int,
     asked: bool,
     change_cpu: int | None,
-    copier_lcores: Sequence[int],
+    reserved_lcores: Sequence[int],
     variants: plans.Variants | None,
 ) -> plans.Workload:
     """One workload; `asked` if the plan's process has the client that asks. `change_cpu`: free for changing tables;
-    `copier_lcores`: for threads of copiers."""
+    `reserved_lcores`: for threads of parts."""
     workload = scenario.workload[index]
     asking = [
         app for side in topologies(scenario) if side.side == "client" for app in widened(side, variants).applications
@@ -107,9 +106,7 @@ def plan_workload(
         response_bytes=response_bytes(scenario, index),
         request_sizes=plan_sizes(scenario, index, "request"),
         response_sizes=plan_sizes(scenario, index, "response"),
-        source=plan_source(scenario, index),
-        copies=plan_copies(scenario, index, copier_lcores),
-        stream=plan_stream(scenario, index),
+        **plan_fields(scenario, index, reserved_lcores),
         handler=plan_handler(scenario, index, "message"),
         packet_handler=plan_handler(scenario, index, "packet"),
         pipeline=plan_pipeline(scenario, index, change_cpu) if workload.table else None,

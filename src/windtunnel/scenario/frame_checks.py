@@ -67,6 +67,3 @@ def _ipv6(scenario: Scenario, side: Side, keys: Client | Server) -> None:
     if keys.mtu < LEAST_IPV6_MTU:
         what = f"{side}.mtu: {keys.mtu} is below what IPv6 asks of every link (RFC 8200, section 5)"
         raise Refusal((side, "mtu"), what, f"at least {LEAST_IPV6_MTU}, or IPv4 addresses")
-    for index, workload in enumerate(scenario.workload):
-        if workload.stream:
-            raise Refusal((side, "ip"), f"workload {index} is a stream, which is TCP over IPv4", "an IPv4 address")

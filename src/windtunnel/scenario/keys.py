@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.plan_values import (
     MAX_TABLES,
     Arrivals,
@@ -37,7 +38,7 @@ from windtunnel.engine.plan_values import (
 from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
 from windtunnel.scenario.table import FileTable, Table
 from windtunnel.scenario.table_keys import MatchTable
-from windtunnel.scenario.traffic_keys import Copies, CopySource, LoadPhase, Sizes, Stream
+from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
 from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
     Applications,
@@ -220,6 +221,7 @@ class ClientPart(Table):
     colocate: bool | None = Field(None, description="client applications and their dispatchers on one worker")
 
 
+@with_fields_of_parts("keys")
 class Workload(Table):
     """One kind of traffic, and the handler that responds to it."""
 
@@ -254,13 +256,6 @@ class Workload(Table):
     )
     request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
     response_sizes: Sizes | None = Field(None, description="sizes of the responses, instead of `response`")
-    stream: Stream | None = Field(None, description="a TCP stream instead of messages over UDP")
-    source: CopySource | None = Field(
-        None, description="where the bodies of requests come from; a stream always has one"
-    )
-    copies: Copies | None = Field(
-        None, description="how bodies come into packets: of requests from a source, else of responses"
-    )
     apps: Applications = Field(1, description="applications")
     dispatchers: Queues = Field(1, description="dispatchers on each side; each has one queue")
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")

@@ -10,9 +10,9 @@ from typing import Any
 from windtunnel.engine import plan as plans
 from windtunnel.engine.plan import PLAN_VERSION, Plan, Variants
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
-from windtunnel.scenario import wires
+from windtunnel.scenario import part_resources, wires
 from windtunnel.scenario.capture import Capture
-from windtunnel.scenario.copies import check_workers, copy_devices, profile_of, reserved_cpus, source_bytes, threads
+from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.host import Cable, HostView
@@ -29,11 +29,12 @@ from windtunnel.scenario.quantities import write
 from windtunnel.scenario.receives import few_receives
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
-from windtunnel.scenario.stream_sizes import interrupted_above_ns
-from windtunnel.scenario.streams import buffers_bytes
 from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, request_bytes, topologies
 from windtunnel.scenario.variants import longest_delay_ns
+
+CALL_OF_MESSAGES_NS = 50_000
+"""Longest call that counts as work if a scenario does not say."""
 
 
 def resolve(
@@ -78,8 +79,8 @@ class _Decided:
     one_side: OneSide | None
     digest: str
     variants: Variants | None
-    copier_cpus: list[int]
-    """CPUs for threads of software copiers."""
+    reserved_cpus: list[int]
+    """CPUs for threads of parts."""
     engines_cpus: set[int]
     """CPUs that workers of other engines have."""
     capture: Capture | None
@@ -93,12 +94,12 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     process_each = wires.has(scenario, "process_each")
     # Such ends are on one host: each keeps off the other's CPUs although it runs alone.
     here = [topology for topology in sides if not one_side or process_each or topology.side == one_side.side]
-    kept = reserved_cpus(scenario, here, host.cpus)
+    kept = part_resources.reserved_cpus(scenario, here, host.cpus)
     taken = engines_cpus(scenario, host, one_side)
     cpus = divide(here, host.cpus, {*kept, *taken})
     sides = [topology for topology in sides if not one_side or topology.side == one_side.side]
     placed = place(sides, cpus)
-    check_workers(scenario, sorted({stage.cpu for stage in placed}))
+    part_resources.check_workers(scenario, sorted({stage.cpu for stage in placed}))
     capture = replayed(scenario)
     frames = capture.frames if capture and not wires.is_timed(scenario) else 0
     demands = {
@@ -107,8 +108,8 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     }
     processes = [[side] for side in sides] if process_each else [sides]
     sized = [[(side, demands[side.side].size) for side in process] for process in processes]
-    extra: dict[Side, int] = {"server": tables_bytes(scenario, host), "client": source_bytes(scenario)}
-    extra = {side: need + buffers_bytes(scenario) for side, need in extra.items()}
+    extra: dict[Side, int] = {"server": tables_bytes(scenario, host), "client": 0}
+    extra = {side: need + part_resources.memory_bytes(scenario, side) for side, need in extra.items()}
     needs = {
         mode: [wanted_bytes(process, mode, sum(extra[t.side] for t, _ in process)) for process in sized]
         for mode in MODES
@@ -125,7 +126,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         one_side=one_side,
         digest=hashlib.sha256(json.dumps(_dump(scenario), sort_keys=True).encode()).hexdigest(),
         variants=variants,
-        copier_cpus=kept,
+        reserved_cpus=kept,
         engines_cpus=taken,
         capture=capture,
     )
@@ -164,7 +165,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
     mine = [stage for stage in decided.placed if stage.side in sides]
     lcores = {cpu: lcore for lcore, cpu in enumerate(dict.fromkeys(stage.cpu for stage in mine), start=1)}
     workers = dict(lcores)
-    for cpu in decided.copier_cpus if threads(scenario, process) else []:
+    for cpu in decided.reserved_cpus if part_resources.threads(scenario, process) else []:
         lcores.setdefault(cpu, len(lcores) + 1)
     prefix = f"wt-{decided.token}" + (f"-{name}" if name in sides and decided.socket else "")
     return Plan(
@@ -178,7 +179,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
             decided.host.cpus,
             lcores,
             prefix,
-            [*devices(scenario, sides), *copy_devices(scenario, sides)],
+            [*devices(scenario, sides), *part_resources.devices(scenario, sides)],
         ),
         accounting=plans.Accounting(
             level=scenario.accounting.level,
@@ -201,7 +202,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
                 index,
                 "client" in sides,
                 _change_cpu(decided),
-                [lcores[cpu] for cpu in decided.copier_cpus if cpu in lcores],
+                [lcores[cpu] for cpu in decided.reserved_cpus if cpu in lcores],
                 decided.variants,
             )
             for index in range(len(scenario.workload))
@@ -216,7 +217,10 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
 
 def _interrupted_above(scenario: Scenario) -> int:
     own = scenario.accounting.interrupted_above
-    return interrupted_above_ns([w.stream for w in scenario.workload if w.stream]) if own is None else own
+    if own is not None:
+        return own
+    carried = (carrier.longest_call_ns(w) for w in scenario.workload if (carrier := carrier_of(w)))
+    return CALL_OF_MESSAGES_NS + max(carried, default=0)
 
 
 def _hold_windows(decided: _Decided, workers: Collection[int]) -> bool:
@@ -236,7 +240,7 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
 
 def _change_cpu(decided: _Decided) -> int | None:
     """A CPU without a worker, for the thread that changes tables; None if each has one."""
-    free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed} - set(decided.copier_cpus))
+    free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed} - set(decided.reserved_cpus))
     return free[0] if free else None
 
 
@@ -252,26 +256,6 @@ def _changes(decided: _Decided) -> list[str]:
     return [f"tables are changed by a thread on {where}"]
 
 
-def _copiers(decided: _Decided) -> list[str]:
-    """Notes on the CPUs of the threads of software copiers, and on the workers that they preempt."""
-    if not decided.copier_cpus:
-        return []
-    busy = {stage.cpu for stage in decided.placed} & set(decided.copier_cpus)
-    where = f"the copiers' threads run on CPU {cpu_list(decided.copier_cpus)}"
-    return [
-        f"{where}, over-committed: workers run on CPU {cpu_list(busy)} too" if busy else f"{where}, which no worker has"
-    ]
-
-
-def _modelled(scenario: Scenario) -> list[str]:
-    """Which figures copies are modelled by, and which of them are assumptions."""
-    notes = []
-    for profile in filter(None, (profile_of(scenario, index) for index in range(len(scenario.workload)))):
-        notes.append(f"modelled copies: {profile.name} is {profile.engine.title}")
-        notes += [f"modelled copies: {profile.name} assumes {assumption}" for assumption in profile.assumptions()]
-    return list(dict.fromkeys(notes))
-
-
 def _notes(decided: _Decided) -> list[str]:
     notes = short_phases(decided.scenario)
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
@@ -279,8 +263,7 @@ def _notes(decided: _Decided) -> list[str]:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
     notes += shared_with_engines(decided.placed, decided.engines_cpus)
     notes += _changes(decided)
-    notes += _copiers(decided)
-    notes += _modelled(decided.scenario)
+    notes += part_resources.notes(decided.scenario, {stage.cpu for stage in decided.placed}, decided.reserved_cpus)
     if decided.capture and decided.scenario.server:
         notes += decided.capture.notes(decided.scenario.server.vlan)
     notes += _empty_bodies(decided.scenario)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from windtunnel.engine.emulated import emulated_faults, modelled_copies
+from windtunnel.engine.emulated import emulated_in
 from windtunnel.engine.plan import Plan, Trace
 from windtunnel.engine.plan_values import Side
 from windtunnel.scenario.demand import Demand
@@ -36,8 +36,8 @@ class RunSpec:
 
     @property
     def emulated(self) -> list[str]:
-        """What is not real, in words: emulated faults of the wire, modelled copies."""
-        return emulated_faults(self.plans) + modelled_copies(self.plans)
+        """What is not real, in words: emulated faults of the wire, and what parts emulate."""
+        return emulated_in(self.plans)
 
     def into(self, directory: Path) -> "RunSpec":
         """The same run with its recordings in a run directory: the engine knows only absolute paths."""

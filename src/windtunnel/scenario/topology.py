@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from windtunnel.engine.plan import Application, Dispatcher
 from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side, Stage
+from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.frames import ip_udp_header_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server, Workload
 from windtunnel.scenario.sizes import plan_sizes
-from windtunnel.scenario.stream_sizes import writes_in_flight
 from windtunnel.scenario.wires import has
 
 DEFAULT_RESPONSE_BYTES = 86
@@ -82,7 +82,8 @@ def workload_names(scenario: Scenario) -> list[str]:
     given = {workload.name for workload in scenario.workload}
     for workload in scenario.workload:
         handler = (workload.handler or workload.packet_handler or "").rsplit("/", 1)[-1].removesuffix(".so")
-        plain = handler or ("stream" if workload.stream else "workload")
+        carrier = carrier_of(workload)
+        plain = handler or (carrier.NAME if carrier else "workload")
         name, number = workload.name or plain, 2
         while not workload.name and (name in names or name in given):
             name, number = f"{plain}-{number}", number + 1
@@ -126,11 +127,11 @@ def shared_out(scenario: Scenario, total: float, own: Sequence[float | None]) ->
 
 
 def budgets(scenario: Scenario, client: Client) -> list[int]:
-    """Messages that each workload may have in flight; of a stream no more than the writes that its send buffer holds."""
+    """Messages that each workload may have in flight; no more than its carrier takes."""
     own = [workload.inflight for workload in scenario.workload]
     shared = [int(budget) for budget in shared_out(scenario, client.inflight, own)]
     return [
-        min(budget, writes_in_flight(workload.stream)) if workload.stream else budget
+        min(budget, carrier.most_in_flight(workload)) if (carrier := carrier_of(workload)) else budget
         for budget, workload in zip(shared, scenario.workload, strict=True)
     ]
 
@@ -167,7 +168,7 @@ def _used(app: int, apps: int, dispatchers: int) -> list[int]:
 def _applications(workload: Workload, side: Side) -> int:
     if side == "client":
         return workload.client.apps or workload.apps
-    return workload.apps if workload.handler or workload.stream else 0
+    return workload.apps if workload.handler or carrier_of(workload) else 0
 
 
 def _colocated(workload: Workload, side: Side) -> bool:

@@ -10,10 +10,9 @@ from pydantic import AfterValidator, Field, PlainSerializer, PlainValidator, Wit
 
 from windtunnel.engine import plan_values
 from windtunnel.engine.plan_values import MAC, STAGES, Descriptors, MessageBytes, PowerOfTwo, bounds
-from windtunnel.scenario.quantities import within, write
+from windtunnel.scenario.quantities import within
 
 LEAST_POOL, MOST_POOL = bounds(plan_values.PoolSize)
-_COPY_SIZE = within("size", plan_values.CopySize)
 _POOL_SIZE = f'"auto" nor a whole number from {LEAST_POOL} to {MOST_POOL}'
 
 
@@ -71,10 +70,6 @@ def _pool_size(value: Any) -> Any:
     raise ValueError(f"neither {_POOL_SIZE}")
 
 
-def _copy_size(value: Any) -> Any:
-    return value if value == "auto" and isinstance(value, str) else _COPY_SIZE.read(value)
-
-
 def _stage(text: str) -> str:
     if not re.fullmatch(rf"({'|'.join(STAGES)}):[0-9]{{1,3}}", text, re.ASCII):
         raise ValueError(f'"{text}" is not a stage and its index, as in "nic_rx:0"')
@@ -103,7 +98,6 @@ Option = Annotated[
     str | int | float | bool, PlainValidator(_option), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]
 Options = Annotated[dict[Text, Option], Wanted("a table of names and values; `windtunnel handlers` lists them")]
-CopierOptions = Annotated[dict[Text, Option], Wanted("a table of names and values; `windtunnel copiers` lists them")]
 Cores = Annotated[
     Literal["auto"] | tuple[int, ...],
     PlainValidator(_cores),
@@ -118,13 +112,6 @@ PoolSize = Annotated[
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": LEAST_POOL, "maximum": MOST_POOL}]}),
 ]
 StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]
-CopySize = Annotated[
-    Literal["auto"] | int,
-    PlainValidator(_copy_size),
-    PlainSerializer(lambda size: size if size == "auto" else write("size", size)),
-    Wanted(f'"auto" or {_COPY_SIZE.wanted()}'),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer", "minimum": 0}]}),
-]
 NicProfile = Literal["generic", "bnxt", "e1000", "ena", "i40e", "ice", "igb", "ixgbe", "mlx5", "virtio"]
 """The NICs of windtunnel.pcie."""
 Message = Annotated[int, within("size", MessageBytes)]

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from windtunnel.runs.registry import COUNTERS, Metric, Noun, metrics
+from windtunnel.part_registry import part_modules
+from windtunnel.runs.registry import Metric, Noun, counters, metrics
 
 HEAD = """\
 # All metrics and counters
@@ -22,8 +23,7 @@ NOUNS: dict[Noun, str] = {
     "worker": "Workers",
     "workload": "Workloads",
     "phase": "Phases of the load",
-    "copies": "Copies of payload",
-    "stream": "TCP streams",
+    **{part.METRICS[0].noun: part.TITLE for part in part_modules("metrics")},
     "port": "Ports",
     "level": "Rings and pools",
     "endpoint": "Endpoints in a study",
@@ -63,6 +63,6 @@ def _row(family: list[Metric]) -> str:
 
 
 def _counters() -> Iterator[str]:
-    for noun, counters in COUNTERS.items():
-        for counter in counters:
+    for noun, counters_of_noun in counters().items():
+        for counter in counters_of_noun:
             yield f"| {noun} | `{counter.name}` | {counter.unit} | `{noun}_{counter.openmetrics}` | {counter.help} |\n"

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator
 
 from windtunnel.engine.drops import DROPS, Drop
-from windtunnel.engine.reasons import FAULTS, REASONS, Reason
+from windtunnel.engine.reason import Reason
+from windtunnel.engine.reasons import FAULTS, REASONS
 from windtunnel.runs.record import DID_NOT_FINISH, NO_END
 from windtunnel.runs.validity import BAD_CHECKS
 

@@ -18,6 +18,7 @@ from windtunnel.engine import supervisor
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
+from windtunnel.parts.copies.supervision import MODELLED_SLOWER
 
 pytestmark = pytest.mark.slow
 
@@ -153,8 +154,8 @@ def test_a_run_whose_time_stands_still_at_times_may_take_longer():
         return SimpleNamespace(workloads=copies)
 
     assert supervisor._slower(plan(None), shares=False) == 1 and supervisor._slower(plan(None), shares=True) == 2
-    assert supervisor._slower(plan("figures"), shares=False) == supervisor.MODELLED_SLOWER
-    assert supervisor._slower(plan("figures"), shares=True) == 2 * supervisor.MODELLED_SLOWER
+    assert supervisor._slower(plan("figures"), shares=False) == MODELLED_SLOWER
+    assert supervisor._slower(plan("figures"), shares=True) == 2 * MODELLED_SLOWER
 
 
 def test_an_exit_code_without_an_error_line_is_a_death(spec):

@@ -21,12 +21,13 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from sample_streams import stream_plan
 
-from windtunnel.engine.windows import CopyWindow, Window
+from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.exchange import connection_users
 from windtunnel.exchange.address import parse
 from windtunnel.exchange.metrics_server import MOST_PIECES, MOST_READERS, Server, head_of
 from windtunnel.exchange.openmetrics import Windows
+from windtunnel.parts.copies.window import CopyWindow
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from validity_tools import LIMITS, SPAN, changed, check, finished, judged, measu
 
 from windtunnel.engine.drops import DROPS
 from windtunnel.engine.plan import Load, LoadPhase
-from windtunnel.engine.windows import CopyWindow
 from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.measure.validity.traffic import traffic_check
+from windtunnel.parts.copies.window import CopyWindow
 from windtunnel.results.charts.run import throughput
 from windtunnel.runs import Run, Verdict
 from windtunnel.runs.notices import notices

@@ -65,7 +65,7 @@ def test_reasons_of_the_checks_have_kinds(run):
     """A kind that nobody knows would be "for another reason"."""
     settings, thread = Limits(), run.windows["windtunnel"][0].workers[0]
     reasons = [
-        *_lost(thread.model_copy(update={"preempted_ns": 10**9, "steal_ns": 10**9}), 10**6, settings),
+        *_lost(thread.model_copy(update={"preempted_ns": 10**9, "steal_ns": 10**9}), "", 10**6, settings),
         *_stopped(10**9, 10**6, settings),
         *_slower(thread.model_copy(update={"chain_ticks": 100}), 1.0, settings),
         *_unlinked(run.windows["windtunnel"][0].ports[0].model_copy(update={"link_down_ns": 1}), 10**6),

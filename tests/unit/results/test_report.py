@@ -5,7 +5,6 @@ import io
 import json
 import re
 from base64 import b64decode
-from dataclasses import asdict
 
 import plotly.graph_objects as go
 import pytest
@@ -168,7 +167,7 @@ def test_an_invalid_run_shows_rejected_metrics_below_its_reasons(invalid):
     beside = printed(side_by_side_document([invalid, invalid]))
     assert "peer lost: gone" in beside and "rejected" in beside
     assert run_json(invalid)["rejected"] is True
-    assert run_json(invalid)["metrics"] == asdict(summarise(invalid))
+    assert run_json(invalid)["metrics"] == summarise(invalid).json()
     assert json.loads((invalid.path / "run.json").read_text())["rejected"] is True
     before, inside = html.partition("<body>")[2].split('<div class="rejected">')
     assert "peer lost: gone" in before and "<strong>" not in before and "<td>" not in before

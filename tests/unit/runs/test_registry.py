@@ -12,10 +12,11 @@ from properties import examples
 from windtunnel.engine.counted import counters_of, levels_of
 from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
+from windtunnel.parts.streams.rows import StreamRow
 from windtunnel.results.metric_columns import metric_columns, value_text
 from windtunnel.runs import rows
 from windtunnel.runs.metrics import stage_rows
-from windtunnel.runs.registry import COUNTERS, METRICS, STAGE_COUNTERS, metrics
+from windtunnel.runs.registry import COUNTERS, STAGE_COUNTERS, metrics
 from windtunnel.schemas.generate import CHECKOUT
 
 LINES = sample.engine_lines(sample.plan())
@@ -30,7 +31,7 @@ ROWS = {
     "workload": rows.WorkloadRow,
     "phase": rows.PhaseRow,
     "level": rows.LevelRow,
-    "stream": rows.StreamRow,
+    "stream": StreamRow,
 }
 PLACES = {"endpoint", "stage", "instances", "step", "traffic", "copier", "of", "name", "unit", "kind", "worker", "cpu", "sides"} | {
     "workload", "loop", "state", "phase", "load", "result", "drops", "burst", "counters"
@@ -51,9 +52,10 @@ def test_every_field_of_every_row_has_its_entry():
 
 
 def test_entries_are_complete_and_unique():
-    for metric in METRICS:
+    every = [metric for noun in (*ROWS, "copies", "endpoint") for metric in metrics(noun)]
+    for metric in every:
         assert metric.unit and metric.formula and metric.error and value_text(metric.form, 0), metric
-    names = [(metric.noun, metric.name) for metric in METRICS]
+    names = [(metric.noun, metric.name) for metric in every]
     assert len(names) == len(set(names))
     for noun in ROWS:
         named = [metric.column for metric in metrics(noun) if metric.column]

@@ -15,9 +15,9 @@ from windtunnel.measure.compare.obstacles import no_common_workload
 from windtunnel.measure.compare.pair import Pair, change_after
 from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor
+from windtunnel.part_registry import part_functions
 from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Cable, Scenario, load, resolve
-from windtunnel.scenario.copies import profile_of
 from windtunnel.scenario.topology import workload_names
 from windtunnel.stats.differences import LEAST_LOOKED_AT
 
@@ -137,20 +137,6 @@ def _check_workloads(a: Sequence[str], b: Sequence[str]) -> None:
     raise UserError(no_common_workload(a, b), remedy=remedy)
 
 
-def _is_modelled(scenario: Scenario) -> bool:
-    """Whether its copies are a model's."""
-    return any(profile_of(scenario, index) for index in range(len(scenario.workload)))
-
-
-def _check_copies(a: bool, b: bool) -> None:
-    """Raises UserError if copies are modelled on one side only: a model is compared with a model."""
-    if a != b:
-        raise UserError(
-            f"copies are modelled only in {'A' if a else 'B'}",
-            remedy="windtunnel host copies --as-profile FILE makes a model of this host's copies for the other side",
-        )
-
-
 def run_in_turn(
     a: Contestant,
     b: Contestant,
@@ -176,7 +162,8 @@ def run_in_turn(
     for scenario in scenarios:
         resolve(scenario, executor.view)  # refused before there is a directory
     _check_workloads(*map(workload_names, scenarios))
-    _check_copies(*map(_is_modelled, scenarios))
+    for check in part_functions("comparing", "check_sides"):
+        check(*scenarios)
     planned_s = sum(map(_length_s, scenarios)) / 2
     change = change_after(scenarios, change, cabled=isinstance(executor.view, Cable))
     make_directory(directory)

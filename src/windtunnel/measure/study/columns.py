@@ -7,11 +7,12 @@ not asked for.
 from datetime import UTC
 from typing import Any
 
+from windtunnel.part_registry import part_modules
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import TRAVEL, ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.registry import Metric, Noun, metrics
-from windtunnel.runs.rows import CopyRow, PortRow, StageRow, StreamRow, WorkerRow, WorkloadRow
+from windtunnel.runs.rows import PortRow, StageRow, WorkerRow, WorkloadRow
 from windtunnel.runs.summary import Summary, summarise
 
 SIDES = ("client", "server")
@@ -61,8 +62,7 @@ WORKLOAD = {
     **{f"{name}_per_s": ("DOUBLE", f"{formula}, a second") for name, formula in COUNTS.items()},
     **_typed({name: metric for name, metric in WORKLOAD_METRICS.items() if name not in COUNTS}),
 }
-COPY_METRICS = _in_table("copies")
-STREAM_METRICS = _in_table("stream")
+PART_METRICS = {name: of for part in part_modules("rows") for name, of in _in_table(part.NOUN).items()}
 STAGE_METRICS = _in_table("stage")
 STAGE_COLUMNS = _typed(STAGE_METRICS)
 SIDE_METRICS = _in_table("endpoint")
@@ -70,9 +70,9 @@ SIDE_COLUMNS = _typed(SIDE_METRICS)
 
 
 def _all_columns() -> dict[str, tuple[str, str]]:
-    per_side = {f"{side}_{name}": column for side in SIDES for name, column in SIDE_COLUMNS.items()}
-    per_stage = {f"{side}_{stage}_{name}": column for side, stage in STAGES for name, column in STAGE_COLUMNS.items()}
-    return RUN | WORKLOAD | _typed(COPY_METRICS) | _typed(STREAM_METRICS) | per_side | per_stage
+    per_side = {f"{side}_{name}": of for side in SIDES for name, of in SIDE_COLUMNS.items()}
+    per_stage = {f"{side}_{stage}_{name}": of for side, stage in STAGES for name, of in STAGE_COLUMNS.items()}
+    return RUN | WORKLOAD | _typed(PART_METRICS) | per_side | per_stage
 
 
 COLUMNS = _all_columns()
@@ -112,15 +112,13 @@ def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> l
         known |= _packet_values(side, summary)
     for row in summary.stages:
         known |= _stage_values(row)
-    copies = {row.workload: _copy_values(row) for row in summary.copies}
-    streams = {row.workload: _stream_values(row) for row in summary.streams if row.endpoint == "client"}
+    parts: dict[str, dict[str, Any]] = {}
+    for part in part_modules("rows"):
+        for workload, row in part.by_workload(summary.parts[part.NAME]).items():
+            values = {name: metric.of(row) for name, metric in _in_table(part.NOUN).items()}
+            parts[workload] = parts.get(workload, {}) | values
     rows = [
-        _row(
-            known
-            | _workload_values(row, summary.measured_s)
-            | copies.get(row.workload, {})
-            | streams.get(row.workload, {})
-        )
+        _row(known | _workload_values(row, summary.measured_s) | parts.get(row.workload, {}))
         for row in summary.workloads
     ]
     return rows or [_row(known)]
@@ -143,14 +141,6 @@ def _workload_values(row: WorkloadRow, measured_s: float | None) -> dict[str, An
     return values | {f"{name}_per_s": ratio(values[name], measured_s) for name in COUNTS}
 
 
-def _copy_values(row: CopyRow) -> dict[str, Any]:
-    return {name: metric.of(row) for name, metric in COPY_METRICS.items()}
-
-
-def _stream_values(row: StreamRow) -> dict[str, Any]:
-    return {name: metric.of(row) for name, metric in STREAM_METRICS.items()}
-
-
 def _side_values(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> dict[str, float | None]:
     idle = [row.idle_share for row in workers if row.idle_share is not None]
     preempted = [row.preempted_share for row in workers if row.preempted_share is not None]
@@ -163,7 +153,7 @@ def _side_values(side: str, ports: list[PortRow], workers: list[WorkerRow]) -> d
 
 
 def _packet_values(side: str, summary: Summary) -> dict[str, float | None]:
-    if summary.has_stream(side):
+    if not summary.counts_packets(side):
         return {}
     steps = [row for row in summary.steps if row.endpoint == side]
     return {
@@ -182,10 +172,8 @@ def metric_of(column: str) -> tuple[Metric, bool] | None:
         return WORKLOAD_METRICS[column], False
     if (count := column.removesuffix("_per_s")) in COUNTS and count != column:
         return WORKLOAD_METRICS[count], True
-    if column in COPY_METRICS:
-        return COPY_METRICS[column], False
-    if column in STREAM_METRICS:
-        return STREAM_METRICS[column], False
+    if column in PART_METRICS:
+        return PART_METRICS[column], False
     side, _, name = column.partition("_")
     if side in SIDES and name in SIDE_METRICS:
         return SIDE_METRICS[name], False

@@ -3,8 +3,10 @@ lower clock, or a port had no link."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
+from typing import Any
 
-from windtunnel.engine.windows import CopierThread, PortWindow, Window, WorkerWindow
+from windtunnel.engine.windows import PortWindow, Window, WorkerWindow
+from windtunnel.part_registry import part_functions
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import WINDOWS, Check, ExcludedWindow
 from windtunnel.scenario.validity_keys import Validity as Limits
@@ -36,7 +38,7 @@ def excluded(
         for window, length in zip(measured, lengths_ns[name], strict=True):
             span = window.end_ns - window.start_ns
             reasons = list(_stopped(span, length, limits))
-            reasons += [r for thread in _threads(window) for r in _lost(thread, span, limits)]
+            reasons += [r for thread, text in _threads(window) for r in _lost(thread, text, span, limits)]
             reasons += [r for port in window.ports for r in _unlinked(port, span)]
             reasons += [r for worker in window.workers for r in _slower(worker, usual[worker.worker], limits)]
             if reasons:
@@ -88,14 +90,14 @@ def _stopped(span_ns: int, nominal_ns: int, limits: Limits) -> Iterator[str]:
         yield f"{lasted}: the process was stopped or had no CPU"
 
 
-def _threads(window: Window) -> Iterator[WorkerWindow | CopierThread]:
-    """The threads that must have their CPU."""
-    yield from window.workers
-    yield from (part.thread for part in window.copies if part.thread)
+def _threads(window: Window) -> Iterator[tuple[Any, str]]:
+    """What must have its CPU: workers, and threads of parts with their name."""
+    yield from ((worker, "") for worker in window.workers)
+    for threads in part_functions("validity", "threads"):
+        yield from threads(window)
 
 
-def _lost(thread: WorkerWindow | CopierThread, span_ns: int, limits: Limits) -> Iterator[str]:
-    thread_text = "" if isinstance(thread, WorkerWindow) else " (copier)"
+def _lost(thread: Any, thread_text: str, span_ns: int, limits: Limits) -> Iterator[str]:
     for cause, ns in (("preempted", thread.preempted_ns), ("steal", thread.steal_ns)):
         # The kernel books a wait when it ends: it may have begun windows ago, and be longer than this one.
         if ns is not None and min(ns, span_ns) > limits.max_preempted * span_ns:
@@ -128,7 +130,7 @@ def _lost_time(windows: Mapping[str, Sequence[Window]], by: str | None) -> Itera
     kernel: dict[int, int] = {}
     hypervisor: dict[int, int] = {}
     for window in (w for measured in windows.values() for w in measured):
-        for thread in _threads(window):
+        for thread, _ in _threads(window):
             spans[thread.cpu] = spans.get(thread.cpu, 0) + window.end_ns - window.start_ns
             kernel[thread.cpu] = kernel.get(thread.cpu, 0) + (thread.preempted_ns or 0)
             hypervisor[thread.cpu] = hypervisor.get(thread.cpu, 0) + thread.steal_ns

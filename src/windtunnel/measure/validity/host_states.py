@@ -13,6 +13,7 @@ from statistics import median
 
 from windtunnel.engine.windows import Probe, Window
 from windtunnel.host.levels import Level, Readings, level_of, name_of
+from windtunnel.part_registry import part_functions
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState
@@ -61,7 +62,7 @@ def readings_of(windows: Mapping[str, Sequence[Window]]) -> Readings:
     for window in (w for of_engine in windows.values() for w in of_engine):
         if window.probe and window.probe.complete:
             lines = (p.line_ns for p in window.probe.pairs if not _one_core(window.probe, p.a, p.b))
-            read.add(lines, _wide(window), (c.trip_ns for c in window.probe.copiers))
+            read.add(lines, _wide(window), (ns for _, _, ns in _trips(window.probe)))
     return read
 
 
@@ -181,7 +182,7 @@ def _states(windows: Sequence[Window], levels: Levels) -> dict[int, str]:
 
 def _topology(probe: Probe, levels: Levels) -> str:
     names = [_relation(probe, p.a, p.b, p.line_ns, levels.of_lines) for p in probe.pairs]
-    names += [f"copier on {_level(c.trip_ns, levels.of_copies)}" for c in probe.copiers]
+    names += [f"{what} on {_level(ns, levels.of_copies)}" for what, _, ns in _trips(probe)]
     if not names:
         return "one worker" if len(probe.workers) == 1 else "workers apart"
     return " + ".join(dict.fromkeys(names))
@@ -225,8 +226,13 @@ def _line_ns(probes: Sequence[Probe]) -> float | None:
     return median(trips) if trips else None
 
 
+def _trips(probe: Probe) -> Iterator[tuple[str, int, float]]:
+    """Round trips to the threads of parts: what each is, its CPU, and ns."""
+    return (trip for trips in part_functions("validity", "trips") for trip in trips(probe))
+
+
 def _copy_ns(probes: Sequence[Probe]) -> float | None:
-    trips = [copier.trip_ns for probe in probes for copier in probe.copiers]
+    trips = [ns for probe in probes for _, _, ns in _trips(probe)]
     return median(trips) if trips else None
 
 
@@ -262,7 +268,7 @@ def _state_text(name: str, engines: Sequence[EngineRecord], windows: InState, le
         f"{noun} {ns:.0f} ns" for noun, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
     ]
     trips += [f"siblings {sibling:.1f}x"] if sibling and sibling > NOTICEABLE and "one-core" not in name else []
-    copiers = {copier.cpu for probe in probes for copier in probe.copiers}
-    cpus = sorted(copiers | {worker.cpu for engine in engines for worker in engine.plan.workers})
+    of_parts = {cpu for probe in probes for _, cpu, _ in _trips(probe)}
+    cpus = sorted(of_parts | {worker.cpu for engine in engines for worker in engine.plan.workers})
     where = f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"
     return f"{where}: {name}" + (f" ({', '.join(trips)})" if trips else "")

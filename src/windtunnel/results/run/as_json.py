@@ -39,7 +39,7 @@ def run_json(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "notes": record.all_notes(),
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
-        "metrics": asdict(summarise(run)) if run.has_metrics else None,
+        "metrics": summarise(run).json() if run.has_metrics else None,
         "percentiles": [asdict(row) for row in percentile_rows(run)] if run.has_metrics else [],
         "events": [asdict(row) for row in event_rows(run)] if run.has_metrics else [],
         "pcie": pcie_json(ports_of(run), measured_with_run(run.path)) if run.has_metrics and record.engines else None,

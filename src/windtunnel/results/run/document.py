@@ -5,12 +5,12 @@ from itertools import chain
 
 from windtunnel import format as fmt
 from windtunnel.measure.earlier import Earlier, line
+from windtunnel.part_registry import part_functions
 from windtunnel.pcie.measured import measured_with_run
 from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.results.document import Block, Document, Fold, Headlines, Listing, Rejected, Section, Sentence
 from windtunnel.results.host import host_facts, host_section, pretty
 from windtunnel.results.pcie import pcie_section
-from windtunnel.results.run.copies import copy_section
 from windtunnel.results.run.handlers import handler_sections
 from windtunnel.results.run.machine import (
     crossing_section,
@@ -22,7 +22,6 @@ from windtunnel.results.run.machine import (
     worker_section,
 )
 from windtunnel.results.run.stages import drop_section, stage_details, stage_sections
-from windtunnel.results.run.streams import stream_section
 from windtunnel.results.run.validity import (
     check_section,
     ledger_section,
@@ -90,8 +89,8 @@ def _sections(run: Run, summary: Summary) -> Iterator[Section]:
     yield from handler_sections(summary)
     yield from worker_section(summary)
     yield from latency_section(run, summary)
-    yield from copy_section(summary.copies)
-    yield from stream_section(summary.streams)
+    for sections in part_functions("blocks", "sections"):
+        yield from sections(summary)
     yield from phase_section(summary.phases)
     yield from variant_section(summary.variants)
     yield from port_section(run, summary, tightest(links))
@@ -120,9 +119,9 @@ def _hosts(run: Run) -> list[str]:
 
 
 def _headlines(summary: Summary) -> Headlines:
-    """What streams moved, responses and their latency where there is a client, packets otherwise, and the cost of a packet at each
+    """What parts moved, responses and their latency where there is a client, packets otherwise, and the cost of a packet at each
     endpoint."""
-    numbers = [(f"{row.gbps:,.2f} Gbit/s", row.workload) for row in summary.streams if row.gbps is not None]
+    numbers = [line for headlines in part_functions("blocks", "headlines") for line in headlines(summary)]
     if summary.workloads:
         responses = sum(row.responses for row in summary.workloads)
         numbers.append((fmt.rate(ratio(responses, summary.measured_s)), "responses"))
@@ -137,7 +136,7 @@ def _headlines(summary: Summary) -> Headlines:
     for endpoint in dict.fromkeys(row.endpoint for row in summary.stages):
         steps = [row for row in summary.steps if row.endpoint == endpoint]
         cost = packet_ns([row for row in summary.stages if row.endpoint == endpoint], steps)
-        if cost is not None and not summary.has_stream(endpoint):
+        if cost is not None and summary.counts_packets(endpoint):
             numbers.append((f"{cost:,.0f} ns", f"per packet, {endpoint}"))
         if any(step.traffic for step in steps):  # the measured rate is not the data plane's
             mpps = derived_mpps(summary.stages, summary.steps, summary.workers, endpoint)

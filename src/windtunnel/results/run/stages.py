@@ -22,7 +22,6 @@ from windtunnel.results.document import (
 )
 from windtunnel.results.metric_columns import metric_columns
 from windtunnel.runs.rows import Spread, StageRow
-from windtunnel.runs.streams import STREAM_OBJECTS
 from windtunnel.runs.summary import Summary
 
 
@@ -38,7 +37,7 @@ def stage_sections(summary: Summary, accounting: str | None) -> Iterator[Section
         words = f"Accounting at {accounting} measures no cycles. The levels sampled, cycles and histograms do."
         blocks.append(Sentence(words, detail=True))
     blocks += [stage_table(summary.stages), *drop_lines(summary.stages)]
-    blocks += [Sentence(STREAM_OBJECTS, tone="quiet")] if summary.streams else []
+    blocks += [Sentence(text, tone="quiet") for text in summary.object_notes()]
     over = f" They are over {fmt.number(summary.measured_s)} s that were measured." if summary.measured_s else ""
     yield Section(
         "Where the time goes",

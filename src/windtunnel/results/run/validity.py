@@ -5,6 +5,7 @@ from typing import Any
 
 from windtunnel import format as fmt
 from windtunnel.engine.verdict import Verdict
+from windtunnel.part_registry import part_functions
 from windtunnel.results.document import (
     Block,
     Column,
@@ -170,8 +171,10 @@ def missing_of(engines: Sequence[EngineRecord]) -> list[str] | None:
         names = [workload.name for workload in engine.plan.workloads]
         missing += [f"{m.missing:,} mbufs of the {m.endpoint}" for m in engine.result.mbufs if m.missing]
         missing += [f"{p.missing:,} packets from the {p.source}" for p in engine.result.packets if p.missing]
-        missing += [f"{s.missing:,} bytes of {names[s.workload]}" for s in engine.result.streams if s.missing]
         missing += [f"{m.missing:,} messages of {names[m.workload]}" for m in engine.result.messages if m.missing]
+        missing += [
+            text for of_part in part_functions("blocks", "missing") for text in of_part(engine.plan, engine.result)
+        ]
     return missing
 
 

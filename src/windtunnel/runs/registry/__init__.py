@@ -5,14 +5,14 @@ fields of `windtunnel.engine.windows`; those with a head have an entry here by t
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from windtunnel.engine.counted import CountedField, counters_of
-from windtunnel.engine.windows import CopyWindow, PortWindow, StageWindow, WorkerWindow, WorkloadWindow
-from windtunnel.runs.registry.copies import COPIES
+from windtunnel.engine.windows import PortWindow, StageWindow, WorkerWindow, WorkloadWindow
+from windtunnel.part_registry import part_modules
 from windtunnel.runs.registry.machines import ENDPOINTS, LEVELS, PORTS, WORKERS
 from windtunnel.runs.registry.metric import Metric, Noun, TableColumn
 from windtunnel.runs.registry.stages import HANDLER_COUNTERS, STAGES, STEPS
-from windtunnel.runs.registry.streams import STREAMS
 from windtunnel.runs.registry.workloads import PHASES, WORKLOADS
 
 COUNTERS: dict[Noun, tuple[CountedField, ...]] = {
@@ -20,7 +20,6 @@ COUNTERS: dict[Noun, tuple[CountedField, ...]] = {
     "worker": tuple(counters_of(WorkerWindow)),
     "port": tuple(counters_of(PortWindow)),
     "workload": tuple(counters_of(WorkloadWindow)),
-    "copies": tuple(counters_of(CopyWindow)),
 }
 """The nouns: what windows count for."""
 
@@ -39,7 +38,7 @@ def _counted(counter: CountedField) -> Metric:
 
 
 STAGE_COUNTERS = tuple(counter.name for counter in COUNTERS["stage"])
-METRICS: tuple[Metric, ...] = (
+_OF_SPINE: tuple[Metric, ...] = (
     *STAGES,
     *(_counted(counter) for counter in COUNTERS["stage"] if counter.head),
     *STEPS,
@@ -47,17 +46,21 @@ METRICS: tuple[Metric, ...] = (
     *WORKERS,
     *WORKLOADS,
     *PHASES,
-    *COPIES,
-    *STREAMS,
     *PORTS,
     *LEVELS,
     *ENDPOINTS,
 )
 
 
+def counters() -> dict[Noun, tuple[CountedField, ...]]:
+    """What windows count, by noun: in the spine and in parts."""
+    return COUNTERS | {noun: fields for part in part_modules("exposition") for noun, fields in part.COUNTED.items()}
+
+
 def metrics(noun: Noun) -> Iterator[Metric]:
     """The metrics of a noun, in the order of its tables."""
-    return (metric for metric in METRICS if metric.noun == noun)
+    of_parts = (metric for part in part_modules("metrics") for metric in part.METRICS)
+    return (metric for metric in chain(_OF_SPINE, of_parts) if metric.noun == noun)
 
 
 def metric(noun: Noun, name: str) -> Metric:
@@ -65,4 +68,4 @@ def metric(noun: Noun, name: str) -> Metric:
     return next(candidate for candidate in metrics(noun) if candidate.name == name)
 
 
-__all__ = ["COUNTERS", "METRICS", "STAGE_COUNTERS", "Metric", "Noun", "metric", "metrics"]
+__all__ = ["COUNTERS", "STAGE_COUNTERS", "Metric", "Noun", "counters", "metric", "metrics"]

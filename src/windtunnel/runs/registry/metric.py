@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Noun = Literal[
-    "stage", "step", "counter", "worker", "port", "workload", "phase", "level", "endpoint", "copies", "stream"
-]
+Noun = str
+"""What a metric is of: stage, step, counter, worker, port, workload, phase, level, endpoint, copies, or what a part has."""
 Better = Literal["higher", "lower"]
 Form = Literal["count", "number", "mpps", "gbps", "percent", "duration", "rate"]
 """How it is written: mpps and gbps with three digits, durations of ns and rates with the prefix that suits."""

@@ -1,1 +1,0 @@
-"""Copies of payload: their costs on this host."""

@@ -1,0 +1,1 @@
+"""TCP streams: a workload writes and reads a connection in place of messages over UDP."""
