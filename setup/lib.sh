@@ -160,12 +160,12 @@ fetch_headers() {
     "$root/setup/dpdk-headers" || say "going on without: the handler swx will say that it cannot compile a pipeline"
 }
 
-# without_streams: whether the build that is there has no TCP
-without_streams() { grep -qs 'streams_missing\.cc' "$build/build.ninja"; }
+# without_streams: whether the build that is there has no TCP. Files that are compiled at once stand in no build.ninja.
+without_streams() { grep -qs 'parts/streams/missing\.cc' "$build"/engine/librun.a.p/*unity*; }
 
 # streams_possible: whether a build would have TCP now
 streams_possible() {
-    python3 "$root/engine/stream/find_rust.py" cargo "$root/engine/stream/tcp/Cargo.toml" 2>/dev/null
+    python3 "$root/engine/parts/streams/find_rust.py" cargo "$root/engine/parts/streams/tcp/Cargo.toml" 2>/dev/null
 }
 
 # to_build_with: what an engine has more of where it is there, and can be there now

@@ -32,10 +32,4 @@ inline uint64_t source_position(const source_layout &s, uint16_t application, ui
     return number % s.parts * s.part_bytes;
 }
 
-// Where the byte at a position of a stream stands in the source: its writes take the parts in turn, and are
-// whole lines long.
-inline uint64_t stream_source_position(const source_layout &s, uint64_t position) {
-    return position % (s.parts * s.part_bytes);
-}
-
 }  // namespace wt

@@ -12,10 +12,14 @@
 #include "control/hello.h"
 #include "core/message.h"
 #include "core/refusal.h"
-#include "core/source.h"
 #include "core/vlan.h"
+#include "parts/all_parts.h"
 
 namespace wt {
+
+#define WT_DECLARE_CHECK(name) void check_plan_of_##name(const plan &p);
+#define WT_CALL_CHECK(name) check_plan_of_##name(p);
+WT_ALL_CHECKS_OF_PARTS(WT_DECLARE_CHECK)
 
 namespace {
 
@@ -105,13 +109,11 @@ void check_chains(const std::string &path, const endpoint_plan &e, const plan &p
 }
 
 // IPv6 carries UDP with checksums, in frames.
-void check_ipv6(const std::string &path, const endpoint_plan &e, const plan &p) {
+void check_ipv6(const std::string &path, const endpoint_plan &e) {
     if (!e.port.udp_checksum) refuse_plan(path + ".port.udp_checksum", "is false, and IPv6 needs it");
     if (std::ranges::count(e.port.traits, trait::unframed))
         refuse_plan(path + ".ip", "is an IPv6 address, on a wire without frames");
     if (e.peer_ip && !e.peer_ip->is_v6) refuse_plan(path + ".peer_ip", "is no IPv6 address, but ip is one");
-    for (size_t i = 0; i < p.workloads.size(); i++)
-        if (p.workloads[i].stream) refuse_plan(at("workloads", i) + ".stream", "is given, over IPv6");
 }
 
 void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
@@ -127,7 +129,7 @@ void check_endpoint(const std::string &path, const endpoint_plan &e, const plan 
     check_applications(path, e, p);
     check_dispatchers(path, e, p);
     check_chains(path, e, p);
-    if (e.ip.is_v6) check_ipv6(path, e, p);
+    if (e.ip.is_v6) check_ipv6(path, e);
 }
 
 void check_sides(const plan &p) {
@@ -203,21 +205,6 @@ void check_copies(const std::string &path, const workload_plan &w) {
         refuse_plan(path + ".copies.at_least_bytes", "is null, but there is no source to measure with");
 }
 
-void check_stream(const std::string &path, const workload_plan &w) {
-    const stream_plan &s = *w.stream;
-    if (w.handler || w.packet_handler)
-        refuse_plan(path + ".stream", "is given, but so is a handler of messages or packets");
-    if (!w.source) refuse_plan(path + ".source", "is null, but a stream is written from a source");
-    if (s.write_bytes % source_line != 0)
-        refuse_plan(path + ".stream.write_bytes", "is " + std::to_string(s.write_bytes) +
-                                                      ", no multiple of " + std::to_string(source_line));
-    if (s.send_buffer_bytes < s.write_bytes)
-        refuse_plan(path + ".stream.send_buffer_bytes", "does not hold a write");
-    if (w.source->bytes < s.write_bytes) refuse_plan(path + ".source.bytes", "does not hold a write");
-    if (w.copies->way != copy_way::pipelined)
-        refuse_plan(path + ".copies.way", "is not pipelined, but the workload is a stream");
-}
-
 void check_curve(const std::string &path, const std::vector<curve_point_plan> &points) {
     for (size_t i = 0; i < points.size(); i++) {
         if (points.size() > 1 && points[i].value <= 0)
@@ -249,7 +236,6 @@ void check_modelled(const std::string &path, const modelled_engine_plan &model, 
 void check_workload(const std::string &path, const workload_plan &w, const plan &p) {
     check_copies(path, w);
     if (w.copies && w.copies->model) check_modelled(path + ".copies.model", *w.copies->model, p);
-    if (w.stream) check_stream(path, w);
     check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
     check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
     if (w.load) check_load(path + ".load", *w.load);
@@ -342,6 +328,7 @@ void check_plan(const plan &p) {
     for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i], p);
     check_workers(p);
     if (p.variants) check_variants(p);
+    WT_ALL_CHECKS_OF_PARTS(WT_CALL_CHECK)
 }
 
 }  // namespace wt

@@ -3,10 +3,10 @@
 
 #include "core/frame_ipv6.h"
 #include "core/inflight.h"
+#include "parts/registry.h"
 #include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
-#include "run/streams.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/server_state.h"
@@ -125,9 +125,8 @@ void open_applications(run_state &f, endpoint &e, uint32_t endpoint_index) {
         a.response = shape_of(w.response_bytes, ep);
         if (const auto use = handler_of_application(f.plan, endpoint_index, i))
             a.handler = open_handler(f, *use, &a.handler_state, &a.steps);
-        if (w.stream)
-            open_stream(f, a, ep, w);
-        else if (ep.side == side::client)
+        if (ask_parts(&part::open_application, f, a, ep, w)) continue;
+        if (ep.side == side::client)
             open_client(f, a, ep, w);
         else
             open_server(f, a, ep, w);

@@ -209,12 +209,11 @@ void open_request_copies(run_state &f, application &a, const workload_plan &w) {
     measure_copies(f, a, w);
 }
 
-void open_stream_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
-                        uint32_t burst) {
+void open_carrier_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
+                         uint32_t burst, const copy_places &places) {
     make_copying(f, a, *w.copies, burst);
-    a.source =
-        std::make_unique<request_source>(request_source{layout, source_of(f, a, w, w.stream->write_bytes)});
-    measure_copies(f, a, w);
+    a.source = std::make_unique<request_source>(request_source{layout, source_of(f, a, w, places.bytes)});
+    measure_copies(f, a, w, &places);
 }
 
 void open_response_copies(run_state &f, application &a, const workload_plan &w) {

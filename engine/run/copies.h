@@ -18,6 +18,7 @@ namespace wt {
 
 struct application;
 struct body_copying;
+struct copy_places;
 struct endpoint;
 struct run_state;
 
@@ -38,9 +39,10 @@ struct copier_thread {
 // copies of responses that a server's handler names. Each throws refusal.
 void open_request_copies(run_state &f, application &a, const workload_plan &w);
 void open_response_copies(run_state &f, application &a, const workload_plan &w);
-// For the writes of a stream; `burst`: the most pieces of one call of app_tx.
-void open_stream_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
-                        uint32_t burst);
+// For a carrier (stages/carrier.h) that has copies made to memory of its own; `burst`: the most pieces of one
+// call of app_tx.
+void open_carrier_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
+                         uint32_t burst, const copy_places &places);
 void open_request_checks(run_state &f, application &a, const workload_plan &w);
 void open_response_checks(application &a, const workload_plan &w);
 

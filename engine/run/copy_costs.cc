@@ -14,7 +14,6 @@
 #include "run/run.h"
 #include "stages/application.h"
 #include "stages/copying.h"
-#include "stages/stream.h"
 
 namespace wt {
 
@@ -26,8 +25,7 @@ constexpr uint32_t rounds = 31, least = 64, most_at_once = 2 << 20;  // bytes
 
 const segmentation &shape_of_copied(const application &a) { return a.source ? a.request : a.response; }
 
-uint32_t largest_copy(const application &a, const workload_plan &w) {
-    if (w.stream) return w.stream->write_bytes;
+uint32_t largest_body(const application &a) {
     return std::min(shape_of_copied(a).segment_body, shape_of_copied(a).body_bytes);
 }
 
@@ -86,14 +84,6 @@ uint64_t mbufs_in_turn(const run_state &f, const application &a, const workload_
     return within_cache ? in_flight : a.pool->size;
 }
 
-// Where writes of a stream begin in its send buffer.
-std::vector<uint8_t *> writes_of(const stream &s) {
-    std::vector<uint8_t *> found;
-    for (uint64_t at = 0; at + s.write_bytes <= s.send_bytes; at += s.write_bytes)
-        found.push_back(s.send_buffer.get() + at);
-    return found;
-}
-
 // A batch of large copies would take long, and as much memory.
 uint32_t batch_of(const body_copying &c, uint32_t largest) {
     return std::clamp(most_at_once / largest, 1u, c.batch);
@@ -102,12 +92,12 @@ uint32_t batch_of(const body_copying &c, uint32_t largest) {
 // The memory that a handler will name is not known before it does: without a source, copies come from memory
 // of their own, a batch's.
 cpu_copies measured_by_cpu(const run_state &f, const application &a, const workload_plan &w,
-                           uint32_t largest) {
+                           const copy_places *places, uint32_t largest) {
     const uint32_t batch = batch_of(*a.copying, largest);
     const std::vector<uint32_t> sizes = sizes_up_to(largest);
-    if (a.tcp) {
+    if (places) {
         const std::span<const uint8_t> from = source_area(a, w);
-        const std::vector<uint8_t *> to = writes_of(*a.tcp);
+        const std::vector<uint8_t *> &to = places->begins;
         return {from.size(), to.size(), sizes, measure_cpu_copies(from, to, sizes, batch, rounds)};
     }
     const lent_mbufs mbufs(a.pool, mbufs_in_turn(f, a, w));
@@ -129,13 +119,13 @@ void measure_at_least(application &a, const workload_plan &w, const cpu_copies &
 
 }  // namespace
 
-void measure_copies(run_state &f, application &a, const workload_plan &w) {
+void measure_copies(run_state &f, application &a, const workload_plan &w, const copy_places *places) {
     const body_copying &c = *a.copying;
-    const uint32_t largest = largest_copy(a, w);
+    const uint32_t largest = places ? places->bytes : largest_body(a);
     if (c.channel.immediate || c.way == copy_way::zero || largest == 0) return;
     if (!f.copied_by_cpu.contains(a.workload)) {
         f.lines.phase("measuring what copies by the CPU cost");
-        f.copied_by_cpu.emplace(a.workload, measured_by_cpu(f, a, w, largest));
+        f.copied_by_cpu.emplace(a.workload, measured_by_cpu(f, a, w, places, largest));
     }
     if (w.copies->at_least_bytes || !a.source) return;
     f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");

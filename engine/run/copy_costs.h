@@ -19,9 +19,16 @@ struct cpu_copies {
     std::vector<double> ticks;    // of a copy of each
 };
 
+// Where copies go, if not to the bodies of packets.
+struct copy_places {
+    uint32_t bytes;  // of the largest copy
+    std::vector<uint8_t *> begins;
+};
+
 // For an application whose copier ends copies later: what the CPU's would cost, once a workload, and with
 // at_least = "auto", below which size the CPU makes them. Takes some milliseconds. Throws refusal.
-void measure_copies(run_state &f, application &a, const workload_plan &w);
+void measure_copies(run_state &f, application &a, const workload_plan &w,
+                    const copy_places *places = nullptr);
 
 // Null where nothing was measured.
 nlohmann::ordered_json cpu_copies_json(const run_state &f, uint32_t workload);

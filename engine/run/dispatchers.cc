@@ -3,9 +3,9 @@
 
 #include "core/frame_ipv6.h"
 #include "core/vlan.h"
+#include "parts/registry.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
-#include "run/streams.h"
 #include "wires/timed_capture.h"
 #include "wires/wire.h"
 
@@ -149,7 +149,7 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
 void set_peer(endpoint &e, const mac_address &peer) {
     for (auto &d : e.dispatchers) {
         prepare_headers(*d, *e.plan, peer);
-        set_stream_peer(*d, peer);
+        call_parts(&part::set_peer, *d, peer);
     }
 }
 

@@ -1,7 +1,7 @@
 // The end of a run: the drain, the end of the session with the other host, the port.
 #include "core/inflight.h"
+#include "parts/registry.h"
 #include "run/run_control.h"
-#include "run/streams.h"
 
 namespace wt {
 
@@ -36,7 +36,7 @@ bool run_control::in_flight() const {
     for (const endpoint &e : f.endpoints)
         for (const auto &a : e.applications)
             if (a->inflight && a->inflight->free.used() < a->inflight->slots.size()) return true;
-    return streams_unfinished(f);
+    return ask_parts(&part::is_unfinished, f);
 }
 
 void run_control::drain(bool peer_is_another_process, bool is_client) {

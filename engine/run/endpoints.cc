@@ -4,8 +4,8 @@
 
 #include "core/refusal.h"
 #include "handlers/loading/registry.h"
+#include "parts/registry.h"
 #include "run/seed.h"
-#include "run/streams.h"
 
 namespace wt {
 
@@ -139,7 +139,7 @@ void open_endpoints(run_state &f) {
         open_applications(f, e, i);
         open_dispatchers(f, e, i);
         link_up(f, e, i);
-        link_streams(f, e, i);
+        call_parts(&part::link_endpoint, f, e, i);
     }
 }
 

@@ -8,8 +8,8 @@
 
 #include "core/allocation_watch.h"
 #include "core/inflight.h"
+#include "parts/registry.h"
 #include "run/run.h"
-#include "run/streams.h"
 #include "stages/client_state.h"
 #include "stages/server_state.h"
 #include "wires/wire.h"
@@ -266,8 +266,11 @@ void write_raw_latency(const run_state &f) {
                               "free space on the disk");
 }
 
-constexpr const char *reason_names[] = {"duration",  "messages",     "stopped",     "parent lost",
-                                        "peer lost", "peer stopped", "stream reset"};
+const char *reason_of(const run_end &end) {
+    constexpr const char *names[] = {"duration",    "messages",  "stopped",
+                                     "parent lost", "peer lost", "peer stopped"};
+    return end.reason == end_reason::by_part ? end.part_reason : names[static_cast<int>(end.reason)];
+}
 
 }  // namespace
 
@@ -288,7 +291,8 @@ void write_result(run_state &f, const run_end &end) {
     owners.empty("emulated wire", [&] { free_emulated(f); });
     owners.empty("finished messages", [&] { free_outboxes(f); });
     owners.empty("requests", [&] { free_requests(f); });
-    owners.empty("streams", [&] { free_spares(f); });
+    for (const part *p : all_parts())
+        if (p->give_back) owners.empty(p->name, [&] { p->give_back(f); });
     finish_all_copies(f);
     owners.empty("copies", [&] { free_pending(f); });
     for (size_t e = 0; e < f.endpoints.size(); e++)
@@ -309,28 +313,29 @@ void write_result(run_state &f, const run_end &end) {
         missed_frames = r.missed;
     }
     write_raw_latency(f);
-    f.lines.write(
-        {{"type", "result"},
-         {"at_ns", f.lines.now_ns()},
-         {"reason", reason_names[static_cast<int>(end.reason)]},
-         {"measured_ns", end.measured_ns},
-         {"clock_error_ppm", clock_error_ppm(f.clock, f.clock_at_start)},
-         {"mbufs", owners.ledger(free_at_stop)},
-         {"packets", packets},
-         {"messages", messages},
-         {"copies", copies},
-         {"verified", verified_of_run(f)},
-         {"streams", streams_of_run(f)},
-         {"counters", counters_of_run(f.counters)},
-         {"xstats", xstats},
-         {"pacing", pacing_json(f)},
-         {"worker_allocations", allocations_json(f)},
-         {"recorded", recorded_frames},
-         {"recorded_received", received_frames},
-         {"record_missed", missed_frames},
-         {"trace", trace_json(f)},
-         {"peak_rss_bytes", peak_rss_bytes()},
-         {"hugepage_bytes", f.plan.eal.memory == memory_mode::hugepages ? rte_eal_get_physmem_size() : 0}});
+    json line = {
+        {"type", "result"},
+        {"at_ns", f.lines.now_ns()},
+        {"reason", reason_of(end)},
+        {"measured_ns", end.measured_ns},
+        {"clock_error_ppm", clock_error_ppm(f.clock, f.clock_at_start)},
+        {"mbufs", owners.ledger(free_at_stop)},
+        {"packets", packets},
+        {"messages", messages},
+        {"copies", copies},
+        {"verified", verified_of_run(f)},
+        {"counters", counters_of_run(f.counters)},
+        {"xstats", xstats},
+        {"pacing", pacing_json(f)},
+        {"worker_allocations", allocations_json(f)},
+        {"recorded", recorded_frames},
+        {"recorded_received", received_frames},
+        {"record_missed", missed_frames},
+        {"trace", trace_json(f)},
+        {"peak_rss_bytes", peak_rss_bytes()},
+        {"hugepage_bytes", f.plan.eal.memory == memory_mode::hugepages ? rte_eal_get_physmem_size() : 0}};
+    call_parts(&part::add_result, f, line);
+    f.lines.write(line);
 }
 
 }  // namespace wt

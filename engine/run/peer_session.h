@@ -12,7 +12,7 @@
 
 namespace wt {
 
-enum class end_reason { duration, messages, stopped, parent_lost, peer_lost, peer_stopped, stream_reset };
+enum class end_reason { duration, messages, stopped, parent_lost, peer_lost, peer_stopped, by_part };
 
 class peer_session {
   public:

@@ -148,7 +148,7 @@ run_end execute_run(run_state &f, int control, const turn_descriptors &turns) {
     if (linked && half_of_two && (is_client || p.ordered == end_reason::parent_lost)) p.hold_port();
     p.wait(0);  // notices a supervisor that is gone and will not clean up
     const end_reason natural = f.plan.phases.messages && whole ? end_reason::messages : end_reason::duration;
-    return {p.ordered.value_or(natural), end - start - p.settled_ns};
+    return {p.ordered.value_or(natural), end - start - p.settled_ns, p.part_reason};
 }
 
 }  // namespace wt

@@ -95,6 +95,7 @@ void set_peer(endpoint &e, const mac_address &peer);
 struct run_end {
     end_reason reason;
     uint64_t measured_ns;
+    const char *part_reason = nullptr;  // with end_reason::by_part
 };
 
 // Starts the workers, writes a line a window, stops them. `control` is the descriptor of the supervisor's

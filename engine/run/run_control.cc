@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "run/streams.h"
+#include "parts/registry.h"
 
 namespace wt {
 
@@ -32,7 +32,7 @@ void run_control::wait(uint64_t until_ns) {
     if (f.trace) f.trace->drain();
     poll_links();
     poll_peer();
-    poll_streams();
+    poll_parts();
     look_at_pauses();
     beat();
 }
@@ -99,8 +99,10 @@ void run_control::poll_peer() {
     if (!ordered && !measured) ordered = peer.end();
 }
 
-void run_control::poll_streams() {
-    if (!ordered && !measured && streams_reset(f)) ordered = end_reason::stream_reset;
+void run_control::poll_parts() {
+    if (ordered || measured) return;
+    part_reason = ask_parts(&part::end_reason, f);
+    if (part_reason) ordered = end_reason::by_part;
 }
 
 void run_control::look_at_pauses() {

@@ -21,8 +21,9 @@ struct run_control {
     int control;  // the supervisor's pipe; -1 once it is closed
     turns turn;
     std::optional<end_reason>
-        ordered;                   // an end before its time, by the supervisor or by the loss of a process
-    bool client_finished = false;  // server: its client needs no more responses
+        ordered;  // an end before its time, by the supervisor or by the loss of a process
+    const char *part_reason = nullptr;  // with end_reason::by_part, as a part has said it
+    bool client_finished = false;       // server: its client needs no more responses
     link_loss when_lost = link_loss::is_ignored;
     bool measured = false;  // the peer no longer influences the measurement
     peer_session peer{f.handshake.get(), f.plan, f.lines};
@@ -78,7 +79,7 @@ struct run_control {
     void follow(std::string_view order);
     void poll_links();
     void poll_peer();
-    void poll_streams();
+    void poll_parts();
     void look_at_pauses();
     void beat();
     bool ask_for_probe(uint32_t epoch);

@@ -14,7 +14,7 @@ enum class chance : uint32_t {
     handlers,
     sources,
     copiers,
-    streams
+    carriers  // of a workload in the place of messages
 };
 
 inline uint64_t seed_of(uint64_t run, chance what, uint32_t index) {

@@ -1,10 +1,10 @@
 // Which function a stage runs, and on which worker.
 #include <set>
 
+#include "parts/registry.h"
 #include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/run.h"
-#include "run/streams.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/stages.h"
@@ -22,20 +22,9 @@ static stage_function app_rx_of(const application &a, bool client) {
     return a.copying ? app_rx_copying : app_rx_requests;
 }
 
-static bool has_stream(const stage_of &place, const endpoint &e) {
-    switch (place.stage) {
-        case stage_kind::app_tx:
-        case stage_kind::app_rx: return e.applications[place.index]->tcp != nullptr;
-        case stage_kind::disp_tx:
-        case stage_kind::disp_rx: return e.dispatchers[place.index]->tcp != nullptr;
-        default: return false;
-    }
-}
-
 static stage_function function_of(const stage_of &place, const endpoint &e) {
     const bool client = e.plan->side == side::client;
     const framing frames = framing_of(e);
-    if (has_stream(place, e)) return stream_function(place.stage, client);
     switch (place.stage) {
         case stage_kind::app_tx: return app_tx_of(*e.applications[place.index]);
         case stage_kind::app_rx: return app_rx_of(*e.applications[place.index], client);
@@ -97,9 +86,9 @@ static stage open_stage(run_state &f, const stage_of &place, uint32_t worker) {
     const bool is_paced =
         place.stage == stage_kind::app_tx && e.applications[place.index]->sending->open_loop;
     if (place.stage == stage_kind::disp_rx) s.steps = e.dispatchers[place.index]->steps;
-    if (place.stage == stage_kind::disp_tx) s.steps = stream_steps(*e.dispatchers[place.index]);
     if (place.stage == stage_kind::app_rx) s.steps = e.applications[place.index]->steps;
     open_copies_of(f, s, e);
+    call_parts(&part::open_stage, f, s, e);
     open_stats(s, e, is_paced, f.plan.accounting.level);
     open_delay(f, s);
     return s;

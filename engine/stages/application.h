@@ -13,6 +13,7 @@
 
 #include "core/message.h"
 #include "core/steps.h"
+#include "stages/carrier.h"
 #include "stages/link.h"
 
 namespace wt {
@@ -25,12 +26,6 @@ struct body_copying;
 struct request_source;
 struct request_checking;
 struct response_checking;
-struct stream;
-
-// Where streams are opened (run/streams.h): an engine may be built without them.
-struct stream_deleter {
-    void operator()(stream *s) const;
-};
 
 struct application {
     uint16_t index;  // in its endpoint
@@ -57,7 +52,7 @@ struct application {
     std::unique_ptr<request_checking> checking_requests;  // null where they are not checked
 
     // either side; null: messages over UDP
-    std::unique_ptr<stream, stream_deleter> tcp;
+    std::unique_ptr<struct carrier> carrier;
 
     // written by app_tx on a client, by app_rx on a server, while the other stage reads what stands above
     alignas(RTE_CACHE_LINE_SIZE) uint32_t next_link = 0;

@@ -14,13 +14,13 @@
 #include "core/plain_frame.h"
 #include "core/stage.h"
 #include "core/steps.h"
+#include "stages/carrier.h"
 #include "stages/link.h"
 #include "stages/port_queue.h"
 
 namespace wt {
 
 struct application;
-struct stream;
 
 // Why nic_tx can take no packet: a full ring if it is on another worker, else the port behind it.
 inline stalled_for wanted_by(const handover &towards_port) { return towards_port.ring ? for_ring : for_port; }
@@ -42,11 +42,11 @@ struct dispatcher {
     plain_match plain;                             // the frames that are ours, for the fast path
     message_match only_link = no_message_matches;  // with one link: the messages that it takes
     std::vector<application *> applications;
-    std::vector<link *> links;       // parallel to applications
-    std::vector<uint16_t> link_of;   // client: application index -> position in links, or no_link
-    stream *tcp = nullptr;           // of its only application, where that has one
-    handover *forwards;              // where disp_rx puts packets that leave again
-    line_vector<rte_mbuf *> passed;  // scratch: packets that the handler passes
+    std::vector<link *> links;          // parallel to applications
+    std::vector<uint16_t> link_of;      // client: application index -> position in links, or no_link
+    struct carrier *carrier = nullptr;  // of its only application, where that has one
+    handover *forwards;                 // where disp_rx puts packets that leave again
+    line_vector<rte_mbuf *> passed;     // scratch: packets that the handler passes
     std::vector<line_vector<rte_mbuf *>> sorted;  // scratch: a burst for each link
     const wt_handler *packet_handler = nullptr;
     void *packet_state = nullptr;

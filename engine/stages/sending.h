@@ -1,4 +1,5 @@
-// When a client sends, and what is recorded of it: what app_tx has in common for messages and for streams.
+// When a client sends, and what is recorded of it: what app_tx has in common for messages and for what a part
+// carries in their place.
 //
 // The functions are static and not inline, so that the compiler weighs them as those of each file.
 #pragma once

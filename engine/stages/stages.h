@@ -16,10 +16,6 @@ call_result app_rx_checking(void *role, const stage_call &call);     // client t
 call_result app_rx_requests(void *role, const stage_call &call);     // server
 call_result app_rx_copying(void *role, const stage_call &call);  // server, with copies that its handler names
 
-call_result app_tx_stream(void *role, const stage_call &call);        // client of a stream
-call_result app_rx_acknowledged(void *role, const stage_call &call);  // client of a stream
-call_result app_rx_stream(void *role, const stage_call &call);        // server of a stream
-
 // Role: dispatcher.
 call_result disp_tx_client(void *role, const stage_call &call);
 call_result disp_tx_server(void *role, const stage_call &call);
@@ -27,8 +23,6 @@ call_result disp_rx(void *role, const stage_call &call);
 call_result disp_tx_client_by_port(void *role, const stage_call &call);  // the port computes checksums
 call_result disp_tx_server_by_port(void *role, const stage_call &call);  // likewise
 call_result disp_rx_by_port(void *role, const stage_call &call);         // the port has checked them
-call_result disp_tx_stream(void *role, const stage_call &call);
-call_result disp_rx_stream(void *role, const stage_call &call);
 call_result disp_tx_client_ipv6(void *role, const stage_call &call);
 call_result disp_tx_server_ipv6(void *role, const stage_call &call);
 call_result disp_rx_ipv6(void *role, const stage_call &call);

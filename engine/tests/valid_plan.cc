@@ -1,5 +1,7 @@
 #include "valid_plan.h"
 
+#include "parts/all_parts.h"
+
 namespace wt::test {
 
 using json = nlohmann::ordered_json;
@@ -98,7 +100,6 @@ static json make_valid_plan() {
             "copies": {"engine": "dma", "options": {"device": "skeleton"}, "depth": 64, "batch": 32,
                        "way": "pipelined", "at_least_bytes": 256, "verify": true, "timeout_ns": 1000000000,
                        "lcores": [3], "model": null},
-            "stream": null,
             "handler": {"name": "l_app", "options": {"state": "64"}},
             "packet_handler": {"name": "match_action", "options": {"depth": "64"}},
             "scan": false, "extra_ticks": 0, "timeout_ns": 1000000,
@@ -113,6 +114,8 @@ static json make_valid_plan() {
         "trace": {"path": "/tmp/trace.bin", "every": 997, "limit_events": 1000},
         "raw_latency": {"path": "/tmp/raw", "limit": 10}
     })"_json;
+    for (const std::string key : std::initializer_list<const char *>{WT_WORKLOAD_KEYS_OF_PARTS})
+        plan["workloads"][0][key] = nullptr;
     plan["endpoints"] = {valid_endpoint("client"), valid_endpoint("server")};
     plan["workloads"][0].update({{"pipeline", valid_pipeline()}, {"load", open_load(1e6, "poisson")}});
     plan["variants"] = valid_variants();

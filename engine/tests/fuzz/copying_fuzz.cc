@@ -11,7 +11,6 @@
 namespace wt {
 application::application() = default;
 application::~application() = default;
-void stream_deleter::operator()(stream *) const {}  // no application here has one
 }  // namespace wt
 
 namespace {

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "copying_rig.h"
+#include "parts/registry.h"
+#include "parts/streams/stream.h"
 #include "run/copies.h"
-#include "run/streams.h"
-#include "stages/stream.h"
 
 namespace wt::test {
 
@@ -27,13 +27,21 @@ struct stream_rig : rig {
     void finish() {
         f.signals.sending = false;
         loops(300);
-        for (int i = 0; i < 10'000 && streams_unfinished(f); i++) loops(10);
+        for (int i = 0; i < 10'000 && is_unfinished(); i++) loops(10);
         loops(50);  // the server's word, too
     }
 
-    stream &of(size_t endpoint) { return *app(endpoint).tcp; }
+    stream &of(size_t endpoint) { return stream_of(app(endpoint)); }
     tcp_connection *tcp(size_t endpoint) { return of(endpoint).connection.get(); }
     tcp_state state(size_t endpoint) { return wt_tcp_state_of(tcp(endpoint)); }
+    // What the spine asks of the part.
+    bool is_unfinished() { return ask_parts(&part::is_unfinished, f); }
+    bool is_reset() { return ask_parts(&part::end_reason, f) != nullptr; }
+    json ledgers() {
+        json line;
+        call_parts(&part::add_result, f, line);
+        return line["streams"];
+    }
     body_copying &copying() { return *app(client).copying; }
     copy_stats &copies() { return *stats(client, app_tx).copies; }
     uint64_t unacknowledged() { return wt_tcp_unacknowledged(tcp(client)); }
@@ -68,8 +76,8 @@ struct stream_rig : rig {
         EXPECT_EQ(in_flight(), 0u);
         EXPECT_EQ(stats(client, app_rx).responses, stats(client, app_tx).sent);
         EXPECT_EQ(of(client).committed, stats(client, app_tx).sent * of(client).write_bytes);
-        EXPECT_FALSE(streams_unfinished(f));
-        EXPECT_FALSE(streams_reset(f));
+        EXPECT_FALSE(is_unfinished());
+        EXPECT_FALSE(is_reset());
         expect_all_right();
     }
 };

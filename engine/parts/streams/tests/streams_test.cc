@@ -1,4 +1,4 @@
-// The stages of a stream (stages/stream.h), from the client's source to the server's check, with a copier
+// The stages of a stream (../stream.h), from the client's source to the server's check, with a copier
 // that a test drives by hand and with those that Windtunnel has. Starts EAL on ordinary memory: no root, no
 // hugepages.
 #include "streams_rig.h"
@@ -12,13 +12,13 @@ TEST(streams, every_byte_arrives_and_every_write_ends) {
     stream_rig r;
     EXPECT_EQ(r.of(client).state, tcp_state::idle);
     EXPECT_EQ(r.of(server).state, tcp_state::listening);
-    EXPECT_FALSE(streams_unfinished(r.f));
+    EXPECT_FALSE(r.is_unfinished());
     r.loops(200);
-    EXPECT_TRUE(streams_unfinished(r.f));
+    EXPECT_TRUE(r.is_unfinished());
     EXPECT_GT(r.of(server).read, 1u << 20);
     r.expect_finished();
     EXPECT_EQ(r.stats(client, app_rx).latency->intended.total, r.stats(client, app_tx).sent);
-    const json ends = streams_of_run(r.f);
+    const json ends = r.ledgers();
     ASSERT_EQ(ends.size(), 2u);
     EXPECT_EQ(ends[0]["endpoint"], "client");
     EXPECT_EQ(ends[0]["state"], "closed");
@@ -202,7 +202,7 @@ TEST(streams, the_drain_waits_for_a_server_that_has_not_read_all) {
     ASSERT_EQ(r.unacknowledged(), 0u);
     ASSERT_EQ(c.state, tcp_state::closed);
     ASSERT_EQ(s.read, 0u);
-    EXPECT_TRUE(streams_unfinished(r.f));
+    EXPECT_TRUE(r.is_unfinished());
     r.expect_finished();
 }
 

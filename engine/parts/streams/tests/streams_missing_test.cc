@@ -1,8 +1,8 @@
 // An engine that was built without TCP refuses streams in words. Starts no EAL.
 #include <gtest/gtest.h>
 
+#include "parts/registry.h"
 #include "run/run.h"
-#include "run/streams.h"
 #include "stages/application.h"
 #include "test_tools.h"
 
@@ -15,13 +15,14 @@ TEST(streams_missing, a_stream_is_refused_with_a_remedy) {
     line_writer lines{-1};
     run_state f{p, lines, clock};
     application a;
+    const endpoint_plan e{};
     workload_plan w{};
     w.name = "bulk";
-    EXPECT_EQ(refusal_of([&] { open_stream(f, a, {}, w); }),
+    EXPECT_FALSE(ask_parts(&part::open_application, f, a, e, w)) << "it has messages";
+    w.stream.emplace();
+    EXPECT_EQ(refusal_of([&] { ask_parts(&part::open_application, f, a, e, w); }),
               "workload bulk: this engine was built without TCP");
-    EXPECT_FALSE(streams_unfinished(f));
-    EXPECT_FALSE(streams_reset(f));
-    EXPECT_TRUE(streams_of_run(f).empty());
+    EXPECT_EQ(a.carrier, nullptr);
 }
 
 }  // namespace

@@ -1,31 +1,26 @@
-#include "run/streams.h"
+// Opens the connections of streams, and gives them to their dispatchers.
+#include "parts/streams/open.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "core/inflight.h"
 #include "core/refusal.h"
+#include "parts/streams/stream.h"
 #include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/run.h"
 #include "run/seed.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
-#include "stages/stages.h"
-#include "stages/stream.h"
 
 namespace wt {
-
-using json = nlohmann::ordered_json;
 
 namespace {
 
 constexpr uint64_t page = 4096;
 // Writes of one call of app_tx: a batch, and no more bytes than a worker copies in some microseconds.
 constexpr uint32_t bytes_at_once = 64 << 10;
-
-constexpr const char *state_names[] = {"idle",          "connecting", "listening", "open",
-                                       "peer finished", "finishing",  "closed",    "reset"};
 
 eal_memory memory_of(const workload_plan &w, const char *what, uint64_t bytes, int node) {
     eal_memory found(static_cast<uint8_t *>(rte_malloc_socket(what, bytes, page, node)));
@@ -52,26 +47,33 @@ tcp_settings settings_of(const run_state &f, const stream &s, const application 
             .mtu = static_cast<uint16_t>(e.mtu),
             .checksums = plan.checksums,
             .congestion = static_cast<tcp_congestion>(plan.congestion),
-            .seed = seed_of(f.plan.seed, chance::streams, a.index * 2u + client),
+            .seed = seed_of(f.plan.seed, chance::carriers, a.index * 2u + client),
             .send_buffer = s.send_buffer.get(),
             .receive_buffer = s.receive_buffer.get(),
             .send_bytes = plan.send_buffer_bytes,
             .receive_bytes = plan.receive_buffer_bytes};
 }
 
+copy_places places_of_writes(const stream &s) {
+    copy_places writes{s.write_bytes, {}};
+    for (uint64_t at = 0; at + s.write_bytes <= s.send_bytes; at += s.write_bytes)
+        writes.begins.push_back(s.send_buffer.get() + at);
+    return writes;
+}
+
 // What app_tx and app_rx of a client need beside what clients of messages have.
 void open_stream_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
-    stream &s = *a.tcp;
+    stream &s = stream_of(a);
     s.write_bytes = w.stream->write_bytes;
     s.writes_at_once = std::clamp(bytes_at_once / s.write_bytes, 1u, a.batch_tx);
     open_sending(f, a, e, w, s.writes_at_once);
     s.writes.resize(std::bit_ceil(a.inflight->slots.size()));
-    open_stream_copies(f, a, w, s.layout, 2 * s.writes_at_once);
+    open_carrier_copies(f, a, w, s.layout, 2 * s.writes_at_once, places_of_writes(s));
     a.copying->release = stream_commit;
 }
 
 void open_stream_server(application &a, const workload_plan &w) {
-    stream &s = *a.tcp;
+    stream &s = stream_of(a);
     s.read_bytes = w.stream->read_bytes;
     s.scan = w.scan;
     s.verify = w.copies && w.copies->verify;
@@ -89,52 +91,16 @@ void check_workers(const run_state &f, const endpoint &e, uint32_t endpoint_inde
     }
 }
 
-template <typename Visit>
-void for_each_stream(const run_state &f, Visit visit) {
-    for (const endpoint &e : f.endpoints)
-        for (const auto &a : e.applications)
-            if (a->tcp) visit(e, *a, *a->tcp);
-}
-
-json checked_json(const stream &s) {
-    if (!s.verify) return json();
-    return {{"bytes", s.found.bytes},
-            {"wrong_bytes", s.found.wrong_bytes},
-            {"first_wrong", s.found.wrong_bytes ? json(s.found.first_wrong) : json()}};
-}
-
-json ledger_of(const endpoint &e, const application &a, const stream &s) {
-    tcp_counters counted;
-    wt_tcp_read_counters(s.connection.get(), &counted);
-    const uint64_t buffered = wt_tcp_unacknowledged(s.connection.get());
-    const auto state = static_cast<size_t>(wt_tcp_state_of(s.connection.get()));
-    return {{"workload", a.workload},
-            {"endpoint", side_names[static_cast<int>(e.plan->side)]},
-            {"application", a.index},
-            {"state", state_names[state]},
-            {"written", s.committed},
-            {"acknowledged", counted.acknowledged_bytes},
-            {"buffered", buffered},
-            {"missing",
-             static_cast<int64_t>(s.committed) - static_cast<int64_t>(counted.acknowledged_bytes + buffered)},
-            {"read", s.read},
-            {"checked", checked_json(s)},
-            {"sent_segments", counted.sent_segments},
-            {"retransmitted_segments", counted.retransmitted_segments},
-            {"timeouts", counted.timeouts},
-            {"window_probes", counted.window_probes}};
-}
-
 }  // namespace
 
-void stream_deleter::operator()(stream *s) const { delete s; }
-
-void open_stream(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+bool open_stream(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
+    if (!w.stream) return false;
     f.lines.phase("opening a stream of " + w.name);
     if (e.applications[a.index].dispatchers.size() != 1)
         throw refusal("workload " + w.name + ": an application of a stream has several dispatchers",
                       "use as many applications as dispatchers");
-    stream &s = *(a.tcp = {new stream(stream_layout_of(f, a, w)), {}});
+    a.carrier = std::make_unique<stream>(stream_layout_of(f, a, w));
+    stream &s = stream_of(a);
     const stream_plan &plan = *w.stream;
     s.send_bytes = plan.send_buffer_bytes;
     s.send_buffer = memory_of(w, "send buffer", plan.send_buffer_bytes, a.pool->socket_id);
@@ -151,72 +117,23 @@ void open_stream(run_state &f, application &a, const endpoint_plan &e, const wor
     s.tx_steps.names = {{"send buffer to packet", false}};
     e.side == side::client ? open_stream_client(f, a, e, w) : open_stream_server(a, w);
     stream_publish_state(s);
+    return true;
 }
 
 void link_streams(run_state &f, endpoint &e, uint32_t endpoint_index) {
     for (const auto &a : e.applications) {
-        if (!a->tcp) continue;
+        stream *const s = find_stream(*a);
+        if (s == nullptr) continue;
         dispatcher &d = *e.dispatchers[e.plan->applications[a->index].dispatchers[0]];
         if (d.links.size() != 1)
             throw refusal("several applications share the dispatcher of a stream",
                           "use as many dispatchers as applications");
         check_workers(f, e, endpoint_index, *a, d);
-        d.tcp = a->tcp.get();
-        d.tcp->us = e.port->mac;
-        d.tcp->spare.resize(std::max(d.batch_tx, d.batch_rx) + 1);
-        if (e.plan->peer_mac) d.tcp->peer = *e.plan->peer_mac;
+        d.carrier = s;
+        s->us = e.port->mac;
+        s->spare.resize(std::max(d.batch_tx, d.batch_rx) + 1);
+        if (e.plan->peer_mac) s->peer = *e.plan->peer_mac;
     }
-}
-
-void set_stream_peer(dispatcher &d, const mac_address &peer) {
-    if (d.tcp) d.tcp->peer = peer;
-}
-
-stage_function stream_function(stage_kind stage, bool client) {
-    switch (stage) {
-        case stage_kind::app_tx: return app_tx_stream;
-        case stage_kind::app_rx: return client ? app_rx_acknowledged : app_rx_stream;
-        case stage_kind::disp_tx: return disp_tx_stream;
-        case stage_kind::disp_rx: return disp_rx_stream;
-        default: return nullptr;
-    }
-}
-
-handler_steps *stream_steps(const dispatcher &d) { return d.tcp ? &d.tcp->tx_steps : nullptr; }
-
-bool streams_unfinished(const run_state &f) {
-    bool unfinished = false;
-    for_each_stream(f, [&](const endpoint &e, const application &, const stream &s) {
-        const tcp_state state = s.state.load(std::memory_order_relaxed);
-        // a server whose client has finished still has to read what has come
-        unfinished |=
-            state == tcp_state::peer_finished ||
-            (e.plan->side == side::client && (state == tcp_state::open || state == tcp_state::finishing));
-    });
-    return unfinished;
-}
-
-bool streams_reset(const run_state &f) {
-    bool reset = false;
-    for_each_stream(f, [&](const endpoint &, const application &, const stream &s) {
-        reset |= s.state.load(std::memory_order_relaxed) == tcp_state::reset;
-    });
-    return reset;
-}
-
-void free_spares(run_state &f) {
-    for_each_stream(f, [](const endpoint &, const application &, stream &s) {
-        rte_pktmbuf_free_bulk(s.spare.data(), s.spares);
-        s.spares = 0;
-    });
-}
-
-json streams_of_run(const run_state &f) {
-    json list = json::array();
-    for_each_stream(f, [&](const endpoint &e, const application &a, const stream &s) {
-        list.push_back(ledger_of(e, a, s));
-    });
-    return list;
 }
 
 }  // namespace wt

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/random.h"
-#include "stream/tcp.h"
+#include "parts/streams/tcp.h"
 
 namespace wt::test {
 

@@ -1,9 +1,8 @@
 // app_rx of a stream: on a client it ends the writes that the peer has acknowledged, on a server it reads.
 #include "core/random_bytes.h"
 #include "handlers/applications/body.h"
+#include "parts/streams/stream.h"
 #include "stages/latency.h"
-#include "stages/stages.h"
-#include "stages/stream.h"
 
 namespace wt {
 
@@ -47,7 +46,7 @@ void look_at(stream &s, const uint8_t *at, uint32_t bytes) {
 
 call_result app_rx_acknowledged(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
-    stream &s = *a.tcp;
+    stream &s = stream_of(a);
     client_receiving &r = *a.receiving;
     read_away(s);
     const uint64_t acknowledged = s.committed - wt_tcp_unacknowledged(s.connection.get());
@@ -68,7 +67,7 @@ call_result app_rx_acknowledged(void *role, const stage_call &call) {
 }
 
 call_result app_rx_stream(void *role, const stage_call &) {
-    stream &s = *static_cast<application *>(role)->tcp;
+    stream &s = stream_of(*static_cast<application *>(role));
     const uint8_t *at;
     const auto bytes =
         static_cast<uint32_t>(std::min<uint64_t>(wt_tcp_received(s.connection.get(), &at), s.read_bytes));

@@ -4,11 +4,10 @@
 
 #include "core/checksum.h"
 #include "core/packet.h"
+#include "parts/streams/stream.h"
 #include "stages/application.h"
 #include "stages/copying.h"
 #include "stages/dispatcher_control.h"
-#include "stages/stages.h"
-#include "stages/stream.h"
 
 namespace wt {
 
@@ -54,7 +53,7 @@ bool copies_wait(const stream &s) { return s.of->copying && s.of->copying->pendi
 
 // Gives a segment to TCP. Not `not_stalled`: it has to wait, and for what.
 stalled_for receive_segment(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {
-    stream &s = *d.tcp;
+    stream &s = stream_of(d);
     const uint8_t *const packet = frame_of(m) + offset::ip;
     const uint32_t bytes = m->data_len - offset::ip;
     if (unlikely(copies_wait(s) && wt_tcp_would_empty(s.connection.get(), packet, bytes))) return for_copies;
@@ -101,7 +100,7 @@ call_result disp_rx_stream(void *role, const stage_call &call) {
     }
     if (back.count > 0) handover_put(*d.forwards, back.count);
     handover_consume(*d.nic.received, taken);
-    stream_publish_state(*d.tcp);
+    stream_publish_state(stream_of(d));
     return {taken, taken == 0 ? want : not_stalled};
 }
 

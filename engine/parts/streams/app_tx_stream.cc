@@ -5,10 +5,9 @@
 // of it. TCP never sees a piece that is not committed; until the last of them is, disp_rx keeps back what
 // would empty the send buffer, because an empty one begins anew, and copies run to where it would have gone
 // on.
+#include "parts/streams/stream.h"
 #include "stages/copying.h"
 #include "stages/sending.h"
-#include "stages/stages.h"
-#include "stages/stream.h"
 
 namespace wt {
 
@@ -23,7 +22,7 @@ uint64_t room_for_writes(const stream &s) {
 // Slots for the writes to make now; returns how many.
 uint32_t take_writes(application &a, uint64_t now, uint64_t room, const stage_call &call) {
     client_sending &s = *a.sending;
-    const uint32_t at_once = std::min(a.tcp->writes_at_once, a.batch_tx);
+    const uint32_t at_once = std::min(stream_of(a).writes_at_once, a.batch_tx);
     const auto most = static_cast<uint32_t>(std::min<uint64_t>({at_once, free_slots(a), room}));
     if (!s.open_loop) {
         std::fill_n(s.intended.data(), most, now);
@@ -40,7 +39,7 @@ uint32_t take_writes(application &a, uint64_t now, uint64_t room, const stage_ca
 
 // Puts off the copies of the next write.
 void make_write(application &a, uint32_t slot) {
-    stream &s = *a.tcp;
+    stream &s = stream_of(a);
     body_copying &c = *a.copying;
     uint8_t *const begin = s.send_buffer.get(), *const end = begin + s.send_bytes;
     const uint8_t *from = a.source->bytes + stream_source_position(s.layout, s.made);
@@ -57,7 +56,7 @@ void make_write(application &a, uint32_t slot) {
 
 uint32_t make_writes(application &a, uint64_t now, const stage_call &call) {
     client_sending &s = *a.sending;
-    const uint64_t room = room_for_writes(*a.tcp);
+    const uint64_t room = room_for_writes(stream_of(a));
     const uint32_t count = take_writes(a, now, room, call);
     if (count == 0) return 0;
     a.inflight->free.take(s.slots.data(), count);
@@ -82,8 +81,8 @@ call_result write(application &a, bool sending, const stage_call &call) {
     const bool makes = sending && wants_packets(c);
     if (!makes && c.pending.count() == 0) return {0};
     const copying_call begun = begin_copying(a, a.batch_tx, call);
-    if (unlikely(c.gave_up)) abandon(*a.tcp);
-    if (unlikely(wt_tcp_state_of(a.tcp->connection.get()) == tcp_state::reset)) return {begun.moved};
+    if (unlikely(c.gave_up)) abandon(stream_of(a));
+    if (unlikely(wt_tcp_state_of(stream_of(a).connection.get()) == tcp_state::reset)) return {begun.moved};
     const bool made = makes && make_writes(a, begun.now, call) > 0;
     if (!made && c.pending.count() == 0 && begun.moved == 0) return {0};
     const call_result result = end_copying(a, begun, a.batch_tx, made, false, call);
@@ -94,7 +93,7 @@ call_result write(application &a, bool sending, const stage_call &call) {
 }  // namespace
 
 uint32_t stream_commit(application &a, uint32_t most) {
-    stream &s = *a.tcp;
+    stream &s = stream_of(a);
     pending_packets &p = a.copying->pending;
     for (; p.head != p.ended; p.head++) {
         const pending_copy &piece = p.copy(p.head);
@@ -111,7 +110,7 @@ uint32_t stream_commit(application &a, uint32_t most) {
 
 call_result app_tx_stream(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
-    stream &s = *a.tcp;
+    stream &s = stream_of(a);
     const bool sending = s.signals->sending.load(std::memory_order_acquire);
     const tcp_state state = wt_tcp_state_of(s.connection.get());
     if (unlikely(state == tcp_state::idle && sending)) {

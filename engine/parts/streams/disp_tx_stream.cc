@@ -4,9 +4,8 @@
 #include "core/checksum.h"
 #include "core/mbufs.h"
 #include "core/packet.h"
+#include "parts/streams/stream.h"
 #include "stages/dispatcher_control.h"
-#include "stages/stages.h"
-#include "stages/stream.h"
 
 namespace wt {
 
@@ -53,7 +52,7 @@ class copies_timer {
 
 // Writes packets of TCP to `to` until it has no more, or `most`; returns how many. *lacks: there is no mbuf.
 uint32_t make_packets(dispatcher &d, rte_mbuf **to, uint32_t most, bool *lacks, const stage_call &call) {
-    stream &s = *d.tcp;
+    stream &s = stream_of(d);
     const int64_t now_us = stream_now_us(s, call);
     copies_timer timer(s);
     uint32_t count = 0;
@@ -83,13 +82,13 @@ call_result disp_tx_stream(void *role, const stage_call &call) {
     const uint32_t control = d.control.resolver ? send_control(d, call) : 0;
     uint32_t room;
     rte_mbuf **const to = handover_room(*d.nic.sending, &room);
-    if (unlikely(room == 0 && control == 0 && wt_tcp_unacknowledged(d.tcp->connection.get()) > 0))
+    if (unlikely(room == 0 && control == 0 && wt_tcp_unacknowledged(stream_of(d).connection.get()) > 0))
         return {0, wanted_by(*d.nic.sending)};
     bool lacks = false;
     const uint32_t count = make_packets(d, to, std::min(room, d.batch_tx - control), &lacks, call);
     if (count > 0) {
         handover_put(*d.nic.sending, count);
-        stream_publish_state(*d.tcp);
+        stream_publish_state(stream_of(d));
     }
     return {control + count, count == 0 && lacks ? for_mbufs : not_stalled};
 }

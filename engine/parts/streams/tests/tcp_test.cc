@@ -1,4 +1,4 @@
-// The C interface of one TCP connection (stream/tcp.h): its states, its buffers, its counters, and what comes
+// The C interface of one TCP connection (../tcp.h): its states, its buffers, its counters, and what comes
 // from elsewhere.
 #include "tcp_pair.h"
 

@@ -37,8 +37,8 @@ TEST(streams_edges, after_a_copier_is_given_up_nothing_is_written_to_the_buffer_
     EXPECT_EQ(r.of(server).read, write_bytes);
     EXPECT_EQ(r.state(server), tcp_state::reset);
     r.expect_all_right();
-    EXPECT_TRUE(streams_reset(r.f));
-    EXPECT_FALSE(streams_unfinished(r.f)) << "nobody waits for it";
+    EXPECT_TRUE(r.is_reset());
+    EXPECT_FALSE(r.is_unfinished()) << "nobody waits for it";
     r.hand.running.clear();
 }
 
@@ -70,8 +70,8 @@ TEST(streams_edges, a_reset_while_copies_run_stalls_nothing) {
     EXPECT_EQ(r.state(client), tcp_state::reset);
     EXPECT_GT(r.copying().pending.count(), 0u);
     EXPECT_EQ(r.run(client, app_tx).stalled, not_stalled);
-    EXPECT_TRUE(streams_reset(r.f));
-    const json ends = streams_of_run(r.f);
+    EXPECT_TRUE(r.is_reset());
+    const json ends = r.ledgers();
     EXPECT_EQ(ends[0]["missing"], 0);
     EXPECT_EQ(ends[0]["state"], "reset");
     r.hand.may_end = UINT32_MAX;

@@ -1,4 +1,4 @@
-// TCP (stream/tcp.h) on a wire that loses, doubles, reorders and invents packets: every byte arrives once,
+// TCP (../tcp.h) on a wire that loses, doubles, reorders and invents packets: every byte arrives once,
 // and what it took is counted.
 #include "tcp_pair.h"
 

@@ -8,7 +8,7 @@
 #include <deque>
 #include <vector>
 
-#include "stream/tcp.h"
+#include "parts/streams/tcp.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// A stream: one TCP connection (stream/tcp.h) of one application and its dispatcher, whose app_tx, app_rx,
+// A stream: one TCP connection (tcp.h) of one application and its dispatcher, whose app_tx, app_rx,
 // disp_tx and disp_rx all run on one worker.
 //
 //   client   app_tx   has writes copied from the source into the send buffer, and commits what is copied
@@ -18,12 +18,11 @@
 #include "core/source.h"
 #include "core/steps.h"
 #include "core/worker.h"
+#include "parts/streams/tcp.h"
+#include "stages/application.h"
 #include "stages/dispatcher.h"
-#include "stream/tcp.h"
 
 namespace wt {
-
-struct application;
 
 struct tcp_connection_free {
     void operator()(tcp_connection *c) const { wt_tcp_free(c); }
@@ -39,7 +38,7 @@ struct stream_checks {
     uint64_t bytes = 0, wrong_bytes = 0, first_wrong = 0;  // first_wrong: position, where there is one
 };
 
-struct alignas(RTE_CACHE_LINE_SIZE) stream {
+struct alignas(RTE_CACHE_LINE_SIZE) stream : carrier {
     eal_memory send_buffer, receive_buffer;
     std::unique_ptr<tcp_connection, tcp_connection_free>
         connection;  // declared behind its buffers: it goes first
@@ -75,6 +74,19 @@ struct alignas(RTE_CACHE_LINE_SIZE) stream {
     stream(const source_layout &l) : layout(l) {}
 };
 
+// Of an application or a dispatcher whose workload is a stream.
+inline stream &stream_of(const application &a) { return static_cast<stream &>(*a.carrier); }
+inline stream &stream_of(const dispatcher &d) { return static_cast<stream &>(*d.carrier); }
+
+// Null: it has none. Not for the way of packets.
+inline stream *find_stream(const application &a) { return dynamic_cast<stream *>(a.carrier.get()); }
+
+// Where the byte at a position of a stream stands in the source: its writes take the parts in turn, and are
+// whole lines long.
+inline uint64_t stream_source_position(const source_layout &s, uint64_t position) {
+    return position % (s.parts * s.part_bytes);
+}
+
 inline int64_t stream_now_us(const stream &s, const stage_call &call) {
     return static_cast<int64_t>(ticks_to_ns(stage_now(call), s.tick_mult) / 1000);
 }
@@ -92,5 +104,12 @@ void stream_finish_frame(const stream &s, const mac_address &to, rte_mbuf *m, ui
 
 // Hands the pieces on that are copied; returns how many writes are complete. `most`: of these.
 uint32_t stream_commit(application &a, uint32_t most);
+
+// The stages, in the place of those of messages (stages/stages.h).
+call_result app_tx_stream(void *role, const stage_call &call);        // client
+call_result app_rx_acknowledged(void *role, const stage_call &call);  // client
+call_result app_rx_stream(void *role, const stage_call &call);        // server
+call_result disp_tx_stream(void *role, const stage_call &call);
+call_result disp_rx_stream(void *role, const stage_call &call);
 
 }  // namespace wt

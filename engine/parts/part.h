@@ -1,0 +1,64 @@
+// A part: a capability that a run can do without, as one folder of parts/ and one line of parts/meson.build.
+//
+// The spine (run, stages, core, ...) knows no part. It calls the hooks that stand here, all of them on the
+// main thread, between bursts of no worker. What a part does to packets are stage functions of its own, which
+// open_stage() puts in the place of the spine's before the workers start: a run that asks for no part runs
+// the spine's functions, and no stage calls a hook.
+//
+// A part's folder also has, if the plan has fields of the part, a file check.cc (plan/check.h says what is in
+// it), and its tests.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace wt {
+
+struct application;
+struct application_plan;
+struct dispatcher;
+struct endpoint;
+struct endpoint_plan;
+struct mac_address;
+struct run_state;
+struct stage;
+struct workload_plan;
+
+// A hook that a part does not need is null.
+struct part {
+    // Also the owner of the mbufs that give_back() frees, in the ledger.
+    const char *name;
+
+    // Set-up, in this order. Each throws refusal.
+
+    // Whether the part carries this application's workload, in the place of messages over UDP. It has then
+    // opened all that the application needs, and `a.carrier`.
+    bool (*open_application)(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w);
+    // The applications and dispatchers of an endpoint are open and linked to each other.
+    void (*link_endpoint)(run_state &f, endpoint &e, uint32_t endpoint_index);
+    // A stage has the function, the role and the steps that the spine gives to it. The part changes those
+    // that are different with it.
+    void (*open_stage)(run_state &f, stage &s, const endpoint &e);
+
+    // While the workers run.
+
+    // A client's dispatcher knows its peer from here on.
+    void (*set_peer)(dispatcher &d, const mac_address &peer);
+    // Why the measurement is of no more use, as the result's `reason` says it; null: it is.
+    const char *(*end_reason)(const run_state &f);
+    // Whether the drain has to wait.
+    bool (*is_unfinished)(const run_state &f);
+
+    // After the workers have stopped.
+
+    // Frees the mbufs that the part holds.
+    void (*give_back)(run_state &f);
+    // Adds the part's accounts to the result's line.
+    void (*add_result)(const run_state &f, nlohmann::ordered_json &line);
+};
+
+// Defines the part of a folder: WT_PART(name) = {.name = "name", ...};
+#define WT_PART(name)              \
+    extern const part part_##name; \
+    const part part_##name
+
+}  // namespace wt
