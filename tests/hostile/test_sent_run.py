@@ -26,9 +26,9 @@ from windtunnel.index.index import Index
 from windtunnel.parts.copies.engine_profiles import text_of
 from windtunnel.results.terminal.harmless import HarmlessConsole
 from windtunnel.runs import load
-from windtunnel.ui.app import Shown, make
-from windtunnel.ui.edit.below import Below
-from windtunnel.ui.edit.start import Started
+from windtunnel.ui.app import Context, make
+from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
+from windtunnel.ui.edit.start import StartedRuns
 from windtunnel.ui.guard import OWN, Allowed
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
@@ -89,9 +89,9 @@ def ask(mark, monkeypatch):
     """Method, path and fields of a request of this user -> the text of the response."""
     monkeypatch.setenv(VARIABLE, str(find_engine()))
     runs = mark.parent / "runs"
-    index, started = Index(runs, mark.parent / "cache"), Started(runs)
+    index, started = Index(runs, mark.parent / "cache"), StartedRuns(runs)
     index.refresh()
-    app = make(Shown(Watch(started), Pages(Allowed("unix", "localhost")), index, Below(runs), started))
+    app = make(Context(Watch(started), Pages(Allowed("unix", "localhost")), index, ScenarioDirectory(runs), started))
 
     async def own(scope, receive, send):
         await app(scope | {OWN: True}, receive, send)

@@ -20,8 +20,8 @@ from live_tools import awaited
 from windtunnel.exchange.address import Address
 from windtunnel.index.index import Index
 from windtunnel.ui import runs, watch
-from windtunnel.ui.doors import Door, listening, shown
-from windtunnel.ui.edit.below import Below
+from windtunnel.ui.binding import Binding, address_text, listen
+from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
 from windtunnel.ui.serve import serve_until
 
 CHROMIUM = shutil.which("chromium")
@@ -46,20 +46,20 @@ def pages_over(directory: Path) -> Iterator[str]:
     index.refresh()
     loop, end = asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=loop.run_forever)
-    door = Door(Address("127.0.0.1", 0))
+    binding = Binding(Address("127.0.0.1", 0))
     with (
         pytest.MonkeyPatch.context() as patch,
         _nothing_logged(),
-        listening(door) as made,
+        listen(binding) as made,
     ):
         for module, period in PERIODS:
             patch.setattr(module, period, PERIOD_S)
         for name, value in environment("run", RUNTIME_DIRECTORY=str(directory)).items():
             patch.setenv(name, value)
-        entrance = shown(door, made)
+        entrance = address_text(binding, made)
         address = urljoin(entrance, "/")
         ENTRANCES[address] = entrance
-        serving = serve_until(end, door, made, index, Below(directory), lambda printed: None)
+        serving = serve_until(end, binding, made, index, ScenarioDirectory(directory), lambda printed: None)
         thread.start()
         served = asyncio.run_coroutine_threadsafe(serving, loop)
         try:

@@ -60,7 +60,7 @@ def ui(
     from windtunnel.printing import print_line
 
     try:
-        from windtunnel.ui.doors import Door, door_of
+        from windtunnel.ui.binding import Binding, binding_of
         from windtunnel.ui.serve import Directories, serve
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "windtunnel":  # a fault of ours
@@ -72,5 +72,5 @@ def ui(
         raise UserError(
             f"--scenarios {scenarios}: not a directory", remedy="name the directory that holds your scenarios"
         )
-    door = Door(socket) if socket else door_of(parse(listen, "--listen"), token, certificate, key)
-    serve(door, Directories(directory, scenarios), print_line)
+    binding = Binding(socket) if socket else binding_of(parse(listen, "--listen"), token, certificate, key)
+    serve(binding, Directories(directory, scenarios), print_line)

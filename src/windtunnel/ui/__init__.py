@@ -1,1 +1,1 @@
-"""`windtunnel ui`: what runs on this host, and what ran, in a browser. It reads along what processes announce (`windtunnel.live`)."""
+"""`windtunnel ui`: running and finished runs of this host in a browser. It follows the announcements of processes (`windtunnel.live`)."""

@@ -1,4 +1,4 @@
-"""The pages: what runs now, its live parts as server-sent events, a stop."""
+"""The application of the pages: current runs, their live parts as server-sent events, and the stop of a run."""
 
 import json
 from collections.abc import AsyncIterator
@@ -13,16 +13,16 @@ from windtunnel.index.index import Index
 from windtunnel.results.page.renderer import PACKAGE
 from windtunnel.ui import history, runs
 from windtunnel.ui.edit import routes
-from windtunnel.ui.edit.below import Below
-from windtunnel.ui.edit.start import Started
-from windtunnel.ui.forms import said
-from windtunnel.ui.templates import Pages, refused
+from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
+from windtunnel.ui.edit.start import StartedRuns
+from windtunnel.ui.form_body import form_fields
+from windtunnel.ui.templates import Pages, refusal_response
 from windtunnel.ui.watch import Watch
 from windtunnel.ui.watched import WatchedProcess, WatchedRun
 
 UPDATE_S = 0.2
-"""Between two updates of a page; a window that ends is shown within this time."""
-OF_PROCESS = {"far": "how_far.html", "fleet": "fleet.html", "tenants": "tenants.html"}
+"""Time between two updates of a page; a window is shown within this time after its end."""
+OF_PROCESS = {"far": "command_progress.html", "fleet": "fleet.html", "tenants": "tenants.html"}
 """Parts of a process that are sent when they change."""
 ASSETS = {
     "page.css": (PACKAGE, "page.css", "text/css"),
@@ -39,30 +39,32 @@ ASSETS = {
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What the pages are about."""
+class Context:
+    """The objects that the pages show."""
 
     watch: Watch
     pages: Pages
     index: Index
-    below: Below
-    """The scenarios."""
-    started: Started
+    scenarios: ScenarioDirectory
+    """The directory of the scenarios."""
+    started: StartedRuns
 
 
-def make(shown: Shown) -> FastAPI:
+def make(context: Context) -> FastAPI:
     """The application, without its guard."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    watch, pages = shown.watch, shown.pages
-    runs.add_to(app, pages, shown.index)
-    history.add_to(app, pages, shown.index)
-    routes.add_to(app, routes.Editor(pages, shown.below, shown.index, shown.started))
+    watch, pages = context.watch, context.pages
+    runs.add_to(app, pages, context.index)
+    history.add_to(app, pages, context.index)
+    routes.add_to(app, routes.Editor(pages, context.scenarios, context.index, context.started))
 
     @app.exception_handler(OSError)
     async def gone(request: Request, error: OSError) -> Response:
         """A directory may be removed while one of its files is read."""
-        words = UserError(f"not there any more, or not readable: {error.strerror or error}", "one of the list")
-        return HTMLResponse(pages.filled("refused.html", page="runs", title="Not there", error=words), status_code=404)
+        user_error = UserError(f"not there any more, or not readable: {error.strerror or error}", "one of the list")
+        return HTMLResponse(
+            pages.filled("refused.html", page="runs", title="Not there", error=user_error), status_code=404
+        )
 
     @app.get("/")
     async def now() -> Response:
@@ -80,14 +82,14 @@ def make(shown: Shown) -> FastAPI:
 
     @app.post("/processes/{pid}/weight")
     async def weight(pid: int, request: Request) -> Response:
-        fields = await said(request)
+        fields = await form_fields(request)
         try:
-            wanted = int(fields.get("weight", ""))
-            await watch.set_weight(pid, fields.get("tenant", ""), wanted)
+            new_weight = int(fields.get("weight", ""))
+            await watch.set_weight(pid, fields.get("tenant", ""), new_weight)
         except ValueError:
             return PlainTextResponse("not a weight\n", status_code=422)
         except UserError as error:
-            return refused(error, 409)
+            return refusal_response(error, 409)
         return Response(status_code=204) if "hx-request" in request.headers else RedirectResponse("/", status_code=303)
 
     @app.get("/assets/{name}")
@@ -101,17 +103,17 @@ def make(shown: Shown) -> FastAPI:
 
 
 async def _events(watch: Watch, pages: Pages) -> AsyncIterator[str]:
-    """Parts of the page, each when it has changed: the list when a process or a run comes or goes, and the inside of each run."""
-    sent: dict[str, str] = {}
+    """Parts of the page, each if it has changed: the list if a process or a run begins or ends, and the content of each run."""
+    sent_texts: dict[str, str] = {}
     async for _ in watch.changes(UPDATE_S):
-        if sent.get("list") != (shape := _shape(watch)):
-            sent = {"list": shape}
+        if sent_texts.get("list") != (shape := _shape(watch)):
+            sent_texts = {"list": shape}
             yield _event("processes", pages.filled("processes.html", watch=watch))
         for process in watch.processes.values():
             for part, template in OF_PROCESS.items():
                 name, text = f"{part}-{process.pid}", pages.filled(template, process=process)
-                if sent.get(name) != text:
-                    sent[name] = text
+                if sent_texts.get(name) != text:
+                    sent_texts[name] = text
                     yield _event(name, text)
             for run in process.runs.values():
                 key = key_of(process, run)
@@ -120,14 +122,14 @@ async def _events(watch: Watch, pages: Pages) -> AsyncIterator[str]:
                     f"series-{key}": json.dumps(run.series.document()),
                 }
                 for name, text in inside.items():
-                    if sent.get(name) != text:
-                        sent[name] = text
+                    if sent_texts.get(name) != text:
+                        sent_texts[name] = text
                         yield _event(name, text)
 
 
 def _shape(watch: Watch) -> str:
-    """Which processes, runs and tenants there are, and how they stand: what has forms and charts of its own on the page."""
-    failed = [[each.file, each.words] for each in watch.started.failed]
+    """The processes, runs and tenants and their states: all that has forms and charts of its own on the page."""
+    failed = [[run.file, run.output] for run in watch.started.failed]
     return json.dumps([failed, [_shape_of(process) for process in [*watch.processes.values(), *watch.ended]]])
 
 
@@ -141,7 +143,7 @@ def _shape_of(process: WatchedProcess) -> list[object]:
 
 
 def key_of(process: WatchedProcess, run: WatchedRun) -> str:
-    """Of a run among all that are shown."""
+    """The key of a run, unique on the page."""
     return f"{process.pid}-{run.number}"
 
 

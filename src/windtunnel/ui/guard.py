@@ -1,10 +1,10 @@
-"""Who may ask for a page, and who may change something.
+"""Access rules: which requests may read a page, and which may change something.
 
-A page on loopback is reached by every user of the host and by every page that a browser shows. So a browser must have signed in with the
-access token, and the kernel is asked whose connection it is; and what changes something is a POST with the token of a form that this process
-has served, from a page of our own origin. The origin is another one at each start, and no other is served: who binds our port after we have
-ended is then the origin of nothing, and a cookie goes to no other port. A Unix socket is opened by its owner, and by a browser through ssh -L,
-under whatever port. Beyond loopback the kernel knows nobody: there the connection is TLS, whose certificate says which names are ours.
+Every user of the host and every page in a browser can reach loopback. So a browser must have signed in with the access token, and the
+connection's user is read from the kernel. A change is a POST with the token of a form that this process has served, from a page of our own
+origin. The origin differs at each start, and no other is served: a process that binds our port after our end does not get our origin, and
+a cookie goes to no other port. A Unix socket is opened by its owner, or by a browser through ssh -L, under any port. Beyond loopback the
+kernel does not know the user: there the connection is TLS, whose certificate has our names.
 """
 
 import os
@@ -33,67 +33,69 @@ TOKEN = "token"
 _PORT = re.compile(r"(?::(\d{1,5}))?")
 HTTP = 80
 OWN = "windtunnel.own"
-"""Of the connection's scope: whether it is this user's on this host, who may start what this user may start."""
+"""Key in the connection's scope: whether this user of this host made it, who may start runs."""
 SIGNED_IN = "windtunnel.signed_in"
-"""Likewise: whether the request has the cookie."""
+"""Key in the connection's scope: whether the request has the cookie."""
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a request must have. `door`: a Unix socket only its owner opens, and root."""
+    """The rules for requests. Only its owner and root can open the transport "unix"."""
 
-    door: Literal["loopback", "unix", "tls"]
+    transport: Literal["loopback", "unix", "tls"]
     name: str
-    """Of the host, as a browser has it. Beyond loopback every one."""
+    """The host name that a browser must use; beyond loopback any name is allowed."""
     port: int | None = None
-    """Of a server on loopback."""
+    """The port of a server on loopback."""
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
 
     def host(self, value: str) -> bool:
-        """Whether a browser names this server so."""
-        if self.door == "tls":
+        """Whether the header Host names this server."""
+        if self.transport == "tls":
             return True
         name, rest = value[: len(self.name)], value[len(self.name) :]
         port = _PORT.fullmatch(rest)
         return name.lower() == self.name and port is not None and self.port in (None, int(port[1] or HTTP))
 
     def origin(self, value: str, host: str) -> bool:
-        return value.lower() == f"{'https' if self.door == 'tls' else 'http'}://{host.lower()}"
+        return value.lower() == f"{'https' if self.transport == 'tls' else 'http'}://{host.lower()}"
 
     def form(self, body: bytes) -> bool:
-        """Whether it holds our token."""
-        given = parse_qs(body.decode(errors="replace")).get(TOKEN, [])
-        return len(given) == 1 and compare_digest(given[0].encode(), self.token.encode())
+        """Whether the form has our token."""
+        tokens = parse_qs(body.decode(errors="replace")).get(TOKEN, [])
+        return len(tokens) == 1 and compare_digest(tokens[0].encode(), self.token.encode())
 
 
 class Guard:
-    """An ASGI application in front of another."""
+    """An ASGI application in front of another, which applies the rules."""
 
     def __init__(self, app: Any, allowed: Allowed, sign_in: SignIn):
         self._app, self._allowed, self._sign_in = app, allowed, sign_in
         self._limited = http_server.Limits(self._read, most_body=self._most_body)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """No body is waited for before it is known whose the request is."""
+        """Handles a request. It waits for no body before it knows the user."""
         if scope["type"] != "http":
             return
         users = (
-            connection_users.users(scope.get("client"), scope.get("server")) if self._allowed.door == "loopback" else []
+            connection_users.users(scope.get("client"), scope.get("server"))
+            if self._allowed.transport == "loopback"
+            else []
         )
         if (why := self._refusal(scope, users)) is not None:
             await _refuse(send, why, for_good=not self._is_known(scope, users))
             return
-        scope[OWN] = self._allowed.door == "unix" or users == [os.geteuid()]
+        scope[OWN] = self._allowed.transport == "unix" or users == [os.geteuid()]
         scope[SIGNED_IN] = self._sign_in.knows(scope)
         if scope[SIGNED_IN]:
             http_server.prove(scope)
         await self._limited(scope, receive, _with_headers(send, for_good=not scope[SIGNED_IN]))
 
     def _is_known(self, scope: Any, users: list[int]) -> bool:
-        """Whoever is not may ask once on a connection."""
-        if self._allowed.door == "loopback":
+        """Whether the client is known. An unknown one gets one request on a connection."""
+        if self._allowed.transport == "loopback":
             return connection_users.is_own_or_root(users)
-        return self._allowed.door == "unix" or self._sign_in.knows(scope)
+        return self._allowed.transport == "unix" or self._sign_in.knows(scope)
 
     def _most_body(self, scope: Any) -> int:
         return http_server.MOST_BODY if scope[SIGNED_IN] else MOST_BYTES
@@ -107,7 +109,7 @@ class Guard:
             if not self._allowed.form(message.get("body", b"")):
                 await _refuse(send, "the form is not of this server: load the page again")
                 return
-            receive = _given(message, receive)
+            receive = _replayed(message, receive)
         await self._app(scope, receive, send)
 
     def _refusal(self, scope: Any, users: list[int]) -> str | None:
@@ -121,7 +123,7 @@ class Guard:
             origins = [value for name, value in headers if name == b"origin"]
             if len(origins) != 1 or not self._allowed.origin(origins[0], hosts[0]):
                 return "a page of another origin may change nothing here"
-        if self._allowed.door == "loopback" and not connection_users.is_own_or_root(users):
+        if self._allowed.transport == "loopback" and not connection_users.is_own_or_root(users):
             return "another user's connection"
         return None
 
@@ -131,8 +133,8 @@ def is_own(scope: Any) -> bool:
     return bool(scope[OWN])
 
 
-def _given(message: Any, receive: Any) -> Any:
-    """Gives the message that was read already, and then what comes after it."""
+def _replayed(message: Any, receive: Any) -> Any:
+    """A receive function that returns the message that was read already, then the following ones."""
     first = [message]
 
     async def again() -> Any:
@@ -142,20 +144,20 @@ def _given(message: Any, receive: Any) -> Any:
 
 
 def _with_headers(send: Any, for_good: bool) -> Any:
-    """`for_good`: the connection ends with the response."""
+    """A send function that adds our headers. `for_good`: the connection ends with the response."""
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
             own = [*message.get("headers", []), *([(b"connection", b"close")] if for_good else [])]
-            known = {name for name, _ in own}  # a report has a policy of its own
-            message["headers"] = [*own, *(header for header in HEADERS if header[0] not in known)]
+            names = {name for name, _ in own}  # a report has a policy of its own
+            message["headers"] = [*own, *(header for header in HEADERS if header[0] not in names)]
         await send(message)
 
     return sending
 
 
 async def _refuse(send: Any, why: str, for_good: bool = False) -> None:
-    """The connection stays, unless `for_good`: at its end, with a body on the way, the kernel would throw away what is said here."""
+    """Sends a refusal. The connection stays open unless `for_good`: if it closed while a body arrives, the kernel would drop the refusal."""
     body = f"refused: {why}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     await _with_headers(send, for_good)({"type": "http.response.start", "status": 403, "headers": headers})

@@ -28,10 +28,10 @@ NS_A_US, M = 1e3, 1e6
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What is chosen. What does not exist is as if nothing was asked."""
+class Selection:
+    """The choices in the query. A choice that does not exist is ignored."""
 
-    of: str
+    history: str
     run: str
     metric: str
     by: str
@@ -44,7 +44,7 @@ class TableRow:
 
     name: str
     path: str
-    """As the index names it."""
+    """The path of the run in the index."""
     value: float | None
     verdict: str
     change: str
@@ -54,41 +54,41 @@ class TableRow:
 def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
     @app.get("/history")
     def show(of: str = "", run: str = "", metric: str = "", by: str = "", state: str = "") -> Response:
-        asked = Asked(of, run, metric, by, state)
+        selection = Selection(of, run, metric, by, state)
         try:
-            listed = index.histories()
-            chosen = _chosen(listed, asked, index)
-            view = _view(index, chosen, asked) if chosen else {}
+            histories = index.histories()
+            chosen = _chosen(histories, selection, index)
+            view = _view(index, chosen, selection) if chosen else {}
         except UserError as error:
             return HTMLResponse(pages.filled("refused.html", page="history", title="No history", error=error))
         return HTMLResponse(
-            pages.filled("history.html", page="history", index=index, listed=listed, chosen=chosen, **view)
+            pages.filled("history.html", page="history", index=index, listed=histories, chosen=chosen, **view)
         )
 
 
-def _chosen(listed: list[Listed], asked: Asked, index: Index) -> Listed | None:
-    """The history that is asked for, that of a run, or else the newest one that can be judged."""
+def _chosen(histories: list[Listed], selection: Selection, index: Index) -> Listed | None:
+    """The selected history, or that of the selected run, else the newest one that can be judged."""
     from windtunnel.stats.levels import LEAST_RUNS
 
-    wanted = index.history_of(asked.run) if asked.run else asked.of
-    exact = [each for each in listed if each.key == wanted]
-    judged = [each for each in listed if each.runs >= LEAST_RUNS]
-    return next(iter([*exact, *judged, *listed]), None)
+    key = index.history_of(selection.run) if selection.run else selection.history
+    exact = [entry for entry in histories if entry.key == key]
+    judged = [entry for entry in histories if entry.runs >= LEAST_RUNS]
+    return next(iter([*exact, *judged, *histories]), None)
 
 
-def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
-    from windtunnel.measure.history.judge import history  # and with it SciPy, which is half of the server's memory
+def _view(index: Index, chosen: Listed, selection: Selection) -> dict[str, Any]:
+    from windtunnel.measure.history.judge import history  # imports SciPy, which is half of the server's memory
 
     readings = index.readings(chosen.key)
     labels = sorted({key for reading in readings for key in reading.labels})
-    by = asked.by if asked.by in labels else None
-    found = history(readings, by, only=[asked.metric.rpartition(" ")[2]])
-    about = {"labels": labels, "by": by, "found": found, "metrics": _names(found, readings)}
-    about |= {"out": left_out_text(found), "in_state": None}
-    if not found.states:
+    by = selection.by if selection.by in labels else None
+    judged = history(readings, by, only=[selection.metric.rpartition(" ")[2]])
+    about = {"labels": labels, "by": by, "judged": judged, "metrics": _names(judged, readings)}
+    about |= {"out": left_out_text(judged), "in_state": None}
+    if not judged.states:
         return about
-    in_state = next((each for each in found.states if each.state == asked.state), found.states[0])
-    metric = next((each for each in in_state.metrics if metric_name(each) == asked.metric), in_state.metrics[0])
+    in_state = next((entry for entry in judged.states if entry.state == selection.state), judged.states[0])
+    metric = next((entry for entry in in_state.metrics if metric_name(entry) == selection.metric), in_state.metrics[0])
     rows = [_row(index, in_state, metric, place) for place in range(len(in_state.runs))]
     kinds: list[str | None] = [*(change.kind for change in metric.changes)]
     return about | {
@@ -101,9 +101,9 @@ def _view(index: Index, chosen: Listed, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _names(found: History, readings: list[Reading]) -> list[str]:
-    """Of all metrics, those that decide first."""
-    deciding = [metric_name(metric) for each in found.states for metric in each.metrics if metric.decides]
+def _names(judged: History, readings: list[Reading]) -> list[str]:
+    """The names of all metrics, those that decide first."""
+    deciding = [metric_name(metric) for in_state in judged.states for metric in in_state.metrics if metric.decides]
     measured = [f"{workload} {metric}".strip() for reading in readings for workload, metric in reading.values]
     return list(dict.fromkeys([*deciding, *measured]))
 
@@ -128,7 +128,7 @@ def _change_words(change: ChangePoint) -> str:
 
 
 def _series(in_state: InState, metric: Metric, rows: list[TableRow], by: str | None) -> dict[str, Any]:
-    """For the chart: rates in M/s, times in µs."""
+    """The data of the chart: rates in M/s, times in µs."""
     scale = M if metric.unit == "/s" else NS_A_US
     levels: list[float | None] = [None] * len(rows)
     for level in metric.levels:

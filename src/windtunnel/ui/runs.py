@@ -1,4 +1,4 @@
-"""The page Runs: what lies below a directory, found, opened, compared, and given tags and a note."""
+"""The page Runs: search, reports, comparison, tags and notes of the runs below a directory."""
 
 import asyncio
 import sys
@@ -14,21 +14,21 @@ from windtunnel.index import notes
 from windtunnel.index.index import SHOWN, SORTS, Index, Row
 from windtunnel.index.untrusted import check_files
 from windtunnel.printing import one_line, print_line
-from windtunnel.ui.forms import said
-from windtunnel.ui.templates import Pages, refused
+from windtunnel.ui.form_body import form_fields
+from windtunnel.ui.templates import Pages, refusal_response
 
 ORDERS = {
     "date": ("newest first", "oldest first"),
     **dict.fromkeys(("title", "host", "verdict"), ("Z to A", "A to Z")),
     **dict.fromkeys(("rate", "p50", "p99"), ("highest first", "lowest first")),
 }
-"""Of SORTS: how the page calls the descending and the ascending order."""
+"""The page's names of the descending and the ascending order of each of SORTS."""
 REFRESH_S = 5.0
-"""Between two looks at the directory."""
+"""Time between two refreshes of the index."""
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; sandbox allow-scripts"
 )
-"""A report has its scripts in it. The sandbox takes our origin from it."""
+"""A report has inline scripts. The sandbox gives it an origin of its own."""
 
 
 def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
@@ -42,9 +42,9 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
             count, rows = index.find(q, sort, order == "down")
         except UserError as error:
             problem = f"{error.message}: {error.remedy}"
-        found = {"q": q, "sort": sort, "order": order, "count": count, "rows": rows, "problem": problem}
+        results = {"q": q, "sort": sort, "order": order, "count": count, "rows": rows, "problem": problem}
         orders = {"sorts": SORTS, "orders": ORDERS}
-        return HTMLResponse(pages.filled("runs.html", page="runs", index=index, shown=SHOWN, **orders, **found))
+        return HTMLResponse(pages.filled("runs.html", page="runs", index=index, shown=SHOWN, **orders, **results))
 
     @app.get("/report")
     def report(path: str) -> Response:
@@ -57,7 +57,7 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
             run = load(_directory(index, path))
             html = render(run_document(run, earlier(run)))
         except UserError as error:
-            return refused(error, 404)
+            return refusal_response(error, 404)
         return HTMLResponse(html, headers={"content-security-policy": REPORT_POLICY})
 
     @app.get("/compare")
@@ -79,15 +79,15 @@ def add_to(app: FastAPI, pages: Pages, index: Index) -> None:
     @app.get("/notes")
     def read_notes(path: str, back: str = "") -> Response:
         try:
-            known = notes.read(_directory(index, path))
+            run_notes = notes.read(_directory(index, path))
         except UserError as error:
             return HTMLResponse(pages.filled("refused.html", page="runs", title="No notes", error=error))
-        values = {"path": path, "tags": " ".join(known.tags), "note": known.note, "back": back, "problem": None}
+        values = {"path": path, "tags": " ".join(run_notes.tags), "note": run_notes.note, "back": back, "problem": None}
         return HTMLResponse(pages.filled("notes.html", page="runs", **values))
 
     @app.post("/notes")
     async def write_notes(request: Request) -> Response:
-        return await run_in_threadpool(_write_notes, await said(request), pages, index)
+        return await run_in_threadpool(_write_notes, await form_fields(request), pages, index)
 
 
 def _write_notes(fields: dict[str, str], pages: Pages, index: Index) -> Response:
@@ -102,7 +102,7 @@ def _write_notes(fields: dict[str, str], pages: Pages, index: Index) -> Response
 
 
 def _directory(index: Index, path: str) -> Path:
-    """Of a run that the index has. Raises UserError for another one, and for one in which something is no file."""
+    """The directory of an indexed run. Raises UserError for any other, and for one with links, FIFOs or too large files."""
     directory = index.run_directory(path)
     if directory is None:
         raise UserError("no such run", remedy="one of the list")
@@ -111,14 +111,14 @@ def _directory(index: Index, path: str) -> Path:
 
 
 async def keep_fresh(index: Index) -> None:
-    """In a thread: reading a run takes some 40 ms. A refresh that fails is said once, and tried again."""
-    told = ""
+    """Refreshes the index in a thread, because reading a run takes some 40 ms. A failure is printed once, and the refresh is tried again."""
+    reported = ""
     while True:
         try:
             await asyncio.to_thread(index.refresh)
-            told = ""
-        except Exception as error:  # noqa: BLE001 - the page would show nothing new any more, and nobody would know
-            if (problem := f"the list of runs is not up to date: {type(error).__name__}: {error}") != told:
-                told = problem
-                print_line(one_line(told), to=sys.stderr)
+            reported = ""
+        except Exception as error:  # noqa: BLE001 - the page would become stale without notice
+            if (problem := f"the list of runs is not up to date: {type(error).__name__}: {error}") != reported:
+                reported = problem
+                print_line(one_line(reported), to=sys.stderr)
         await asyncio.sleep(REFRESH_S)

@@ -1,4 +1,4 @@
-"""Throughput and latency over the windows of a run, as the charts take them."""
+"""Throughput and latency over the windows of a run, in the form of the charts."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -19,13 +19,13 @@ def _points() -> deque[Any]:
 
 @dataclass
 class Series:
-    """One point per window. What a window has no value of is null there."""
+    """One point per window. A value that a window lacks is null."""
 
     times_s: deque[float] = field(default_factory=_points)
     rates: dict[str, deque[float | None]] = field(default_factory=dict)
-    """M/s, of each workload; where there is none, of the packets that each endpoint received."""
+    """Rates in M/s of each workload; without workloads, of the packets that each endpoint received."""
     latencies: dict[str, deque[float | None]] = field(default_factory=dict)
-    """µs, from the intended send time: percentiles of the one workload, or the p99 of each of several."""
+    """Latencies in µs from the intended send time: percentiles of the only workload, or the p99 of each of several."""
 
     def add(self, window: Window, names: list[str]) -> None:
         rows = metrics.workload_rows([window], names, ANY_PHASE)
@@ -38,10 +38,14 @@ class Series:
             self._put(self.rates, {f"{port.endpoint} received": port.rx_mpps for port in ports})
         if len(rows) == 1:
             times = rows[0].latency
-            found = {each.name: getattr(times, each.field) for each in PERCENTILES if each.in_headline}
+            latencies = {
+                percentile.name: getattr(times, percentile.field)
+                for percentile in PERCENTILES
+                if percentile.in_headline
+            }
         else:
-            found = {f"{row.workload} p99": row.latency.p99 for row in rows}
-        self._put(self.latencies, {name: None if ns is None else ns / 1e3 for name, ns in found.items()})
+            latencies = {f"{row.workload} p99": row.latency.p99 for row in rows}
+        self._put(self.latencies, {name: None if ns is None else ns / 1e3 for name, ns in latencies.items()})
 
     def _put(self, lines: dict[str, deque[float | None]], values: dict[str, float | None]) -> None:
         for name, value in values.items():
@@ -50,7 +54,7 @@ class Series:
             line.append(value)
 
     def document(self) -> dict[str, Any]:
-        """For JSON."""
+        """The series as a JSON document."""
         return {
             "times": list(self.times_s),
             "rate": {name: list(line) for name, line in self.rates.items()},

@@ -9,11 +9,10 @@ from pathlib import Path
 from windtunnel.exchange import http_server
 from windtunnel.exchange.connections import ListeningSocket
 from windtunnel.index.index import Index
-from windtunnel.ui import doors
-from windtunnel.ui.app import Shown, make
-from windtunnel.ui.doors import Door
-from windtunnel.ui.edit.below import Below
-from windtunnel.ui.edit.start import Started
+from windtunnel.ui.app import Context, make
+from windtunnel.ui.binding import Binding, access_rules, address_text, listen
+from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
+from windtunnel.ui.edit.start import StartedRuns
 from windtunnel.ui.guard import Guard
 from windtunnel.ui.runs import keep_fresh
 from windtunnel.ui.sign_in import SignIn
@@ -23,57 +22,63 @@ from windtunnel.ui.watch import Watch
 
 @dataclass(frozen=True)
 class Directories:
-    """Of the runs, and of the scenarios that one may begin with."""
+    """The directories of the runs, and of the scenarios that one may begin with."""
 
     runs: Path
     scenarios: Path
 
 
-def serve(door: Door, directories: Directories, say: Callable[[str], None]) -> None:
-    """Raises UserError where the address cannot be listened at."""
-    with doors.listening(door) as listening:
+def serve(binding: Binding, directories: Directories, say: Callable[[str], None]) -> None:
+    """Serves the pages until a signal. Raises UserError if it cannot listen on the address."""
+    with listen(binding) as sockets:
         index = Index(directories.runs)
         try:
-            asyncio.run(_until_signalled(door, listening, index, Below(directories.scenarios), say))
+            asyncio.run(_until_signalled(binding, sockets, index, ScenarioDirectory(directories.scenarios), say))
         finally:
             index.close()
 
 
 async def _until_signalled(
-    door: Door, listening: list[ListeningSocket], index: Index, below: Below, say: Callable[[str], None]
+    binding: Binding,
+    sockets: list[ListeningSocket],
+    index: Index,
+    scenarios: ScenarioDirectory,
+    say: Callable[[str], None],
 ) -> None:
     end = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end.set)
-    await serve_until(end, door, listening, index, below, say)
-    # the look at one more directory may take seconds: a second signal does not wait for it
+    await serve_until(end, binding, sockets, index, scenarios, say)
+    # reading one more directory may take seconds: a second signal does not wait for it
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 
 
 async def serve_until(
     end: asyncio.Event,
-    door: Door,
-    listening: list[ListeningSocket],
+    binding: Binding,
+    sockets: list[ListeningSocket],
     index: Index,
-    below: Below,
+    scenarios: ScenarioDirectory,
     say: Callable[[str], None],
 ) -> None:
-    """In any thread. `say` is told where the pages are, once they are."""
-    loop, started = asyncio.get_running_loop(), Started(index.directory)
+    """Serves the pages, in any thread, until `end` is set. `say` is called with their address once they are reachable."""
+    loop, started = asyncio.get_running_loop(), StartedRuns(index.directory)
     async with Watch(started) as watch:
-        allowed = doors.allowed(door, listening)
+        allowed = access_rules(binding, sockets)
         pages = Pages(allowed)
-        beyond = door.beyond
+        remote = binding.remote
         sign_in = SignIn(
-            door.token, lambda problem: pages.filled("sign_in.html", problem=problem, beyond=beyond), tls=bool(beyond)
+            binding.token,
+            lambda problem: pages.filled("sign_in.html", problem=problem, remote=remote),
+            tls=bool(remote),
         )
-        app = make(Shown(watch, pages, index, below, started))
-        tls = (beyond.certificate, beyond.key) if beyond else None
+        app = make(Context(watch, pages, index, scenarios, started))
+        tls = (remote.certificate, remote.key) if remote else None
         server = http_server.server(Guard(app, allowed, sign_in), tls)
         fresh = loop.create_task(keep_fresh(index))
-        serving = loop.create_task(server.serve(sockets=[*listening]))
-        say(doors.shown(door, listening))
+        serving = loop.create_task(server.serve(sockets=[*sockets]))
+        say(address_text(binding, sockets))
         ended = loop.create_task(end.wait())
         await asyncio.wait([ended, serving], return_when=asyncio.FIRST_COMPLETED)
         await watch.end()

@@ -1,4 +1,4 @@
-"""The one page that a browser sees before it has given the token; then a cookie stands for it.
+"""The only page that a browser gets before it has sent the token; afterwards a cookie replaces the token.
 
 The token is in the address that `windtunnel ui` prints, or beyond loopback in the file of --token.
 """
@@ -11,17 +11,17 @@ from typing import Any
 from urllib.parse import parse_qs, quote
 
 COOKIE, SECURE = "windtunnel", "__Host-windtunnel"
-"""Name of the cookie, and over TLS: a browser takes one of such a name over TLS alone, and for this host alone."""
+"""Name of the cookie, and its name over TLS: a browser accepts a name with this prefix only over TLS and only for this host."""
 OPEN = ("/assets/page.css", "/assets/ui.css")
-"""What the page itself needs."""
+"""Files that the page itself needs."""
 FIELD = "access"
-"""Of the form, and of the query of an address."""
+"""Name of the token's field in the form and in the query of an address."""
 MOST_BYTES, MOST_FIELDS = 4096, 16
-"""Of either, if it has a token. Whoever has none may send as many as they like."""
+"""Bounds of a form or a query that is searched for a token."""
 
 
 class SignIn:
-    """An ASGI application. `page`: its HTML, with what went wrong before."""
+    """An ASGI application. `page`: returns its HTML for a problem with the previous attempt."""
 
     def __init__(self, token: str, page: Any, tls: bool):
         self._token, self._page, self._tls = token.encode(), page, tls
@@ -34,19 +34,19 @@ class SignIn:
             jar = SimpleCookie("; ".join(v.decode("latin-1") for n, v in scope["headers"] if n == b"cookie"))
         except CookieError:
             return False
-        given = jar[self._name].value if self._name in jar else ""
-        return compare_digest(given.encode(), self._cookie.encode()) and not _given(scope["query_string"])
+        cookie = jar[self._name].value if self._name in jar else ""
+        return compare_digest(cookie.encode(), self._cookie.encode()) and not _token_in(scope["query_string"])
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """The page of the address without the token if the token is right, else the form."""
+        """Redirects to the address without the token if the token is right, else sends the form."""
         if scope["method"] == "POST":
-            given, place = _given((await receive()).get("body", b"")), "/"
+            token, place = _token_in((await receive()).get("body", b"")), "/"
         else:
-            given, place = _given(scope["query_string"]), "/" + quote(scope["path"].lstrip("/"))
-        if not given:
+            token, place = _token_in(scope["query_string"]), "/" + quote(scope["path"].lstrip("/"))
+        if not token:
             await self._send(send, 401, "")
             return
-        if not compare_digest(given.strip().encode(), self._token):
+        if not compare_digest(token.strip().encode(), self._token):
             await self._send(send, 401, "This is not the token.")
             return
         cookie = f"{self._name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict{'; Secure' if self._tls else ''}"
@@ -60,8 +60,8 @@ class SignIn:
         await send({"type": "http.response.body", "body": self._page(problem).encode()})
 
 
-def _given(fields: bytes) -> str:
-    """The token in a form or in the query of an address; empty if there is none, or so much that it would take long to look."""
+def _token_in(fields: bytes) -> str:
+    """The token in a form or in the query of an address; empty if there is none, or if the text is too long to search."""
     if len(fields) > MOST_BYTES:
         return ""
     with contextlib.suppress(ValueError):

@@ -18,11 +18,11 @@ class Pages:
         self._allowed = allowed
 
     def filled(self, template: str, **values: Any) -> str:
-        own = {"token": self._allowed.token, "may_edit": self._allowed.door != "tls"}
+        own = {"token": self._allowed.token, "may_edit": self._allowed.transport != "tls"}
         return rendered(self._templates, template, **own, **values)
 
 
-def refused(error: UserError, status: int) -> Response:
-    """Why, and what would be right, as plain text."""
-    words = f"{error.message}: {error.remedy}" if error.remedy else error.message
-    return PlainTextResponse(f"{harmless(words)}\n", status_code=status)
+def refusal_response(error: UserError, status: int) -> Response:
+    """A response with the message and the remedy of an error as plain text."""
+    text = f"{error.message}: {error.remedy}" if error.remedy else error.message
+    return PlainTextResponse(f"{harmless(text)}\n", status_code=status)

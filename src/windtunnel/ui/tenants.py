@@ -1,4 +1,4 @@
-"""The tenants of a share daemon, by its own API on its Unix socket; nothing of `windtunnel.sharing` is needed here."""
+"""The tenants of a share daemon, from its API on its Unix socket. This module does not need `windtunnel.sharing`."""
 
 import os
 import stat
@@ -14,17 +14,17 @@ CPU = 256
 """Weight of one CPU."""
 
 
-class Seen(BaseModel):
-    """What this page takes of a body; there is more in it."""
+class ApiModel(BaseModel):
+    """The fields of a body that the page shows; a body has more."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Told(Seen):
+class Report(ApiModel):
     p99_ns: int | None = None
 
 
-class Tenant(Seen):
+class Tenant(ApiModel):
     name: str
     number: int
     pool: Literal["ls", "be"]
@@ -38,20 +38,20 @@ class Tenant(Seen):
     cpus: list[int]
     entitled: float
     autoscaled: bool
-    told: Told | None
+    told: Report | None
 
     @property
     def most(self) -> int:
-        """The most weight that a slider offers: its own limit, else a CPU for each thread."""
+        """The largest weight of its slider: its own limit, else a CPU for each thread."""
         return max(self.weight, self.max or CPU * max(1, len(self.threads)))
 
     @property
     def misses(self) -> bool:
-        """Its last p99 was above its objective."""
+        """Whether its last p99 was above its objective."""
         return bool(self.told and self.told.p99_ns and self.slo_p99_ns and self.told.p99_ns > self.slo_p99_ns)
 
 
-class Pools(Seen):
+class Pools(ApiModel):
     ls: list[int]
     be: list[int]
     slicer: str
@@ -60,7 +60,7 @@ class Pools(Seen):
     room: int
 
 
-class Tenants(Seen):
+class Tenants(ApiModel):
     """`trouble`: why the rest is not known any more."""
 
     pools: Pools | None = None
@@ -69,7 +69,7 @@ class Tenants(Seen):
 
 
 async def read(socket: str) -> Tenants:
-    """Raises nothing for a daemon that has gone or sends something else: that is `trouble`."""
+    """The tenants of a daemon. If the daemon has gone or sends something else, `trouble` is set and nothing is raised."""
     try:
         pools, tenants = await _ask(socket, "GET", "/v1/pools"), await _ask(socket, "GET", "/v1/tenants")
         return Tenants.model_validate({"pools": pools, "tenants": tenants})
@@ -80,7 +80,7 @@ async def read(socket: str) -> Tenants:
 
 
 async def set_weight(socket: str, name: str, weight: int) -> None:
-    """Raises UserError in the daemon's words."""
+    """Sets the weight of a tenant. Raises UserError with the daemon's message."""
     await _ask(socket, "PATCH", f"/v1/tenants/{quote(name, safe='')}", {"weight": weight})
 
 
@@ -96,19 +96,19 @@ async def _ask(socket: str, method: str, path: str, body: Any = None) -> Any:
             timeout=TIMEOUT_S,
         ) as client:
             response = await client.request(method, path, json=body)
-            found = response.json() if response.content else None
+            document = response.json() if response.content else None
     except (httpx.HTTPError, ValueError) as error:
         raise UserError(f"the daemon sends nothing: {type(error).__name__}") from None
     if response.status_code >= 400:
-        words = found if isinstance(found, dict) else {}
-        raise UserError(str(words.get("error", f"status {response.status_code}")), words.get("remedy"))
-    return found
+        fault = document if isinstance(document, dict) else {}
+        raise UserError(str(fault.get("error", f"status {response.status_code}")), fault.get("remedy"))
+    return document
 
 
 def _is_ours(socket: str) -> bool:
-    """What is said of a socket is what its process says: the kernel is asked too."""
+    """Whether this user owns the socket. The path comes from another process, so its owner is read from the kernel."""
     try:
-        found = os.lstat(socket)
+        status = os.lstat(socket)
     except OSError:
         return False
-    return stat.S_ISSOCK(found.st_mode) and found.st_uid == os.geteuid()
+    return stat.S_ISSOCK(status.st_mode) and status.st_uid == os.geteuid()

@@ -1,4 +1,4 @@
-"""Finds the processes that announce themselves on this host, and reads along."""
+"""Finds the processes that announce themselves on this host, and follows them."""
 
 import asyncio
 import contextlib
@@ -12,25 +12,26 @@ from windtunnel.host import facts, levels
 from windtunnel.live import places
 from windtunnel.live.publisher import STOP
 from windtunnel.ui import tenants
-from windtunnel.ui.edit.start import Started
+from windtunnel.ui.edit.start import StartedRuns
 from windtunnel.ui.watched import WatchedProcess
 
 LOOK_S = 0.25
-"""Between two looks for new processes."""
+"""Time between two searches for new processes."""
 JUDGE_S = 1.0
-"""Between two verdicts on what a run has measured so far."""
+"""Time between two validity checks of a run that is measuring."""
 MOST_LINE = 64 << 20
 """Bytes of one line."""
 SHARING_S = 0.5
-"""Between two looks at the tenants of a share daemon."""
+"""Time between two requests to a share daemon."""
 KEPT_ENDED = 6
-"""Processes that ended and are still shown."""
+"""Ended processes that are still shown."""
 
 
 class Watch:
-    """Context manager, in an event loop. `started`: the runs that this server began; `processes` are those that run, by pid; `ended` those that ran, the last one first."""
+    """Context manager, in an event loop. `started`: the runs that this server began; `processes`: the running processes by pid; `ended`: the ended
+    ones, the last one first."""
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started: StartedRuns) -> None:
         self.started = started
         self.processes: dict[int, WatchedProcess] = {}
         self.ended: list[WatchedProcess] = []
@@ -42,7 +43,7 @@ class Watch:
         self._ending = False
 
     async def __aenter__(self) -> Self:
-        self._start(self._look())
+        self._start(self._discover())
         self._start(self._judge())
         return self
 
@@ -52,27 +53,27 @@ class Watch:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def end(self) -> None:
-        """Ends `changes`, for pages that are open when the server ends."""
+        """Ends `changes`, because pages may be open when the server ends."""
         self._ending = True
         await self._tell()
 
     async def changes(self, least_s: float) -> AsyncIterator[None]:
-        """Yields at once, and then whenever something has changed, at most once in so many seconds, until `end`."""
-        seen = -1
+        """Yields at once, and then after each change, at most once in `least_s` seconds, until `end`."""
+        version = -1
         self._pages += 1
         try:
             while not self._ending:
                 async with self._changed:
-                    while self._version == seen:
+                    while self._version == version:
                         await self._changed.wait()
-                    seen = self._version
+                    version = self._version
                 yield
                 await asyncio.sleep(least_s)
         finally:
             self._pages -= 1
 
     def stop(self, pid: int) -> bool:
-        """Asks a process to end as Ctrl-C does. Returns whether there is one."""
+        """Requests that a process ends as by Ctrl-C. Returns whether there is such a process."""
         writer = self._writers.get(pid)
         if writer is None:
             return False
@@ -81,7 +82,7 @@ class Watch:
         return True
 
     async def set_weight(self, pid: int, name: str, weight: int) -> None:
-        """Of a tenant of the share daemon with this pid. Raises UserError: there is none, or in the daemon's words."""
+        """Sets the weight of a tenant of the share daemon with this pid. Raises UserError if there is none, or with the daemon's message."""
         process = self.processes.get(pid)
         if process is None or process.api is None or process.tenants is None:
             raise UserError("no such daemon any more", remedy="load the page again")
@@ -95,9 +96,9 @@ class Watch:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def _look(self) -> None:
+    async def _discover(self) -> None:
         while True:
-            if self.started.look():
+            if self.started.collect_ended():
                 await self._tell()
             for path in places.announced():
                 if path not in self._reading:
@@ -106,7 +107,7 @@ class Watch:
             await asyncio.sleep(LOOK_S)
 
     async def _read(self, path: Path) -> None:
-        """One process, to its end."""
+        """Follows one process to its end."""
         try:
             reader, writer = await asyncio.open_unix_connection(path, limit=MOST_LINE)
         except OSError:
@@ -136,12 +137,12 @@ class Watch:
                 await self._tell()
 
     async def _follow(self, process: WatchedProcess, api: str) -> None:
-        """The tenants of a share daemon, as long as a page is open."""
+        """Follows the tenants of a share daemon as long as a page is open."""
         while True:
             if self._pages:
-                found = await tenants.read(api)
-                if found != process.tenants:
-                    process.tenants = found
+                current = await tenants.read(api)
+                if current != process.tenants:
+                    process.tenants = current
                     await self._tell()
             await asyncio.sleep(SHARING_S)
 
@@ -151,17 +152,17 @@ class Watch:
             self._changed.notify_all()
 
     async def _judge(self) -> None:
-        """In a thread: a look at hundreds of windows takes some milliseconds."""
-        known = await asyncio.to_thread(_known_readings)
+        """Checks the runs in a thread, because hundreds of windows take some milliseconds."""
+        kept_readings = await asyncio.to_thread(_kept_readings)
         while True:
             began = time.monotonic()
             for process in list(self.processes.values()):
                 for run in list(process.runs.values()):
                     if run.ended is None:
-                        run.checks = await asyncio.to_thread(run.judge, run.kept_windows(), known)
+                        run.checks = await asyncio.to_thread(run.judge, run.kept_windows(), kept_readings)
                         await self._tell()
             await asyncio.sleep(max(0.0, JUDGE_S - (time.monotonic() - began)))
 
 
-def _known_readings() -> levels.Readings:
+def _kept_readings() -> levels.Readings:
     return levels.read_kept(facts.collect())

@@ -1,4 +1,4 @@
-"""What is known of a process that measures, from the lines that it announces."""
+"""The state of a process that measures, from the lines that it announces."""
 
 import json
 from collections import deque
@@ -22,9 +22,9 @@ from windtunnel.ui.series import Series
 from windtunnel.ui.tenants import Tenants
 
 MOST_WINDOWS = 400
-"""Of an engine, that are kept for the checks: those of a run with many more are of its last part."""
+"""Windows of an engine that are kept for the checks: the last ones."""
 MOST_RUNS = 2
-"""Of a process: two alternate in a comparison. Those that ended are kept until others begin."""
+"""Runs of a process that are kept: two alternate in a comparison. Ended runs are kept until others begin."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Described:
 
 
 class WatchedRun:
-    """One run, from its beginning on or from where the reader came. Raises ValueError for what no process of this version announces."""
+    """One run, from its beginning on or from the time at which the reader connected. Raises ValueError for lines of another version."""
 
     def __init__(self, number: int, about: dict[str, Any]):
         plans = [Plan.model_validate(plan) for plan in about["plans"]]
@@ -53,7 +53,7 @@ class WatchedRun:
         self.windows = {name: deque[Window](maxlen=MOST_WINDOWS) for name in about["names"]}
         self.series = Series()
         self.drops: dict[tuple[str, str, str], int] = {}
-        """Of (endpoint, stage, reason), over all windows that were seen."""
+        """(endpoint, stage, reason) -> dropped packets over all windows that were read."""
         self.checks: list[Check] = []
         self.ended: dict[str, Any] | None = None
         self._limits = Limits.model_validate(about["scenario"].get("validity") or {})
@@ -93,17 +93,17 @@ class WatchedRun:
 
     @property
     def elapsed_s(self) -> float:
-        """Of the run's own time, up to its last window."""
+        """The run's own time up to its last window."""
         return 0.0 if self._began_ns is None else (self._at_ns - self._began_ns) / 1e9
 
     @property
     def share(self) -> float:
-        """Of the run that is over, from 0 to 1."""
+        """The elapsed share of the run, from 0 to 1."""
         return min(1.0, self.elapsed_s / self.progress.total_s) if self.progress.total_s else 0.0
 
     @property
     def time_left(self) -> str:
-        """In words; a run that has not settled goes on beyond its duration."""
+        """The time left as text; a run that has not settled goes on beyond its duration."""
         total = self.progress.total_s
         if self._began_ns is None:
             return f"{total:.1f} s once it begins"
@@ -120,32 +120,32 @@ class WatchedRun:
         return self.progress.workloads()
 
     def kept_windows(self) -> dict[str, list[Window]]:
-        """Of each engine, the last of them."""
-        return {name: list(of) for name, of in self.windows.items()}
+        """The last windows of each engine."""
+        return {name: list(windows) for name, windows in self.windows.items()}
 
-    def judge(self, windows: dict[str, list[Window]], known: Readings) -> list[Check]:
-        """The checks of the run by these windows of its own; none before a window was measured. `known`: what was read on this host before."""
+    def judge(self, windows: dict[str, list[Window]], kept_readings: Readings) -> list[Check]:
+        """The checks of the run by these windows; none before a window was measured. `kept_readings`: earlier readings of this host."""
         if not windows_of(windows):
             return []
         readings = Readings()
-        readings.update(known)
+        readings.update(kept_readings)
         readings.update(readings_of(windows))
         return validate(self.progress.record.engines, windows, self._limits, readings).checks
 
 
 @dataclass(frozen=True)
-class HowFar:
-    """Of a command with many runs: so many of its `unit` are done."""
+class CommandProgress:
+    """The progress of a command with many runs, counted in `unit`."""
 
     done: int
     of: int | None
-    """None: nobody knows."""
+    """None: unknown."""
     unit: str
     left_s: float | None
 
     @property
-    def words(self) -> str:
-        """ "12 of 60 runs, 6 min left"."""
+    def text(self) -> str:
+        """The progress as text, such as "12 of 60 runs, about 6 min left"."""
         done = f"{self.done} {self.unit}" if self.of is None else f"{self.done} of {self.of} {self.unit}"
         return done if self.left_s is None else f"{done}, about {in_words(self.left_s)} left"
 
@@ -156,21 +156,21 @@ class HowFar:
 
 @dataclass(frozen=True)
 class Testbed:
-    """Of a fleet."""
+    """A testbed of a fleet."""
 
     name: str
     state: Literal["running", "free", "lost"]
     about: str
     """The directory of its run, or why it was lost."""
     runs: int
-    """That ended there."""
+    """Runs that ended on it."""
     utilisation: float
     """From 0 to 1."""
 
 
 @dataclass(frozen=True)
 class Fleet:
-    """On which a command runs."""
+    """The fleet on which a command runs."""
 
     waiting: int
     """Runs that wait for a testbed."""
@@ -183,22 +183,22 @@ class WatchedProcess:
 
     pid: int
     uid: int
-    """As the kernel knows them."""
+    """pid and uid are those of the kernel."""
     about: dict[str, Any] = field(default_factory=dict)
     runs: dict[int, WatchedRun] = field(default_factory=dict)
     done: int = 0
     """Its runs that ended."""
-    how_far: HowFar | None = None
+    command_progress: CommandProgress | None = None
     fleet: Fleet | None = None
     tenants: Tenants | None = None
-    """Of the share daemon."""
+    """Tenants of the share daemon."""
     gone: bool = False
     stopping: bool = False
     trouble: str | None = None
-    """Why what it says cannot be shown."""
+    """Why its lines cannot be shown."""
 
     def line(self, text: str) -> None:
-        """One line of its announcement. What cannot be read is `trouble`, once."""
+        """Takes one line of its announcement. The first malformed one sets `trouble`."""
         if self.trouble:
             return
         try:
@@ -212,7 +212,7 @@ class WatchedProcess:
             self.about = line
             return
         if "progress" in line:
-            self.how_far = _HOW_FAR.validate_python(line["progress"])
+            self.command_progress = _COMMAND_PROGRESS.validate_python(line["progress"])
             return
         if "fleet" in line:
             self.fleet = _FLEET.validate_python(line["fleet"])
@@ -246,4 +246,4 @@ class WatchedProcess:
         return " ".join(map(str, self.about.get("command", ())))
 
 
-_HOW_FAR, _FLEET = TypeAdapter(HowFar), TypeAdapter(Fleet)
+_COMMAND_PROGRESS, _FLEET = TypeAdapter(CommandProgress), TypeAdapter(Fleet)

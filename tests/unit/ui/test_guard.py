@@ -272,7 +272,7 @@ def test_a_form_is_not_read_at_length_before_the_token_is_known(monkeypatch, whe
 
 
 @pytest.mark.parametrize(
-    ("door", "found", "own"),
+    ("transport", "found", "own"),
     [
         ("loopback", [1000], [True]),
         ("loopback", [0], [False]),  # root may look, and starts nothing
@@ -281,17 +281,17 @@ def test_a_form_is_not_read_at_length_before_the_token_is_known(monkeypatch, whe
         ("tls", [1000], [False]),
     ],
 )
-def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, connection, door, found, own):
+def test_only_this_user_on_this_host_may_start_what_this_user_may(monkeypatch, connection, transport, found, own):
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(connection_users, "users", lambda client, server: found)
-    assert asked(Allowed(door, NAME, 8642 if door == "loopback" else None), connection)[1] == own
+    assert asked(Allowed(transport, NAME, 8642 if transport == "loopback" else None), connection)[1] == own
 
 
-@pytest.mark.parametrize("door", ["loopback", "unix", "tls"])
+@pytest.mark.parametrize("transport", ["loopback", "unix", "tls"])
 @pytest.mark.parametrize("path", ["/", *sign_in.OPEN])
-def test_whoever_has_not_signed_in_asks_once_on_a_connection(connection, door, path):
+def test_whoever_has_not_signed_in_asks_once_on_a_connection(connection, transport, path):
     allowed, asks = (
-        Allowed(door, NAME, 8642 if door == "loopback" else None),
+        Allowed(transport, NAME, 8642 if transport == "loopback" else None),
         SignIn(ACCESS, lambda problem: problem, tls=False),
     )
     assert response(allowed, connection, sign_in=asks, path=path)[2]

@@ -9,9 +9,9 @@ from comparing import made
 
 from windtunnel.errors import UserError
 from windtunnel.index.index import Index
-from windtunnel.ui.app import Shown, make
-from windtunnel.ui.edit.below import Below
-from windtunnel.ui.edit.start import Started
+from windtunnel.ui.app import Context, make
+from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
+from windtunnel.ui.edit.start import StartedRuns
 from windtunnel.ui.guard import Allowed
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
@@ -32,8 +32,10 @@ def index(tmp_path):
 @pytest.fixture
 def ask(index, tmp_path):
     """Path -> response."""
-    started = Started(tmp_path / "runs")
-    app = make(Shown(Watch(started), Pages(Allowed("unix", "localhost")), index, Below(tmp_path), started))
+    started = StartedRuns(tmp_path / "runs")
+    app = make(
+        Context(Watch(started), Pages(Allowed("unix", "localhost")), index, ScenarioDirectory(tmp_path), started)
+    )
 
     async def response(path: str) -> httpx.Response:
         transport = httpx.ASGITransport(app)

@@ -9,7 +9,7 @@ from ui_tools import check_looks, in_a_browser, pages_over
 
 from windtunnel.live.process import Announcement
 from windtunnel.runs import Verdict
-from windtunnel.ui.edit.start import Started
+from windtunnel.ui.edit.start import StartedRuns
 
 pytestmark = [pytest.mark.slow, in_a_browser]
 
@@ -43,7 +43,7 @@ def test_a_run_is_watched_to_its_verdict(page_of, address, tmp_path):
 
 def test_an_empty_page_starts_the_shipped_echo(page_of, address, monkeypatch):
     begun = []
-    monkeypatch.setattr(Started, "start", lambda self, file, text: begun.append(file))
+    monkeypatch.setattr(StartedRuns, "start", lambda self, file, text: begun.append(file))
     page = page_of(address)
     button = page.get_by_role("button", name="Run the shipped echo")
     button.wait_for()

@@ -90,7 +90,7 @@ BAD_TESTBED = {"name": "alpha", "state": "odd", "about": "0001", "runs": 12, "ut
 def test_what_cannot_be_read_is_said(process, line):
     tell(process, line)
     assert process.trouble and "cannot be parsed" in process.trouble
-    assert (process.how_far, process.fleet) == (None, None)
+    assert (process.command_progress, process.fleet) == (None, None)
 
 
 def test_a_line_of_a_run_whose_beginning_was_not_told_is_nobodys(process):
@@ -118,7 +118,7 @@ def test_no_line_raises(document):
 )
 def test_how_far_a_command_is(process, line, words, share):
     tell(process, {"progress": line})
-    assert (process.how_far.words, process.how_far.share, process.trouble) == (words, share, None)
+    assert (process.command_progress.text, process.command_progress.share, process.trouble) == (words, share, None)
 
 
 def test_what_a_fleet_does(process):

@@ -1,10 +1,10 @@
-"""Edit and start: a scenario file in a form and as text, checked while one types, saved under a new name, started from there.
+"""Edit and start: a scenario file in a form and as text, checked while the user types, saved under a new name, and started.
 
-below      files below one directory, and nothing outside it
-origin     what an edit begins with: a file, a shipped scenario, a run
-form       the form, from the schema of scenarios and a text
-change     one key or table of a text changed, the rest kept as it is
-checked    what `windtunnel check` says of a text, with the placement
-start      child processes `windtunnel run`
-routes     the pages
+scenario_directory   files below one directory, and nothing outside it
+origin               the text with which an edit begins: a file, a shipped scenario, a run
+form                 the form, from the schema of scenarios and a text
+change               a change of one key or table in a text; the rest stays as it is
+scenario_check       the result of `windtunnel check` for a text, with the placement
+start                child processes `windtunnel run`
+routes               the pages
 """

@@ -1,4 +1,4 @@
-"""One key or table of a scenario's text changed as a form says it: comments, order and the rest of the text stay as they are."""
+"""A change of one key or table in a scenario's text by a form: comments, order and the rest of the text stay as they are."""
 
 import copy
 import difflib
@@ -18,7 +18,7 @@ _REMEDY = "change it in the text"
 
 
 def path_of(text: str) -> Path:
-    """`workload.0.request` as a path. Raises UserError."""
+    """The path of a name such as `workload.0.request`. Raises UserError."""
     parts = text.split(".")
     if (
         not text
@@ -30,33 +30,33 @@ def path_of(text: str) -> Path:
 
 
 def changed(text: str, action: Action, path: Path, value: Any = None) -> str:
-    """The text with the key set; with one table more at the end of a list of tables; or without what stands at the path.
+    """The text with the key set, with one more table at the end of a list of tables, or without the value at the path.
 
-    Raises UserError where the text is no TOML, or the change cannot be made in it.
+    Raises UserError if the text is no TOML, or if the change cannot be made in it.
     """
     try:
-        wanted = toml.parse(text)
+        expected = toml.parse(text)
         document = tomlkit.parse(text)
-        for data in (wanted, document):
+        for data in (expected, document):
             _change(data, action, path, value)
-        made = _spaced(text, tomlkit.dumps(document))
-        same = toml.parse(made) == wanted
+        new_text = _spaced(text, tomlkit.dumps(document))
+        same = toml.parse(new_text) == expected
     except toml.Fault as fault:
         raise UserError(f"line {fault.line}: {fault.what}", remedy=f"mend the text first: {fault.remedy}") from None
     except (TOMLKitError, KeyError, IndexError, TypeError, AttributeError, ValueError, RecursionError):
         raise UserError(f"{dotted(path)} cannot be changed in this text", remedy=_REMEDY) from None
     if not same:
         raise UserError(f"{dotted(path)} cannot be written into this text", remedy=_REMEDY)
-    return made
+    return new_text
 
 
 def value_from(text: str, kind: str) -> Any:
-    """What a field of the form says. A field for texts has texts alone; others have a TOML value, or a bare word as `--set` takes it."""
+    """The value of a form's field. A field of kind "text" has a text; others have a TOML value, or a bare word as in `--set`."""
     return text if kind == "text" else value_of(text)
 
 
 def _change(data: Any, action: Action, path: Path, value: Any) -> None:
-    """In a document of tomlkit, or in plain tables, alike."""
+    """Changes a document of tomlkit or plain tables."""
     *way, last = path
     around, level = None, data
     for depth, part in enumerate(way, 1):
@@ -78,21 +78,21 @@ def _change(data: Any, action: Action, path: Path, value: Any) -> None:
 
 
 def _list_of_one(around: Any) -> Any:
-    """A list with one empty table; in a table that stands on one line it does so too."""
+    """A list with one empty table; inside an inline table it is inline, too."""
     if isinstance(around, InlineTable):
         return [{}]
-    made = tomlkit.aot()
-    made.append(tomlkit.table())
-    return made
+    tables = tomlkit.aot()
+    tables.append(tomlkit.table())
+    return tables
 
 
 def _spaced(before: str, after: str) -> str:
-    """With one empty line before each header in what was added, and before a header that follows it."""
+    """The text after the change, with one empty line before each added header and before a header that follows an addition."""
     old, new = before.split("\n"), after.split("\n")
     lines: list[str] = []
-    for what, _, _, first, end in difflib.SequenceMatcher(None, old, new).get_opcodes():
+    for tag, _, _, first, end in difflib.SequenceMatcher(None, old, new).get_opcodes():
         for number in range(first, end):
-            fresh = what != "equal" or (number == first and number > 0)
+            fresh = tag != "equal" or (number == first and number > 0)
             if fresh and new[number].startswith("[") and lines:
                 while lines and not lines[-1]:
                     lines.pop()

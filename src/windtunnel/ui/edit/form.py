@@ -1,4 +1,4 @@
-"""The form of a scenario, from its JSON schema and a text: each key with its help, its default and what the text says."""
+"""The form of a scenario, from its JSON schema and a text: each key with its help, its default and its value in the text."""
 
 import json
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from windtunnel.scenario.keys import Endpoint, Scenario, Wire
 from windtunnel.scenario.wire_options import others_options
 
 MOST_TABLES = 16
-"""Of a list, that have fields of their own."""
+"""Tables of a list that have fields of their own."""
 
 
 @dataclass(frozen=True)
@@ -22,57 +22,57 @@ class KeyField:
     help: str
     kind: str
     """"choice", "bool", "text", or "value": whatever TOML has."""
-    shown: str
-    """What the text says; empty: nothing."""
+    text: str
+    """The value in the text; empty: the text does not have the key."""
     default: str
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class TableFields:
-    """A table; or, with `many`, a list of them."""
+    """A table; or, with `is_list`, a list of tables."""
 
     path: str
     name: str
     help: str
-    given: bool
-    """The text has it."""
+    is_present: bool
+    """Whether the text has it."""
     keys: list[KeyField] = field(default_factory=list)
     tables: list["TableFields"] = field(default_factory=list)
-    many: bool = False
+    is_list: bool = False
     more: int = 0
     """Tables of the list beyond MOST_TABLES."""
 
     @property
-    def given_keys(self) -> list[KeyField]:
-        return [key for key in self.keys if key.shown]
+    def present_keys(self) -> list[KeyField]:
+        return [key for key in self.keys if key.text]
 
     @property
-    def other_keys(self) -> list[KeyField]:
-        return [key for key in self.keys if not key.shown]
+    def absent_keys(self) -> list[KeyField]:
+        return [key for key in self.keys if not key.text]
 
     @property
-    def given_tables(self) -> list["TableFields"]:
-        return [table for table in self.tables if table.given]
+    def present_tables(self) -> list["TableFields"]:
+        return [table for table in self.tables if table.is_present]
 
     @property
-    def other_tables(self) -> list["TableFields"]:
-        return [table for table in self.tables if not table.given]
+    def absent_tables(self) -> list["TableFields"]:
+        return [table for table in self.tables if not table.is_present]
 
     @property
-    def others(self) -> str:
-        """How many keys and tables the text does not have, as in "5 keys, 1 table"."""
-        counts = {"key": len(self.other_keys), "table": len(self.other_tables)}
+    def absent_text(self) -> str:
+        """The number of keys and tables that the text does not have, such as "5 keys, 1 table"."""
+        counts = {"key": len(self.absent_keys), "table": len(self.absent_tables)}
         return ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for noun, count in counts.items() if count)
 
 
 def form_of(data: dict[str, Any]) -> TableFields:
-    """The form of a scenario whose text says `data`."""
+    """The form of a scenario whose text has `data`."""
     return _table(_schema(), data, "", "scenario", _hidden(data))
 
 
 def kind_at(path: str) -> str:
-    """Of the field at a path: what `KeyField.kind` says; "value" for what the schema has not."""
+    """The `KeyField.kind` of the field at a path; "value" if the schema does not have it."""
     node = _schema()
     for part in path.split("."):
         node = _plain(node)
@@ -98,7 +98,7 @@ def _plain(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hidden(data: dict[str, Any]) -> set[tuple[str, str]]:
-    """Table and name of the options that the wire has not."""
+    """Table and name of the options that the wire does not have."""
     wire = data.get("wire")
     kind = str(wire.get("kind", "ring")) if isinstance(wire, dict) else "ring"
     ends = {(side, name) for side in ("client", "server") for name in others_options(Endpoint.SCOPE, kind)}
@@ -107,44 +107,44 @@ def _hidden(data: dict[str, Any]) -> set[tuple[str, str]]:
 
 def _table(node: dict[str, Any], data: Any, path: str, name: str, hidden: set[tuple[str, str]]) -> TableFields:
     node = _plain(node)
-    said = data if isinstance(data, dict) else {}
+    values = data if isinstance(data, dict) else {}
     keys, tables = [], []
     for key, inner in node["properties"].items():
         where = f"{path}.{key}" if path else key
         plain = _plain(inner)
         help = inner.get("description") or plain.get("description", "")
         if "properties" in plain:
-            tables.append(_with_help(_table(plain, said.get(key), where, key, hidden), help))
-        elif "properties" in (each := _plain(plain.get("items", {}))):
-            tables.append(_list(each, said.get(key), where, key, help, hidden))
-        elif (path, key) not in hidden or key in said:
-            keys.append(_field(plain, said.get(key), where, key, help))
+            tables.append(_with_help(_table(plain, values.get(key), where, key, hidden), help))
+        elif "properties" in (items := _plain(plain.get("items", {}))):
+            tables.append(_list(items, values.get(key), where, key, help, hidden))
+        elif (path, key) not in hidden or key in values:
+            keys.append(_field(plain, values.get(key), where, key, help))
     return TableFields(path, name, node.get("description", ""), isinstance(data, dict), keys, tables)
 
 
 def _list(
     node: dict[str, Any], data: Any, path: str, name: str, help: str, hidden: set[tuple[str, str]]
 ) -> TableFields:
-    found = data if isinstance(data, list) else []
+    entries = data if isinstance(data, list) else []
     tables = [
-        _table(node, each, f"{path}.{number}", f"{name} {number + 1}", hidden)
-        for number, each in enumerate(found[:MOST_TABLES])
+        _table(node, entry, f"{path}.{number}", f"{name} {number + 1}", hidden)
+        for number, entry in enumerate(entries[:MOST_TABLES])
     ]
-    return TableFields(path, name, help, bool(found), [], tables, True, max(0, len(found) - MOST_TABLES))
+    return TableFields(path, name, help, bool(entries), [], tables, True, max(0, len(entries) - MOST_TABLES))
 
 
 def _with_help(table: TableFields, help: str) -> TableFields:
-    return TableFields(table.path, table.name, help, table.given, table.keys, table.tables)
+    return TableFields(table.path, table.name, help, table.is_present, table.keys, table.tables)
 
 
 def _field(node: dict[str, Any], value: Any, path: str, name: str, help: str) -> KeyField:
     kind = _kind(node)
     default = node.get("default")
-    shown = "" if value is None else _text(value)
+    text = "" if value is None else _text(value)
     choices = tuple(map(str, node.get("enum", ())))
-    if kind == "choice" and shown and shown not in choices:
-        choices = (*choices, shown)  # what is wrong is shown as it is
-    return KeyField(path, name, help, kind, shown, "" if default is None else _text(default), choices)
+    if kind == "choice" and text and text not in choices:
+        choices = (*choices, text)  # an invalid value is shown unchanged
+    return KeyField(path, name, help, kind, text, "" if default is None else _text(default), choices)
 
 
 def _kind(node: dict[str, Any]) -> str:
@@ -154,7 +154,7 @@ def _kind(node: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """As a field shows it: a text without quotes, else as TOML has it, which for numbers and lists is as JSON has it."""
+    """The text of a value in a field: a string without quotes, else TOML, which equals JSON for numbers and lists."""
     if isinstance(value, dict):
-        return value_text(value)  # tomlkit's tables take a time for each key that grows with their keys
+        return value_text(value)  # quadratic in the number of keys with tomlkit's tables
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

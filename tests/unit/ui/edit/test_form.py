@@ -26,19 +26,19 @@ def fields(data) -> dict:
 
 def test_what_the_text_says_is_shown():
     found = fields(DATA)
-    assert found["title"].shown == "echo"
-    assert found["client.inflight"].shown == "64"
-    assert found["server.batch.app_rx"].shown == "16"
-    assert found["server.cores"].shown == "[1, 2]"
-    assert found["workload.0.options"].shown == '{ state = "4MiB" }'
-    assert found["duration"].shown == ""
+    assert found["title"].text == "echo"
+    assert found["client.inflight"].text == "64"
+    assert found["server.batch.app_rx"].text == "16"
+    assert found["server.cores"].text == "[1, 2]"
+    assert found["workload.0.options"].text == '{ state = "4MiB" }'
+    assert found["duration"].text == ""
     assert found["duration"].default == "5s"
 
 
 @pytest.mark.parametrize("path", [(), ("client",), ("server",), ("wire", "link"), ("workload",), ("server", "batch")])
 def test_every_key_has_a_field_or_a_table_with_its_help(path):
     place = "workload.0" if path == ("workload",) else ".".join(path)
-    table = next(table for table in every_table(form_of(DATA)) if table.path == place and not table.many)
+    table = next(table for table in every_table(form_of(DATA)) if table.path == place and not table.is_list)
     shown = {key.name: key.help for key in table.keys} | {inner.name: inner.help for inner in table.tables}
     wanted = {key.name: key.help for key in keys_of(table_at(path)).values()}
     assert shown.items() <= wanted.items()
@@ -54,14 +54,14 @@ def test_options_of_other_wires_are_not_offered():
 def test_a_choice_that_is_wrong_is_shown_as_it_is():
     wrong = fields({"wire": {"kind": "rnig"}})["wire.kind"]
     assert wrong.kind == "choice"
-    assert wrong.shown == "rnig"
+    assert wrong.text == "rnig"
     assert "rnig" in wrong.choices
 
 
 def test_a_table_of_many_keys_is_a_text_as_any_other():
     """In a time for each key that does not grow with their number: else this does not end."""
     options = {f"key{n}": n for n in range(30_000)}
-    shown = fields(DATA | {"workload": [{"handler": "m_app", "options": options}]})["workload.0.options"].shown
+    shown = fields(DATA | {"workload": [{"handler": "m_app", "options": options}]})["workload.0.options"].text
     assert tomllib.loads(f"options = {shown}")["options"] == options
 
 

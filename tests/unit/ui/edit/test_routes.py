@@ -14,10 +14,10 @@ from fake_runs import FAKE
 from windtunnel.engine import find
 from windtunnel.index.index import Index
 from windtunnel.scenario import templates
-from windtunnel.ui.app import Shown, make
+from windtunnel.ui.app import Context, make
 from windtunnel.ui.edit import origin
-from windtunnel.ui.edit.below import Below
-from windtunnel.ui.edit.start import Started
+from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
+from windtunnel.ui.edit.start import StartedRuns
 from windtunnel.ui.guard import OWN, Allowed
 from windtunnel.ui.templates import Pages
 from windtunnel.ui.watch import Watch
@@ -34,10 +34,12 @@ def ask(tmp_path, monkeypatch):
     (scenarios / "mine.toml").write_text(TEXT)
     (scenarios / "study.toml").write_text("[[factor]]\n")
     (tmp_path / "outside.toml").write_text(TEXT)
-    index, started = Index(tmp_path / "runs", tmp_path / "cache"), Started(tmp_path / "runs")
+    index, started = Index(tmp_path / "runs", tmp_path / "cache"), StartedRuns(tmp_path / "runs")
     monkeypatch.setattr(started, "start", lambda file, text: begun.append((file.name, text)))
     begun: list[tuple[str, str]] = []
-    app = make(Shown(Watch(started), Pages(Allowed("unix", "localhost")), index, Below(scenarios), started))
+    app = make(
+        Context(Watch(started), Pages(Allowed("unix", "localhost")), index, ScenarioDirectory(scenarios), started)
+    )
 
     def asked(method: str, path: str, /, own: bool = True, **fields: str) -> httpx.Response:
         async def guarded(scope, receive, send):
@@ -226,9 +228,9 @@ def test_a_file_of_the_list_is_parsed_once(tmp_path, monkeypatch):
     (tmp_path / "a.toml").write_text(f"# {tmp_path}\n[[workload]]\n")
     (tmp_path / "b.toml").write_text(f"# {tmp_path}\n[[factor]]\n")
     for _ in range(2):
-        assert [listed.name for listed in origin.files_of(Below(tmp_path))] == ["a.toml"]
+        assert [listed.name for listed in origin.files_of(ScenarioDirectory(tmp_path))] == ["a.toml"]
     (tmp_path / "b.toml").write_text(f"# {tmp_path}\n[[workload]]\nhalf = \n")
-    assert [listed.name for listed in origin.files_of(Below(tmp_path))] == ["a.toml", "b.toml"]
+    assert [listed.name for listed in origin.files_of(ScenarioDirectory(tmp_path))] == ["a.toml", "b.toml"]
     assert len(parsed) == 3
 
 

@@ -11,7 +11,7 @@ from live_tools import awaited
 
 from windtunnel.engine import find
 from windtunnel.ui.edit import start
-from windtunnel.ui.edit.start import KEPT, Started
+from windtunnel.ui.edit.start import KEPT, StartedRuns
 
 TEXT = SCENARIO.format(duration="100ms")
 pytestmark = [pytest.mark.slow]
@@ -22,13 +22,13 @@ def started(tmp_path, monkeypatch):
     monkeypatch.setenv(find.VARIABLE, str(FAKE))
     monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path))
     (tmp_path / "mine.toml").write_text(TEXT)
-    return Started(tmp_path / "runs")
+    return StartedRuns(tmp_path / "runs")
 
 
-def ended(started: Started) -> bool:
+def ended(started: StartedRuns) -> bool:
     """Waits for all; whether one failed."""
     failed = []
-    awaited(lambda: failed.append(started.look()) or not started._children, 60)
+    awaited(lambda: failed.append(started.collect_ended()) or not started._children, 60)
     return any(failed)
 
 
@@ -62,7 +62,7 @@ def test_what_a_run_that_failed_said_is_kept(started, tmp_path):
     assert ended(started)
     (failed,) = started.failed
     assert (failed.exit_code, failed.file) == (2, "bad.toml")
-    assert "bad.toml:1" in failed.words
+    assert "bad.toml:1" in failed.output
 
 
 def test_what_runs_is_the_text_that_was_checked(started, tmp_path):
@@ -71,8 +71,8 @@ def test_what_runs_is_the_text_that_was_checked(started, tmp_path):
     directory = started.start(tmp_path / "mine.toml", TEXT)
     assert ended(started)
     (failed,) = started.failed
-    assert "mine.toml: has changed since it was checked" in failed.words
-    assert "theirs.so" not in failed.words and not directory.exists()
+    assert "mine.toml: has changed since it was checked" in failed.output
+    assert "theirs.so" not in failed.output and not directory.exists()
 
 
 def test_failed_runs_are_forgotten_in_turn(started, tmp_path, monkeypatch):

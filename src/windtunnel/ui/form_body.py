@@ -1,4 +1,4 @@
-"""What a browser's form says."""
+"""The fields of a browser's form."""
 
 from urllib.parse import parse_qsl
 
@@ -7,8 +7,8 @@ from fastapi import Request
 MOST_FIELDS = 50
 
 
-async def said(request: Request) -> dict[str, str]:
-    """Its fields; of several with one name the last. Line ends are those of Unix: a browser sends others. Empty where it cannot be read."""
+async def form_fields(request: Request) -> dict[str, str]:
+    """The fields in the body of a request; the last one if several have one name. CRLF, which browsers send, becomes LF. Empty if it is malformed."""
     body = (await request.body()).decode(errors="replace")
     try:
         fields = parse_qsl(body, keep_blank_values=True, max_num_fields=MOST_FIELDS)

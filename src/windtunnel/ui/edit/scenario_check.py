@@ -1,4 +1,4 @@
-"""What `windtunnel check` says of a text: the words of what is wrong, with file and line; or the run that it plans."""
+"""The result of `windtunnel check` for a text: the error with file and line, or the planned run."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class PlacedStages:
     side: str
     stages: list[str]
     queues: list[str]
-    """Those that its NIC stages poll or post to, with their UDP port."""
+    """Queues that its NIC stages poll or post to, with their UDP port."""
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class PlacedCpu:
 
 @dataclass(frozen=True)
 class PlacedNode:
-    """A NUMA node, or what the host does not say the node of."""
+    """A NUMA node, or the CPUs whose node is not known."""
 
     node: int | None
     cpus: list[PlacedCpu]
 
 
 @dataclass(frozen=True)
-class Checked:
+class ScenarioCheck:
     """`problem`: None if the scenario is valid, or not checked; `line`: of the text, if the problem has one."""
 
     problem: str | None = None
@@ -54,27 +54,27 @@ class Checked:
     """Why the engine was not asked."""
 
 
-NOT_ASKED = Checked(not_yet="")
-"""What a page shows that was not asked to check anything."""
+NOT_REQUESTED = ScenarioCheck(not_yet="")
+"""The result on a page that did not request a check."""
 
 
-def check(place: Path, text: str, base: Path, sent: bool, opens: bool) -> Checked:
-    """As if the text were in `place`; messages name it from `base` on. What the host must offer is asked of this one, and handlers
-    are opened, as by `windtunnel check`. Without `opens` nothing that brings code of its own is, and nothing of a text that came with a run (`sent`)."""
+def check(place: Path, text: str, base: Path, came_with_run: bool, opens: bool) -> ScenarioCheck:
+    """Checks a text as if it were in `place`; messages name the file relative to `base`. This host must offer what the scenario needs, and handlers
+    are opened, as by `windtunnel check`. Without `opens`, no file with code of its own is opened, and no file of a text that came with a run."""
     try:
         if len(text.encode(errors="replace")) > MAX_FILE_BYTES:
             raise UserError(f"{place}: larger than {MAX_FILE_BYTES >> 10}KiB", remedy="a shorter text")
         scenario = scenario_of(place, text)
-        if not opens and (why := _code_in(scenario, sent)):
-            return Checked(not_yet=why)
+        if not opens and (why := _code_in(scenario, came_with_run)):
+            return ScenarioCheck(not_yet=why)
         host = here()
         spec = with_handler_notes(resolve(scenario, host))
     except UserError as error:
-        found = re.match(rf"{re.escape(str(place))}:(\d+): ", error.message)
+        match = re.match(rf"{re.escape(str(place))}:(\d+): ", error.message)
         message = error.message.replace(f"{base}/", "", 1)
-        return Checked(message, error.remedy, int(found[1]) if found else None)
+        return ScenarioCheck(message, error.remedy, int(match[1]) if match else None)
     wires = {endpoint.side: wire_words(endpoint, len(spec.plans)) for plan in spec.plans for endpoint in plan.endpoints}
-    return Checked(
+    return ScenarioCheck(
         nodes=tuple(_nodes(spec, host.numa)),
         wires=tuple(dict.fromkeys(wires.values())),
         facts=tuple(facts(spec)),
@@ -82,11 +82,15 @@ def check(place: Path, text: str, base: Path, sent: bool, opens: bool) -> Checke
     )
 
 
-def _code_in(scenario: Scenario, sent: bool) -> str | None:
-    """What would run as this user."""
+def _code_in(scenario: Scenario, came_with_run: bool) -> str | None:
+    """Why the check must wait for the user: code that would run as this user."""
     if code := code_of(scenario):
         return f"The check runs {' and '.join(code)} as you."
-    return "This text came with a run. The check opens the handlers, specs and files that it names." if sent else None
+    return (
+        "This text came with a run. The check opens the handlers, specs and files that it names."
+        if came_with_run
+        else None
+    )
 
 
 def _unchecked() -> str | None:

@@ -6,8 +6,8 @@ from fake_runs import FAKE
 
 from windtunnel.engine import find
 from windtunnel.scenario.load import MAX_FILE_BYTES
-from windtunnel.ui.edit import checked
-from windtunnel.ui.edit.checked import check
+from windtunnel.ui.edit import scenario_check
+from windtunnel.ui.edit.scenario_check import check
 
 VALID = SCENARIO.format(duration="1s")
 
@@ -31,7 +31,7 @@ def place(tmp_path, monkeypatch):
 )
 def test_the_words_are_those_of_check(place, old, new, line):
     text = VALID.replace(old, new)
-    found = check(place, text, place.parent, sent=False, opens=True)
+    found = check(place, text, place.parent, came_with_run=False, opens=True)
     place.write_text(text)
     said = in_process("check", "mine.toml", cwd=place.parent)
     assert said.returncode == 2
@@ -43,7 +43,9 @@ def test_the_words_are_those_of_check(place, old, new, line):
 
 
 def test_the_placement_says_stage_cpu_node_and_queue(place):
-    found = check(place, VALID.replace("[server]", "[server]\nport = 9100"), place.parent, sent=False, opens=True)
+    found = check(
+        place, VALID.replace("[server]", "[server]\nport = 9100"), place.parent, came_with_run=False, opens=True
+    )
     assert found.problem is None
     placed = {side.side: (node.node, cpu.cpu, side) for node in found.nodes for cpu in node.cpus for side in cpu.sides}
     assert set(placed) == {"client", "server"}
@@ -56,26 +58,29 @@ def test_the_placement_says_stage_cpu_node_and_queue(place):
 
 def test_without_an_engine_it_says_what_was_not_checked(place, monkeypatch):
     monkeypatch.setenv(find.VARIABLE, "/no/engine")
-    found = check(place, VALID, place.parent, sent=False, opens=True)
+    found = check(place, VALID, place.parent, came_with_run=False, opens=True)
     assert found.problem is None
     assert "/no/engine" in found.unchecked
 
 
 @pytest.mark.parametrize("text", ["x" * (MAX_FILE_BYTES + 1), "", "\udcff", "title = " + "[" * 5000, "\0"])
 def test_hostile_texts_are_refused_in_words(place, text):
-    assert check(place, text, place.parent, sent=False, opens=True).problem
+    assert check(place, text, place.parent, came_with_run=False, opens=True).problem
 
 
 def test_code_is_opened_after_a_question_alone(place, monkeypatch):
     def never(*_):
         raise AssertionError("resolved")
 
-    monkeypatch.setattr(checked, "resolve", never)
-    plugin = check(place, VALID.replace('"l_app"', '"./mine.so"'), place.parent, sent=False, opens=False)
+    monkeypatch.setattr(scenario_check, "resolve", never)
+    plugin = check(place, VALID.replace('"l_app"', '"./mine.so"'), place.parent, came_with_run=False, opens=False)
     assert plugin.not_yet == "The check runs ./mine.so as you."
     compiler = VALID.replace('"l_app"', '"swx"\noptions = {compiler = "./mine.sh"}')
-    assert check(place, compiler, place.parent, sent=False, opens=False).not_yet == "The check runs ./mine.sh as you."
+    assert (
+        check(place, compiler, place.parent, came_with_run=False, opens=False).not_yet
+        == "The check runs ./mine.sh as you."
+    )
     assert plugin.problem is None
-    assert "came with a run" in check(place, VALID, place.parent, sent=True, opens=False).not_yet
-    wrong = check(place, VALID.replace("inflight", "infligth"), place.parent, sent=True, opens=False)
+    assert "came with a run" in check(place, VALID, place.parent, came_with_run=True, opens=False).not_yet
+    wrong = check(place, VALID.replace("inflight", "infligth"), place.parent, came_with_run=True, opens=False)
     assert wrong.line == 11  # keys are looked at before

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.ui.edit.below import MOST_DEPTH, MOST_LISTED, Below
+from windtunnel.ui.edit.scenario_directory import MOST_DEPTH, MOST_LISTED, ScenarioDirectory
 
 MOST = 100
 
@@ -20,7 +20,7 @@ def below(tmp_path):
     (root / "link.toml").symlink_to(tmp_path / "outside.toml")
     (root / "away").symlink_to(tmp_path)
     os.mkfifo(root / "fifo.toml")
-    return Below(root)
+    return ScenarioDirectory(root)
 
 
 def test_files_are_listed_and_links_are_not(below):
@@ -45,7 +45,7 @@ def test_what_is_below_runs_and_studies_is_not_looked_at(below, monkeypatch):
         (below.root / name).write_text("")
     (below.root / "study" / "study.json").touch()
     assert list(below.listed(".toml")) == ["a.toml", "study/e.toml", "sub/b.toml"]
-    monkeypatch.setattr("windtunnel.ui.edit.below.MOST_DIRECTORIES", 2)
+    monkeypatch.setattr("windtunnel.ui.edit.scenario_directory.MOST_DIRECTORIES", 2)
     assert list(below.listed(".toml")) == ["a.toml", "study/e.toml"]
 
 

@@ -1,4 +1,4 @@
-"""Files below one directory: listed, read, made anew. No link is followed, so that no name leads out of it; nothing is overwritten."""
+"""The directory of scenarios: lists, reads and creates files below it. No link is followed, so no name leads out of it; nothing is overwritten."""
 
 import contextlib
 import os
@@ -14,21 +14,21 @@ from windtunnel.tree import walk
 MOST_LISTED = 500
 MOST_DEPTH = 8
 MOST_DIRECTORIES = 10_000
-"""To look at as many takes a tenth of a second or two, at each load of the page."""
+"""Walking as many takes a tenth of a second or two, at each load of the page."""
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Below:
-    """Of one directory. Names are relative to it, with `/`."""
+class ScenarioDirectory:
+    """The files below one directory. Names are relative to it, with `/`."""
 
     def __init__(self, root: Path):
         self.root = root.resolve()
 
     def listed(self, suffix: str) -> Iterator[str]:
-        """Names of regular files, at most MOST_LISTED, from the nearest MOST_DIRECTORIES. Left out are directories that begin with a point,
-        those in which runs are, and what is below a run or a study."""
+        """Names of regular files, at most MOST_LISTED, from the nearest MOST_DIRECTORIES. Hidden directories, the directory of
+        runs, and files below a run or a study are left out."""
         count = 0
         for where, names, files in walk(self.root, MOST_DEPTH, MOST_DIRECTORIES):
             below_a_run = where != self.root and not KINDS.keys().isdisjoint(files)
@@ -42,7 +42,7 @@ class Below:
                         return
 
     def read(self, name: str, most_bytes: int) -> bytes:
-        """Raises UserError for what is no file below the directory, or larger."""
+        """The content of a file. Raises UserError if it is no file below the directory, or larger."""
         parts = self._parts(name)
         try:
             with self._directory(parts[:-1]) as directory:
@@ -50,22 +50,26 @@ class Below:
             with os.fdopen(descriptor, "rb") as file:
                 if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                     raise UserError(f"{name}: not a file", remedy="a file of the list")
-                found = file.read(most_bytes + 1)
+                content = file.read(most_bytes + 1)
         except OSError as error:
             raise UserError(f"{name}: {_why(error)}", remedy="a file of the list") from None
-        if len(found) > most_bytes:
+        if len(content) > most_bytes:
             raise UserError(f"{name}: larger than {most_bytes >> 10} KiB", remedy="a scenario file")
-        return found
+        return content
 
     def write_new(self, name: str, content: bytes, along: Mapping[str, bytes] | None = None) -> Path:
-        """Makes a file that was not there, and beside it what it needs, which may be there already with the same content. Raises UserError."""
+        """Creates a file, and beside it the files that it needs, which may exist with the same content. Raises UserError."""
         *folders, last = self._parts(name)
         try:
             with self._directory(folders) as directory:
-                missing = [other for other in along or {} if not _is_there(directory, other, (along or {})[other])]
+                missing = [
+                    companion
+                    for companion in along or {}
+                    if not _is_there(directory, companion, (along or {})[companion])
+                ]
                 _make(directory, last, content)
-                for other in missing:
-                    _make(directory, other, (along or {})[other])
+                for companion in missing:
+                    _make(directory, companion, (along or {})[companion])
         except FileExistsError as error:
             raise UserError(
                 f"{error.filename}: exists already", remedy="another name: nothing is overwritten"
@@ -82,7 +86,7 @@ class Below:
 
     @contextlib.contextmanager
     def _directory(self, folders: list[str] | tuple[str, ...]) -> Iterator[int]:
-        """A descriptor, opened step by step: what is a link on the way is refused."""
+        """A descriptor of a directory, opened step by step: a link on the way is refused."""
         descriptor = os.open(self.root, _DIRECTORY)
         try:
             for folder in folders:
@@ -95,7 +99,7 @@ class Below:
 
 
 def _is_there(directory: int, name: str, content: bytes) -> bool:
-    """Whether there is such a file with this content. Raises FileExistsError where there is another one."""
+    """Whether the file exists with this content. Raises FileExistsError if it exists with another one."""
     try:
         descriptor = os.open(name, _READ, dir_fd=directory)
     except FileNotFoundError:

@@ -16,7 +16,7 @@ from ui_tools import ENTRANCES, free_port, pages_over, served, signed_in
 from windtunnel.errors import UserError
 from windtunnel.exchange import http_server
 from windtunnel.exchange.address import Address
-from windtunnel.ui.doors import Door, door_of, listening, shown
+from windtunnel.ui.binding import Binding, address_text, binding_of, listen
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def files(tmp_path):
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "127.0.0.2"])
 def test_another_address_is_refused_without_the_files(host):
     with pytest.raises(UserError, match="not loopback") as refused:
-        door_of(Address(host, 8642))
+        binding_of(Address(host, 8642))
     assert "--token and --tls-certificate and --tls-key missing" in refused.value.message
     assert "ssh -L" in refused.value.remedy
 
@@ -37,23 +37,23 @@ def test_each_file_is_needed(files):
     for missing in range(3):
         given = [None if number == missing else file for number, file in enumerate(files)]
         with pytest.raises(UserError, match="missing"):
-            door_of(Address("0.0.0.0", 8642), *given)
-    assert door_of(Address("0.0.0.0", 8642), *files).beyond.token == TOKEN
+            binding_of(Address("0.0.0.0", 8642), *given)
+    assert binding_of(Address("0.0.0.0", 8642), *files).remote.token == TOKEN
 
 
 @needs_openssl
 def test_loopback_needs_none(files):
-    assert door_of(Address("127.0.0.1", 8642)).beyond is None
+    assert binding_of(Address("127.0.0.1", 8642)).remote is None
     with pytest.raises(UserError, match="beyond loopback"):
-        door_of(Address("127.0.0.1", 8642), *files)
+        binding_of(Address("127.0.0.1", 8642), *files)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_nobody_else_can_have_the_other_address_of_loopback(host):
-    with listening(Door(Address(host, 0))) as made:
+    with listen(Binding(Address(host, 0))) as made:
         ends = {each.getsockname()[0]: each.getsockname()[1] for each in made}
         assert set(ends) == {"127.0.0.1", "::1"} and len(set(ends.values())) == 1
-        with pytest.raises(UserError, match="cannot listen there"), listening(Door(Address("::1", ends["::1"]))):
+        with pytest.raises(UserError, match="cannot listen there"), listen(Binding(Address("::1", ends["::1"]))):
             pass
 
 
@@ -66,17 +66,22 @@ def test_without_ipv6_the_one_address_is_listened_at(monkeypatch):
         return create(address, **how)
 
     monkeypatch.setattr(socket, "create_server", without)
-    with listening(Door(Address("127.0.0.1", 0))) as made:
+    with listen(Binding(Address("127.0.0.1", 0))) as made:
         assert [each.getsockname()[0] for each in made] == ["127.0.0.1"]
 
 
 def test_each_start_is_another_origin(tmp_path):
-    doors = [Door(Address("127.0.0.1", 0)), Door(Address("127.0.0.1", 0)), Door(tmp_path / "1"), Door(tmp_path / "2")]
+    bindings = [
+        Binding(Address("127.0.0.1", 0)),
+        Binding(Address("127.0.0.1", 0)),
+        Binding(tmp_path / "1"),
+        Binding(tmp_path / "2"),
+    ]
     origins = set()
-    for door in doors:
-        with listening(door) as made:
-            origins.add(re.search(r"http://(wt-[0-9a-f]{8}\.localhost):", shown(door, made))[1])
-    assert len(origins) == len(doors)
+    for binding in bindings:
+        with listen(binding) as made:
+            origins.add(re.search(r"http://(wt-[0-9a-f]{8}\.localhost):", address_text(binding, made))[1])
+    assert len(origins) == len(bindings)
 
 
 @needs_openssl
@@ -96,7 +101,7 @@ def test_unfit_files_are_refused_in_words(files, tmp_path, fault):
         case "open token":
             token.chmod(0o644)
     with pytest.raises(UserError):
-        door_of(Address("0.0.0.0", 8642), *files)
+        binding_of(Address("0.0.0.0", 8642), *files)
 
 
 @pytest.fixture(scope="module")
