@@ -50,6 +50,9 @@ def _readings(directories: Sequence[Path], scenario: str | None, reading: Callab
             index.refresh(reading)
             if index.left_out:
                 print_line(f"{directory}: more is below it than is looked at: name a directory in it", to=sys.stderr)
+            if unread := index.runs_without_reading():
+                path, problem = unread[0]
+                print_line(f"left out: {len(unread)} below {directory}, as {path}: {problem}", to=sys.stderr)
             for listed in index.histories(scenario):
                 by_path = by_history.setdefault(listed.key, {})
                 by_path.update((run_reading.path, run_reading) for run_reading in index.readings(listed.key))

@@ -239,6 +239,12 @@ class Index:
         rows = self._rows(query, [scenario] if scenario else [], "the list of histories")
         return [Listed(*row) for row in rows]
 
+    def runs_without_reading(self) -> list[tuple[str, str]]:
+        """The runs that are in no history because they cannot be read: path and problem."""
+        query = """SELECT path, problem FROM entries LEFT JOIN readings USING (path)
+            WHERE kind = 'run' AND problem IS NOT NULL AND history IS NULL ORDER BY path"""
+        return [(path, problem) for path, problem in self._rows(query, [], "the list of runs that cannot be read")]
+
     def history_of(self, path: str) -> str | None:
         """The key of the history of an indexed run; None for another path."""
         rows = self._rows("SELECT history FROM readings WHERE path = ?", [path], "the history of a run")

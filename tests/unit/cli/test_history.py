@@ -54,6 +54,16 @@ def test_what_is_not_looked_at_is_said(told, tmp_path, monkeypatch):
     assert "runs: more is below it than is looked at: name a directory in it" in told().stderr
 
 
+def test_a_run_that_cannot_be_read_is_said(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(3, 1))
+    assert "left out" not in told().stderr
+    first, *_ = sorted((tmp_path / "runs").glob("*/run.json"))
+    first.write_text("{")
+    done = told()
+    assert f"left out: 1 below runs, as {first.parent.name}/run.json: " in done.stderr
+    assert "too few runs: 2 runs" in done.stdout
+
+
 def test_too_few_runs_are_said_and_are_no_pass(told, tmp_path):
     history_of(tmp_path / "runs", noisy(3, 1))
     done = told()
