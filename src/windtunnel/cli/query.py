@@ -64,9 +64,11 @@ def query(
     if csv:
         _print_csv(response)
     elif json:
-        from json import dumps
+        from json import dumps, loads
 
-        print(dumps(response.dicts(), indent=1, ensure_ascii=False, default=_plain))
+        # JSON has no NaN and no infinity: they are null, as a value that was not measured
+        rows = loads(dumps(response.dicts(), default=_plain), parse_constant=lambda _: None)
+        print(dumps(rows, indent=1, ensure_ascii=False))
     elif parquet:
         from windtunnel.measure.study.sql import write_parquet
 

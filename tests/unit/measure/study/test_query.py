@@ -91,6 +91,12 @@ def test_output_formats(study, tmp_path):
     assert "exclude each other" in refused("study", "query", sql, "--csv", "--json").message
 
 
+def test_what_json_has_no_number_for_is_null(study):
+    sql = "select 'nan'::DOUBLE as a, ['-inf'::DOUBLE, 1.5] as b, 'NaN' as c"
+    printed = invoke("study", "query", sql, "--study", study.path, "--json")
+    assert json.loads(printed, parse_constant=pytest.fail) == [{"a": None, "b": [None, 1.5], "c": "NaN"}]
+
+
 @pytest.mark.parametrize(
     "sql",
     [
