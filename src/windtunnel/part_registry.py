@@ -1,9 +1,9 @@
-"""The registry of parts: the only place outside of their folders that names one.
+"""The registry of parts: the list of them, and how a room of the spine gets what each part has for it.
 
-A part is a capability that one could do without: a folder of one name in each language, as `windtunnel.parts.streams`. What it brings to a room
-of the spine is a module of that room's name in its folder, as `plan` or `blocks`. Rooms ask for these modules here; they know no part.
+A part is a capability that one could do without: a folder of one name in each language, as `windtunnel.parts.streams`. A module in it has the
+name of what rooms ask parts for, as `plan` or `blocks`. Rooms ask for these modules here; they know no part.
 
-To take a part out, delete its folders and its name in this list.
+To take a part out, delete its folders and its name in this list, and in that of engine/parts/meson.build.
 """
 
 from collections.abc import Callable
@@ -24,5 +24,5 @@ def part_modules(name: str) -> tuple[ModuleType, ...]:
 
 
 def part_functions(name: str, function: str) -> list[Callable[..., Any]]:
-    """The function of this name of each such module that has it: a part has the hooks that it needs."""
+    """The function of this name in each part's module `name`, without the parts that do not have it, in the order of the list."""
     return [getattr(module, function) for module in part_modules(name) if hasattr(module, function)]

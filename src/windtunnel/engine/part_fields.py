@@ -11,8 +11,8 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def with_fields_of_parts(module: str) -> Callable[[type[Model]], type[Model]]:
-    """A decorator that adds to a model the fields that parts have for it: in their modules of this name, the mapping that is called as the model in
-    capitals, from a field's name to its type and its Field. Only the part knows its fields; to all others the model is as it is written."""
+    """A decorator that adds the fields of parts to a model. A part has them in its module of this name, in a mapping that is named after the
+    model, as WINDOW for Window: field name -> its type and Field. A field of the part is checked as any other; only the part reads it."""
 
     def extended(model: type[Model]) -> type[Model]:
         fields = {
