@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import getitem
 from pathlib import Path
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from windtunnel.engine.plan import Plan
@@ -20,6 +23,7 @@ MOST_WINDOW_BYTES = 4 << 20
 """Longest line of windows.jsonl. A line has some 50 KB if every bucket of a latency was hit."""
 MOST_WINDOWS_BYTES = 1 << 30
 """Largest windows.jsonl: hours of such lines."""
+Model = TypeVar("Model", bound=BaseModel)
 WHICH = "name a directory that `windtunnel run` has left; without a name `windtunnel show` takes the latest"
 
 
@@ -93,7 +97,7 @@ def _record(path: Path) -> tuple[int, Record]:
     version = readable(document.get("version") if isinstance(document, dict) else None, path)
     try:
         # what is refused as JSON is made anew for each key that is missing: tens of seconds for some MB
-        return version, Record.model_validate(document if version == RUN_VERSION else migrate_record(document))
+        return version, _validated(Record, document if version == RUN_VERSION else migrate_record(document))
     except ValidationError as error:
         raise UserError(f"{path}: {_first(error)}") from error
     except (KeyError, TypeError, AttributeError) as error:
@@ -110,7 +114,7 @@ def _windows(path: Path, windows: dict[str, list[Window]], plans: Mapping[str, P
                 document = migrate_window(from_json(line), version)
                 engine = document.pop("engine")
                 plan = plans[engine]
-                window = Window.model_validate(document)
+                window = _validated(Window, document)
                 beyond = position_beyond(plan, window)
                 windows[engine].append(window)
             except ValidationError as error:
@@ -122,6 +126,23 @@ def _windows(path: Path, windows: dict[str, list[Window]], plans: Mapping[str, P
     except FileNotFoundError:
         return [f"{path.name}: missing: the run has no windows"]
     return []
+
+
+def _validated(model: type[Model], document: Any) -> Model:
+    """The document as its model. Whoever wrote it may have had parts that are not here: what they say of a run that did not need them, null or
+    an empty list, is left out."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        unused = [
+            fault["loc"] for fault in faults if fault["type"] == "extra_forbidden" and fault["input"] in (None, [])
+        ]
+        if not unused:
+            raise
+    for *above, key in unused:
+        del reduce(getitem, above, document)[key]
+    return model.model_validate(document)
 
 
 def _first(error: ValidationError) -> str:

@@ -5,6 +5,7 @@ tests/support/records/<version> holds small samples (tests/support/keep_record.p
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,31 @@ def test_a_kept_record_is_exported_and_comes_back(sample, tmp_path):
     back = restore(export(run, tmp_path / "tables", "parquet"), tmp_path / "back")
     assert back.windows == run.windows
     assert back.record == run.record
+
+
+def with_another_part(sample: Path, directory: Path, unused: object, none: object) -> Path:
+    """The run as it was written by a build with one more part: `unused` stands in its plan, `none` in its result and windows."""
+    document = json.loads((sample / "run.json").read_text())
+    document["engines"][0]["plan"]["workloads"][0]["another"] = unused
+    document["engines"][0]["result"]["others"] = none
+    (directory / "run.json").write_text(json.dumps(document))
+    lines = map(json.loads, (sample / "windows.jsonl").read_text().splitlines())
+    (directory / "windows.jsonl").write_text("".join(f"{json.dumps(line | {'others': none})}\n" for line in lines))
+    return directory
+
+
+def test_a_run_that_needed_no_part_is_read_without_it(tmp_path):
+    run, as_written = load(with_another_part(SAMPLES[0], tmp_path, None, [])), load(SAMPLES[0])
+    assert (run.record, run.windows) == (as_written.record, as_written.windows)
+
+
+@pytest.mark.parametrize(
+    ("unused", "none", "place"),
+    [(0, [], "run.json: engines.0.plan.workloads.0.another"), (None, [{}], "run.json: engines.0.result.others")],
+)
+def test_a_run_that_needed_a_part_is_refused_without_it(tmp_path, unused, none, place):
+    with pytest.raises(UserError, match=re.escape(f"{place}: Extra inputs are not permitted")):
+        load(with_another_part(SAMPLES[0], tmp_path, unused, none))
 
 
 @pytest.mark.parametrize("version", [0, FIRST_VERSION - 1, RUN_VERSION + 1, "5", None])
