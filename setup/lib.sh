@@ -122,8 +122,7 @@ install_packages() {
 # make_venv run|test: `run` has what every command needs, `test` adds what the tests import and serves `run` as well
 make_venv() {
     local stamp
-    # the path belongs to the stamp: an environment does not survive a move
-    stamp=$(printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$requirements"/{run,test}.txt | sha256sum)
+    stamp=$(venv_stamp)
     if venv_has test "$stamp" || venv_has "$1" "$stamp"; then return 0; fi
     [[ ! -L $venv ]] || refuse "$venv is a link, and what it leads to would be cleared" "type: rm $(printf %q "$venv")"
     say "making the Python environment in .venv"
@@ -134,6 +133,9 @@ make_venv() {
     fi
     printf '%s' "$stamp" >"$venv/.set-up-$1"
 }
+
+# venv_stamp: what an environment is made from. The path belongs to it: an environment does not survive a move
+venv_stamp() { printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$requirements"/{run,test}.txt | sha256sum; }
 
 # install_python ENVIRONMENT ARGUMENT...: by pip. Bytecode comes when a module is first imported: most never are
 install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
@@ -231,7 +233,7 @@ run_tests() {
 
 # run_quick_tests PYTHON ARGUMENT...: unit tests that pytest selects by the arguments, side by side; those of this tier start no process
 run_quick_tests() {
-    "$1" -m pytest --basetemp "$scratch/quick" tests/unit -n "$(workers)" --no-loadscope-reorder "${@:2}"
+    "$1" -m pytest --basetemp "$scratch/quick" tests/unit tests/parts -n "$(workers)" --no-loadscope-reorder "${@:2}"
 }
 
 # remove_scratch FAILED: it stays where tests failed, that is, where FAILED is not 0

@@ -7,6 +7,7 @@ side by side, engines included; a test that cannot bear that is marked `alone`.
 import fcntl
 import gc
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -38,7 +39,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # time, and much of each test's.
 gc.disable()
 
-UNIT = Path(__file__).parent / "unit"
+TESTS = Path(__file__).parent
+QUICK = (TESTS / "unit", TESTS / "parts")
+"""Where a test without a mark is of the quick tier."""
+sys.path += map(str, (TESTS / "parts").iterdir())  # what the tests of a part share stands beside them
 ONE_AFTER_ANOTHER = {
     "rdma_addresses": "rdma",
     "alone_on_this_machine": "sharing",
@@ -86,7 +90,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def tier_of(item: pytest.Item) -> str:
     if item.get_closest_marker("long"):
         return "long"
-    return "middle" if item.get_closest_marker("slow") or UNIT not in item.path.parents else "quick"
+    return (
+        "quick"
+        if not item.get_closest_marker("slow") and any(place in item.path.parents for place in QUICK)
+        else "middle"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -101,7 +109,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if not is_wanted(item)]
     if others:
         config.hook.pytest_deselected(items=others)
-    items[:] = sorted(filter(is_wanted, items), key=lambda item: UNIT in item.path.parents)
+    items[:] = sorted(filter(is_wanted, items), key=lambda item: tier_of(item) == "quick")
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -13,7 +13,11 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-PARTS = ("copies", "streams")
+PARTS: tuple[str, ...] = (
+    "copies",
+    "streams",
+)
+"""One line a part, behind those that it uses."""
 
 
 @cache

@@ -1,6 +1,7 @@
 """Every shipped scenario, run as a user runs it, only shorter."""
 
 import pytest
+from part_samples import part_samples
 from real_runs import SHORT_OF_TWO, assert_sound
 from scenario_tools import SHIPPED
 from short_runs import run_short
@@ -8,8 +9,10 @@ from short_runs import run_short
 from windtunnel.runs import load
 from windtunnel.scenario import load as load_scenario
 
-ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "stream-to-kernel", "two-hosts"}
-"""Run with what they need: root in test_kernel_peers, test_streams and test_two_hosts, a compiler in test_plugin, a NIC in
+ELSEWHERE = {"kernel-ping", "kernel-af_xdp", "kernel-tap", "nic", "plugin", "two-hosts"}.union(
+    *part_samples("RUN_ELSEWHERE")
+)
+"""Run with what they need: root in test_kernel_peers and test_two_hosts, a compiler in test_plugin, a NIC in
 guest/guest_runs."""
 
 

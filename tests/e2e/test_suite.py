@@ -47,7 +47,7 @@ def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
     assert done.returncode == 0, done.stderr
     called = tree.log
     assert called[-2] == "meson test --no-suite fuzz --no-suite slow"
-    assert " tests/unit -n " in called[-1] and called[-1].endswith(" -m not slow -x")
+    assert " tests/unit tests/parts -n " in called[-1] and called[-1].endswith(" -m not slow -x")
     for linter in ("ruff", "mypy", "imports", "clang-format", "docs"):
         assert f"{linter}: ok" in done.stderr
     assert "clang-tidy" not in done.stderr

@@ -60,13 +60,13 @@ def stages_of(mutant: Mutant, checkout: Path, quick: bool = False) -> list[Stage
 def common_stages(language: str, quick: bool = False) -> list[Stage]:
     """Those that every mutant has, and that are tried without one first: ./test, without the few tests that bear no other beside them."""
     parallel = ("-n", "2")
-    slow = Stage("slow", _pytest("tests/unit", "-m", "slow", *parallel), "slow")
+    slow = Stage("slow", _pytest("tests/unit", "tests/parts", "-m", "slow", *parallel), "slow")
     runs = Stage("runs", _pytest("tests/e2e", "tests/hostile", *parallel), "runs")
     if language == "c++":
         suites = ("meson", "test", "-C", "build", "--no-suite", "fuzz", "--maxfail", "1")
         stages = [Stage("suites", suites, None), runs, slow]
     else:
-        stages = [Stage("unit", _pytest("tests/unit", "-m", "not slow", *parallel), "unit"), slow, runs]
+        stages = [Stage("unit", _pytest("tests/unit", "tests/parts", "-m", "not slow", *parallel), "unit"), slow, runs]
     return stages[:1] if quick else stages
 
 
@@ -75,9 +75,9 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 
 def _mirror(checkout: Path, file: str) -> str:
-    """The directory of tests/unit that has the tests of this file's package, or of one around it."""
+    """The directory that has the tests of this file's part or package, or of a package around it."""
     package = Path(file).relative_to("src/windtunnel").parent
-    mirrors = (Path("tests/unit") / each for each in [package, *package.parents])
+    mirrors = (Path("tests", root, each) for each in [package, *package.parents] for root in ("unit", ""))
     return str(next(each for each in mirrors if (checkout / each).is_dir()))
 
 

@@ -22,6 +22,7 @@ FILES = {
     "tests/unit/sizes/test_limits.py": (
         "from windtunnel.sizes.limits import fits\n\n\ndef test_fits():\n    assert fits(64) and not fits(65)\n"
     ),
+    "tests/parts/units/test_units.py": "def test_units():\n    assert True\n",
     "setup/lib.sh": "build_engine() { mkdir -p build/engine && echo engine >build/engine/windtunnel-engine; }\n",
     ".gitignore": "build/\n__pycache__/\n",
 }

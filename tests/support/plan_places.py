@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from part_samples import part_samples
 from sample_plan import make_plan
 
 from windtunnel.engine.plan import Plan
@@ -58,20 +59,14 @@ class Place:
         return changed
 
 
-WITHOUT_HANDLERS = {"name": "stream", "handler": None, "packet_handler": None, "pipeline": None}
-
-
 def full_plan() -> dict[str, Any]:
     """A valid plan in which hardly anything is null or empty."""
     plan = make_plan(packet_handler="match_action").model_dump(mode="json")
-    for workload in plan["workloads"]:
-        workload["source"] = {"bytes": workload["request_bytes"], "order": "rotating"}  # holds a request
+    for prepare in part_samples("prepare_workload"):
+        prepare(plan["workloads"][0])
     filled = _filled(SCHEMA, plan | {"variants": VARIANTS})
-    stream = copy.deepcopy(filled["workloads"][0]) | WITHOUT_HANDLERS  # a stream has none
-    stream["copies"]["way"] = "pipelined"
-    stream["source"]["bytes"] = stream["stream"]["write_bytes"] = stream["stream"]["send_buffer_bytes"]
-    filled["workloads"][0]["stream"] = None
-    filled["workloads"].append(stream)
+    for complete in part_samples("complete_plan"):
+        complete(filled)
     return filled
 
 

@@ -1,5 +1,7 @@
 """Small plans for tests: valid by the models, not meant to be run by the real engine."""
 
+from part_samples import plan_fields
+
 from windtunnel.engine.plan import PLAN_VERSION, Plan
 from windtunnel.engine.plan_values import STAGES
 from windtunnel.engine.wires import known
@@ -18,15 +20,12 @@ def make_plan(
 ) -> Plan:
     """A plan of one workload with one application and one dispatcher a side, windows of 20 ms."""
     phases = {"warmup_ns": 20_000_000, "duration_ns": duration_ms * 1_000_000, "window_ns": 20_000_000}
-    workload = {
+    workload = plan_fields("WORKLOAD") | {
         "name": "echo",
         "request_bytes": 86,
         "response_bytes": 86,
         "request_sizes": None,
         "response_sizes": None,
-        "source": None,
-        "copies": None,
-        "stream": None,
         "handler": None if packet_handler else HANDLER,
         "packet_handler": {"name": packet_handler, "options": {}} if packet_handler else None,
         "pipeline": None,

@@ -11,6 +11,7 @@ from terminal_views import printed
 
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
+from windtunnel.part_registry import part_modules
 from windtunnel.parts.copies.keys import Copies
 from windtunnel.results.run.document import run_document
 from windtunnel.sharing.cli.reproduce import reproduce
@@ -32,8 +33,10 @@ def row(text: str, first: str) -> list[str]:
 
 
 def test_every_openmetrics_family_is_on_a_page():
-    """Counters are on the generated page, the others on that of live interfaces."""
-    by_hand = set(re.findall(r"`windtunnel_(\w+)`", page("reference/live.md")))
+    """Counters are on the generated page, the others on that of live interfaces and on those of parts."""
+    of_parts = (Path(name) for part in part_modules("catalogue") for name in part.FILES if name.endswith(".md"))
+    pages = [DOCS / "reference/live.md", *(DOCS.parent / name for name in of_parts)]
+    by_hand = {name for file in pages for name in re.findall(r"`windtunnel_(\w+)`", file.read_text())}
     generated = re.findall(r"^\| \w+ \| `\w+` \| [^|]+ \| `(\w+)` \|", page("reference/counters.md"), re.MULTILINE)
     served = {
         family.name.removeprefix("windtunnel_") + ("_total" if family.type == "counter" else "")

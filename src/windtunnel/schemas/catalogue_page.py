@@ -8,15 +8,20 @@ from windtunnel.measure.study import definition
 from windtunnel.measure.study.constraints import combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import factors
+from windtunnel.part_registry import part_modules
 from windtunnel.scenario.load import question_of
 
 GENERATED = "<!-- Generated from {} by `python -m windtunnel.schemas`. -->"
 
+
+def _of_parts(kind: str) -> dict[str, tuple[str, ...]]:
+    return {task: names for part in part_modules("catalogue") for task, names in getattr(part, kind).items()}
+
+
 SCENARIOS = {
     "Start here": ("echo", "split", "open-loop", "two-workloads"),
     "Shape the load": ("phases", "imix", "kv-zipf"),
-    "Copies of payload": ("copy-dma", "copy-model"),
-    "TCP streams": ("stream", "stream-to-kernel"),
+    **_of_parts("SCENARIOS"),
     "Message handlers": (
         "handler-empty",
         "handler-l_app",
@@ -53,7 +58,7 @@ SCENARIOS = {
 STUDIES = {
     "Load and size": ("inflight", "message-size"),
     "Cores, queues and memory": ("cores", "queues", "mempool-cache"),
-    "Copies of payload": ("copy-unpack", "copy-break-even", "copy-stream"),
+    **_of_parts("STUDIES"),
     "Batch sizes": ("batch-l_app", "batch-t_app", "batch-m_app"),
     "Match-action tables": (
         "tables-exact",

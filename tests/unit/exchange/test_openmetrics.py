@@ -17,9 +17,7 @@ import pytest
 import sample_lines
 from command_line import environment, windtunnel
 from live_tools import awaited
-from prometheus_client.openmetrics.exposition import generate_latest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from sample_streams import stream_plan
+from openmetrics_tools import exposed, listened, samples, value
 
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
@@ -27,7 +25,6 @@ from windtunnel.exchange import connection_users
 from windtunnel.exchange.address import parse
 from windtunnel.exchange.metrics_server import MOST_PIECES, MOST_READERS, Server, head_of
 from windtunnel.exchange.openmetrics import Windows
-from windtunnel.parts.copies.window import CopyWindow
 
 
 @pytest.fixture
@@ -54,30 +51,6 @@ def get_when_free(port):
     return get(port)
 
 
-def samples(text: str) -> dict[tuple[str, frozenset], float]:
-    """Name and labels -> value; the parser raises where this is no OpenMetrics."""
-    families = list(text_string_to_metric_families(text))
-    return {(s.name, frozenset(s.labels.items())): s.value for family in families for s in family.samples}
-
-
-def value(found: dict, name: str, **labels: str) -> float:
-    return found[f"windtunnel_{name}", frozenset(labels.items())]
-
-
-def listened(plan=None, **about) -> tuple[Windows, list[Window]]:
-    plan = plan or sample_lines.plan()
-    windows = Windows(sample_lines.spec([plan]))
-    lines = sample_lines.engine_lines(plan, **about)
-    for line in lines:
-        windows.line("windtunnel", line, "")
-    return windows, [line for line in lines if isinstance(line, Window)]
-
-
-def exposed(collector: Windows) -> dict:
-    """What a server has for those who ask."""
-    return samples(generate_latest(collector).decode())
-
-
 def test_totals_are_sums_of_the_windows():
     collector, windows = listened(lost=3)
     found = exposed(collector)
@@ -99,28 +72,6 @@ def test_totals_are_sums_of_the_windows():
     assert value(found, "windows_total", engine="windtunnel") == len(windows)
     assert value(found, "phase", windtunnel_phase="drain") == 1
     assert value(found, "phase", windtunnel_phase="measure") == 0
-
-
-def test_copies_are_counted_by_application_and_reason():
-    plan = sample_lines.plan()
-    collector, [first, *_] = listened(plan)
-    part = CopyWindow(
-        workload=0, application=1, worker=0, copies=90, by_cpu={"failed": 4}, uncopied=0, bytes=5000, completion=None
-    )
-    for _ in range(2):
-        collector.line("windtunnel", first.model_copy(update={"copies": [part]}), "")
-    found, where = exposed(collector), {"workload": "echo", "application": "1"}
-    assert value(found, "copies_made_total", **where) == 180
-    assert value(found, "copies_bytes_total", **where) == 10_000
-    assert value(found, "copies_by_cpu_total", **where, reason="failed") == 8
-
-
-def test_a_stream_counts_the_bytes_of_acknowledged_writes():
-    plan = stream_plan()
-    collector, windows = listened(plan)
-    responses = sum(each.responses for w in windows for each in w.workloads)
-    found = exposed(collector)
-    assert value(found, "stream_acknowledged_bytes_total", workload="echo") == responses << 20
 
 
 def test_latency_is_a_histogram_in_seconds():

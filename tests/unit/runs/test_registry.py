@@ -7,12 +7,13 @@ import pytest
 import sample_lines as sample
 from hypothesis import given
 from hypothesis import strategies as st
+from part_samples import part_samples
 from properties import examples
 
 from windtunnel.engine.counted import counters_of, levels_of
 from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import PoolLevel, RingLevel, StageWindow, Window, WorkloadWindow
-from windtunnel.parts.streams.rows import StreamRow
+from windtunnel.part_registry import part_modules
 from windtunnel.results.metric_columns import metric_columns, value_text
 from windtunnel.runs import rows
 from windtunnel.runs.metrics import stage_rows
@@ -31,8 +32,7 @@ ROWS = {
     "workload": rows.WorkloadRow,
     "phase": rows.PhaseRow,
     "level": rows.LevelRow,
-    "stream": StreamRow,
-}
+} | dict(pair for of_part in part_samples("ROWS") for pair in of_part.items())
 PLACES = {"endpoint", "stage", "instances", "step", "traffic", "copier", "of", "name", "unit", "kind", "worker", "cpu", "sides"} | {
     "workload", "loop", "state", "phase", "load", "result", "drops", "burst", "counters"
 }  # fmt: skip
@@ -52,7 +52,11 @@ def test_every_field_of_every_row_has_its_entry():
 
 
 def test_entries_are_complete_and_unique():
-    every = [metric for noun in (*ROWS, "copies", "endpoint") for metric in metrics(noun)]
+    every = [
+        metric
+        for noun in {*ROWS, "endpoint", *(part.NOUN for part in part_modules("rows"))}
+        for metric in metrics(noun)
+    ]
     for metric in every:
         assert metric.unit and metric.formula and metric.error and value_text(metric.form, 0), metric
     names = [(metric.noun, metric.name) for metric in every]

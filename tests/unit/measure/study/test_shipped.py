@@ -10,6 +10,7 @@ from windtunnel.measure.study import definition
 from windtunnel.measure.study.columns import COUNTS, RUN, SIDE_COLUMNS, SIDES, STAGE_COLUMNS, WORKLOAD
 from windtunnel.measure.study.definition import Definition, Factor, Full, Log, Range
 from windtunnel.measure.study.design import design
+from windtunnel.part_registry import part_modules
 from windtunnel.scenario.reference import keys_of
 from windtunnel.schemas.generate import CHECKOUT
 
@@ -19,10 +20,11 @@ CATALOGUE, PAGE = ((CHECKOUT / "docs" / "reference" / name).read_text() for name
 FILES = sorted((CHECKOUT / "studies").glob("*.toml"))
 SWEEPS = {"cores", "queues", "batch-l_app", "batch-t_app", "batch-m_app", "message-size", "inflight", "mempool-cache"}
 TABLES = ("exact", "ternary", "lpm", "shared", "segments", "latency", "percentiles")
-SWEEPS |= {f"tables-{name}" for name in TABLES} | {"copy-unpack", "copy-break-even", "copy-stream"}
+SWEEPS |= {f"tables-{name}" for name in TABLES}
 SWEEPS |= {
     f"model-{name}" for name in ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load", "load-one")
 }
+SWEEPS.update(name for part in part_modules("catalogue") for names in part.STUDIES.values() for name in names)
 CASES = [(file, False) for file in FILES] + [(file, True) for file in FILES if file.stem.startswith("tables-")]
 LONGEST_S = 600
 LONGEST_FULL_S = 2 * 3600

@@ -1,11 +1,20 @@
-"""A plan of a stream, and the ledgers of its two ends after a run that went well."""
+"""A plan of a stream, the ledgers of its two ends after a run that went well, and what plans of tests have of streams."""
+
+import copy
+from typing import Any
 
 import sample_lines as sample
 
 from windtunnel.engine.plan import Plan
 from windtunnel.parts.streams.ledger import StreamChecks, StreamLedger
 from windtunnel.parts.streams.plan import Stream
+from windtunnel.parts.streams.rows import StreamRow
 
+ROWS = {"stream": StreamRow}
+LATER_KEYS = {("stream",)}
+RUN_ELSEWHERE = {"stream-to-kernel"}
+"""In test_streams_that_run."""
+WITHOUT_HANDLERS = {"name": "stream", "handler": None, "packet_handler": None, "pipeline": None}
 WRITE = 1 << 20
 CLIENT = StreamLedger(
     workload=0,
@@ -49,3 +58,12 @@ def stream_plan() -> Plan:
     workload = workload.model_copy(update={"stream": stream, "handler": None})
     client = client.model_copy(update={"peer_ip": "10.77.0.9", "peer_udp_port": 9000})
     return made.model_copy(update={"workloads": [workload], "endpoints": [client, *made.endpoints[1:]]})
+
+
+def complete_plan(plan: dict[str, Any]) -> None:
+    """Gives the stream that the first workload has to one of its own, because a stream has no handler."""
+    stream = copy.deepcopy(plan["workloads"][0]) | WITHOUT_HANDLERS
+    stream["copies"]["way"] = "pipelined"
+    stream["source"]["bytes"] = stream["stream"]["write_bytes"] = stream["stream"]["send_buffer_bytes"]
+    plan["workloads"][0]["stream"] = None
+    plan["workloads"].append(stream)

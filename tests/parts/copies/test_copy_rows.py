@@ -2,7 +2,8 @@
 
 import pytest
 import sample_lines as sample
-from sample_records import copy_ledger, record
+from copies_samples import copy_ledger
+from sample_records import record
 from sample_windows import HELLO, window, worker
 from terminal_views import printed
 

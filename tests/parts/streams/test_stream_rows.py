@@ -2,9 +2,9 @@
 
 import pytest
 import sample_lines as sample
-from sample_records import copy_ledger
+from copies_samples import copy_ledger
 from sample_runs import Page, execute
-from sample_streams import CLIENT, SERVER, WRITE, stream_plan
+from streams_samples import CLIENT, SERVER, WRITE, stream_plan
 from terminal_views import printed
 
 from windtunnel.engine.history import History, SupervisedRun

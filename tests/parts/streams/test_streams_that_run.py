@@ -28,6 +28,7 @@ SOURCE = {"bytes": "3MiB"}
 PATIENT = {"drain": "30s"}
 """A retransmission may take seconds, and a host may give a process no CPU for as long."""
 WITHOUT_TCP = "this engine was built without TCP, for want of cargo"
+pytestmark = pytest.mark.slow
 KERNEL = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: makes network namespaces and opens packet sockets"),

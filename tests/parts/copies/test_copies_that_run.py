@@ -23,6 +23,8 @@ from windtunnel.runs import load as load_run
 from windtunnel.runs.summary import summarise
 from windtunnel.scenario import RunSpec, here, load, resolve
 
+pytestmark = pytest.mark.slow
+
 RESPONSE = 32 << 10
 WINDOWS = 7
 """Too few for a judgement of whether the rate settled, which is the host's here."""

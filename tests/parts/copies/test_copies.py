@@ -15,6 +15,8 @@ from windtunnel.runs import Run
 from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise
 
+pytestmark = pytest.mark.slow
+
 REQUEST = 32 << 10
 SMALL = {"source": {"bytes": "1MiB"}}
 CLIENT = {"inflight": 64}

@@ -1,0 +1,5 @@
+"""What copies have outside of their folders."""
+
+SCENARIOS = {"Copies of payload": ("copy-dma", "copy-model")}
+STUDIES = {"Copies of payload": ("copy-unpack", "copy-break-even")}
+FILES = ("bench/copies.py", "docs/how-to/copy-payload.md", "docs/measurements/copies.md")
