@@ -77,6 +77,42 @@ def test_a_slice_that_does_not_exist_is_refused_before_any_runs(tree: Tree) -> N
     assert not any(call.startswith("pytest") for call in tree.log)
 
 
+@pytest.fixture
+def parts(tree: Tree) -> Tree:
+    """The tree with two parts, and fakes of what clones it and takes a part out."""
+    for part in ("copies", "tables"):
+        (tree.checkout / "src/windtunnel/parts" / part).mkdir(parents=True)
+        (tree.checkout / "src/windtunnel/parts" / part / "__init__.py").touch()
+    remove = (
+        '#!/usr/bin/env bash\necho "remove-part $1 in ${PYTHONPATH%/src}" >>"$LOG"; echo "# less" >>pyproject.toml\n'
+    )
+    (tree.checkout / "setup/remove-part").write_text(remove)
+    tree.replace("git", '[[ $1 == clone ]] || { echo "$COMMITS"; exit; }; cp -r "${@: -2}"; rm -r "${@: -1}/.venv"')
+    return tree
+
+
+@pytest.mark.parametrize(("commits", "part"), [("17", "tables"), ("18", "copies"), ("26", "copies"), ("27", "tables")])
+def test_each_commit_is_tried_without_another_part_in_a_clone_with_the_same_environment(
+    parts: Tree, commits: str, part: str
+) -> None:
+    parts.environment["COMMITS"] = commits
+    done = parts.run("./test", "long", "parts")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "slices: 1 passed, 0 failed"
+    log = parts.log
+    [place] = [call.partition(" in ")[2] for call in log if call.startswith(f"remove-part {part} in ")]
+    assert place != str(parts.checkout) and not Path(place).exists()
+    assert log.count("venv") == 1
+    assert " tests/unit tests/parts -n " in log[-1] and log[-1].endswith(" -m not slow")
+
+
+def test_all_of_the_suite_is_tried_without_a_part_if_that_is_asked_for(parts: Tree) -> None:
+    done = parts.run("./test", "long", "parts", "tables", "all")
+    assert done.returncode == 0, done.stderr
+    log = parts.log
+    assert any(call.startswith("remove-part tables in ") for call in log) and log[-1].endswith(" --alone")
+
+
 def test_lint_runs_the_named_linters_and_shows_their_findings(tree: Tree) -> None:
     tree.environment["CONTENT"] = "no"
     done = tree.run("./test", "lint", "mypy")

@@ -14,7 +14,7 @@ import pytest
 CHECKOUT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 REAL_TOOLS = (
-    "bash", "cat", "chmod", "chown", "df", "dirname", "env", "find", "grep", "id", "mkdir", "mktemp", "nproc", "readlink",
+    "bash", "cat", "chmod", "chown", "cp", "df", "dirname", "env", "find", "grep", "id", "ln", "mkdir", "mktemp", "nproc", "readlink",
     "rm", "sed", "sha256sum", "stat", "tail", "uname", "xargs",
 )  # fmt: skip
 
