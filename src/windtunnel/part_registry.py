@@ -13,10 +13,10 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-PARTS: tuple[str, ...] = (
+PARTS = [
     "copies",
     "streams",
-)
+]
 """One line a part, behind those that it uses."""
 
 

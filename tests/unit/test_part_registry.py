@@ -48,7 +48,7 @@ def check(directory: Path, scenario: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_without_a_part_its_keys_are_unknown_and_other_scenarios_are_valid(tmp_path, part):
-    removed = WITH_USERS(part, list(PARTS))
+    removed = WITH_USERS(part, PARTS)
     take_out(removed, tmp_path)
     left = [scenarios_of(other)[0] for other in PARTS if other not in removed and scenarios_of(other)]
     assert {name: check(tmp_path, name)[0] for name in ["echo", *left]} == dict.fromkeys(["echo", *left], 0)

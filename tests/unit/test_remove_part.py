@@ -11,9 +11,9 @@ pytestmark = pytest.mark.slow
 FILES = {
     ".gitignore": "/.venv\n/log\n__pycache__/\n",
     "setup/lib.sh": 'build_engine() { echo "build $1" >>log; }\n',
-    "src/windtunnel/part_registry.py": 'PARTS: tuple[str, ...] = (\n    "sums",\n    "means",\n    "maxima",\n)\n',
+    "src/windtunnel/part_registry.py": 'PARTS = [\n    "sums",\n    "means",\n    "maxima",\n]\n',
     "src/windtunnel/parts/sums/__init__.py": "",
-    "src/windtunnel/parts/sums/catalogue.py": 'SCENARIOS = {"Sums": ("sum",)}\nSTUDIES = {}\nFILES = ("docs/sums.md",)\n',
+    "src/windtunnel/parts/sums/catalogue.py": 'SCENARIOS = {"Sums": ("sum",)}\nSTUDIES = {}\nFILES = ("docs/sums.md", "bench/sums.py")\n',
     "src/windtunnel/parts/means/plan.py": "from windtunnel.parts.sums.plan import Sum\n",
     "src/windtunnel/parts/maxima/plan.py": '"""As windtunnel.parts.sums, but with other numbers."""\n',
     "engine/parts/meson.build": "parts = [\n  'sums',\n  'maxima',\n]\n",
@@ -26,10 +26,12 @@ FILES = {
     "scenarios/summer.toml": "",
     "mkdocs.yml": "nav:\n  - Home: index.md\n  - Sums: sums.md\n",
     "pyproject.toml": 'sums = "windtunnel.parts.sums:app [sums]"\nmaxima = "windtunnel.parts.maxima:app"\n'
-    'windtunnel = ["a/*.html", "parts/sums/*.toml", "b/*"]\n',
+    'windtunnel = ["a/*.html", "parts/sums/*.toml", "b/*"]\n# for sums\nsums = ["adder>=1"]\ntest = ["windtunnel[maxima,sums]"]\n',
     "docs/sums.md": "# Sums\n",
-    "docs/index.md": "# Home\n\nSee [the `[sum]`](sums.md#sums), [here](#home) and [there](#there).\n\n"
-    "```md\n[not a link](sums.md)\n```\n\n| file |\n|---|\n| `scenarios/sum.toml` |\n| `scenarios/summer.toml` |\n",
+    "bench/sums.py": "",
+    "bench/README.md": "| `sums.py` |\n| `other.py`, sums.py |\n",
+    "docs/index.md": "# Home\n\nSee [the `[sum]`](sums.md#sums), `SUMS[name](sums)`, [here](#home) and [there](#there).\n\n"
+    "```md\n[not a link](sums.md)\n```\n\n| file |\n|---|\n| `scenarios/sum.toml` |\n| `scenarios/summer.toml` |\n| [of all](sums.md) |\n",
 }
 """`means` uses `sums`, and `maxima` only speaks of it."""
 AS_SOMEONE = ("-c", "user.name=test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false")
@@ -67,11 +69,13 @@ def test_a_part_is_taken_out_with_all_that_it_has_and_with_those_that_use_it(che
     left = {name: (checkout / name).read_text() for name in FILES if name not in gone}
     changed = {name: text for name, text in left.items() if text != FILES[name]}
     assert changed == {
-        "src/windtunnel/part_registry.py": 'PARTS: tuple[str, ...] = (\n    "maxima",\n)\n',
+        "src/windtunnel/part_registry.py": 'PARTS = [\n    "maxima",\n]\n',
         "engine/parts/meson.build": "parts = [\n  'maxima',\n]\n",
         "mkdocs.yml": "nav:\n  - Home: index.md\n",
-        "pyproject.toml": 'maxima = "windtunnel.parts.maxima:app"\nwindtunnel = ["a/*.html", "b/*"]\n',
-        "docs/index.md": "# Home\n\nSee the `[sum]`, [here](#home) and there.\n\n"
+        "pyproject.toml": 'maxima = "windtunnel.parts.maxima:app"\nwindtunnel = ["a/*.html", "b/*"]\n'
+        'test = ["windtunnel[maxima]"]\n',
+        "bench/README.md": "| `other.py`, sums.py |\n",
+        "docs/index.md": "# Home\n\nSee the `[sum]`, `SUMS[name](sums)`, [here](#home) and there.\n\n"
         "```md\n[not a link](sums.md)\n```\n\n| file |\n|---|\n| `scenarios/summer.toml` |\n",
     }
 
