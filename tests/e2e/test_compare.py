@@ -243,15 +243,6 @@ def test_bad_input_is_refused_before_any_file_is_written(scenario, tmp_path, arg
     assert words in refused.value.message and not (tmp_path / "runs").exists()
 
 
-def test_a_model_against_a_core_is_refused_before_it_is_measured(monkeypatch, tmp_path):
-    monkeypatch.delenv("WINDTUNNEL_ENGINE")
-    file = CHECKOUT / "scenarios" / "copy-model.toml"
-    by_core = ["workload.0.copies.engine=cpu", "workload.0.copies.options={}"]
-    with pytest.raises(UserError, match="copies are modelled only in A") as refused:
-        compare(file, file, *(word for each in by_core for word in ("--set-b", each)))
-    assert "host copies --as-profile" in refused.value.remedy and not (tmp_path / "runs").exists()
-
-
 def test_percents_and_times():
     assert percent("--x", "2.5%") == 0.025 and seconds("--x", "10min") == 600
     for text in ("0%", "101%", "5", "-5%", "nan%"):

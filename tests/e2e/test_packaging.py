@@ -84,7 +84,7 @@ def test_the_wheel_holds_every_file_of_the_package(distributions, source):
     with zipfile.ZipFile(distributions[1]) as wheel:
         held = {name.removeprefix("windtunnel/") for name in wheel.namelist() if name.startswith("windtunnel/")}
     assert held == files_below(source / "src" / "windtunnel")
-    assert {"templates/echo.toml", "parts/copies/engines/dsa-spr.toml", "results/page/document.html"} <= held
+    assert {"templates/echo.toml", "results/page/document.html"} <= held
 
 
 def test_the_source_distribution_holds_what_building_the_engine_needs(distributions, source):

@@ -13,6 +13,7 @@ from command_line import SCENARIO, in_process
 from importing import DATA, imported
 from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from net import unpack
+from part_samples import part_samples
 from study_tools import invoke, on_paper, written
 from tuning_tools import MadeUp, tuned
 
@@ -23,7 +24,7 @@ from windtunnel.runs import load
 from windtunnel.tune.tuning_record import read as read_tuning
 
 SAMPLES = (
-    "copy-dma",
+    *part_samples("KEPT_RUN"),
     "echo",
     "lossy",
     "open-loop",

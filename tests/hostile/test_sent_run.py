@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import duckdb
 import httpx
 import pytest
-from command_line import SCENARIO, command, in_process, on_terminal
+from command_line import SCENARIO, in_process
 from comparing import made
 from plugin_tools import handler
 from rich.table import Table
@@ -23,7 +23,6 @@ from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import FORMATS, export, files, restore
 from windtunnel.index.index import Index
-from windtunnel.parts.copies.engine_profiles import text_of
 from windtunnel.results.terminal.harmless import HarmlessConsole
 from windtunnel.runs import load
 from windtunnel.ui.app import Context, make
@@ -177,14 +176,10 @@ def evil(tmp_path) -> Path:
         made(tmp_path / EVIL / name, scenario=scenario, versions=versions, invalid=invalid, **words)
     text = SCENARIO.format(duration="60ms").replace("L-App", "[red]a[link=b]c:warning:\u202e")
     (tmp_path / f"{EVIL}.toml").write_text(text)
-    (tmp_path / f"{EVIL}.engine.toml").write_text(ENGINE)
     (tmp_path / EVIL / "echo.toml").write_text(text)
     factor = '[[factor]]\nkey = "client.inflight"\nvalues = [32]\n'
     (tmp_path / EVIL / "study.toml").write_text(f'scenario = "echo.toml"\nrepeats = 1\n{factor}')
     return tmp_path
-
-
-ENGINE = f"# \x9b31m\u202e\n{text_of('dsa-spr')}"
 
 
 @pytest.mark.parametrize(
@@ -253,12 +248,6 @@ def test_no_row_of_a_query_steers_the_terminal(evil):
 def test_json_keeps_its_values(evil):
     [document] = json.loads(in_process("show", f"{EVIL}/a", "--json", cwd=evil).stdout)
     assert (document["title"], document["path"]) == (EVIL, f"{EVIL}/a")
-
-
-def test_a_file_is_exact_off_a_terminal_and_harmless_on_it(evil):
-    assert in_process("copiers", f"{EVIL}.engine.toml", cwd=evil).stdout == ENGINE
-    code, shown = on_terminal(command("copiers", f"{EVIL}.engine.toml"), evil)
-    assert code == 0 and shown.replace("\r\n", "\n") == ENGINE.replace("\x9b", "\\u009b").replace("\u202e", "\\u202e")
 
 
 def test_a_terminal_gets_the_styles_of_ours_and_the_words_of_others(monkeypatch):

@@ -8,6 +8,7 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
+from part_samples import plan_fields
 
 from windtunnel.engine.histogram import Histogram
 from windtunnel.engine.ledgers import MbufLedger, MessageLedger, PacketLedger
@@ -79,7 +80,8 @@ def plan(
             "hello_wait_ns": None,
             "endpoints": [_endpoint(side, wire, message, faults) for side in sides],
             "workloads": [
-                {
+                plan_fields("WORKLOAD")
+                | {
                     "name": "echo",
                     "client_applications": 1 if message else 0,
                     "client_slots": 1024 if message else 0,
@@ -87,8 +89,6 @@ def plan(
                     "response_bytes": 86,
                     "request_sizes": None,
                     "response_sizes": None,
-                    "source": None,
-                    "copies": None,
                     "handler": handler,
                     "packet_handler": None if message else {"name": "l2fwd", "options": {}},
                     "pipeline": None,

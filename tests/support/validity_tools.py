@@ -105,14 +105,6 @@ def probe(line_ns=91.0, together=1.0, complete=True):
     )
 
 
-def probe_of_copier(trip_ns, line_ns=None):
-    """One worker, or two that exchange packets, and a copier's thread on CPU 7."""
-    known = probe() if line_ns is None else probe(line_ns)
-    copier = {"worker": 0, "cpu": 7, "trip_ns": trip_ns}
-    alone = {"pairs": [], "workers": known.workers[:1]} if line_ns is None else {}
-    return Probe.model_validate(known.model_dump() | {"copiers": [copier]} | alone)
-
-
 def probed(*probes, wide=()):
     """A run with these probes at the ends of its measured windows; the warm-up ends with the first one."""
     engine, windows = finished(len(probes))

@@ -12,7 +12,6 @@ from terminal_views import printed
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
 from windtunnel.part_registry import part_modules
-from windtunnel.parts.copies.keys import Copies
 from windtunnel.results.run.document import run_document
 from windtunnel.sharing.cli.reproduce import reproduce
 from windtunnel.sharing.daemon.keys import Serve
@@ -75,15 +74,6 @@ def test_every_wire_is_on_the_overview():
     overview = page("reference/wires.md").partition("\n## ")[0]
     named = {name for line in overview.splitlines() if line.startswith("| ") for name in re.findall(r"`(\w+)`", line)}
     assert {wire["name"] for wire in WIRES} == named - {"record"}
-
-
-def test_options_of_a_copier_are_listed_by_its_command():
-    assert "windtunnel copiers" in str(Copies.model_fields["options"].metadata)
-    table = page("reference/scenario.md").partition('\n| `engine` | text | `"cpu"` |')[2]
-    assert (
-        row(table.partition("\n\n")[0], "`options`")[1]
-        == "a table of names and values; `windtunnel copiers` lists them"
-    )
 
 
 def test_what_was_measured_has_a_date_and_is_no_explanation():

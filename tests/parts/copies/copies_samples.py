@@ -5,6 +5,8 @@ from typing import Any
 from windtunnel.parts.copies.ledger import CopyLedger
 
 LATER_KEYS = {("copies", "model")}
+WORKLOAD_KEYS: dict[str, Any] = {"copies": {}}
+KEPT_RUN = "copy-dma"
 
 
 def copy_ledger(**about) -> CopyLedger:

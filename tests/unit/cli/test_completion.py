@@ -7,6 +7,7 @@ from command_line import SCENARIO, in_process
 
 from windtunnel.cli import completion
 from windtunnel.engine import find
+from windtunnel.part_registry import part_modules
 
 STUDY = '# How far?\nscenario = "mine.toml"\n[[factor]]\nkey = "client.inflight"\nvalues = [1]\n'
 
@@ -37,7 +38,8 @@ def offered(place: Path, *words: str) -> list[str]:
 def test_commands(place):
     assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
     assert offered(place, "dia") == ["diagnose"]
-    assert set(offered(place, "host", "")) == {"copies", "doctor", "ladder", "state"}
+    of_parts = {command.__name__ for part in part_modules("commands") for command in getattr(part, "HOST", ())}
+    assert set(offered(place, "host", "")) == {"doctor", "ladder", "state"} | of_parts
     assert "validate" in offered(place, "model", "")
     assert "reproduce" in offered(place, "share", "rep")
 

@@ -18,7 +18,6 @@ from windtunnel.engine import supervisor
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import exit_code, judge
 from windtunnel.errors import UserError
-from windtunnel.parts.copies.supervision import MODELLED_SLOWER
 
 pytestmark = pytest.mark.slow
 
@@ -146,16 +145,6 @@ def test_compiling_many_rules_extends_the_timeout():
     silence_s = supervisor.setup_silence_s
     assert silence_s(plan(method="tss", rules=10**6)) == silence_s(make_plan()) == supervisor.SETUP_SILENCE_S
     assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
-
-
-def test_a_run_whose_time_stands_still_at_times_may_take_longer():
-    def plan(model):
-        copies = [SimpleNamespace(copies=SimpleNamespace(model=model)), SimpleNamespace(copies=None)]
-        return SimpleNamespace(workloads=copies)
-
-    assert supervisor._slower(plan(None), shares=False) == 1 and supervisor._slower(plan(None), shares=True) == 2
-    assert supervisor._slower(plan("figures"), shares=False) == MODELLED_SLOWER
-    assert supervisor._slower(plan("figures"), shares=True) == 2 * MODELLED_SLOWER
 
 
 def test_an_exit_code_without_an_error_line_is_a_death(spec):

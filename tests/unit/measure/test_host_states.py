@@ -10,7 +10,6 @@ from validity_tools import (
     judged,
     measured_of,
     probe,
-    probe_of_copier,
     probed,
     rated,
 )
@@ -47,16 +46,6 @@ def test_the_state_of_most_windows_is_the_headline():
     [
         ([probe(60, together=1.9)] * 8, (), [("one-core", 8, 60)]),  # told by additions
         ([probe(91)] * 8, (), [("one-level", 8, 91)]),
-        (
-            [probe_of_copier(300)] * 8 + [probe_of_copier(1300)] * 4,
-            (),
-            [("copier on one-l3", 8, 300), ("copier on two-l3s", 3, 1300)],
-        ),
-        (
-            [probe_of_copier(300, 425)] * 8 + [probe_of_copier(1300, 90)] * 4,
-            (),
-            [("two-l3s + copier on one-l3", 8, 425), ("one-l3 + copier on two-l3s", 3, 90)],
-        ),
     ],
 )
 def test_states_have_their_names_windows_and_round_trips(probes, wide, named):
@@ -75,15 +64,6 @@ def test_busy_siblings_are_said_and_exclude_nothing(wide, sibling):
     assert (state.name, state.windows, found.excluded) == ("one-level", 10, [])
     assert state.sibling == pytest.approx(sibling, rel=0.02)
     assert ("siblings" in state.words) == (sibling > 1.1)
-
-
-@pytest.mark.parametrize(
-    ("line_ns", "words"),
-    [(None, "CPUs 0 and 1 and 7: copier on one-l3 (copy 300 ns), 8 windows"), (425, "(line 425 ns, copy 300 ns)")],
-)
-def test_the_way_to_a_copier_is_said(line_ns, words):
-    found = judged(*probed(*[probe_of_copier(300, line_ns)] * 8, *[probe_of_copier(1300, line_ns and 90)] * 4))
-    assert words in check(found, "host state").words
 
 
 def test_one_outlier_of_the_additions_changes_no_state_of_later_windows():

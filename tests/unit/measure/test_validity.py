@@ -13,7 +13,6 @@ from windtunnel.engine.plan import Load, LoadPhase
 from windtunnel.measure.validity import Slack, excluded_windows, generator
 from windtunnel.measure.validity.accounting import interrupted_check
 from windtunnel.measure.validity.traffic import traffic_check
-from windtunnel.parts.copies.window import CopyWindow
 from windtunnel.results.charts.run import throughput
 from windtunnel.runs import Run, Verdict
 from windtunnel.runs.notices import notices
@@ -118,14 +117,6 @@ def without_link(window, ns):
     return window.model_copy(update={"ports": [port.model_copy(update={"link_down_ns": ns}), *others]})
 
 
-def with_copier(window, **lost):
-    """Copies of a workload by a thread on CPU 7, and of another one by none."""
-    account = {"cpu": 7, "preempted_ns": 0, "on_cpu_ns": SPAN, "steal_ns": 0} | lost
-    keys = {"workload": 0, "application": 0, "worker": 0, "copies": 1, "by_cpu": {}, "uncopied": 0, "bytes": 64}
-    copies = [keys | {"thread": thread, "completion": None} for thread in (None, account)]
-    return window.model_copy(update={"copies": list(map(CopyWindow.model_validate, copies))})
-
-
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -134,8 +125,6 @@ def with_copier(window, **lost):
         (lambda w: changed(w, steal_ns=SPAN // 5), "steal on CPU 0 for 20% of the window"),
         (lambda w: changed(w, chain_ticks=w.workers[0].chain_ticks * 1.25), "20% slower"),
         (lambda w: without_link(w, SPAN // 4), "the link of the client was down for 25% of the window"),
-        (lambda w: with_copier(w, preempted_ns=SPAN // 4), "preempted on CPU 7 (copier) for 25% of the window"),
-        (lambda w: with_copier(w, steal_ns=SPAN // 4), "steal on CPU 7 (copier) for 25% of the window"),
         (lambda w: lasting(w, SPAN + 300_000_000), "window lasted 800 ms instead of 500 ms: the process was stopped"),
     ],
 )
@@ -146,8 +135,6 @@ def test_a_window_is_excluded_with_its_reason(change, reason):
     (mark,) = found.excluded
     assert (mark.engine, mark.window, len(mark.reasons)) == ("windtunnel", windows[-2].index, 1)
     assert reason in mark.reasons[0] and found.reasons == [] and check(found, "windows").value == 0.1
-    if "copier" in reason:
-        assert f"{reason.partition(' ')[0]} on CPU 7 for " in check(found, "windows").words
 
 
 @pytest.mark.parametrize(

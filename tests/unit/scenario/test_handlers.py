@@ -5,6 +5,7 @@ import os
 
 import in_process
 import pytest
+from part_samples import part_samples
 from scenario_tools import SHIPPED, engine, finished, machine_for, refused
 
 from windtunnel.engine.find import find_engine
@@ -125,7 +126,7 @@ def test_a_plugin_has_its_path_and_its_own_options(tmp_path):
     [
         ({"handler": "./good.so"}, "./good.so"),
         ({"handler": "good.so"}, "good.so"),
-        ({"handler": "./good.so", "copies": {}}, "./good.so"),
+        *(({"handler": "./good.so"} | keys, "./good.so") for keys in part_samples("WORKLOAD_KEYS")),
         ({"handler": "kv", "packet_handler": "/a/good.so"}, "/a/good.so"),
         ({"packet_handler": "swx", "options": {"compiler": "./mine"}}, "./mine"),
         ({"handler": "kv", "packet_handler": "swx", "packet_options": {"compiler": "./mine"}}, "./mine"),
