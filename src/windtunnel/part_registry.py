@@ -3,7 +3,7 @@
 A part is a capability that one could do without: a folder of one name in each language, as `windtunnel.parts.streams`. A module in it has the
 name of what rooms ask parts for, as `plan` or `blocks`. Rooms ask for these modules here; they know no part.
 
-To take a part out, delete its folders and its name in this list, and in that of engine/parts/meson.build.
+`setup/remove-part NAME` takes a part out: its folders, its name in this list and in that of engine/parts/meson.build, and what it has elsewhere.
 """
 
 from collections.abc import Callable
