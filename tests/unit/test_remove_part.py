@@ -80,18 +80,19 @@ def test_a_part_is_taken_out_with_all_that_it_has_and_with_those_that_use_it(che
     }
 
 
-def test_what_is_generated_is_written_by_the_new_engine_and_these_sources(checkout):
+def test_the_engine_is_built_from_the_new_schemas_and_says_what_wires_it_has(checkout):
     assert remove(checkout, "maxima").stdout == "taking out: maxima\n"
     sources = f" in {checkout}/src"
     calls = (checkout / "log").read_text().splitlines()
     assert [call.removesuffix(sources) for call in calls] == [
         "setup.py -q egg_info",
+        "-m windtunnel.schemas",
         "build engine/windtunnel-engine",
         "-m windtunnel.schemas",
         "-m windtunnel.cli.command_line_page",
         "tests/net/net.py keep",
     ]
-    assert [call.endswith(sources) for call in calls] == [True, False, True, True, True]
+    assert [call.endswith(sources) for call in calls] == [True, True, False, True, True, True]
 
 
 @pytest.mark.parametrize("what", ["changed", "new"])
