@@ -22,7 +22,7 @@ import fleet_driver
 from ray_nodes import LocalCluster
 
 from windtunnel.engine.find import find_engine
-from windtunnel.fleet import connection
+from windtunnel.parts.fleet import connection
 from windtunnel.runs import load
 from windtunnel.runs.joined import crossings, on_two_hosts, session
 

@@ -8,9 +8,9 @@ import ray
 from scenario_tools import engine
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.cluster import RayCluster
-from windtunnel.fleet.connection import connected
-from windtunnel.fleet.messages import Joined
+from windtunnel.parts.fleet.cluster import RayCluster
+from windtunnel.parts.fleet.connection import connected
+from windtunnel.parts.fleet.messages import Joined
 
 PATIENCE_S = 180
 

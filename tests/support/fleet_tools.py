@@ -11,11 +11,11 @@ from sample_runs import execute, first_windows
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import Verdict
-from windtunnel.fleet.executor import Fleet
-from windtunnel.fleet.messages import About, Ended, Joined, Lost, Outcome, Replied
-from windtunnel.fleet.run_archive import pack
 from windtunnel.host import facts
 from windtunnel.measure.executor import Job
+from windtunnel.parts.fleet.executor import Fleet
+from windtunnel.parts.fleet.messages import About, Ended, Joined, Lost, Outcome, Replied
+from windtunnel.parts.fleet.run_archive import pack
 
 SOFTWARE = {"windtunnel": "1", "engine": "1", "engine sha256": "e" * 64}
 HOST = facts.collect()

@@ -104,7 +104,7 @@ def run(
     windtunnel run scenarios/echo.toml --set duration=300ms --out runs/short
     windtunnel run scenarios/echo.toml --json | jq .metrics.workloads
     windtunnel run scenarios/echo.toml --until 2% --state one-l3
-    windtunnel run scenarios/echo.toml --repeat 5 --on fleet.toml
+    windtunnel run scenarios/echo.toml --repeat 5 --on lab.toml
     windtunnel run scenarios/echo.toml --label commit=8fe5ed78
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace

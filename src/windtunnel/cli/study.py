@@ -70,7 +70,7 @@ def study(
     windtunnel study runs/inflight
     windtunnel study studies/tables-exact.toml --full --plan
     windtunnel study studies/cores.toml --set duration=500ms
-    windtunnel study studies/inflight.toml --on ray://lab:10001
+    windtunnel study studies/inflight.toml --on lab.toml
     windtunnel study query "select inflight, median(p99) from results where valid group by 1 order by 1"
     """
     from windtunnel.engine.interrupts import Interrupts

@@ -120,7 +120,9 @@ def tune(
     with executor(on, most=1) as where:
         view = where.view if where else None
         if isinstance(view, Cable):
-            raise UserError("--on: a tuner has one testbed, and the fleet file has cables", remedy="[[testbed]] there")
+            raise UserError(
+                "--on: a tuner has one testbed, and these are cabled pairs", remedy="testbeds without cables"
+            )
         changes = with_state(sets, state)
         prepare_this = partial(prepare, file, changes, tuning_goal, space_file=space, out=out, seed=seed, host=view)
         try:

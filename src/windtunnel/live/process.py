@@ -89,16 +89,13 @@ class Announcement:
 
     def progress(self, done: int, total: int | None, unit: str, left_s: float | None = None) -> None:
         """Announces the progress of a command with many runs: how many of its runs, pairs or trials are done. `of` and `left_s`: None if unknown."""
-        self._publish_status("progress", {"done": done, "of": total, "unit": unit, "left_s": left_s})
+        self.status("progress", {"done": done, "of": total, "unit": unit, "left_s": left_s})
 
-    def testbeds(self, waiting: int, rows: list[dict[str, Any]]) -> None:
-        """Announces the state of a fleet: waiting jobs, and a row for each testbed in the form of `windtunnel.fleet.utilisation`."""
-        self._publish_status("fleet", {"waiting": waiting, "testbeds": rows})
-
-    def _publish_status(self, key: str, about: dict[str, Any]) -> None:
+    def status(self, name: str, about: dict[str, Any]) -> None:
+        """Announces a status of the command. Only its latest one of each name counts."""
         publisher = self._open() if self._kind is not None else self._publisher
         if publisher is not None:
-            publisher.publish_status(key, f"{json.dumps({key: about})}\n".encode())
+            publisher.publish_status(name, f"{json.dumps({name: about})}\n".encode())
 
     def _open(self) -> "Publisher | None":
         from windtunnel.live import places

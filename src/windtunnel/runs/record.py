@@ -130,7 +130,7 @@ class Record(Part):
     labels: dict[str, str] = Field(default_factory=dict, description="what the user marked the run with: `run --label`")
     notes: list[str] = Field(description="what a reader of the numbers must know")
     host: dict[str, Any]
-    testbed: str | None = Field(None, description="of a fleet, on which it ran; null: of none")
+    testbed: str | None = Field(None, description="testbed on which it ran; null: the host of the command")
     versions: dict[str, str]
     engines: list[EngineRecord]
     variants: list[VariantRow] = Field(

@@ -32,7 +32,7 @@ class RunSpec:
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marks the run with; it changes nothing."""
     testbed: str | None = None
-    """Testbed of a fleet on which it runs."""
+    """Testbed on which it runs; None: this host."""
 
     @property
     def emulated(self) -> list[str]:

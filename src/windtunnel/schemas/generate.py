@@ -17,6 +17,7 @@ from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.model.model_record import ModelRecord
+from windtunnel.part_registry import part_functions
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
 from windtunnel.schemas import (
@@ -76,6 +77,8 @@ def generated() -> dict[Path, str]:
         "scenarios": catalogue_page.scenarios_page(CHECKOUT),
         "studies": catalogue_page.studies_page(CHECKOUT),
     }
+    for pages_of_part in part_functions("pages", "reference"):
+        pages |= pages_of_part()
     described = [wire.model_dump(mode="json") for wire in wires]
     files[SNAPSHOT.relative_to(CHECKOUT)] = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
     return files | {Path("docs/reference") / f"{name}.md": text for name, text in pages.items()}

@@ -22,7 +22,7 @@ from windtunnel.ui.watched import WatchedProcess, WatchedRun
 
 UPDATE_S = 0.2
 """Time between two updates of a page; a window is shown within this time after its end."""
-OF_PROCESS = {"far": "command_progress.html", "fleet": "fleet.html", "tenants": "tenants.html"}
+OF_PROCESS = {"far": "command_progress.html", "status": "status.html", "tenants": "tenants.html"}
 """Parts of a process that are sent when they change."""
 ASSETS = {
     "page.css": (PACKAGE, "page.css", "text/css"),

@@ -3,7 +3,7 @@
 import json
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -19,6 +19,7 @@ from windtunnel.runs.rows import StageRow, WorkloadRow
 from windtunnel.runs.validity import Check, windows_of
 from windtunnel.scenario.validity_keys import Validity as Limits
 from windtunnel.ui.series import Series
+from windtunnel.ui.status import Status, parsers
 from windtunnel.ui.tenants import Tenants
 
 MOST_WINDOWS = 400
@@ -154,29 +155,6 @@ class CommandProgress:
         return min(1.0, self.done / self.of) if self.of else None
 
 
-@dataclass(frozen=True)
-class Testbed:
-    """A testbed of a fleet."""
-
-    name: str
-    state: Literal["running", "free", "lost"]
-    about: str
-    """The directory of its run, or why it was lost."""
-    runs: int
-    """Runs that ended on it."""
-    utilisation: float
-    """From 0 to 1."""
-
-
-@dataclass(frozen=True)
-class Fleet:
-    """The fleet on which a command runs."""
-
-    waiting: int
-    """Runs that wait for a testbed."""
-    testbeds: list[Testbed]
-
-
 @dataclass
 class WatchedProcess:
     """A process and its runs, the last of them."""
@@ -189,7 +167,8 @@ class WatchedProcess:
     done: int = 0
     """Its runs that ended."""
     command_progress: CommandProgress | None = None
-    fleet: Fleet | None = None
+    statuses: dict[str, Status] = field(default_factory=dict)
+    """The latest status of each name."""
     tenants: Tenants | None = None
     """Tenants of the share daemon."""
     gone: bool = False
@@ -214,8 +193,8 @@ class WatchedProcess:
         if "progress" in line:
             self.command_progress = _COMMAND_PROGRESS.validate_python(line["progress"])
             return
-        if "fleet" in line:
-            self.fleet = _FLEET.validate_python(line["fleet"])
+        if name := next((name for name in parsers() if name in line), None):
+            self.statuses[name] = parsers()[name](line[name])
             return
         number = int(line["run"])
         if "begins" in line:
@@ -246,4 +225,4 @@ class WatchedProcess:
         return " ".join(map(str, self.about.get("command", ())))
 
 
-_COMMAND_PROGRESS, _FLEET = TypeAdapter(CommandProgress), TypeAdapter(Fleet)
+_COMMAND_PROGRESS = TypeAdapter(CommandProgress)

@@ -11,10 +11,10 @@ from side_runs import one_side
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.verdict import Verdict
 from windtunnel.errors import UserError
-from windtunnel.fleet.cables import Cables
-from windtunnel.fleet.keys import Cabled
-from windtunnel.fleet.messages import Ended, Failed, Joined, Lost, Outcome, Refused, Replied
-from windtunnel.fleet.run_archive import pack
+from windtunnel.parts.fleet.cables import Cables
+from windtunnel.parts.fleet.fleet_file import Cabled
+from windtunnel.parts.fleet.messages import Ended, Failed, Joined, Lost, Outcome, Refused, Replied
+from windtunnel.parts.fleet.run_archive import pack
 from windtunnel.runs import load
 from windtunnel.runs.joined import on_two_hosts, session
 from windtunnel.scenario import Cable

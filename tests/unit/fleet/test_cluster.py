@@ -9,9 +9,9 @@ pytest.importorskip("ray", reason="Ray is not installed: ./test installs it")
 from ray.exceptions import RayError
 
 from windtunnel.errors import UserError
-from windtunnel.fleet import cluster as module
-from windtunnel.fleet import connection
-from windtunnel.fleet.messages import Joined, Lost, Refused, Replied
+from windtunnel.parts.fleet import cluster as module
+from windtunnel.parts.fleet import connection
+from windtunnel.parts.fleet.messages import Joined, Lost, Refused, Replied
 
 pytestmark = pytest.mark.slow  # it imports Ray
 

@@ -10,8 +10,8 @@ pytest.importorskip("ray", reason="Ray is not installed: ./test installs it")
 import grpc
 
 from windtunnel.errors import UserError
-from windtunnel.fleet import connection
-from windtunnel.fleet.connection import connected
+from windtunnel.parts.fleet import connection
+from windtunnel.parts.fleet.connection import connected
 
 HEAD, CLIENT = connection.HEAD_METHOD, connection.CLIENT_METHOD
 

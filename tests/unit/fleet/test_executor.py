@@ -5,9 +5,9 @@ from fleet_tools import SOFTWARE, PaperCluster, about, archive, executed, fleet,
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.fleet.messages import Failed, Lost, Refused, Replied
-from windtunnel.fleet.run_archive import take
 from windtunnel.live.process import ANNOUNCEMENT
+from windtunnel.parts.fleet.messages import Failed, Lost, Refused, Replied
+from windtunnel.parts.fleet.run_archive import take
 from windtunnel.runs import load
 
 TWO = {"alpha": about(), "beta": about()}
@@ -64,7 +64,7 @@ def test_what_ran_on_a_lost_testbed_runs_on_the_other(tmp_path):
 
 def test_what_the_testbeds_do_is_announced_to_the_end(tmp_path, monkeypatch):
     told = []
-    monkeypatch.setattr(ANNOUNCEMENT, "testbeds", lambda waiting, rows: told.append((waiting, rows)))
+    monkeypatch.setattr(ANNOUNCEMENT, "status", lambda name, about: told.append((about["waiting"], about["testbeds"])))
     cluster = PaperCluster(TWO, {("alpha", 2): Lost("alpha", "its node was killed")})
     executed(fleet(cluster), [job(tmp_path, f"{n}") for n in range(9)])
     states = {row["state"] for _, rows in told for row in rows if row["name"] == "alpha"}

@@ -3,7 +3,7 @@
 import pytest
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.keys import fleet_of_option, is_address, read
+from windtunnel.parts.fleet.fleet_file import fleet_of_option, is_address, read
 
 WHOLE = """\
 # The lab

@@ -7,10 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
 import pytest
+from access_lists import assert_no_access_list, directory_with_access_list
 
 from windtunnel.errors import UserError
-from windtunnel.fleet import run_archive
-from windtunnel.fleet.run_archive import PREFIX, pack, sweep, take
+from windtunnel.parts.fleet import run_archive
+from windtunnel.parts.fleet.run_archive import PREFIX, pack, sweep, take
 
 
 def directory(parent, name, text):
@@ -32,6 +33,13 @@ def test_a_directory_comes_back_as_it_was(tmp_path):
     assert (tmp_path / "runs" / "kept" / "inner" / "more").read_text() == "one"
     assert (tmp_path / "runs" / "kept" / "empty").is_dir()
     assert left(tmp_path / "runs") == ["kept"]
+
+
+def test_what_comes_back_has_no_access_list(tmp_path):
+    above = directory_with_access_list(tmp_path)
+    assert take(pack([directory(tmp_path, "sent", "one")]), [above / "runs" / "kept"]) == [True]
+    for made in ("runs", "runs/kept"):
+        assert_no_access_list(above / made)
 
 
 def test_two_directories_have_places_of_their_own(tmp_path):

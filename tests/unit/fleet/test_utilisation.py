@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from windtunnel.fleet.utilisation import Utilisation
 from windtunnel.measure.executor import Job
+from windtunnel.parts.fleet.utilisation import Utilisation
 
 
 class Told:
@@ -15,9 +15,9 @@ class Told:
         self.now, self.count, self.waiting, self.rows = 100.0, 0, None, {}
         self.of = Utilisation(self.tell, lambda: self.now)
 
-    def tell(self, waiting, rows):
+    def tell(self, about):
         self.count += 1
-        self.waiting, self.rows = waiting, {row["name"]: row for row in rows}
+        self.waiting, self.rows = about["waiting"], {row["name"]: row for row in about["testbeds"]}
 
     def report(self, waiting=0):
         self.of.report(waiting)

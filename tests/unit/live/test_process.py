@@ -101,16 +101,16 @@ def test_how_far_a_command_is_stands_until_it_is_told_anew(tmp_path):
             assert "begins" in late.line()
 
 
-def test_what_a_fleet_does_stands_beside_how_far_a_command_is():
+def test_a_status_stands_beside_how_far_a_command_is():
     announcement = Announcement()
     with announcement.command("study"):
         announcement.progress(1, 60, "runs")
-        announcement.testbeds(9, [])
-        announcement.testbeds(8, [{"name": "alpha"}])
+        announcement.status("lab", {"waiting": 9})
+        announcement.status("lab", {"waiting": 8})
         with told() as late:
-            _, progress, fleet = [late.line() for _ in range(3)]
+            _, progress, lab = [late.line() for _ in range(3)]
     assert progress["progress"]["done"] == 1
-    assert fleet == {"fleet": {"waiting": 8, "testbeds": [{"name": "alpha"}]}}
+    assert lab == {"lab": {"waiting": 8}}
 
 
 def test_how_far_is_told_to_nobody_where_nothing_is_announced():

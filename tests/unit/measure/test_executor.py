@@ -85,13 +85,13 @@ def test_a_group_is_a_point_and_in_a_spread_study_a_block(tmp_path):
         assert int(re.search(r"-r(\d+)", name)[1]) == group
 
 
-def test_a_study_goes_on_with_other_testbeds_but_not_without_a_fleet(tmp_path):
+def test_a_study_goes_on_with_other_testbeds_but_not_without_any(tmp_path):
     of = study(tmp_path, "out", Backwards(machine())).record
     fewer = of.model_copy(update={"testbeds": {"a": of.testbeds["a"]}})
     assert identity.differences(of, fewer) == ""
     other = of.model_copy(update={"testbeds": {"a": of.testbeds["a"] | {"kernel": "6.99"}}})
     assert "6.99" in identity.differences(of, other)
-    assert "one host, without a fleet" in identity.differences(of, of.model_copy(update={"testbeds": {}}))
+    assert "one host, without testbeds" in identity.differences(of, of.model_copy(update={"testbeds": {}}))
     assert "spread: true" in identity.differences(of, of.model_copy(update={"spread": True}))
 
 

@@ -2,13 +2,12 @@
 
 import os
 import stat
-import struct
 from pathlib import Path
 
 import pytest
+from access_lists import assert_no_access_list, directory_with_access_list
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.run_archive import pack, take
 from windtunnel.measure.study.directory import opened
 from windtunnel.runs import directories
 from windtunnel.runs.directories import held, make_held, making
@@ -90,25 +89,7 @@ def test_what_took_its_name_before_it_was_opened_is_not_written(tmp_path, victim
 
 @pytest.fixture
 def with_access_list(tmp_path) -> Path:
-    """A directory whose owner has given another user rights in all that is made below, whatever the umask (acl(5))."""
-    user, read_write_execute = 54321, 7
-    entries = [(0x01, 7, 0xFFFFFFFF), (0x02, read_write_execute, user), (0x04, 5, 0xFFFFFFFF), (0x10, 7, 0xFFFFFFFF)]
-    access_list = struct.pack("<I", 2) + b"".join(
-        struct.pack("<HHI", *each) for each in [*entries, (0x20, 5, 0xFFFFFFFF)]
-    )
-    directory = tmp_path / "with access list"
-    directory.mkdir()
-    try:
-        os.setxattr(directory, "system.posix_acl_default", access_list)
-    except OSError as error:
-        pytest.skip(f"no access lists here: {error.strerror}")
-    return directory
-
-
-def assert_no_access_list(made: Path) -> None:
-    (made / "file").write_text("")
-    assert os.listxattr(made) == os.listxattr(made / "file") == [] and not made.stat().st_mode & 0o022
-    (made / "file").unlink()
+    return directory_with_access_list(tmp_path)
 
 
 @pytest.mark.parametrize("new", ["run", "runs/run", "a/b/run"])
@@ -127,11 +108,10 @@ def test_a_directory_above_that_was_made_with_an_access_list_hands_nothing_on(wi
     assert "system.posix_acl_default" in os.listxattr(with_access_list / "runs"), "it was there before"
 
 
-def test_a_study_and_what_a_fleet_sends_have_none(with_access_list, victim):
+def test_a_study_has_none(with_access_list):
     with opened(with_access_list / "studies" / "study"):
         pass
-    assert take(pack((victim,)), [with_access_list / "fleet" / "run"]) == [True]
-    for made in ("studies", "studies/study", "fleet", "fleet/run"):
+    for made in ("studies", "studies/study"):
         assert_no_access_list(with_access_list / made)
 
 

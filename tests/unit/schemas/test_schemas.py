@@ -8,7 +8,6 @@ import pytest
 from scenario_tools import SHIPPED
 
 from windtunnel.cli import command_line_page
-from windtunnel.fleet import docs as fleet_docs
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import keys_of
 from windtunnel.schemas.generate import CHECKOUT, generated
@@ -19,7 +18,6 @@ GENERATED = {
     for module, texts in (
         ("windtunnel.schemas", generated()),
         ("windtunnel.sharing.docs", docs.generated()),
-        ("windtunnel.fleet.docs", fleet_docs.generated()),
         ("windtunnel.cli.command_line_page", command_line_page.generated()),
     )
     for path, text in texts.items()

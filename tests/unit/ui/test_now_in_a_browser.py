@@ -1,4 +1,4 @@
-"""The page Now in Chromium: a run is watched to its verdict, a fleet at work, and the tenants of a share daemon, whose weights a slider sets.
+"""The page Now in Chromium: a run is watched to its verdict, a status, and the tenants of a share daemon, whose weights a slider sets.
 This process announces them all."""
 
 import pytest
@@ -8,8 +8,10 @@ from share_api import daemon
 from ui_tools import check_looks, in_a_browser, pages_over
 
 from windtunnel.live.process import Announcement
+from windtunnel.results.document import Column, Marked, Table
 from windtunnel.runs import Verdict
 from windtunnel.ui.edit.start import StartedRuns
+from windtunnel.ui.status import Status, parsers
 
 pytestmark = [pytest.mark.slow, in_a_browser]
 
@@ -53,23 +55,29 @@ def test_an_empty_page_starts_the_shipped_echo(page_of, address, monkeypatch):
     assert [file.name for file in awaited(lambda: begun)] == ["echo.toml"]
 
 
-def test_a_fleet_is_seen_at_work(page_of, address):
-    at_work = {"name": "<i>alpha</i>", "state": "running", "about": "0012", "runs": 11, "utilisation": 0.934}
-    lost = {"name": "beta", "state": "lost", "about": "silent for 30 s", "runs": 9, "utilisation": 0.5}
+def lab(names) -> Status:
+    states = Column("state", [Marked("lost", "loss") for _ in names], words=True)
+    table = Table([Column("testbed", names, words=True), states])
+    return Status("Lab", f"{len(names)} testbeds", table, "Its runs are in the lab.")
+
+
+def test_a_status_is_seen(page_of, address, monkeypatch):
+    monkeypatch.setitem(parsers(), "lab", lab)
     announcement = Announcement()
     with announcement.command("study", at_once=True):
         page = page_of(address)
-        announcement.testbeds(40, [at_work, lost])
-        rows = page.get_by_role("region", name="Testbeds").locator("tbody tr")
+        page.get_by_text("No run at the moment.").wait_for()
+        announcement.status("lab", ["<i>alpha</i>"])
+        rows = page.get_by_role("region", name="Lab").locator("tbody tr")
         rows.first.wait_for()
         assert [row.split("\t") for row in rows.all_inner_texts()] == [
-            ["<i>alpha</i>", "running: 0012", "11", "93%"],
-            ["beta", "lost: silent for 30 s", "9", "50%"],
-        ]
+            ["<i>alpha</i>", "lost"]
+        ]  # escaped, and no element
         check_looks(page)
-        announcement.testbeds(39, [at_work | {"about": "0013"}])
-        page.get_by_text("running: 0013").wait_for()
-        assert "39 waiting for one" in page.locator("main").inner_text()
+        announcement.status("lab", ["alpha", "beta"])
+        page.get_by_text("2 testbeds").wait_for()
+        page.reload()
+        page.get_by_text("Its runs are in the lab.").wait_for()
 
 
 def test_tenants_are_seen_and_weighted_and_a_refusal_says_why(page_of, address, tmp_path):

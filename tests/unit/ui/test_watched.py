@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
 
 from windtunnel.host.levels import Readings
+from windtunnel.results.document import Table
+from windtunnel.ui.status import Status, parsers
 from windtunnel.ui.watched import MOST_RUNS, WatchedProcess
 
 
@@ -76,21 +78,17 @@ def test_a_run_without_a_window_has_no_checks(process):
     assert "once it begins" in run.time_left
 
 
-BAD_TESTBED = {"name": "alpha", "state": "odd", "about": "0001", "runs": 12, "utilisation": 0.93}
-
-
 @pytest.mark.parametrize(
     "line",
     [
         *("", "{", "[]", "3", '{"run": "x"}', '{"run": 1, "begins": {}}', '{"run": 1, "begins": 3}'),
         *({"progress": bad} for bad in (None, 3, {}, {"done": "x", "of": 1, "unit": "runs", "left_s": None})),
-        *({"fleet": bad} for bad in (None, {"waiting": 1}, {"waiting": 1, "testbeds": [BAD_TESTBED]})),
     ],
 )
 def test_what_cannot_be_read_is_said(process, line):
     tell(process, line)
     assert process.trouble and "cannot be parsed" in process.trouble
-    assert (process.command_progress, process.fleet) == (None, None)
+    assert (process.command_progress, process.statuses) == (None, {})
 
 
 def test_a_line_of_a_run_whose_beginning_was_not_told_is_nobodys(process):
@@ -121,6 +119,15 @@ def test_how_far_a_command_is(process, line, words, share):
     assert (process.command_progress.text, process.command_progress.share, process.trouble) == (words, share, None)
 
 
-def test_what_a_fleet_does(process):
-    tell(process, {"fleet": {"waiting": 8, "testbeds": [BAD_TESTBED | {"state": "running"}]}})
-    assert (process.fleet.waiting, process.fleet.testbeds[0].about, process.trouble) == (8, "0001", None)
+def test_the_latest_status_of_each_name_counts(process, monkeypatch):
+    for name in ("lab", "rack"):
+        monkeypatch.setitem(parsers(), name, lambda about: Status("", f"{about} wait", Table([]), ""))
+    tell(process, {"lab": 3}, {"rack": 5}, {"lab": 2})
+    captions = {name: shown.caption for name, shown in process.statuses.items()}
+    assert (captions, process.trouble) == ({"lab": "2 wait", "rack": "5 wait"}, None)
+
+
+def test_a_status_that_is_none_is_said(process, monkeypatch):
+    monkeypatch.setitem(parsers(), "lab", int)
+    tell(process, {"lab": "many"})
+    assert process.trouble and "cannot be parsed" in process.trouble

@@ -27,7 +27,7 @@ RUN = {
     "reasons": ("VARCHAR[]", "why not; empty for a valid run"),
     "relaxed": ("VARCHAR[]", "validity limits that its scenario relaxed"),
     "directory": ("VARCHAR", "the run directory, relative to the study's"),
-    "testbed": ("VARCHAR", "testbed of a fleet on which it ran; NULL: of none"),
+    "testbed": ("VARCHAR", "testbed on which it ran; NULL: the host of the command"),
     "memory": ("VARCHAR", "hugepages or no-huge"),
     "host_state": ("VARCHAR", "state of the host that its metrics are of; NULL: not known"),
     "line_ns": (

@@ -30,7 +30,7 @@ def changed_texts(then: StudyRecord, study: str, scenario: str) -> str:
 
 
 def _hosts(then: StudyRecord, now: StudyRecord) -> list[tuple[str, str, str]]:
-    """Testbeds may join and leave: a fleet has those that are alike, or that are blocks of the study."""
+    """Testbeds may join and leave: they are alike, or they are blocks of the study."""
     if not then.testbeds and not now.testbeds:
         return [("host", lines(host_facts(then.host)), lines(host_facts(now.host)))]
     both = sorted(then.testbeds.keys() & now.testbeds.keys())
@@ -45,7 +45,7 @@ def _testbed(record: StudyRecord, name: str) -> str:
 
 
 def _runs_on(record: StudyRecord) -> str:
-    return f"a fleet, spread: {json.dumps(record.spread)}" if record.testbeds else "one host, without a fleet"
+    return f"testbeds, spread: {json.dumps(record.spread)}" if record.testbeds else "one host, without testbeds"
 
 
 def changes(*parts: tuple[str, str, str]) -> str:
@@ -76,7 +76,7 @@ def host_facts(host: dict[str, Any]) -> dict[str, Any]:
 
 
 def _points(record: StudyRecord) -> dict[str, Any]:
-    """How each point runs: with which memory, on which CPUs, or not at all. On a fleet each testbed has CPUs of its own."""
+    """How each point runs: with which memory, on which CPUs, or not at all. Each testbed has CPUs of its own."""
     return {
         p.name: {"memory": p.memory, "cannot run": p.cannot_run is not None}
         | ({} if record.testbeds else {"cpus": p.cpus})

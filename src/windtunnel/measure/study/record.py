@@ -86,10 +86,10 @@ class StudyRecord(Part):
     factors: list[FactorRecord]
     points: list[PointRecord]
     order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they run")
-    host: dict[str, Any] = Field(description="of a fleet: its first testbed")
+    host: dict[str, Any] = Field(description="the host of the command, or the first testbed")
     testbeds: dict[str, dict[str, Any]] = Field(
         default_factory=dict,
-        description="testbed of the fleet that it began on -> host; empty: it runs on the host alone",
+        description="testbed that it began on -> host; empty: the host of the command",
     )
     spread: bool = Field(
         False, description="each repeat of all points has a testbed of its own: points are compared within one testbed"

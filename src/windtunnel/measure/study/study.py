@@ -36,7 +36,7 @@ class Prepared:
 
     @property
     def at_once(self) -> int:
-        """Runs that take place at a time, as far as the executor is a fleet that keeps its testbeds."""
+        """Runs that take place at a time, as far as the executor keeps its testbeds."""
         return max(1, len(self.executor.testbeds))
 
 

@@ -4,11 +4,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from windtunnel.fleet.messages import About
+import windtunnel
 from windtunnel.host.facts import Facts
 from windtunnel.measure.study import record
+from windtunnel.parts.fleet.messages import About
 
-PACKAGE = Path(__file__).parents[1]
+PACKAGE = Path(windtunnel.__file__).parent
 
 
 def software() -> dict[str, str]:

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.plan_values import Side
-from windtunnel.fleet.keys import Cabled
-from windtunnel.fleet.messages import (
+from windtunnel.parts.fleet.fleet_file import Cabled
+from windtunnel.parts.fleet.messages import (
     About,
     Ended,
     Event,
@@ -25,7 +25,7 @@ from windtunnel.fleet.messages import (
     Replied,
     Request,
 )
-from windtunnel.fleet.run_archive import pack, take
+from windtunnel.parts.fleet.run_archive import pack, take
 from windtunnel.runs.joined import SIDES, merge
 from windtunnel.runs.reader import record_of
 from windtunnel.scenario import Cable, HostView

@@ -14,8 +14,8 @@ from time import monotonic
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.messages import Event, Joined, Lost, Refused, Replied, Request
-from windtunnel.fleet.node import Node
+from windtunnel.parts.fleet.messages import Event, Joined, Lost, Refused, Replied, Request
+from windtunnel.parts.fleet.node import Node
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
 

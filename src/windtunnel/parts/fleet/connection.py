@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from windtunnel.errors import UserError
-from windtunnel.fleet.keys import ADDRESS
+from windtunnel.parts.fleet.fleet_file import ADDRESS
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"  # Ray reads it when it is imported
 

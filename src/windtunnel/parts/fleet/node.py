@@ -14,12 +14,12 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.own_directory import for_temporary
 from windtunnel.engine.verdict import NOT_WRITTEN
 from windtunnel.errors import UserError
-from windtunnel.fleet.hosts import software
-from windtunnel.fleet.messages import About, Ended, Failed, Outcome, Refused, Reply, Request
-from windtunnel.fleet.run_archive import pack
 from windtunnel.host import facts
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Job, perform
+from windtunnel.parts.fleet.hosts import software
+from windtunnel.parts.fleet.messages import About, Ended, Failed, Outcome, Refused, Reply, Request
+from windtunnel.parts.fleet.run_archive import pack
 from windtunnel.scenario import OneSide, here, resolve
 from windtunnel.scenario.one_side import CABLED
 

@@ -1,4 +1,4 @@
-"""The state and the utilisation of the testbeds of a command, for *Now* of `windtunnel ui`."""
+"""The state and the utilisation of the testbeds of a command, as it announces them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,9 +6,11 @@ from time import monotonic
 
 from windtunnel.measure.executor import Job
 
+STATUS = "fleet"
+"""Name of the status that a command announces."""
 EVERY_S = 1.0
 """Period of reports if nothing else changes."""
-Tell = Callable[[int, list[dict[str, object]]], None]
+Tell = Callable[[dict[str, object]], None]
 
 
 @dataclass
@@ -43,7 +45,7 @@ class _Testbed:
 
 
 class Utilisation:
-    """`tell` gets the number of waiting jobs and a row for each testbed: name, state (running, free, lost), the directory of its run or
+    """`tell` gets the number of waiting jobs, and a row for each testbed: name, state (running, free, lost), the directory of its run or
     why it was lost, runs that have ended there, and the share of its time in which it had one."""
 
     def __init__(self, tell: Tell, now: Callable[[], float] = monotonic):
@@ -76,4 +78,5 @@ class Utilisation:
         now = self._now()
         if self._changed or now - self._told_at >= EVERY_S:
             self._changed, self._told_at = False, now
-            self._tell(waiting, [testbed.row(now) for _, testbed in sorted(self._testbeds.items())])
+            rows = [testbed.row(now) for _, testbed in sorted(self._testbeds.items())]
+            self._tell({"waiting": waiting, "testbeds": rows})

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Protocol
@@ -10,14 +11,14 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.engine.verdict import INTERRUPTED, INTERRUPTED_BY_USER, Verdict
 from windtunnel.errors import UserError
-from windtunnel.fleet.hosts import other_software, unlike
-from windtunnel.fleet.messages import About, Ended, Event, Failed, Joined, Lost, Refused, Replied, Request
-from windtunnel.fleet.run_archive import sweep, take
-from windtunnel.fleet.utilisation import Utilisation
 from windtunnel.host import facts
 from windtunnel.live.process import ANNOUNCEMENT
 from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Begins, Done, Job, unwatched
+from windtunnel.parts.fleet.hosts import other_software, unlike
+from windtunnel.parts.fleet.messages import About, Ended, Event, Failed, Joined, Lost, Refused, Replied, Request
+from windtunnel.parts.fleet.run_archive import sweep, take
+from windtunnel.parts.fleet.utilisation import STATUS, Utilisation
 from windtunnel.runs import load
 from windtunnel.scenario import Cable, HostView
 
@@ -65,7 +66,7 @@ class Fleet:
         self._joined: dict[str, About] = {}
         self._lost: dict[str, str] = {}
         self._places: dict[Hashable, str] = {}
-        self._utilisation = Utilisation(ANNOUNCEMENT.testbeds)
+        self._utilisation = Utilisation(partial(ANNOUNCEMENT.status, STATUS))
         for name in cluster.names:
             cluster.invite(name)
         self._until = monotonic() + wait_s
