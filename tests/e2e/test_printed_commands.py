@@ -12,9 +12,9 @@ from ui_tools import free_port, signed_in
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/tutorials/*.md"))]
 TRIED_ELSEWHERE = re.compile(
-    r"\./windtunnel quickstart|\./test\b|git clone|cd |\./windtunnel ui|.* --on ray://|\./windtunnel share serve"
+    r"\./windtunnel quickstart|\./test\b|git clone|cd |\./windtunnel ui|\./windtunnel share serve"
 )
-"""By test_setup.py, by who runs this test, below, by the fleets' tests and the share daemon's."""
+"""By test_setup.py, by who runs this test, below, and by the share daemon's tests."""
 MADE_HERE = {".git", ".venv", "build", "runs", "mine", "mine.toml"}
 OUTCOMES = {"compare": {0, 1, 3}, "history": {0, 3}}
 """Exit codes that answer the question: two variants cannot always be told apart, and the first runs are no history."""

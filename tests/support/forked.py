@@ -22,8 +22,8 @@ from functools import cache
 from typing import Any, NoReturn
 
 SERVER = "import sys; sys.path[:0] = sys.argv[1:]; import forked; forked.serve()"
-APART = ("windtunnel.parts.fleet", "windtunnel.sharing", "windtunnel.ui", "windtunnel.schemas")
-"""Rooms that few commands import."""
+APART = ("windtunnel.sharing", "windtunnel.ui", "windtunnel.schemas")
+"""Rooms that few commands import. Parts of which this holds say so in their samples."""
 PR_SET_CHILD_SUBREAPER = 36
 LONGEST_REQUEST_BYTES = 1 << 20
 
@@ -112,10 +112,13 @@ def serve() -> None:
 
 
 def _import_all() -> None:
+    from part_samples import part_samples
+
     import windtunnel
 
+    apart = (*APART, *part_samples("APART"))
     for module in pkgutil.walk_packages(windtunnel.__path__, "windtunnel.", onerror=lambda name: None):
-        if not module.name.startswith(APART) and not module.name.endswith("__main__"):
+        if not module.name.startswith(apart) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
     _compile_pages()
     _ask_engines()

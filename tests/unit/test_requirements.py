@@ -11,9 +11,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 REQUIRED = PROJECT["build-system"]["requires"] + PROJECT["project"]["dependencies"]
+TESTED = next(pinned.extras for pinned in map(Requirement, EXTRAS["test"]) if pinned.name == "windtunnel")
+"""Extras that the tests need."""
 PURPOSES = {
     "run": EXTRAS["sharing"] + EXTRAS["ui"],
-    "test": [text for extra in ("test", "docs", "fleet", "sharing", "ui") for text in EXTRAS[extra]],
+    "test": [text for extra in ("test", "docs", *TESTED) for text in EXTRAS[extra]],
     "mutants": EXTRAS["mutants"],
 }
 

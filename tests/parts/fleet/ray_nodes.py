@@ -1,4 +1,4 @@
-"""A Ray cluster on this host, for tests and benches: nodes with a testbed each, and an end for exactly the processes that they started.
+"""A Ray cluster on this host, for tests: nodes with a testbed each, and an end for exactly the processes that they started.
 
 `ray stop` ends those of everybody. So each node has a variable of its own in its environment, which all its processes inherit.
 """

@@ -182,7 +182,7 @@ class Command:
         return self.process.returncode, said
 
 
-@pytest.mark.long("fleets")
+@pytest.mark.long("kills")
 def test_a_study_with_a_killed_node_ends_with_the_same_table(cluster, drive, tmp_path):
     """Its raylet alone: the workers live on for seconds, and overlap with those that repeat their runs."""
     file, out, alone = written(tmp_path, head=HEAD + "repeats = 8\n"), tmp_path / "out", tmp_path / "alone"
@@ -200,7 +200,7 @@ def test_a_study_with_a_killed_node_ends_with_the_same_table(cluster, drive, tmp
     assert not list(out.glob("runs/.*"))
 
 
-@pytest.mark.long("fleets")
+@pytest.mark.long("kills")
 def test_a_study_whose_driver_was_killed_goes_on(cluster, drive, tmp_path):
     file, out, fleet = written(tmp_path), tmp_path / "out", fleet_file(tmp_path, cluster.address, "alpha")
     study = Command("study", file, "--out", out, "--on", fleet)
@@ -214,7 +214,7 @@ def test_a_study_whose_driver_was_killed_goes_on(cluster, drive, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
 
 
-@pytest.mark.long("fleets")
+@pytest.mark.long("kills")
 def test_a_silent_node_is_lost(cluster, tmp_path):
     file, out = written(tmp_path, head=HEAD + "repeats = 8\n"), tmp_path / "out"
     cluster.start("silent")
@@ -228,7 +228,7 @@ def test_a_silent_node_is_lost(cluster, tmp_path):
     assert "testbed silent is lost: silent for 5 s" in said and len(runs(out)) == 24
 
 
-@pytest.mark.long("fleets")
+@pytest.mark.long("kills")
 def test_a_study_is_whole_whose_clients_testbed_was_killed(cluster, tmp_path):
     socket, binary = tmp_path / "wt.sock", str(find_engine())
     cluster.start("remote", WINDTUNNEL_ENGINE=binary)

@@ -1,0 +1,3 @@
+"""What tests of the spine ask fleets for."""
+
+APART = "windtunnel.parts.fleet"
