@@ -5,10 +5,11 @@
 #include <cstdlib>
 
 #include "core/refusal.h"
+#include "parts/registry.h"
 
 namespace wt {
 
-const char *const usage =
+static const char *const usage_of_spine =
     "usage: windtunnel-engine --plan FILE --out-fd N --control-fd N [--turn-in-fd N --turn-out-fd N]\n"
     "       windtunnel-engine --plan FILE --handlers-only --out-fd N --control-fd N\n"
     "       windtunnel-engine --check-plan FILE...\n"
@@ -20,7 +21,9 @@ const char *const usage =
     "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
     "       windtunnel-engine --spec FILE [--compiler NAME]\n"
     "       windtunnel-engine --tables-need JSON\n"
-    "       windtunnel-engine --version\n"
+    "       windtunnel-engine --version\n";
+
+static const char *const help_of_spine =
     "\n"
     "Runs one plan, or prints what this engine has. `windtunnel run` makes the plan and reads the output.\n"
     "\n"
@@ -47,11 +50,21 @@ const char *const usage =
     "  --version             print the versions of engine and DPDK, and the build\n"
     "  --help                print this help";
 
+std::string usage() {
+    std::string usages = usage_of_spine, help = help_of_spine;
+    for (const part *p : all_parts())
+        for (const part_command &command : p->commands) {
+            usages += std::string("       windtunnel-engine ") + command.name + command.words + "\n";
+            help += std::string("\n") + command.help;
+        }
+    return usages + help;
+}
+
 static int descriptor(const char *text) {
     char *end;
     const long n = std::strtol(text, &end, 10);
     if (end == text || *end != '\0' || n < 0 || n > 1 << 20)
-        throw refusal(std::string(text) + " is not a file descriptor\n" + usage);
+        throw refusal(std::string(text) + " is not a file descriptor\n" + usage());
     return static_cast<int>(n);
 }
 
@@ -60,12 +73,12 @@ static size_t between(const char *text, size_t least, size_t most) {
     const unsigned long long n = std::strtoull(text, &end, 10);
     if (*text < '0' || *text > '9' || *end != '\0' || n < least || n > most)
         throw refusal(std::string(text) + " is not a number from " + std::to_string(least) + " to " +
-                      std::to_string(most) + "\n" + usage);
+                      std::to_string(most) + "\n" + usage());
     return n;
 }
 
 static bool huge(const std::string &pages) {
-    if (pages != "huge" && pages != "small") throw refusal(pages + " is neither huge nor small\n" + usage);
+    if (pages != "huge" && pages != "small") throw refusal(pages + " is neither huge nor small\n" + usage());
     return pages == "huge";
 }
 
@@ -94,6 +107,11 @@ arguments read_arguments(int argc, char **argv) {
                                      {"help", no_argument, nullptr, 'e'},
                                      {}};
     arguments a;
+    if (argc > 1) a.command = find_command(argv[1]);
+    if (a.command) {
+        a.words.assign(argv + 2, argv + argc);
+        return a;
+    }
     bool checks_plans = false;
     for (int o; (o = getopt_long(argc, argv, "", options, nullptr)) != -1;) {
         switch (o) {
@@ -119,16 +137,16 @@ arguments read_arguments(int argc, char **argv) {
             case 'k': checks_plans = true; break;
             case 'v': a.version = true; break;
             case 'e': a.help = true; break;
-            default: throw refusal(usage);
+            default: throw refusal(usage());
         }
     }
     const bool runs = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
-    if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage);
+    if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage());
     if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
     const bool asks = a.handlers || a.wires || a.copiers || a.rdma || a.asks_ladder ||
                       !a.copy_costs.empty() || !a.spec.empty() || !a.pipeline.empty() || !a.plans.empty() ||
                       a.version || a.help;
-    if (optind != argc || !(runs || asks)) throw refusal(usage);
+    if (optind != argc || !(runs || asks)) throw refusal(usage());
     return a;
 }
 

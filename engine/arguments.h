@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "parts/part.h"
+
 namespace wt {
 
 // What --ladder measures.
@@ -30,10 +32,12 @@ struct arguments {
     std::string pipeline;            // JSON; the memory of its tables is printed
     std::string copy_costs;          // JSON; what is to be measured
     std::vector<std::string> plans;  // to check
+    const part_command *command = nullptr;
+    std::vector<std::string> words;  // that follow the name of the command
 };
 
 // What --help prints.
-extern const char *const usage;
+std::string usage();
 
 // Throws refusal with the usage.
 arguments read_arguments(int argc, char **argv);

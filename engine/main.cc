@@ -156,6 +156,11 @@ static int compile_spec(const arguments &a) {
     return std::printf("%s\n", spec_object(a.spec, a.compiler).c_str()), 0;
 }
 
+static int run_command_of_part(const arguments &a) {
+    if (!a.command->print(a.words)) throw refusal(usage());
+    return 0;
+}
+
 static plan read_checked_plan(const std::string &file) {
     plan p = read_plan(read_file(file));
     check_planned_wires(p);
@@ -178,9 +183,10 @@ static int check_plans(const std::vector<std::string> &files) {
 }
 
 static int run(const arguments &a) {
-    if (a.help) return std::printf("%s\n", usage), 0;
+    if (a.help) return std::printf("%s\n", usage().c_str()), 0;
     if (a.version) return print_version();
     check_descriptors();
+    if (a.command) return run_command_of_part(a);
     if (!a.spec.empty()) return compile_spec(a);
     if (!a.pipeline.empty()) return print_needs(a.pipeline);
     if (!a.plans.empty()) return check_plans(a.plans);

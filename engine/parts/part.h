@@ -10,6 +10,8 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 
 namespace wt {
 
@@ -23,10 +25,23 @@ struct run_state;
 struct stage;
 struct workload_plan;
 
+// What the engine can be asked for besides a run: `windtunnel-engine --NAME WORD...`.
+struct part_command {
+    const char *name;   // with its dashes, as --spec
+    const char *words;  // that follow, as the usage shows them: " FILE [--compiler NAME]", or ""
+    const char *help;   // its lines of --help
+    // Prints the answer on stdout; EAL has not started. False if the words are not as the usage shows them.
+    // Throws refusal.
+    bool (*print)(std::span<const std::string> words);
+};
+
 // A hook that a part does not need is null.
 struct part {
     // Also the owner of the mbufs that give_back() frees, in the ledger.
     const char *name;
+
+    // What it adds to the engine's lists.
+    std::span<const part_command> commands;
 
     // Set-up, in this order. Each throws refusal.
 

@@ -15,4 +15,11 @@ std::span<const part *const> all_parts() {
     return all;
 }
 
+const part_command *find_command(std::string_view name) {
+    for (const part *p : all_parts())
+        for (const part_command &command : p->commands)
+            if (name == command.name) return &command;
+    return nullptr;
+}
+
 }  // namespace wt

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "parts/part.h"
@@ -9,6 +10,9 @@
 namespace wt {
 
 std::span<const part *const> all_parts();
+
+// nullptr if no part has a command of this name.
+const part_command *find_command(std::string_view name);
 
 // Calls a hook of every part that has it.
 template <typename Hook, typename... Arguments>
