@@ -19,7 +19,6 @@ static const char *const usage_of_spine =
     "       windtunnel-engine --rdma\n"
     "       windtunnel-engine --copy-costs JSON\n"
     "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
-    "       windtunnel-engine --spec FILE [--compiler NAME]\n"
     "       windtunnel-engine --tables-need JSON\n"
     "       windtunnel-engine --version\n";
 
@@ -44,8 +43,6 @@ static const char *const help_of_spine =
     "  --most BYTES          largest memory size (default: 256 MiB)\n"
     "  --rounds N            rounds over all sizes, 1 to 100 (default: 3)\n"
     "  --pages huge|small    page size (default: huge)\n"
-    "  --spec FILE           compile a DPDK SWX spec; print the path of the object\n"
-    "  --compiler NAME       C compiler for --spec (default: gcc)\n"
     "  --tables-need JSON    print the memory that each table of this pipeline needs\n"
     "  --version             print the versions of engine and DPDK, and the build\n"
     "  --help                print this help";
@@ -99,8 +96,6 @@ arguments read_arguments(int argc, char **argv) {
                                      {"most", required_argument, nullptr, 'm'},
                                      {"rounds", required_argument, nullptr, 'r'},
                                      {"pages", required_argument, nullptr, 's'},
-                                     {"spec", required_argument, nullptr, 'f'},
-                                     {"compiler", required_argument, nullptr, 'x'},
                                      {"tables-need", required_argument, nullptr, 'n'},
                                      {"check-plan", no_argument, nullptr, 'k'},
                                      {"version", no_argument, nullptr, 'v'},
@@ -131,8 +126,6 @@ arguments read_arguments(int argc, char **argv) {
             case 'm': a.ladder.most_bytes = between(optarg, 1 << 16, size_t{1} << 40); break;
             case 'r': a.ladder.rounds = static_cast<unsigned>(between(optarg, 1, 100)); break;
             case 's': a.ladder.huge_pages = huge(optarg); break;
-            case 'f': a.spec = optarg; break;
-            case 'x': a.compiler = optarg; break;
             case 'n': a.pipeline = optarg; break;
             case 'k': checks_plans = true; break;
             case 'v': a.version = true; break;
@@ -144,8 +137,7 @@ arguments read_arguments(int argc, char **argv) {
     if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage());
     if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
     const bool asks = a.handlers || a.wires || a.copiers || a.rdma || a.asks_ladder ||
-                      !a.copy_costs.empty() || !a.spec.empty() || !a.pipeline.empty() || !a.plans.empty() ||
-                      a.version || a.help;
+                      !a.copy_costs.empty() || !a.pipeline.empty() || !a.plans.empty() || a.version || a.help;
     if (optind != argc || !(runs || asks)) throw refusal(usage());
     return a;
 }

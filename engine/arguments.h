@@ -22,7 +22,7 @@ struct turn_descriptors {
 };
 
 struct arguments {
-    std::string plan, plugin, spec, compiler = "gcc";
+    std::string plan, plugin;
     int out_descriptor = -1, control_descriptor = -1;
     bool handlers_only = false;  // of the plan: open its handlers, run nothing
     bool handlers = false, wires = false, copiers = false, rdma = false;

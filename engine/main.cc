@@ -27,7 +27,6 @@
 #include "run/run.h"
 #include "run/telemetry.h"
 #include "run/try_handlers.h"
-#include "swx/object.h"
 #include "wires/planned.h"
 #include "wires/rdma/offers.h"
 #include "wires/registry.h"
@@ -151,11 +150,6 @@ static int print_version() {
     return 0;
 }
 
-// Compiles a spec and prints the path of the object, or throws refusal.
-static int compile_spec(const arguments &a) {
-    return std::printf("%s\n", spec_object(a.spec, a.compiler).c_str()), 0;
-}
-
 static int run_command_of_part(const arguments &a) {
     if (!a.command->print(a.words)) throw refusal(usage());
     return 0;
@@ -187,7 +181,6 @@ static int run(const arguments &a) {
     if (a.version) return print_version();
     check_descriptors();
     if (a.command) return run_command_of_part(a);
-    if (!a.spec.empty()) return compile_spec(a);
     if (!a.pipeline.empty()) return print_needs(a.pipeline);
     if (!a.plans.empty()) return check_plans(a.plans);
     if (a.handlers) return print_handlers_of(a.plugin);

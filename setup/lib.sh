@@ -157,9 +157,12 @@ venv_has() {
     [[ -e $venv/.set-up-$1 && $(<"$venv/.set-up-$1") == "$2" ]] && "$venv/bin/python" -c 'import windtunnel' 2>/dev/null
 }
 
-# fetch_headers: for the handler swx. Everything else does without them
-fetch_headers() {
-    "$root/setup/dpdk-headers" || say "going on without: the handler swx will say that it cannot compile a pipeline"
+# fetch_for_parts: what the builds of parts need from the network, into the checkout. Each says what it will lack, and the rest does without
+fetch_for_parts() {
+    local fetch
+    for fetch in "$root"/engine/parts/*/fetch; do
+        [[ ! -e $fetch ]] || "$fetch" || true
+    done
 }
 
 # without_streams: whether the build that is there has no TCP. Files that are compiled at once stand in no build.ninja.
@@ -183,7 +186,7 @@ to_build_with() {
 
 # build_engine TARGET: what is out of date of it; progress goes to stderr
 build_engine() {
-    fetch_headers
+    fetch_for_parts
     local now
     now=$(to_build_with)
     # a build directory remembers absolute paths: one that came with a moved or copied checkout is of no use. Its own

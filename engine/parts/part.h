@@ -9,6 +9,8 @@
 // it), and its tests.
 #pragma once
 
+#include <windtunnel/handler.h>
+
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -41,6 +43,7 @@ struct part {
     const char *name;
 
     // What it adds to the engine's lists.
+    std::span<const wt_handler *const> handlers;
     std::span<const part_command> commands;
 
     // Set-up, in this order. Each throws refusal.

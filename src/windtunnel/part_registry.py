@@ -16,6 +16,7 @@ from typing import Any
 PARTS = [
     "copies",
     "streams",
+    "swx",
     "fleet",
 ]
 """One line a part, behind those that it uses."""

@@ -1,5 +1,5 @@
 """P4 pipelines as a user meets them: what is wrong at its line, the cache, and runs. What a pipeline does to packets is held
-against naive ones in engine/tests/swx_test.cc."""
+against naive ones in engine/parts/swx/tests/swx_test.cc."""
 
 import os
 import shutil

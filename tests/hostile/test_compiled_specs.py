@@ -7,7 +7,7 @@ import pytest
 from scenario_tools import SHIPPED
 
 from windtunnel.engine.find import find_engine
-from windtunnel.engine.query import compile_spec
+from windtunnel.parts.swx.query import compile_spec
 
 OTHER = 54321
 LONG_AGO = (0, 0)

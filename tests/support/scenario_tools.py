@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from windtunnel.engine.find import VARIABLE, find_engine
-from windtunnel.engine.query import compile_spec
 from windtunnel.errors import UserError
+from windtunnel.parts.swx.query import compile_spec
 from windtunnel.scenario import HostView, OneSide, RunSpec, Scenario, load, resolve
 
 CHECKOUT = Path(__file__).parents[2]
 SHIPPED = CHECKOUT / "scenarios"
-NOT_OPTIMIZED = CHECKOUT / "engine" / "tests" / "not_optimized"
+NOT_OPTIMIZED = CHECKOUT / "engine/parts/swx/tests/not_optimized"
 LENIENT = (
     "validity.max_preempted=1",
     "validity.max_slowdown=1",

@@ -30,6 +30,7 @@ def doctor(
     from windtunnel.host.judge_cpus import judge_cpus
     from windtunnel.host.judge_rdma import judge_rdma
     from windtunnel.host.judge_system import judge_system
+    from windtunnel.part_registry import part_functions
 
     facts, engine = collect(), judge_engine()
     has_engine = engine.verdict == "good"
@@ -38,8 +39,8 @@ def doctor(
         *judge_system(facts, has_engine),
         *judge_rdma(facts, has_engine),
         *judge_providers(),
+        *(finding for judge in part_functions("findings", "judge") for finding in judge(facts, has_engine)),
         engine,
-        judge_compiler(),
         judge_leftovers(),
     ]
     if json:
@@ -82,25 +83,6 @@ def judge_providers() -> list[Finding]:
         return [providers(rdma_offers(find_engine()))]
     except UserError:
         return []
-
-
-def judge_compiler() -> Finding:
-    """Whether there is a compiler for P4 pipelines."""
-    from shutil import which
-
-    from windtunnel.host.findings import Finding
-
-    if compiler := which("gcc"):
-        return Finding(
-            subject="compiler", value=compiler, verdict="good", meaning="the handler swx can compile P4 pipelines"
-        )
-    return Finding(
-        subject="compiler",
-        value="no gcc",
-        verdict="fair",
-        meaning="the handler swx cannot compile P4 pipelines; nothing else needs one",
-        remedy="sudo apt-get install gcc libdpdk-dev",
-    )
 
 
 def judge_leftovers() -> Finding:

@@ -14,7 +14,6 @@ from windtunnel.engine.signals import signal_name
 from windtunnel.errors import UserError
 
 TIMEOUT_S = 20
-COMPILE_TIMEOUT_S = 300
 COSTS_TIMEOUT_S = 120
 REBUILD = f"run {quickstart()}"
 REFUSED = 2
@@ -238,11 +237,6 @@ def _rung(text: str, engine: Path, heard: Callable[[LadderLine], None] | None) -
     if heard and isinstance(line, LadderLine):
         heard(line)
     return line
-
-
-def compile_spec(engine: Path, spec: str, compiler: str) -> Path:
-    """Compiles a DPDK SWX spec, or finds it compiled; returns the object. Raises UserError in the engine's words: FILE:LINE."""
-    return Path(query(engine, ["--spec", spec, "--compiler", compiler], COMPILE_TIMEOUT_S).strip())
 
 
 def query(

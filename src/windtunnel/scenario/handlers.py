@@ -13,15 +13,13 @@ from windtunnel.engine.plan import Handler
 from windtunnel.engine.query import Handler as Known
 from windtunnel.engine.query import HandlerOption, handlers
 from windtunnel.errors import UserError
-from windtunnel.scenario import pipelines
+from windtunnel.part_registry import part_functions
 from windtunnel.scenario.keys import Scenario, Workload
 from windtunnel.scenario.quantities import parse
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.text_file import named_file
 
 Kind = Literal["message", "packet"]
-COMPILERS = ("gcc", "clang")
-"""Compilers that are no program of a scenario's choice."""
 _code_refused = ContextVar("code_refused", default=False)
 _code_not_opened = ContextVar("code_not_opened", default=False)
 
@@ -38,8 +36,8 @@ def code_refused() -> Iterator[None]:
 
 @contextmanager
 def code_not_opened() -> Iterator[None]:
-    """Within, plug-ins are named and not opened, so that nobody knows their options, and no spec is compiled: for who asks about a scenario
-    and does not run it."""
+    """Within, plug-ins are named and not opened, so that nobody knows their options, and parts check no handler: for who asks about a
+    scenario and does not run it."""
     before = _code_not_opened.set(True)
     try:
         yield
@@ -103,8 +101,9 @@ def plan_handler(scenario: Scenario, index: int, kind: Kind) -> Handler | None:
             for key in options
         },
     )
-    if name == pipelines.HANDLER and described and not _code_not_opened.get():
-        pipelines.check_pipeline(handler, {option.name: option.default for option in described.options}, options_path)
+    if described and not _code_not_opened.get():
+        for check in part_functions("handlers", "check"):
+            check(handler, {option.name: option.default for option in described.options}, options_path)
     return handler
 
 
@@ -123,14 +122,18 @@ def named_handler(scenario: Scenario, index: int) -> Known | None:
 
 
 def code_of(scenario: Scenario) -> list[str]:
-    """What runs when its handlers are opened, as the file names it: plug-ins, and programs in place of a known compiler."""
+    """What runs when its handlers are opened, as the file names it: plug-ins, and programs that options name."""
     return list(dict.fromkeys(code for workload in scenario.workload for code in _code_of(workload)))
 
 
 def _code_of(workload: Workload) -> list[str]:
     plugins = [name for name in (workload.handler, workload.packet_handler) if name and _is_plugin(name)]
-    compilers = (options.get("compiler") or "gcc" for options in (workload.options, workload.packet_options))
-    return plugins + [str(compiler) for compiler in compilers if compiler not in COMPILERS]
+    return plugins + [
+        program
+        for options in (workload.options, workload.packet_options)
+        for code_of_options in part_functions("handlers", "code")
+        for program in code_of_options(options)
+    ]
 
 
 def _check_code(code: list[str], path: Path) -> None:

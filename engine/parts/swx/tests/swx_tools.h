@@ -10,8 +10,8 @@
 
 #include "core/refusal.h"
 #include "handler_tools.h"
+#include "parts/swx/object.h"
 #include "suite.h"
-#include "swx/object.h"
 #include "test_tools.h"
 
 namespace wt::test {
@@ -110,7 +110,7 @@ inline bytes udp_frame(uint32_t source, uint32_t destination, uint16_t from, uin
 inline int headers_are_there() {
     if (!can_compile_specs()) {
         std::puts(
-            "skipped: the engine was built without DPDK's internal headers (setup/dpdk-headers fetches "
+            "skipped: the engine was built without DPDK's internal headers (engine/parts/swx/fetch fetches "
             "them)");
         return 77;
     }

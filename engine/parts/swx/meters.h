@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "swx/entries.h"
+#include "parts/swx/entries.h"
 
 namespace wt {
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "core/refusal.h"
-#include "swx/counted.h"
-#include "swx/pipeline.h"
+#include "parts/swx/counted.h"
+#include "parts/swx/pipeline.h"
 
 extern "C" {
 #include "handlers/applications/opening.h"

@@ -1,4 +1,4 @@
-#include "swx/counted.h"
+#include "parts/swx/counted.h"
 
 #include <algorithm>
 #include <cstdio>

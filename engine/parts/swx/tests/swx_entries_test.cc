@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "swx/entries.h"
+#include "parts/swx/entries.h"
 #include "test_tools.h"
 
 namespace wt::test::swx_entries_test {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "swx/entries.h"
-#include "swx/groups.h"
+#include "parts/swx/entries.h"
+#include "parts/swx/groups.h"
 
 namespace wt {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "swx/pipeline.h"
+#include "parts/swx/pipeline.h"
 
 namespace wt {
 

@@ -1,4 +1,4 @@
-#include "swx/fill.h"
+#include "parts/swx/fill.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,8 +8,8 @@
 #include <unordered_map>
 
 #include "core/refusal.h"
-#include "swx/heap.h"
-#include "swx/meters.h"
+#include "parts/swx/heap.h"
+#include "parts/swx/meters.h"
 
 namespace wt {
 

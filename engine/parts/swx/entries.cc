@@ -1,4 +1,4 @@
-#include "swx/entries.h"
+#include "parts/swx/entries.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 
 #include "core/refusal.h"
 #include "host/regular_file.h"
-#include "swx/blocks.h"
+#include "parts/swx/blocks.h"
 
 namespace wt {
 

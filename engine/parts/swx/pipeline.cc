@@ -1,4 +1,4 @@
-#include "swx/pipeline.h"
+#include "parts/swx/pipeline.h"
 
 #include <dlfcn.h>
 #include <rte_errno.h>
@@ -9,10 +9,10 @@
 #include <cstring>
 
 #include "core/refusal.h"
-#include "swx/blocks.h"
-#include "swx/heap.h"
-#include "swx/object.h"
-#include "swx/spec.h"
+#include "parts/swx/blocks.h"
+#include "parts/swx/heap.h"
+#include "parts/swx/object.h"
+#include "parts/swx/spec.h"
 
 namespace wt {
 

@@ -1,4 +1,4 @@
-#include "swx/groups.h"
+#include "parts/swx/groups.h"
 
 #include <rte_swx_table_selector.h>
 

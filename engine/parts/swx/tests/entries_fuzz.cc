@@ -8,9 +8,9 @@
 #include <string>
 
 #include "core/refusal.h"
-#include "require.h"
-#include "swx/blocks.h"
-#include "swx/entries.h"
+#include "parts/swx/blocks.h"
+#include "parts/swx/entries.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "swx/fill.h"
-#include "swx/inside.h"
+#include "parts/swx/fill.h"
+#include "parts/swx/inside.h"
 
 namespace wt {
 

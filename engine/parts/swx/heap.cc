@@ -1,4 +1,4 @@
-#include "swx/heap.h"
+#include "parts/swx/heap.h"
 
 #include <rte_eal.h>
 #include <rte_errno.h>

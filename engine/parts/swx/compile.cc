@@ -1,4 +1,4 @@
-#include "swx/compile.h"
+#include "parts/swx/compile.h"
 
 #include <fcntl.h>
 #include <spawn.h>

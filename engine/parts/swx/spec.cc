@@ -1,4 +1,4 @@
-#include "swx/spec.h"
+#include "parts/swx/spec.h"
 
 #include <rte_swx_pipeline.h>
 
@@ -14,7 +14,7 @@
 
 #include "core/refusal.h"
 #include "host/regular_file.h"
-#include "swx/blocks.h"
+#include "parts/swx/blocks.h"
 
 namespace wt {
 

@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include "core/refusal.h"
-#include "swx/blocks.h"
-#include "swx/spec.h"
+#include "parts/swx/blocks.h"
+#include "parts/swx/spec.h"
 #include "test_tools.h"
 
 namespace wt::test::swx_spec_test {

@@ -1,4 +1,4 @@
-#include "swx/blocks.h"
+#include "parts/swx/blocks.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -10,7 +10,7 @@ def literal(data: bytes) -> str:
 
 
 def main(out: str, *named: str) -> None:
-    text = ['#include "swx/embedded.h"\n\nnamespace wt {\n']
+    text = ['#include "parts/swx/embedded.h"\n\nnamespace wt {\n']
     rows = []
     for index, one in enumerate(named):
         name, _, file = one.partition("=")

@@ -1,4 +1,4 @@
-#include "swx/meters.h"
+#include "parts/swx/meters.h"
 
 #include <rte_meter.h>
 

@@ -1,4 +1,4 @@
-#include "swx/object.h"
+#include "parts/swx/object.h"
 
 #include <pwd.h>
 #include <rte_version.h>
@@ -19,11 +19,11 @@
 
 #include "core/refusal.h"
 #include "host/way.h"
-#include "swx/compile.h"
-#include "swx/embedded.h"
-#include "swx/flags.h"
-#include "swx/inside.h"
-#include "swx/spec.h"
+#include "parts/swx/compile.h"
+#include "parts/swx/embedded.h"
+#include "parts/swx/flags.h"
+#include "parts/swx/inside.h"
+#include "parts/swx/spec.h"
 
 namespace fs = std::filesystem;
 
@@ -203,7 +203,7 @@ std::string spec_object(const std::string &spec_file, const std::string &compile
     if (!can_compile_specs())
         throw refusal(
             "this engine was built without DPDK's headers for compiled pipelines, which no package installs",
-            "setup/dpdk-headers fetches them; then run ./windtunnel quickstart");
+            "engine/parts/swx/fetch fetches them; then run ./windtunnel quickstart");
     const std::string spec = read_spec(spec_file);
     const fs::path object = cache() / name_of(spec, compiler);
     if (!afresh && is_ours(object)) return object.string();
