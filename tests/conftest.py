@@ -17,7 +17,7 @@ import pytest
 from command_line import SCENARIO
 from fake_runs import RunSpec
 from hypothesis import HealthCheck, Phase, settings
-from scenario_tools import compile_quickly, skip_without_pipelines
+from part_samples import modules_of_samples
 from xdist.scheduler import LoadScopeScheduling
 
 pytest.register_assert_rewrite("real_runs")
@@ -43,6 +43,7 @@ TESTS = Path(__file__).parent
 QUICK = (TESTS / "unit", TESTS / "parts")
 """Where a test without a mark is of the quick tier."""
 sys.path += map(str, (TESTS / "parts").iterdir())  # what the tests of a part share stands beside them
+pytest_plugins = modules_of_samples()
 ONE_AFTER_ANOTHER = {
     "rdma_addresses": "rdma",
     "alone_on_this_machine": "sharing",
@@ -152,13 +153,6 @@ def rdma_addresses() -> Iterator[None]:
     with (Path(tempfile.gettempdir()) / "windtunnel-tests-rdma.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-@pytest.fixture
-def pipelines(tmp_path_factory, monkeypatch) -> None:
-    """P4 pipelines, each compiled once for all tests of a process."""
-    skip_without_pipelines()
-    compile_quickly(monkeypatch, tmp_path_factory.getbasetemp() / "cache")
 
 
 @pytest.fixture

@@ -1,5 +1,8 @@
 """Every bench, one table. Run it as bench/all."""
 
+from importlib import import_module
+from importlib.util import find_spec
+
 import generator
 import instructions
 import l2fwd
@@ -10,16 +13,18 @@ import search
 import six_stages
 import startup
 import steady_power
-import swx
 
 from harness.main import main
+
+OF_PARTS = [import_module(name).measure for name in ("swx",) if find_spec(name)]
+"""Of parts that are there."""
 
 main(
     "All benches: results with their references and goals.",
     startup.measure,
     l2fwd.measure,
     pcap_echo.measure,
-    swx.measure,
+    *OF_PARTS,
     lookups.measure,
     six_stages.measure,
     generator.measure,

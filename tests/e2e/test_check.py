@@ -80,20 +80,6 @@ def test_more_masks_than_tss_takes(tmp_path):
     assert "rules.csv:4097: more than 4096 different masks: methods linear and acl have no such limit" in said
 
 
-@pytest.mark.parametrize(
-    ("entries", "words"),
-    [
-        ("table routes\nmatch 0x0a000000/0xff00ff00 action to_host\n", "mine.tables:2: the mask of a prefix is ones"),
-        ("table hops\nmatch 1 action to_host\n", 'mine.tables:1: the spec has no table "hops"'),
-        ("selector hops\ngroup 0 member 1\n", 'mine.tables:1: the spec has no selector "hops"'),
-    ],
-)
-def test_entries_of_a_pipeline(tmp_path, pipelines, entries, words):
-    (tmp_path / "mine.tables").write_text(entries)
-    options = {"spec": str(SHIPPED / "swx-router.spec"), "tables": "mine.tables"}
-    assert words in refused(tmp_path, scenario({"packet_handler": "swx", "options": options}, **NULL))
-
-
 def test_a_plug_in_that_dies_at_its_open(tmp_path):
     """The engine that died was the check's own."""
     handler(tmp_path / "libmine.so", opened="abort();")

@@ -1,7 +1,7 @@
 """Every shipped scenario, run as a user runs it, only shorter."""
 
 import pytest
-from part_samples import part_samples
+from part_samples import part_samples, use_fixtures
 from real_runs import SHORT_OF_TWO, assert_sound
 from scenario_tools import SHIPPED
 from short_runs import run_short
@@ -18,9 +18,9 @@ guest/guest_runs."""
 
 @pytest.mark.parametrize("name", sorted({file.stem for file in SHIPPED.glob("*.toml")} - ELSEWHERE))
 def test_shipped_scenario_ends_in_a_valid_run(tmp_path, name, request):
-    for wanted, fixture in (("rdma", "rdma_addresses"), ("swx", "pipelines")):
-        if name.startswith(wanted):
-            request.getfixturevalue(fixture)
+    if name.startswith("rdma"):
+        request.getfixturevalue("rdma_addresses")
+    use_fixtures(name, request)
     of_two = load_scenario(SHIPPED / f"{name}.toml").wire.kind == "memif"
     longer = [f"duration={SHORT_OF_TWO['duration']}", f"warmup={SHORT_OF_TWO['warmup']}"] if of_two else []
     shown = run_short(SHIPPED / f"{name}.toml", tmp_path / "run", *longer)

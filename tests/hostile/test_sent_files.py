@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from command_line import in_process
 from hostile_run import ECHO, arguments, reasons, run
+from part_samples import part_samples, use_fixtures
 from scenario_tools import SHIPPED
 
 from windtunnel.engine.find import VARIABLE, find_engine
@@ -94,23 +95,23 @@ sys.stdin.read()
 KEYS = '[[workload]]\nhandler = "kv"\noptions = { distribution = "file", file = "keys.csv" }\n'
 
 
-@pytest.mark.usefixtures("pipelines")
 @pytest.mark.parametrize(
     ("scenario", "file"),
     [
         ("pcap-replay.toml", "frames.pcap"),
         ("pcap-times.toml", "frames.pcap"),
         ("keys.toml", "keys.csv"),
-        ("swx-acl.toml", "swx-acl.spec"),
-        ("swx-acl.toml", "swx-acl.tables"),
         ("tables-ternary.toml", "filters.classbench"),
+        *(case for cases in part_samples("OPENED_FILES") for case in cases),
     ],
 )
-def test_a_file_whose_owner_has_a_lease_is_not_waited_for(tmp_path, scenario, file):
+def test_a_file_whose_owner_has_a_lease_is_not_waited_for(tmp_path, scenario, file, request):
+    use_fixtures(scenario.removesuffix(".toml"), request)
     (tmp_path / "keys.toml").write_text(KEYS)
     (tmp_path / "keys.csv").write_text("1 1\n2 1\n")
-    for name in {scenario, file, "swx-acl.spec", "swx-acl.tables"} - set(os.listdir(tmp_path)):
-        shutil.copy(SHIPPED / name, tmp_path)
+    for shipped in (*SHIPPED.glob(f"{Path(scenario).stem}.*"), SHIPPED / file):
+        if shipped.exists():
+            shutil.copy(shipped, tmp_path)
     words = [sys.executable, "-c", LEASE, tmp_path / file]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "held\n"

@@ -1,7 +1,6 @@
 """Scenarios for tests: TOML from Python values, hosts made up, files in a directory of the test's own."""
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,14 +8,12 @@ from typing import Any
 
 import pytest
 
-from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.engine.find import VARIABLE
 from windtunnel.errors import UserError
-from windtunnel.parts.swx.query import compile_spec
 from windtunnel.scenario import HostView, OneSide, RunSpec, Scenario, load, resolve
 
 CHECKOUT = Path(__file__).parents[2]
 SHIPPED = CHECKOUT / "scenarios"
-NOT_OPTIMIZED = CHECKOUT / "engine/parts/swx/tests/not_optimized"
 LENIENT = (
     "validity.max_preempted=1",
     "validity.max_slowdown=1",
@@ -27,21 +24,6 @@ LENIENT = (
 """Changes for runs on a machine that has other things to do: what it takes away, and how long it takes to settle, is not what the test is
 about."""
 ECHO = {"workload": [{"handler": "l_app"}]}
-
-
-def skip_without_pipelines() -> None:
-    """Skips what needs a P4 pipeline where the engine was built without DPDK's headers for one."""
-    binary = find_engine()
-    with pytest.raises(UserError) as refused:
-        compile_spec(binary, "/nonexistent", "gcc")
-    if "built without DPDK's headers" in refused.value.message:
-        pytest.skip(refused.value.message)
-
-
-def compile_quickly(patch: pytest.MonkeyPatch, cache: Path) -> None:
-    """Has P4 pipelines compiled without optimisation, into a cache that no user has."""
-    patch.setenv("PATH", f"{NOT_OPTIMIZED}{os.pathsep}{os.environ['PATH']}")
-    patch.setenv("XDG_CACHE_HOME", str(cache))
 
 
 def toml(value: Any) -> str:

@@ -43,7 +43,6 @@ SCENARIOS = {
         "tables-router",
         "tables-latency",
     ),
-    "P4 pipelines": ("swx-l2fwd", "swx-exact", "swx-router", "swx-acl"),
     "Links and faults": ("link", "lossy"),
     "RDMA": ("rdma-rc", "rdma-ud", "rdma-rdm", "rdma-read"),
     "Other processes, hosts and NICs": (

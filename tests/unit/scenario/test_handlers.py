@@ -5,7 +5,7 @@ import os
 
 import in_process
 import pytest
-from part_samples import part_samples
+from part_samples import part_samples, use_fixtures
 from scenario_tools import SHIPPED, engine, finished, machine_for, refused
 
 from windtunnel.engine.find import find_engine
@@ -26,15 +26,6 @@ KV = {
     ],
 }
 ECHO = {"name": "echo", "kind": "packet", "help": "back", "options": []}
-SWX = {
-    "name": "swx",
-    "kind": "packet",
-    "help": "a pipeline",
-    "options": [
-        {"name": "spec", "type": "file", "default": "", "choices": [], "help": "what it runs"},
-        {"name": "compiler", "type": "text", "default": "gcc", "choices": [], "help": "by whom it is compiled"},
-    ],
-}
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -128,8 +119,6 @@ def test_a_plugin_has_its_path_and_its_own_options(tmp_path):
         ({"handler": "good.so"}, "good.so"),
         *(({"handler": "./good.so"} | keys, "./good.so") for keys in part_samples("WORKLOAD_KEYS")),
         ({"handler": "kv", "packet_handler": "/a/good.so"}, "/a/good.so"),
-        ({"packet_handler": "swx", "options": {"compiler": "./mine"}}, "./mine"),
-        ({"handler": "kv", "packet_handler": "swx", "packet_options": {"compiler": "./mine"}}, "./mine"),
     ],
 )
 def test_code_of_a_scenario_is_refused_and_not_opened(tmp_path, workload, code):
@@ -150,19 +139,17 @@ def test_code_of_a_scenario_is_refused_and_not_opened(tmp_path, workload, code):
     [
         {"handler": "./good.so", "options": {"any": 1}},
         {"handler": "kv", "packet_handler": "./good.so"},
-        {"packet_handler": "swx", "options": {"spec": "a.spec", "compiler": "./mine"}},
     ],
 )
 def test_code_of_a_scenario_is_planned_and_not_opened(tmp_path, workload):
-    for name in ("good.so", "a.spec"):
-        (tmp_path / name).touch()
+    (tmp_path / "good.so").touch()
     opened = tmp_path / "opened"
     script = tmp_path / "engine"
-    script.write_text(f"#!/bin/sh\n[ \"$2\" ] && touch {opened}; echo '{json.dumps([KV, SWX])}'\n")
+    script.write_text(f"#!/bin/sh\n[ \"$2\" ] && touch {opened}; echo '{json.dumps([KV])}'\n")
     script.chmod(0o755)
     with engine(str(script)), code_not_opened():
         named = planned(tmp_path, workload)
-    assert (named.packet_handler or named.handler).name in (str(tmp_path / "good.so"), "swx")
+    assert (named.packet_handler or named.handler).name == str(tmp_path / "good.so")
     assert not opened.exists()
 
 
@@ -208,6 +195,5 @@ def test_shipped_scenarios_name_what_the_engine_has(name, request):
         find_engine()
     except UserError as error:
         pytest.skip(error.message)
-    if name.startswith("swx"):
-        request.getfixturevalue("pipelines")
+    use_fixtures(name.removesuffix(".toml"), request)
     assert resolve(load(SHIPPED / name), machine_for(name)).plans

@@ -75,11 +75,6 @@ def test_code_is_opened_after_a_question_alone(place, monkeypatch):
     monkeypatch.setattr(scenario_check, "resolve", never)
     plugin = check(place, VALID.replace('"l_app"', '"./mine.so"'), place.parent, came_with_run=False, opens=False)
     assert plugin.not_yet == "The check runs ./mine.so as you."
-    compiler = VALID.replace('"l_app"', '"swx"\noptions = {compiler = "./mine.sh"}')
-    assert (
-        check(place, compiler, place.parent, came_with_run=False, opens=False).not_yet
-        == "The check runs ./mine.sh as you."
-    )
     assert plugin.problem is None
     assert "came with a run" in check(place, VALID, place.parent, came_with_run=True, opens=False).not_yet
     wrong = check(place, VALID.replace("inflight", "infligth"), place.parent, came_with_run=True, opens=False)

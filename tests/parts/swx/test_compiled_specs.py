@@ -11,6 +11,7 @@ from windtunnel.parts.swx.query import compile_spec
 
 OTHER = 54321
 LONG_AGO = (0, 0)
+pytestmark = pytest.mark.slow
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 
 

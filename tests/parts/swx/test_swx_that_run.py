@@ -6,8 +6,9 @@ import shutil
 import subprocess
 
 import pytest
-from real_runs import messages, run_well
-from scenario_tools import LENIENT, NOT_OPTIMIZED, SHIPPED, finished
+from real_runs import execute, messages, run_well
+from scenario_tools import LENIENT, SHIPPED, finished, written
+from swx_samples import NOT_OPTIMIZED
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
@@ -15,7 +16,7 @@ from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
 
 SHORT = ("duration=200ms", "warmup=50ms", "window=100ms", *LENIENT)
-pytestmark = pytest.mark.usefixtures("pipelines")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("pipelines")]
 
 
 @pytest.fixture
@@ -82,6 +83,32 @@ def test_a_wrong_entry_is_refused_at_its_line(tmp_path):
     done = CliRunner().invoke(app, ["run", str(tmp_path / "s.toml"), "--out", str(tmp_path / "run")])
     assert done.exit_code == 2, done.output
     assert "t:2: the mask of a prefix is ones and then zeros" in " ".join(done.output.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ("table routes\nmatch 0x0a000000/0xff00ff00 action to_host\n", "mine.tables:2: the mask of a prefix is ones"),
+        ("table hops\nmatch 1 action to_host\n", 'mine.tables:1: the spec has no table "hops"'),
+        ("selector hops\ngroup 0 member 1\n", 'mine.tables:1: the spec has no selector "hops"'),
+    ],
+)
+def test_check_and_run_refuse_an_entry_in_the_same_words(tmp_path, cache, entries, reason):
+    (tmp_path / "mine.tables").write_text(entries)
+    scenario = workload(spec=str(SHIPPED / "swx-router.spec"), tables="mine.tables")
+    done = CliRunner().invoke(app, ["check", str(written(tmp_path, scenario))])
+    assert done.exit_code == 2 and reason in " ".join(done.output.split())
+    [of_run] = execute(tmp_path, scenario).run.record.verdict.reasons
+    assert of_run.startswith("engine refused: ") and reason in of_run
+    assert "/cache/" not in done.output + of_run
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["a.spec", "--compiler"], ["a.spec", "gcc"], ["a.spec", "--compiler", "gcc", "b"]]
+)
+def test_other_words_of_the_engines_command_are_refused(words):
+    done = subprocess.run([find_engine(), "--spec", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "windtunnel-engine --spec FILE [--compiler NAME]\n" in done.stderr
 
 
 def compiles(count: int) -> list[subprocess.Popen]:
