@@ -25,7 +25,7 @@ struct arguments {
     std::string plan, plugin;
     int out_descriptor = -1, control_descriptor = -1;
     bool handlers_only = false;  // of the plan: open its handlers, run nothing
-    bool handlers = false, wires = false, copiers = false, rdma = false;
+    bool handlers = false, wires = false, copiers = false;
     bool version = false, help = false, asks_ladder = false;
     ladder_arguments ladder;
     turn_descriptors turns;

@@ -28,7 +28,6 @@
 #include "run/telemetry.h"
 #include "run/try_handlers.h"
 #include "wires/planned.h"
-#include "wires/rdma/offers.h"
 #include "wires/registry.h"
 
 namespace wt {
@@ -186,7 +185,6 @@ static int run(const arguments &a) {
     if (a.handlers) return print_handlers_of(a.plugin);
     if (a.wires) return print_wires_of_engine();
     if (a.copiers) return print_copiers(stdout), 0;
-    if (a.rdma) return print_rdma_offers(stdout), 0;
     if (!a.copy_costs.empty()) return print_costs_of_copies(a.copy_costs);
     if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);
@@ -208,7 +206,8 @@ int main(int argc, char **argv) {
     std::signal(SIGPIPE, SIG_IGN);  // a closed reader is an error of write(), not a reason to end
     std::signal(SIGXFSZ, SIG_IGN);  // likewise a file that reached its size limit
     std::signal(SIGHUP, SIG_IGN);   // of a parent that ends while we are stopped: its control pipe tells us
-    // A library behind libfabric (PSM) takes these when it is loaded and exits with 1: a crash has its name.
+    // A library that a wire brings (PSM) takes these when it is loaded and exits with 1: a crash has its
+    // name.
     for (const int fatal : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT}) std::signal(fatal, SIG_DFL);
     try {
         return wt::run(wt::read_arguments(argc, argv));

@@ -172,8 +172,8 @@ json packet_ledger(run_state &f, size_t source, uint64_t held, uint64_t in_wire)
     const uint64_t sent = tx.packets + tx.wire_lost + tx.wire_full - tx.wire_duplicated + held;
     const uint64_t gone = received + tx.wire_lost + tx.wire_full + missed + failed + in_wire + held;
     const auto missing = static_cast<int64_t>(sent + tx.wire_duplicated - gone);
-    const bool lost = sender.may_lose && missing > 0;
-    if (lost) dropped["in_fabric"] = missing;
+    const bool lost = sender.lost_as && missing > 0;
+    if (lost) dropped[sender.lost_as] = missing;
     return {{"source", side_names[static_cast<int>(f.endpoints[source].plan->side)]},
             {"sent", sent},
             {"duplicated", tx.wire_duplicated},

@@ -52,10 +52,10 @@ struct port {
     std::vector<void *> channels = {};    // of such a transport: one for each queue
     std::string driver = {};              // as the ethdev or the transport says
     bool one_sided = false;               // requests are responded to by no packet of the server's
-    bool may_lose = false;                // what is sent and does not arrive is lost in the fabric
     uint64_t tx_checksums = 0;            // RTE_MBUF_F_TX_*: those that it computes; 0: none
     bool checks_received = false;         // it says of checksums of received frames whether they hold
     bool has_doorbells = false;           // whether bursts count them; false: "not available", not zero
+    const char *lost_as = nullptr;        // how the ledger drops what does not arrive; null: it is missing
     std::vector<std::string> notes = {};  // what a reader of the numbers must know
 
     std::string address = {};    // of a NIC

@@ -13,7 +13,11 @@ namespace wt {
 WT_ALL_WIRES(WT_DECLARE)
 
 std::span<const wire *const> all_wires() {
-    static const wire *const all[] = {WT_ALL_WIRES(WT_ADDRESS)};
+    static const std::vector<const wire *> all = [] {
+        std::vector<const wire *> by_name = {WT_ALL_WIRES(WT_ADDRESS)};
+        std::ranges::sort(by_name, {}, [](const wire *w) { return std::string_view(w->about.name); });
+        return by_name;
+    }();
     return all;
 }
 

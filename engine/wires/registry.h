@@ -10,6 +10,7 @@
 
 namespace wt {
 
+// In the order of their names.
 std::span<const wire *const> all_wires();
 
 // nullptr where none has the name.

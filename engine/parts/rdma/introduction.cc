@@ -1,0 +1,48 @@
+#include <algorithm>
+
+#include "parts/rdma/rdma.h"
+
+namespace wt {
+
+namespace {
+
+constexpr size_t digits = 32;  // of the plan's hash: two plans with the same ones are not met by chance
+
+// "wt1 0.6.0 5e1f...": its three words.
+struct introduction {
+    std::string mark, release, plan;
+    explicit introduction(const std::string &text) {
+        const size_t first = text.find(' '),
+                     second = first == std::string::npos ? first : text.find(' ', first + 1);
+        mark = text.substr(0, first);
+        if (second == std::string::npos) return;
+        release = text.substr(first + 1, second - first - 1);
+        plan = text.substr(second + 1);
+    }
+};
+
+}  // namespace
+
+std::string introduction_of(const std::string &plan_hash) {
+    const std::string mark = "wt1 ", plan = plan_hash.substr(0, digits);
+    const size_t room = longest_introduction - mark.size() - plan.size() - 1;
+    return mark + std::string(WT_VERSION).substr(0, room) + ' ' + plan;
+}
+
+std::string objection_to(const std::string &client, const std::string &server) {
+    if (server == busy_introduction) return "the server has another client already";
+    const introduction ours(client), theirs(server);
+    const std::string their_plan = theirs.plan.substr(0, 12), our_plan = ours.plan.substr(0, 12);
+    // a terminal or a log shows these words, and a stranger may have said them
+    const bool is_printable = std::ranges::all_of(theirs.release + their_plan + ours.release + our_plan,
+                                                  [](char c) { return c >= ' ' && c < 0x7f; });
+    if (theirs.mark != ours.mark || theirs.plan.empty() || !is_printable)
+        return "what listens at the server's address is no Windtunnel of this kind";
+    if (theirs.release != ours.release)
+        return "the server's release is " + theirs.release + ", this one " + ours.release;
+    if (theirs.plan != ours.plan)
+        return "the server has another plan: " + their_plan + ", this side has " + our_plan;
+    return "";
+}
+
+}  // namespace wt
