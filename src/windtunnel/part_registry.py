@@ -10,11 +10,13 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 PARTS = [
     "copies",
+    "rdma",
     "streams",
     "swx",
     "fleet",
@@ -27,6 +29,11 @@ def part_modules(name: str) -> tuple[ModuleType, ...]:
     """The module of this name of each part that has one, in the order of the list."""
     places = (f"windtunnel.parts.{part}.{name}" for part in PARTS)
     return tuple(import_module(place) for place in places if find_spec(place))
+
+
+def part_folder(name: str) -> Path:
+    """Where the part of this name is."""
+    return Path(__file__).parent / "parts" / name
 
 
 def part_functions(name: str, function: str) -> list[Callable[..., Any]]:

@@ -327,8 +327,6 @@ def run(fake: Fake) -> int:
         case "allocate":
             fake.changes = {"worker_allocations": 12}
             fake.run()
-        case "read_wrong":
-            fake.changes = {"xstats": {"client": {"wrong pieces read": 4, "dry": 1}}}
             fake.run()
         case unknown:
             raise SystemExit(f"FAKE_ENGINE: no behaviour {unknown!r}")

@@ -1,7 +1,6 @@
 """What pages state and the code knows, side by side: neither changes alone."""
 
 import inspect
-import json
 import re
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import sample_lines
 from sample_runs import RUNS, execute
 from terminal_views import printed
 
+from windtunnel.engine.wires import of_snapshot
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
 from windtunnel.part_registry import part_modules
@@ -18,7 +18,6 @@ from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.version import __version__
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-WIRES = json.loads((DOCS.parent / "src/windtunnel/engine/wires.json").read_text())
 
 
 def page(name: str) -> str:
@@ -73,7 +72,7 @@ def test_drivers_that_were_tried_are_those_of_the_guests():
 def test_every_wire_is_on_the_overview():
     overview = page("reference/wires.md").partition("\n## ")[0]
     named = {name for line in overview.splitlines() if line.startswith("| ") for name in re.findall(r"`(\w+)`", line)}
-    assert {wire["name"] for wire in WIRES} == named - {"record"}
+    assert of_snapshot().keys() == named - {"record"}
 
 
 def test_what_was_measured_has_a_date_and_is_no_explanation():

@@ -17,7 +17,6 @@ from comparing import made
 
 from windtunnel.engine import find
 from windtunnel.errors import as_argument
-from windtunnel.host import judge_rdma
 
 SOURCE = Path(__file__).parents[2] / "src" / "windtunnel"
 COMMAND = re.compile(
@@ -129,6 +128,5 @@ def test_a_remedy_names_the_command_as_it_was_typed(tmp_path, typed):
 def test_the_engine_is_built_in_this_checkout_wherever_one_is(monkeypatch, tmp_path):
     command, word = shlex.split(find.quickstart())
     assert Path(command) == find.CHECKOUT / "windtunnel" and word == "quickstart" and Path(command).is_file()
-    assert not re.search(r"\brm\b", judge_rdma.BUILD), "what is called build/ where the reader is"
     monkeypatch.setattr(find, "CHECKOUT", tmp_path)
     assert find.quickstart() == "./windtunnel quickstart"

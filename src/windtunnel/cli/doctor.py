@@ -28,7 +28,6 @@ def doctor(
     """
     from windtunnel.host.facts import collect
     from windtunnel.host.judge_cpus import judge_cpus
-    from windtunnel.host.judge_rdma import judge_rdma
     from windtunnel.host.judge_system import judge_system
     from windtunnel.part_registry import part_functions
 
@@ -37,8 +36,6 @@ def doctor(
     findings = [
         *judge_cpus(facts.cpus),
         *judge_system(facts, has_engine),
-        *judge_rdma(facts, has_engine),
-        *judge_providers(),
         *(finding for judge in part_functions("findings", "judge") for finding in judge(facts, has_engine)),
         engine,
         judge_leftovers(),
@@ -72,17 +69,6 @@ def judge_engine() -> Finding:
     return Finding(subject="engine", value=value, verdict="good", meaning="scenarios can run")
 
 
-def judge_providers() -> list[Finding]:
-    """Asks the engine for libfabric's providers. One that does not respond is a finding of its own."""
-    from windtunnel.engine.find import find_engine
-    from windtunnel.engine.query import rdma_offers
-    from windtunnel.errors import UserError
-    from windtunnel.host.judge_rdma import providers
-
-    try:
-        return [providers(rdma_offers(find_engine()))]
-    except UserError:
-        return []
 
 
 def judge_leftovers() -> Finding:

@@ -109,7 +109,7 @@ class Result(Line):
     messages: list[MessageLedger]
     counters: list[HandlerCounterWindow] = Field(description="over the whole run; levels at its end")
     xstats: dict[Side, dict[str, int]] | None = Field(
-        description="what each port has counted since its start that counts itself (a NIC, by its driver's names; RDMA), zeros left out; "
+        description="what each port has counted since its start that counts itself (a NIC, by its driver's names), zeros left out; "
         "null: none does"
     )
     pacing: Pacing | None = Field(description="null if no capture is played at its own times")

@@ -105,21 +105,6 @@ class Wire(Described):
     mbufs: WireMbufs
 
 
-class RdmaOffer(BaseModel):
-    """What a provider of libfabric claims for a type and a domain; 0: it claims nothing."""
-
-    provider: str
-    type: Literal["rc", "ud", "rdm"]
-    domain: str
-    largest: int
-    """Bytes of a message."""
-    endpoints: int
-    """Most endpoints of a domain: queue pairs, if it has those."""
-    most_sends: int
-    most_receives: int
-    """Posted at once, of an endpoint."""
-
-
 class LadderHead(BaseModel):
     """How a ladder is measured."""
 
@@ -146,7 +131,6 @@ class LadderEnd(BaseModel):
 _LADDER = TypeAdapter(Annotated[LadderHead | LadderLine | LadderEnd, Field(discriminator="type")])
 _HANDLERS = TypeAdapter(list[Handler])
 _WIRES = TypeAdapter(list[Wire])
-_RDMA_OFFERS = TypeAdapter(list[RdmaOffer] | None)
 
 
 def handlers(engine: Path, plugin: Path | None = None) -> list[Handler]:
@@ -167,15 +151,6 @@ def wires(engine: Path) -> list[Wire]:
         return read_wires(query(engine, ["--wires"]))
     except ValidationError as error:
         raise UserError(f"{engine} --wires: not a list of wires: {error.errors()[0]['msg']}", remedy=REBUILD) from error
-
-
-def rdma_offers(engine: Path) -> list[RdmaOffer] | None:
-    """What libfabric's providers offer on this host; None: the engine was built without it. Raises UserError with the engine's own
-    words."""
-    try:
-        return _RDMA_OFFERS.validate_json(query(engine, ["--rdma"]))
-    except ValidationError as error:
-        raise UserError(f"{engine} --rdma: not a list of offers: {error.errors()[0]['msg']}", remedy=REBUILD) from error
 
 
 def read_wires(text: str) -> list[Wire]:

@@ -56,11 +56,6 @@ _OF_SPINE: Final[dict[str, Reason]] = {
         f"Look for mbufs or copies that a plug-in keeps or frees twice. {OURS}",
         is_fault=True,
     ),
-    "region wrong": Reason(
-        "An RDMA READ or WRITE moved other bytes than those of its place in the region.",
-        "Look at the RDMA device and its provider: run again with another `provider` to tell it from the rest.",
-        is_fault=True,
-    ),
     "handler wrong": Reason(
         "A counter of errors that the handler keeps is not 0. The reason names the counter.",
         "Look at the counter in [Handlers](handlers.md), or in the source of the plug-in.",

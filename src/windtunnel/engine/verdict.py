@@ -18,10 +18,6 @@ VALID, INVALID, REFUSED, CANNOT_TELL, INTERRUPTED = 0, 1, 2, 3, 130
 WITHOUT_RESPONSE = {"drop", "empty"}
 """Packet handlers that, without a message handler behind them, send no response."""
 
-WRONG_READ, WRONG_WRITTEN = "wrong pieces read", "wrong bytes written"
-"""Names under which a port counts them (engine/wires/rdma/places.cc)."""
-
-
 NOT_WRITTEN = reason("run directory", "")
 """Prefix of the reason why the run directory could not be written."""
 INTERRUPTED_BY_USER = reason("stopped before the end", "interrupted by the user")
@@ -149,10 +145,6 @@ def _unsound(history: History, result: Result, others: list[History], finished: 
             yield reason(
                 "handler wrong", f"{counter.name}{of}: {counter.value} {counter.unit} ({counter.stage}:{counter.index})"
             )
-    for side, counted in (result.xstats or {}).items():
-        for what in (WRONG_READ, WRONG_WRITTEN):
-            if counted.get(what):
-                yield reason("region wrong", f"{counted[what]} {what}, as the {side} found")
     if result.worker_allocations:
         yield reason(
             "worker allocations", f"{result.worker_allocations} heap allocations on worker threads after start"

@@ -7,9 +7,10 @@ from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan import Port
 from windtunnel.engine.query import Wire, read_wires, wires
 from windtunnel.errors import UserError
+from windtunnel.part_registry import PARTS, part_folder
 
 SNAPSHOT = Path(__file__).parent / "wires.json"
-"""What `windtunnel-engine --wires` printed when this version was made; `python -m windtunnel.schemas` writes it."""
+"""What `windtunnel-engine --wires` printed of the spine when this version was made; `python -m windtunnel.schemas` writes it."""
 
 
 def known() -> dict[str, Wire]:
@@ -17,8 +18,8 @@ def known() -> dict[str, Wire]:
     try:
         engine = find_engine()
     except UserError:
-        return _of_snapshot()
-    return _of_engine(engine) or _of_snapshot()
+        return of_snapshot()
+    return _of_engine(engine) or of_snapshot()
 
 
 def of_port(port: Port) -> Wire:
@@ -38,5 +39,13 @@ def _of_engine(engine: Path) -> dict[str, Wire] | None:
 
 
 @cache
-def _of_snapshot() -> dict[str, Wire]:
-    return {wire.name: wire for wire in read_wires(SNAPSHOT.read_text(encoding="utf-8"))}
+def of_snapshot() -> dict[str, Wire]:
+    """The wires of this version by name."""
+    places = (SNAPSHOT, *(part_folder(part) / SNAPSHOT.name for part in PARTS))
+    listed = [wire for place in places if place.exists() for wire in read_wires(place.read_text(encoding="utf-8"))]
+    return {wire.name: wire for wire in sorted(listed, key=lambda wire: wire.name)}
+
+
+def snapshot_of(name: str) -> Path:
+    """The file in which the wire of this name is. A part's wire has the name of the part, and is in its folder."""
+    return part_folder(name) / SNAPSHOT.name if name in PARTS else SNAPSHOT

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from pydantic import Field
 
+from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.host.copy_engines import CopyEngine, read_copy_engines
 from windtunnel.host.counters import read_counters
 from windtunnel.host.cpus import Cpus, allowed_cpus, read_cpus
 from windtunnel.host.dpdk import Dpdk, Nic, read_dpdk, read_nics
 from windtunnel.host.memory import Hugepages, Memory, hugepages, read_memory
-from windtunnel.host.rdma import Rdma, read_rdma
 from windtunnel.host.read import Part, Probe, text
+from windtunnel.part_registry import part_functions
 from windtunnel.proc import lines
 
 __all__ = ["Cpus", "Dpdk", "Facts", "Hugepages", "Memory", "Nic", "Probe", "allowed_cpus", "collect", "hugepages"]
@@ -24,6 +25,7 @@ __all__ = ["Cpus", "Dpdk", "Facts", "Hugepages", "Memory", "Nic", "Probe", "allo
 ETH_P_ALL = 0x0003
 
 
+@with_fields_of_parts("facts")
 class Facts(Part):
     """The facts of a host. Two runs may be compared if their facts agree in all that matters to the question."""
 
@@ -38,12 +40,12 @@ class Facts(Part):
     dpdk: Dpdk
     nics: list[Nic]
     copy_engines: list[CopyEngine] = Field(default_factory=list)
-    rdma: Rdma = Field(default_factory=lambda: Rdma(library=False, devices=[]))
     raw_sockets: Probe
 
 
 def collect(root: Path = Path("/")) -> Facts:
     """Reads /proc and /sys below `root`, and probes what cannot be read."""
+    of_parts = {name: facts for read in part_functions("facts", "read") for name, facts in read(root).items()}
     return Facts(
         hostname=platform.node(),
         system=system(text(root / "etc/os-release") or ""),
@@ -56,8 +58,8 @@ def collect(root: Path = Path("/")) -> Facts:
         dpdk=read_dpdk(root),
         nics=read_nics(root),
         copy_engines=read_copy_engines(root),
-        rdma=read_rdma(root),
         raw_sockets=raw_sockets(),
+        **of_parts,
     )
 
 

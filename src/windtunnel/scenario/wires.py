@@ -14,7 +14,6 @@ from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal, shown
 from windtunnel.scenario.wire_options import OptionTable, WireName, as_plan_has_it, options_of
 
-LATER = ("fabric",)
 SIDES: tuple[Side, ...] = ("server", "client")
 
 
@@ -140,8 +139,6 @@ def read_options(scenario: Scenario, refusal_of: Callable[[Any], Refusal]) -> No
 def _no_wire(kind: str) -> Refusal:
     path: Path = ("wire", "kind")
     wanted = f'it takes {WireName.wanted()}; default "ring"'
-    if kind in LATER:
-        return Refusal(path, f'the wire "{kind}" is not in this version', wanted)
     close = difflib.get_close_matches(kind, known(), n=1)
     return Refusal(path, f"wire.kind is {shown(kind)}", f'did you mean "{close[0]}"? {wanted}' if close else wanted)
 

@@ -1,14 +1,16 @@
 """Generates schemas/*.json and pages of docs/reference from the models. Run: python -m windtunnel.schemas"""
 
 import json
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from windtunnel.diagnose import Diagnosis
 from windtunnel.engine.lines import LINE
 from windtunnel.engine.plan import Plan
+from windtunnel.engine.query import Wire
 from windtunnel.engine.windows import Window
-from windtunnel.engine.wires import SNAPSHOT, known
+from windtunnel.engine.wires import known, snapshot_of
 from windtunnel.host.ladder import Ladder
 from windtunnel.measure.calibration import Calibration
 from windtunnel.measure.compare.comparison_record import Comparison
@@ -79,9 +81,14 @@ def generated() -> dict[Path, str]:
     }
     for pages_of_part in part_functions("pages", "reference"):
         pages |= pages_of_part()
-    described = [wire.model_dump(mode="json") for wire in wires]
-    files[SNAPSHOT.relative_to(CHECKOUT)] = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
+    for file, of_file in groupby(sorted(wires, key=_snapshot_of), _snapshot_of):
+        described = [wire.model_dump(mode="json") for wire in of_file]
+        files[file.relative_to(CHECKOUT)] = json.dumps(described, indent=1, ensure_ascii=False) + "\n"
     return files | {Path("docs/reference") / f"{name}.md": text for name, text in pages.items()}
+
+
+def _snapshot_of(wire: Wire) -> Path:
+    return snapshot_of(wire.name)
 
 
 def _without_cpp(part: Any) -> Any:

@@ -26,7 +26,7 @@ TRAITS = {
     "unfilled": "frames come with bytes that a handler may fill",
     "twice": "two runs may have it at once, so that `compare` can alternate them window by window",
     "moves_mbufs": "mbufs change hands",
-    "emulates": 'faults and a link can be emulated (on `rdma`, with `type = "ud"` only)',
+    "emulates": "faults and a link can be emulated",
     "nic": "a real NIC, with its own counters",
     "leaves_mac": "its MAC is left as it is",
     "own_mac": "an endpoint may use the port's own MAC",
@@ -46,7 +46,7 @@ def _wire(wire: Wire) -> Iterator[str]:
     yield f"- **Needs:** {needs(wire) or 'nothing else'}\n"
     mtu = f", an MTU of {wire.most_mtu} at most ({wire.mtu_why})" if wire.most_mtu else ""
     yield f"- **Limits:** {wire.most_queues} queues per port{mtu}\n"
-    yield f"- **Traits:** {'; '.join(text for trait, text in TRAITS.items() if trait in wire.traits)}\n"
+    yield f"- **Traits:** {'; '.join(_trait(wire, trait) for trait in TRAITS if trait in wire.traits)}\n"
     yield f"- **mbufs that its driver may hold, for each queue:** {_mbufs(wire.mbufs)}\n"
     if not wire.options:
         yield "\nNo options.\n"
@@ -62,6 +62,12 @@ def _wire(wire: Wire) -> Iterator[str]:
             else "one of the run's own"
         )
         yield f"| `{option.name}` | {where} | {_cell(takes(option))} | {default_text} | {_cell(option.help)} |\n"
+
+
+def _trait(wire: Wire, trait: str) -> str:
+    """With the options without which the wire is reliable, and nothing is lost on it."""
+    lossy = [f'with `{option.name} = "{option.lossy}"` only' for option in wire.options if option.lossy]
+    return TRAITS[trait] + (f" ({', '.join(lossy)})" if trait == "emulates" and lossy else "")
 
 
 def _mbufs(mbufs: WireMbufs) -> str:

@@ -59,7 +59,6 @@ def test_each_window_of_a_plan_that_holds_its_workers_is_told_to_be_read(spec):
         ("lose_packets", "ledger open: 2 packets missing of 4000 that the client sent"),
         ("lose_messages", "ledger open: 1 messages missing of 4000 in workload echo"),
         ("allocate", "worker allocations: 12 heap allocations on worker threads after start"),
-        ("read_wrong", "region wrong: 4 wrong pieces read, as the client found"),
         ("lose_peer", "peer lost: the engine saw the other side go"),
     ],
 )

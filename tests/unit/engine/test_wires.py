@@ -7,7 +7,6 @@ from windtunnel.engine import wires
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.plan import Port
 from windtunnel.engine.plan_values import Trait
-from windtunnel.engine.query import read_wires
 from windtunnel.errors import UserError
 
 
@@ -25,7 +24,7 @@ def test_the_snapshot_is_what_the_engine_prints():
         printed = ask(find_engine())
     except UserError as error:
         pytest.skip(f"no engine: {error.message}")
-    assert printed == read_wires(wires.SNAPSHOT.read_text()), "run python -m windtunnel.schemas"
+    assert printed == list(wires.of_snapshot().values()), "run python -m windtunnel.schemas"
 
 
 def test_an_engine_without_wires_option_is_not_used(tmp_path):

@@ -154,18 +154,18 @@ def test_what_differs_and_may_be_compared_is_a_warning(tmp_path, changes, words)
 
 
 def test_a_wire_without_frames_may_stand_beside_one_with_frames(tmp_path):
-    def on_rdma():
+    def unframed():
         plan = sample.plan()
-        without = {"wire": "rdma", "traits": ["server", "client", "both_ends", "unframed"]}
+        without = {"wire": "messages", "traits": ["server", "client", "both_ends", "unframed"]}
         endpoints = [e.model_copy(update={"port": e.port.model_copy(update=without)}) for e in plan.endpoints]
         return plan.model_copy(update={"endpoints": endpoints})
 
     made(tmp_path / "a", 6.0)
-    made(tmp_path / "b", 6.0, 10, plan=on_rdma())
+    made(tmp_path / "b", 6.0, 10, plan=unframed())
     comparison = compared(tmp_path / "a", tmp_path / "b")
     assert only(comparison).verdict != "cannot be compared" and comparison.points[0].measures
-    assert "another wire: A ring, B rdma" in comparison.warnings
-    made(tmp_path / "c", 6.0, 10, plan=on_rdma())
+    assert "another wire: A ring, B messages" in comparison.warnings
+    made(tmp_path / "c", 6.0, 10, plan=unframed())
     assert not [w for w in compared(tmp_path / "b", tmp_path / "c").warnings if "wire" in w]
 
 

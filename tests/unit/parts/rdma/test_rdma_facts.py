@@ -1,11 +1,15 @@
 """RDMA of a host below a directory: the library, devices with their ports, GIDs and MTU, and what hinders them; what providers offer."""
 
-import pytest
+import json
+import re
 
-from windtunnel.engine.query import RdmaOffer
+import pytest
+from in_process import run
+
 from windtunnel.host.facts import collect
-from windtunnel.host.judge_rdma import judge_rdma, providers
-from windtunnel.host.rdma import RdmaGid, read_rdma
+from windtunnel.parts.rdma.facts import RdmaGid, rdma_of
+from windtunnel.parts.rdma.findings import BUILD, judge_devices, providers
+from windtunnel.parts.rdma.query import RdmaOffer
 
 EMPTY, LOCAL, GID = (
     "0000:0000:0000:0000:0000:0000:0000:0000\n",
@@ -37,10 +41,14 @@ def device(root, name="rxe0", *, state="4: ACTIVE\n", layer="Ethernet", gids=(LO
     (interface / "mtu").write_text(f"{mtu}\n")
 
 
-def findings(below, **facts):
+def read_rdma(below):
+    return rdma_of(collect(below))
+
+
+def findings(below, has_engine=False, **facts):
     """By subject; of a host whose other facts are this one's."""
-    found = collect().model_copy(update={"rdma": read_rdma(below), "root": False} | facts)
-    return {finding.subject: finding for finding in judge_rdma(found)}
+    host = collect().model_copy(update={"rdma": read_rdma(below), "root": False} | facts)
+    return {finding.subject: finding for finding in judge_devices(host, has_engine)}
 
 
 def test_a_device_is_read_with_its_port(tmp_path):
@@ -113,6 +121,11 @@ def test_without_the_library_there_is_no_wire(tmp_path):
     assert said.verdict == "fair" and said.value == "no libfabric" and "libfabric-dev" in said.remedy
     library(tmp_path)
     assert findings(tmp_path)["RDMA library"].verdict == "good"
+    assert not re.search(r"\brm\b", BUILD), "what is called build/ where the reader is"
+
+
+def test_beside_an_installed_engine_the_library_is_not_missing(tmp_path):
+    assert "RDMA library" in findings(tmp_path) and "RDMA library" not in findings(tmp_path, has_engine=True)
 
 
 @pytest.mark.parametrize(
@@ -145,3 +158,13 @@ def test_no_provider_and_no_libfabric_have_remedies():
     assert (none.verdict, none.value) == ("fair", "none") and none.remedy.startswith("fi_info")
     assert without.verdict == "fair" and "built without libfabric" in without.meaning
     assert "libfabric-dev" in without.remedy
+
+
+def test_the_doctor_has_facts_and_findings(tmp_path):
+    engine = tmp_path / "windtunnel-engine"
+    engine.write_text("#!/bin/sh\n[ $1 != --rdma ] && echo windtunnel-engine 9.9 || echo null\n")
+    engine.chmod(0o755)
+    shown = json.loads(run("host", "doctor", "--json", WINDTUNNEL_ENGINE=str(engine)).output)
+    subjects = [finding["subject"] for finding in shown["findings"]]
+    assert {"RDMA providers", "engine"} <= set(subjects) and "RDMA library" not in subjects
+    assert set(shown["facts"]["rdma"]) == {"library", "devices", "interfaces"}

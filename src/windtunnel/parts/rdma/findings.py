@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from windtunnel.engine.find import quickstart
-from windtunnel.engine.query import RdmaOffer
-from windtunnel.errors import as_argument
+from windtunnel.engine.find import find_engine, quickstart
+from windtunnel.errors import UserError, as_argument
 from windtunnel.host.facts import Facts
 from windtunnel.host.findings import Finding, size
 from windtunnel.host.judge_system import MORE_LOCKABLE, ROOM
-from windtunnel.host.rdma import MTUS, Rdma, RdmaDevice, RdmaPort
+from windtunnel.parts.rdma.facts import MTUS, Rdma, RdmaDevice, RdmaPort, rdma_of
+from windtunnel.parts.rdma.query import RdmaOffer, rdma_offers
 
 BUILD = f"sudo apt install libfabric-dev && {quickstart()}   # builds the engine again"
 OURS = ("tcp", "udp", "shm", "efa")
@@ -17,9 +17,14 @@ NO_LIMIT = 1 << 62
 """Bytes from which on a provider's limit means no limit."""
 
 
-def judge_rdma(facts: Facts, has_engine: bool = False) -> list[Finding]:
-    """The findings about RDMA. `has_engine`: a working engine exists, which reports its libfabric by itself (`providers`)."""
-    rdma = facts.rdma
+def judge(facts: Facts, has_engine: bool) -> list[Finding]:
+    """The findings about RDMA. `has_engine`: a working engine exists, which reports its libfabric by itself."""
+    return [*judge_devices(facts, has_engine), *judge_providers()]
+
+
+def judge_devices(facts: Facts, has_engine: bool) -> list[Finding]:
+    """The findings about what the host has."""
+    rdma = rdma_of(facts)
     devices = [device_finding(device) for device in rdma.devices] or [no_device(rdma)]
     libraries = [] if has_engine else [library(rdma)]
     return [*libraries, *devices, *([locked(facts)] if rdma.devices else [])]
@@ -37,6 +42,14 @@ def library(rdma: Rdma) -> Finding:
         meaning='the engine has no wire "rdma"',
         remedy=BUILD,
     )
+
+
+def judge_providers() -> list[Finding]:
+    """Asks the engine for libfabric's providers. One that does not respond is a finding of its own."""
+    try:
+        return [providers(rdma_offers(find_engine()))]
+    except UserError:
+        return []
 
 
 def providers(offers: Sequence[RdmaOffer] | None) -> Finding:

@@ -1,4 +1,4 @@
-"""Facts for the wire "rdma": the library, and the kernel's RDMA devices.
+"""What the facts of a host have for the wire "rdma": the library, and the kernel's RDMA devices.
 
 Devices are in /sys/class/infiniband (Documentation/ABI/stable/sysfs-class-infiniband), RoCE ones included. A GID of zeros is an
 empty entry of the table. sysfs has no MTU of RDMA: on Ethernet it follows from the network interface's, by the rule of the kernel's
@@ -7,6 +7,7 @@ iboe_get_mtu() (include/rdma/ib_addr.h).
 
 from ipaddress import IPv6Address
 from pathlib import Path
+from typing import Any, cast
 
 from pydantic import Field
 
@@ -60,14 +61,22 @@ class Rdma(Part):
     """Network interfaces on which a software device can be made."""
 
 
-def read_rdma(root: Path = Path("/")) -> Rdma:
-    """Reads the facts below `root`."""
+FACTS: dict[str, Any] = {"rdma": (Rdma, Field(default_factory=lambda: Rdma(library=False, devices=[])))}
+
+
+def rdma_of(facts: Part) -> Rdma:
+    """Those among the facts of a host."""
+    return cast(Rdma, cast(Any, facts).rdma)
+
+
+def read(root: Path) -> dict[str, Rdma]:
+    """Reads the facts below `root`, for `FACTS`."""
     devices = [
         RdmaDevice(name=device.name, ports=[_port(root, port) for port in sorted((device / "ports").glob("[0-9]*"))])
         for device in sorted((root / DEVICES).glob("*"))
     ]
     interfaces = sorted(path.name for path in (root / INTERFACES).glob("*") if path.name != "lo")
-    return Rdma(library=any(root.glob(LIBRARY)), devices=devices, interfaces=interfaces)
+    return {"rdma": Rdma(library=any(root.glob(LIBRARY)), devices=devices, interfaces=interfaces)}
 
 
 def _port(root: Path, port: Path) -> RdmaPort:
