@@ -45,7 +45,7 @@ QUICK = (TESTS / "unit", TESTS / "parts")
 sys.path += map(str, (TESTS / "parts").iterdir())  # what the tests of a part share stands beside them
 pytest_plugins = modules_of_samples()
 ONE_AFTER_ANOTHER = {
-    "rdma_addresses": "rdma",
+    "loopback_addresses": "loopback",
     "alone_on_this_machine": "sharing",
     "daemon_tools": "sharing",
     "journal_tools": "sharing",
@@ -148,9 +148,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture
-def rdma_addresses() -> Iterator[None]:
-    """Only one run at a time has the addresses and the port that scenarios over RDMA have by default."""
-    with (Path(tempfile.gettempdir()) / "windtunnel-tests-rdma.lock").open("w") as file:
+def loopback_addresses() -> Iterator[None]:
+    """Only one run at a time has the addresses of the loopback interface and the port that scenarios have by default."""
+    with (Path(tempfile.gettempdir()) / "windtunnel-tests-loopback.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 

@@ -11,7 +11,6 @@ from harness.faults import DECK, Fault, draw, pair  # noqa: F401
 from harness.main import finish  # noqa: F401
 from harness.noise import Noise  # noqa: F401
 from harness.other_rules import axios, busiest, pipetunes  # noqa: F401
-from harness.pingpong import us_of_a_transfer  # noqa: F401
 from harness.sample import Sample  # noqa: F401
 from harness.session import Rounds, Session, compared  # noqa: F401
 from harness.statistics import Spread  # noqa: F401

@@ -30,13 +30,14 @@ def test_a_slice_is_looked_for_in_every_file_that_has_marks_of_it_and_in_those_t
             assert selection.pytest_ignore_collect(file, config) is None, f"{file}: {name}"
 
 
-def test_files_that_want_the_same_for_themselves_are_of_one_process(selection):
-    of_rdma, of_sharing = (
-        {selection.scope_of(TESTS / name) for name in names}
-        for names in (
-            ("e2e/test_rdma.py", "e2e/test_rdma_compare.py"),
-            ("unit/sharing/test_daemon.py", "unit/sharing/test_left_out.py", "hostile/test_other_user_share.py"),
-        )
-    )
-    assert len(of_rdma) == len(of_sharing) == 1 and of_rdma != of_sharing
-    assert selection.scope_of(Path(__file__)) == str(Path(__file__))
+def test_files_that_want_the_same_for_themselves_are_of_one_process(selection, tmp_path):
+    on_loopback = [tmp_path / name for name in ("test_one.py", "test_other.py")]
+    for file in on_loopback:
+        file.write_text('pytestmark = pytest.mark.usefixtures("loopback_addresses")\n')
+    of_sharing = ("unit/sharing/test_daemon.py", "unit/sharing/test_left_out.py", "hostile/test_other_user_share.py")
+    scopes = [
+        {selection.scope_of(file) for file in files} for files in (on_loopback, [TESTS / name for name in of_sharing])
+    ]
+    assert [len(of_group) for of_group in scopes] == [1, 1] and scopes[0] != scopes[1]
+    alone = TESTS / "unit/test_words.py"
+    assert selection.scope_of(alone) == str(alone)

@@ -69,8 +69,6 @@ def judge_engine() -> Finding:
     return Finding(subject="engine", value=value, verdict="good", meaning="scenarios can run")
 
 
-
-
 def judge_leftovers() -> Finding:
     """Counts what killed engines left that no process holds."""
     from windtunnel.engine.leftovers import of_the_dead

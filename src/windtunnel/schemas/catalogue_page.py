@@ -44,7 +44,6 @@ SCENARIOS = {
         "tables-latency",
     ),
     "Links and faults": ("link", "lossy"),
-    "RDMA": ("rdma-rc", "rdma-ud", "rdma-rdm", "rdma-read"),
     "Other processes, hosts and NICs": (
         "two-processes",
         "two-hosts",

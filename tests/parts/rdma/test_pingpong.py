@@ -1,7 +1,8 @@
 """What fi_pingpong prints, read for bench/rdma.py."""
 
 import pytest
-from bench_tools import us_of_a_transfer
+from bench_tools import results  # noqa: F401, the path to the harness
+from harness.pingpong import us_of_a_transfer
 
 from windtunnel.errors import UserError
 

@@ -16,8 +16,9 @@ from windtunnel.measure.compare.comparison_record import Comparison
 from windtunnel.runs import load
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.root,
-    pytest.mark.usefixtures("rdma_addresses"),
+    pytest.mark.usefixtures("loopback_addresses"),
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: makes network interfaces and opens packet sockets"),
 ]
 NO_VERDICT = 3

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from children import children
 from crosses import cross, each_once
+from rdma_samples import RUN_ELSEWHERE
 from real_runs import assert_sound, drops, execute, scenario, stages
 from scenario_tools import SHIPPED
+from short_runs import run_shipped
 from sides import ENOUGH, met, start, waits
 
 from windtunnel.engine.find import find_engine
@@ -18,7 +20,7 @@ from windtunnel.engine.query import handlers
 from windtunnel.runs import EngineRecord
 from windtunnel.runs.joined import crossings, join
 
-pytestmark = pytest.mark.usefixtures("rdma_addresses")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("loopback_addresses")]
 
 TYPES = ("rc", "ud", "rdm")
 PORT = 9000
@@ -28,6 +30,11 @@ SIDES = {"client": {"ip": "127.0.0.2", "inflight": 512}, "server": {"ip": "127.0
 
 def rdma(kind: str, *workloads: dict, **wire) -> dict:
     return scenario(*workloads, wire={"kind": "rdma", "type": kind} | wire, **SIDES)
+
+
+@pytest.mark.parametrize("name", sorted(RUN_ELSEWHERE))
+def test_a_shipped_scenario_ends_in_a_valid_run(tmp_path, name):
+    run_shipped(name, tmp_path / "run")
 
 
 def waits_for_link(record) -> bool:
