@@ -63,9 +63,9 @@ def show(
         raise UserError(f"{' and '.join(formats)} exclude each other", remedy="give one of them")
     loaded = [load(path) for path in runs or [latest()]]
     if html:
-        from windtunnel.results.run.report import write_run_reports
+        from windtunnel.results.run.report import write_run_report
 
-        print_values(*write_run_reports([run.path for run in loaded]))
+        print_values(*(write_run_report(run.path) for run in loaded))
     elif as_:
         from windtunnel.exchange.axio.log import tables_of_run
         from windtunnel.exchange.axio.table import text_of

@@ -31,9 +31,9 @@ _LONG = 24
 """Characters of a cell of words that may wrap."""
 
 
-def render(document: Document, plotly_file: str | None = None) -> str:
-    """The page. Whatever came from a user or an engine is escaped by the template; in plots by who made them. `plotly_file`: where plotly.js
-    is, relative to the page; None: in the page."""
+def render(document: Document) -> str:
+    """The page, with all that it needs: it loads nothing, so nobody who may write beside it can change it. Whatever came from a user or an
+    engine is escaped by the template; in plots by who made them."""
     here = files(PACKAGE)
     charts = list(_charts(document.blocks))
     return rendered(
@@ -44,19 +44,13 @@ def render(document: Document, plotly_file: str | None = None) -> str:
         places={id(chart): _place(n) for n, chart in enumerate(charts)},
         css=(here / "page.css").read_text(encoding="utf-8"),
         js=(here / "page.js").read_text(encoding="utf-8"),
-        plotly=_packed_plotly() if charts and plotly_file is None else "",
-        plotly_file=plotly_file,
+        plotly=_packed_plotly() if charts else "",
     )
 
 
 def rendered(templates: Environment, template: str, **values: Any) -> str:
     """The template with these values, as UTF-8 can have it: what is none, as the name of a file may be, is spelled out."""
     return templates.get_template(template).render(**values).encode(errors="backslashreplace").decode()
-
-
-def plotly_js() -> bytes:
-    """plotly.js with cartesian plots alone."""
-    return (files(PACKAGE) / "plotly" / "plotly-cartesian.min.js").read_bytes()
 
 
 @cache
@@ -135,5 +129,6 @@ def _capitalised(title: str) -> str:
 
 @cache
 def _packed_plotly() -> str:
-    """As gzip in base64: a third of its size, which page.js unpacks."""
-    return b64encode(gzip.compress(plotly_js(), mtime=0)).decode("ascii")
+    """plotly.js with cartesian plots alone, as gzip in base64: a third of its size, which page.js unpacks."""
+    script = (files(PACKAGE) / "plotly" / "plotly-cartesian.min.js").read_bytes()
+    return b64encode(gzip.compress(script, mtime=0)).decode("ascii")
