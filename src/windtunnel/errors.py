@@ -56,7 +56,8 @@ def in_words() -> Iterator[None]:
     except OSError as error:
         raise UserError(f"the kernel refused: {error.strerror or error}") from error
     except Exception as error:
-        print_line("".join(traceback.format_exception(error)), to=sys.stderr)
+        for line in "".join(traceback.format_exception(error)).splitlines():
+            print_line(line, to=sys.stderr)
         remedy = "report this fault of windtunnel, with the traceback on stderr"
         raise Unforeseen(f"{type(error).__name__}: {error}", remedy) from error
 

@@ -76,8 +76,8 @@ def exact(stream: TextIO) -> TextIO:
 
 
 def print_line(line: str, to: TextIO | None = None) -> None:
-    """Prints and flushes one line or several, also in another program. By default to stdout."""
-    print(harmless(line), file=to, flush=True)
+    """Prints and flushes one line, also in another program. By default to stdout."""
+    print(one_line(line), file=to, flush=True)
 
 
 def print_values(*values: object) -> None:

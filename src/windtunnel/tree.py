@@ -22,10 +22,11 @@ def walk(
     most_depth: int = MOST_DEPTH,
     most_directories: int = MOST_DIRECTORIES,
     left_out: Callable[[], None] = lambda: None,
+    shut: Callable[[Path, OSError], None] = lambda directory, error: None,
 ) -> Iterator[tuple[Path, list[str], list[str]]]:
     """Walks like os.walk, but breadth first: yields each directory, the names of directories in it, which the caller may remove, and those of
     files. No link is followed. Directories deeper than `most_depth` are left out. So are those beyond `most_directories` or MOST_NAMES, and
-    then `left_out` is called."""
+    then `left_out` is called. `shut` is called for a directory that cannot be opened."""
     waiting, names_left = deque([(root, 0)]), MOST_NAMES
     for _ in range(most_directories):
         if not waiting:
@@ -40,7 +41,10 @@ def walk(
                     (directories if entry.is_dir() else files).append(entry.name)
                     if entry.is_symlink():
                         links.add(entry.name)
-        except OSError:  # it cannot be read, or was removed meanwhile
+        except (FileNotFoundError, NotADirectoryError):  # it was removed meanwhile
+            continue
+        except OSError as error:
+            shut(directory, error)
             continue
         names_left -= len(directories) + len(files)
         if depth >= most_depth:

@@ -1,5 +1,6 @@
 """windtunnel history: how the metrics of a scenario changed over its runs."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from windtunnel.cli import completion
 from windtunnel.cli.shared_options import Format, Json, Sets, State, with_state
-from windtunnel.printing import print_values
+from windtunnel.printing import print_line, print_values
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.conditions import Decided
@@ -88,6 +89,9 @@ def history(
     _print(result, decided, metric or [], json, quiet)
     if decided.met:
         raise typer.Exit(FAILED)
+    if failure_conditions and result.left_out:
+        print_line(f"cannot tell: {result.left_out} left out, which may be runs of these histories", to=sys.stderr)
+        raise typer.Exit(CANNOT_TELL)
     if decided.doubtful or not any(is_judged(in_state) for history in result.histories for in_state in history.states):
         raise typer.Exit(CANNOT_TELL)
 

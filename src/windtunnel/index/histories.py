@@ -26,7 +26,7 @@ def histories(
     """The histories of all scenarios below the directories, or with `scenario` of the one with this key, on each host; the one with the newest
     run first. `by` and `only` are those of `measure.history`, `reading` is that of the index. Raises UserError if there is no run, or none with
     the label."""
-    of_history = _readings(directories, scenario, reading)
+    of_history, left_out = _readings(directories, scenario, reading)
     if not of_history:
         below = " and ".join(map(str, directories))
         noun = "run" if scenario is None else "run of this scenario, with every key as it resolves here,"
@@ -37,12 +37,17 @@ def histories(
             f"--by {by}: no run has this label", remedy=f"labels here: {', '.join(sorted(labels)) or 'none'}"
         )
     judged = [history(readings, by, only) for readings in of_history]
-    return Histories(made=datetime.now(UTC), windtunnel=__version__, by=by, level=LEVEL, histories=judged)
+    return Histories(
+        made=datetime.now(UTC), windtunnel=__version__, by=by, level=LEVEL, left_out=left_out, histories=judged
+    )
 
 
-def _readings(directories: Sequence[Path], scenario: str | None, reading: Callable[[int], None]) -> list[list[Reading]]:
-    """The readings of each history. A directory may be inside another one."""
+def _readings(
+    directories: Sequence[Path], scenario: str | None, reading: Callable[[int], None]
+) -> tuple[list[list[Reading]], int]:
+    """The readings of each history, and how much could not be read, which is also said. A directory may be inside another one."""
     by_history: dict[str, dict[Path, Reading]] = {}
+    left_out = 0
     for directory in directories:
         if not directory.is_dir():
             raise UserError(f"{directory}: no such directory", remedy="name a directory with runs below it")
@@ -50,10 +55,11 @@ def _readings(directories: Sequence[Path], scenario: str | None, reading: Callab
             index.refresh(reading)
             if index.left_out:
                 print_line(f"{directory}: more is below it than is looked at: name a directory in it", to=sys.stderr)
-            if unread := index.runs_without_reading():
-                path, problem = unread[0]
-                print_line(f"left out: {len(unread)} below {directory}, as {path}: {problem}", to=sys.stderr)
+            if not_read := index.not_read():
+                path, problem = not_read[0]
+                print_line(f"left out: {len(not_read)} below {directory}, as {path}: {problem}", to=sys.stderr)
+            left_out += len(not_read) + index.left_out + index.too_large
             for listed in index.histories(scenario):
                 by_path = by_history.setdefault(listed.key, {})
                 by_path.update((run_reading.path, run_reading) for run_reading in index.readings(listed.key))
-    return [list(by_path.values()) for by_path in by_history.values()]
+    return [list(by_path.values()) for by_path in by_history.values()], left_out

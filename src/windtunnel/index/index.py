@@ -109,6 +109,8 @@ class Index:
         """Whether a refresh shall end early."""
         self.left_out = False
         """Whether the last refresh reached its limit below the directory."""
+        self.unopened: list[tuple[str, str]] = []
+        """Directories that the last refresh could not open or did not follow, at most MOST_FILES: path and problem."""
         self.too_large = False
         """Whether the runs take more memory than the index may have: it stays as it is."""
 
@@ -151,12 +153,18 @@ class Index:
             stamps = dict(base.execute("SELECT path, stamp FROM entries").fetchall())
         current = {}
         left_out: list[bool] = []
-        for file in files_below(self.directory, lambda: left_out.append(True)):
+        unopened: list[tuple[str, str]] = []
+
+        def note_unopened(place: Path, problem: str) -> None:
+            if len(unopened) < MOST_FILES:
+                unopened.append((_harmless(os.path.relpath(place, self.directory)), problem))
+
+        for file in files_below(self.directory, lambda: left_out.append(True), note_unopened):
             with contextlib.suppress(OSError):  # removed meanwhile
                 path = os.path.relpath(file, self.directory)
                 current[_harmless(path)] = _stamp(file)
                 self._named[_harmless(path)] = path
-        self.left_out = bool(left_out)
+        self.left_out, self.unopened = bool(left_out), unopened
         with self._open() as base:
             for table in ("entries", "facts", "readings"):
                 base.executemany(
@@ -239,11 +247,12 @@ class Index:
         rows = self._rows(query, [scenario] if scenario else [], "the list of histories")
         return [Listed(*row) for row in rows]
 
-    def runs_without_reading(self) -> list[tuple[str, str]]:
-        """The runs that are in no history because they cannot be read: path and problem."""
+    def not_read(self) -> list[tuple[str, str]]:
+        """What is in no history because it cannot be read: runs and directories, each with its problem."""
         query = """SELECT path, problem FROM entries LEFT JOIN readings USING (path)
             WHERE kind = 'run' AND problem IS NOT NULL AND history IS NULL ORDER BY path"""
-        return [(path, problem) for path, problem in self._rows(query, [], "the list of runs that cannot be read")]
+        runs = [(path, problem) for path, problem in self._rows(query, [], "the list of runs that cannot be read")]
+        return runs + self.unopened
 
     def history_of(self, path: str) -> str | None:
         """The key of the history of an indexed run; None for another path."""
@@ -271,18 +280,35 @@ class Index:
             self._base.close()
 
 
-def files_below(directory: Path, left_out: Callable[[], None] = lambda: None) -> Iterator[Path]:
+def files_below(
+    directory: Path,
+    left_out: Callable[[], None] = lambda: None,
+    shut: Callable[[Path, str], None] = lambda place, problem: None,
+) -> Iterator[Path]:
     """Records of runs and the like, at most MOST_FILES of them, none deeper than `tree.MOST_DEPTH`; `left_out` is called if there are more. No
-    link is followed."""
+    link is followed. `shut` is called for a directory that cannot be opened, and for a link to a record's directory elsewhere."""
     count = 0
-    for place, names, files in walk(directory, left_out=left_out):
+    for place, names, files in walk(
+        directory, left_out=left_out, shut=lambda inner, error: shut(inner, error.strerror or str(error))
+    ):
         names[:] = sorted(name for name in names if not name.startswith("."))
+        for link in (place / name for name in names if (place / name).is_symlink()):
+            if _leads_to_a_record_elsewhere(link, directory):
+                shut(link, "a link, which is not followed")
         for name in KINDS.keys() & set(files):
             yield place / name
             count += 1
             if count >= MOST_FILES:
                 left_out()
                 return
+
+
+def _leads_to_a_record_elsewhere(link: Path, directory: Path) -> bool:
+    try:
+        outside = not link.resolve().is_relative_to(directory.resolve())
+        return outside and any((link / name).is_file() for name in KINDS)
+    except (OSError, RuntimeError):  # it leads nowhere, in a circle, or where this user may not look
+        return True
 
 
 def _stamp(file: Path) -> str:

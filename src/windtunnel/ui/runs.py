@@ -13,7 +13,7 @@ from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.index import SHOWN, SORTS, Index, Row
 from windtunnel.index.untrusted import check_files
-from windtunnel.printing import one_line, print_line
+from windtunnel.printing import print_line
 from windtunnel.ui.form_body import form_fields
 from windtunnel.ui.templates import Pages, refusal_response
 
@@ -120,5 +120,5 @@ async def keep_fresh(index: Index) -> None:
         except Exception as error:  # noqa: BLE001 - the page would become stale without notice
             if (problem := f"the list of runs is not up to date: {type(error).__name__}: {error}") != reported:
                 reported = problem
-                print_line(one_line(reported), to=sys.stderr)
+                print_line(reported, to=sys.stderr)
         await asyncio.sleep(REFRESH_S)

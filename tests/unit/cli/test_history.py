@@ -1,6 +1,8 @@
 """`windtunnel history` as a user types it, on labelled runs that were never run."""
 
+import errno
 import json
+import os
 
 import pytest
 from comparing import SCENARIO
@@ -62,6 +64,50 @@ def test_a_run_that_cannot_be_read_is_said(told, tmp_path):
     done = told()
     assert f"left out: 1 below runs, as {first.parent.name}/run.json: " in done.stderr
     assert "too few runs: 2 runs" in done.stdout
+
+
+@pytest.mark.parametrize("how", ["link", "shut"])
+def test_a_gate_is_not_passed_if_runs_are_left_out(told, tmp_path, monkeypatch, how):
+    """The slower runs may be those that this user may not read, or links to an archive."""
+    history_of(tmp_path / "runs", noisy(RUNS, 1))
+    assert told("--fail-if", "regression").returncode == 0
+    history_of(tmp_path / "archive", noisy(1, 2))
+    if how == "link":
+        (tmp_path / "runs" / "archived").symlink_to(next((tmp_path / "archive").glob("*/")))
+        problem = "archived: a link, which is not followed"
+    else:
+        shut = tmp_path / "runs" / "shut"
+        (tmp_path / "archive").rename(shut)
+        scandir = os.scandir
+
+        def only_those_of_this_user(place):
+            if str(place) == str(shut):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(place))
+            return scandir(place)
+
+        monkeypatch.setattr("windtunnel.tree.os.scandir", only_those_of_this_user)
+        problem = "shut: Permission denied"
+    done = told("--fail-if", "regression")
+    assert done.returncode == 3 and f"left out: 1 below runs, as {problem}" in done.stderr
+    assert json.loads(told("--json").stdout)["left_out"] == 1
+
+
+def test_a_sent_run_writes_no_line_of_its_own(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(3, 1))
+    first, *_ = sorted((tmp_path / "runs").glob("*/run.json"))
+    record = json.loads(first.read_text()) | {"version": "9\npassed: all"}
+    sent = first.parent.with_name("a\npassed: all")
+    first.parent.rename(sent)
+    (sent / "run.json").write_text(json.dumps(record))
+    lines = told().stderr.splitlines()
+    assert [line for line in lines if line.startswith("left out: 1")] and "passed: all" not in lines
+
+
+def test_a_link_within_the_directory_leaves_nothing_out(told, tmp_path):
+    history_of(tmp_path / "runs", noisy(RUNS, 1))
+    (tmp_path / "runs" / "latest").symlink_to(next((tmp_path / "runs").glob("*/")))
+    done = told("--fail-if", "regression")
+    assert done.returncode == 0 and "left out" not in done.stderr
 
 
 def test_too_few_runs_are_said_and_are_no_pass(told, tmp_path):

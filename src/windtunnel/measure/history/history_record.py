@@ -107,4 +107,7 @@ class Histories(Shown, Part):
     windtunnel: str
     by: str | None = Field(description="label by whose versions runs are ordered; null: by time")
     level: float = Field(description="of the tests; intervals are of 1 - level")
+    left_out: int = Field(
+        0, description="records and directories that could not be read, whatever scenario they are of"
+    )
     histories: list[History]
