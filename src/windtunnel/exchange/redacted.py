@@ -27,7 +27,9 @@ from windtunnel.text_file import MOST_RECORD_BYTES, lines_of
 
 HOME = "/home/user"
 LEAST_NAME = 3
-"""Fewest characters of a name that is replaced: shorter ones are parts of other words."""
+"""Fewest characters of a name that is replaced in a text: shorter ones are parts of other words."""
+FIELDS = {"hostname", "testbed"}
+"""Fields of a record that are the name of a host, however short."""
 NOBODY = {"root", "user", "localhost"}
 """Names that identify nobody."""
 MOST_NAMES = 64
@@ -35,7 +37,7 @@ MOST_NAMES = 64
 _HEX = "0-9A-Fa-f"
 _ADDRESS = re.compile(
     rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
-    rf"|(?<=enx)(?P<enx>[0-9a-f]{{12}})(?![0-9a-f])"
+    rf"|(?<=enx|ibx|slx|wlx|wwx)(?P<interface>[0-9a-f]{{12}})(?![0-9a-f])"  # udev's names of interfaces by MAC
     rf"|(?P<pci>(?<![{_HEX}:.])(?:[{_HEX}]{{4,8}}:)?[{_HEX}]{{2}}:[01][{_HEX}]\.[0-7](?!\d))"
     rf"|(?P<six>(?<![\w:])(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]++(?:(?:\.\d{{1,3}}){{3}})?(?![\w:]|\.\d))"
     r"|(?P<four>(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d))"
@@ -52,8 +54,10 @@ class Redaction:
         self._numbers = {kind: count(1) for kind in ("mac", "pci", "six", "four")}
         self._stand_ins: dict[tuple[str, Any], str] = {}
         self._names = {name.casefold(): stand_in for name, stand_in in names.items()}
-        self._name = _alternatives(names, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])", re.IGNORECASE)
-        below = r"(?:/[^\s\"'<>|:;,)\]]*)?"
+        long_names = [name for name in names if len(name) >= LEAST_NAME]
+        self._name = _alternatives(long_names, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])", re.IGNORECASE)
+        # a directory may have a space or a comma in its name: what follows is still the path if a slash comes that begins no other one
+        below = r"(?:/[^\s\"'<>|:;,)\]]*+(?:[^/\n\"'<>|]*+(?<!\s)/[^\s\"'<>|:;,)\]]*+)*+)?"
         home = rf"(?:(?:{{}})(?![\w-])|{_HOMES})"
         self._home, self._path = (_alternatives({*homes, "/root"}, home + rest) for rest in ("/*", below))
         self.text: Callable[[str], str] = lru_cache(1 << 12)(self._text)
@@ -72,8 +76,12 @@ class Redaction:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            return {self.text(key): self.document(item) for key, item in value.items()}
+            return {self.text(key): self._field(key, item) for key, item in value.items()}
         return [self.document(item) for item in value] if isinstance(value, list) else value
+
+    def _field(self, key: str, value: Any) -> Any:
+        stand_in = self._names.get(value.casefold()) if key in FIELDS and isinstance(value, str) else None
+        return stand_in or self.document(value)
 
     def record(self, record: Record) -> Record:
         """The record without secrets. Raises UserError if a name is also a word of the record's format, so that the result would be invalid."""
@@ -125,7 +133,7 @@ class Redaction:
     def _address(self, match: re.Match[str]) -> str:
         kind = str(match.lastgroup)
         original = match[0]
-        if kind in ("mac", "enx"):
+        if kind in ("mac", "interface"):
             digits = re.sub("[:-]", "", original).lower()
             if set(digits) in ({"0"}, {"f"}):
                 return original
@@ -170,9 +178,7 @@ def redaction_of(record: Record) -> Redaction:
     for n, host in enumerate(dict.fromkeys(str(host) for host in hosts if host), 1):
         names |= {host.partition(".")[0]: f"host-{n}", host: f"host-{n}"}
     names |= dict.fromkeys(users, "user")
-    names = {
-        name: stand_in for name, stand_in in names.items() if len(name) >= LEAST_NAME and name.lower() not in NOBODY
-    }
+    names = {name: stand_in for name, stand_in in names.items() if name and name.lower() not in NOBODY}
     if len(names) > MOST_NAMES:
         raise UserError(
             f"the record cannot be redacted: it names {len(names)} hosts and users, and at most {MOST_NAMES} are replaced",

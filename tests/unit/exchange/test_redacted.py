@@ -108,6 +108,9 @@ def test_a_record_without_secrets_stays_as_it_is(tmp_path, monkeypatch):
         ("3b:00.1 is not 0000:3b:00.0", "00:01.0 is not 0000:00:02.0"),
         ("0000:3B:00.1 is 3b:00.1", "0000:00:01.0 is 00:01.0"),
         ("in /root/plans/x.toml, /rootfs", "in /home/user/x.toml, /rootfs"),
+        ("open /home/bob/acme, inc/merger plan/x.so: no", "open /home/user/x.so: no"),
+        ("in /home/bob/x.so, and /usr/lib/y.so", "in /home/user/x.so, and /usr/lib/y.so"),
+        ("wlx00c0ca123456 enx00c0ca123456 wlp3s0", "wlx020000000001 enx020000000001 wlp3s0"),
         ("in /home/anna /home/anna/ /home/anna/a/b.toml:3", "in /home/user /home/user /home/user/b.toml:3"),
         ("Box1, box1.local; inbox1", "host-1, host-1.local; inbox1"),
         ("kiss, \u212ai\u017fs", "host-2, host-2"),
@@ -118,6 +121,13 @@ def test_a_record_without_secrets_stays_as_it_is(tmp_path, monkeypatch):
 )
 def test_what_stands_for_a_secret(words, then):
     assert Redaction({"box1": "host-1", "kiss": "host-2", "kii": "host-3"}, []).text(words) == (then or words)
+
+
+def test_the_name_of_a_host_is_replaced_however_short(tmp_path):
+    run = made(tmp_path / "run", host={"hostname": "n1"}, question="is n1 faster?")
+    library.export(run, tmp_path / "out", redact=True)
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["host"]["hostname"].startswith("host-")
 
 
 def test_a_record_of_too_many_users_is_refused(tmp_path):
