@@ -66,8 +66,10 @@ def query(
     elif json:
         from json import dumps, loads
 
+        from windtunnel.measure.study.sql import keys_as_text
+
         # JSON has no NaN and no infinity: they are null, as a value that was not measured
-        rows = loads(dumps(response.dicts(), default=_plain), parse_constant=lambda _: None)
+        rows = loads(dumps(keys_as_text(response.dicts()), default=_plain), parse_constant=lambda _: None)
         print(dumps(rows, indent=1, ensure_ascii=False))
     elif parquet:
         from windtunnel.measure.study.sql import write_parquet

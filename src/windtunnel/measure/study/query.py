@@ -88,7 +88,8 @@ def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None
         ) from None
     source = f"read_parquet('/proc/self/fd/{descriptor}')"  # no character of a name is a pattern
     try:
-        size = f"SELECT count(*), sum(strlen(to_json(row)::VARCHAR)) FROM (FROM {source} LIMIT {MOST_ROWS + 1}) row"
+        # no name of the file's columns can stand for the row
+        size = f"SELECT count(*), sum(strlen(to_json(struct_pack(*COLUMNS(*)))::VARCHAR)) FROM (FROM {source} LIMIT {MOST_ROWS + 1})"
         rows, length = connection.execute(size).fetchall()[0]
         if rows > MOST_ROWS or (length or 0) > MOST_BYTES:
             raise UserError(

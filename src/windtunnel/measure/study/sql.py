@@ -65,13 +65,22 @@ def candidates(error: Exception) -> str | None:
 
 def _line(names: Sequence[str], row: Sequence[Any]) -> str:
     cells = {name: _plain(value) for name, value in zip(names, row, strict=True)}
-    return json.dumps(cells, default=str) + "\n"
+    return json.dumps(keys_as_text(cells), default=str) + "\n"
+
+
+def keys_as_text(value: Any) -> Any:
+    """The value for JSON, whose objects have texts as keys: a MAP of DuckDB's may have any."""
+    if isinstance(value, dict):
+        return {key if isinstance(key, str) else str(key): keys_as_text(item) for key, item in value.items()}
+    return [keys_as_text(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(value: Any) -> Any:
     """What JSON has no number or text for, as DuckDB writes it."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, bytes):
+        return "".join(f"\\x{byte:02X}" for byte in value)
     return value.isoformat() if isinstance(value, datetime) else value
 
 

@@ -91,6 +91,17 @@ def test_output_formats(study, tmp_path):
     assert "exclude each other" in refused("study", "query", sql, "--csv", "--json").message
 
 
+def test_maps_and_bytes_are_written_as_they_are(study, tmp_path):
+    sql = r"select map([date '2020-01-01'], [1]) as m, '\xFF\x00a'::BLOB as b"
+    printed = json.loads(invoke("study", "query", sql, "--study", study.path, "--json"))
+    assert printed[0]["m"] == {"2020-01-01": 1}
+    file = tmp_path / "x.parquet"
+    invoke("study", "query", sql, "--study", study.path, "--parquet", file)
+    assert duckdb.execute("select m::VARCHAR, b from read_parquet(?)", [str(file)]).fetchall() == [
+        ("{2020-01-01=1}", b"\xff\x00a")
+    ]
+
+
 def test_what_json_has_no_number_for_is_null(study):
     sql = "select 'nan'::DOUBLE as a, ['-inf'::DOUBLE, 1.5] as b, 'NaN' as c"
     printed = invoke("study", "query", sql, "--study", study.path, "--json")
@@ -187,9 +198,10 @@ def test_any_value_comes_back_from_parquet(tmp_path):
     [
         ("SELECT 1::TINYINT AS x FROM range(100001)", "more than 100,000 rows or 1 MiB"),
         ("SELECT repeat('x', 100) AS x FROM range(20000)", "more than 100,000 rows or 1 MiB"),
+        ("SELECT repeat('x', 100) AS x, 1 AS row, 2 AS COLUMNS FROM range(20000)", "more than 100,000 rows or 1 MiB"),
         ("SELECT uuid() || repeat('x', 30000000) AS x FROM range(2)", "cannot be read: .*allocate"),
     ],
-    ids=["rows", "texts", "one text"],
+    ids=["rows", "texts", "texts beside a column called row", "one text"],
 )
 def test_results_of_some_kib_with_gigabytes_in_them_are_refused(study, tmp_path, monkeypatch, rows, refusal):
     monkeypatch.setitem(sql.BOUNDS, "memory_limit", "50MB")
