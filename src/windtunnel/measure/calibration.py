@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from math import expm1, inf, log
+from math import expm1, log
 from pathlib import Path
 from statistics import median, stdev
 from typing import Any, Final, Literal
@@ -46,6 +46,8 @@ CALIBRATION_VERSION: Final = 1
 MOST_COMPARISONS = 1000
 """Kept in one directory."""
 MOST_PAIRS = 1000
+LEAST_VALUE, MOST_VALUE = 1e-12, 1e20
+"""Of a metric: beyond, no spread could be computed."""
 LAST = 10
 """Comparisons of which the windows of each run are read: the newest ones."""
 RUN = re.compile(r"[0-9]{1,6}", re.ASCII)
@@ -331,7 +333,7 @@ def _counted(file: Path, comparison: Comparison, record: Record) -> _CountedComp
         measure is None
         or not all(measure.interval for measure in deciders)
         or not values
-        or not all(0 < value < inf for value in values)
+        or not all(LEAST_VALUE <= value <= MOST_VALUE for value in values)
     ):
         raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
     if any(measure.interval and measure.interval.method == "assumed" for measure in deciders):

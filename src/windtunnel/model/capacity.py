@@ -203,7 +203,7 @@ class _Law:
         moved = sum(stage.timed_objects for stage in stages)
         calls = sum(stage.calls - stage.empty_calls - stage.stalled_calls for stage in stages)
         objects = sum(stage.objects for stage in stages)
-        if not moved or not calls:
+        if not moved or not calls or not objects:
             return None
         clock = self.clock.get(stages[0].worker, 0.0)
         ticks = sum(stage.busy_cycles - stage.stall_cycles for stage in stages) / moved - clock * calls / objects

@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from math import log
 from pathlib import Path
 from statistics import median
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, Field
 from pydantic_core import to_jsonable_python
 
 from windtunnel.errors import UserError
@@ -38,6 +38,20 @@ TRIALS = "trials"
 
 Outcome = Literal["better", "worse", "no difference shown", "measured", "meets the SLO", "misses the SLO", "failed"]
 Failure = Literal["crashed", "hung", "refused", "invalid"]
+LEAST, MOST = 1e-12, 1e20
+"""Of a rate that is not 0, and of a time: a record from someone else may have any number, and ratios are computed of these."""
+
+
+def _measurable(value: float) -> float:
+    if value and not LEAST <= value <= MOST:
+        raise ValueError(f"neither 0 nor a number from {LEAST:g} to {MOST:g}")
+    return value
+
+
+Rate = Annotated[float, AfterValidator(_measurable)]
+Time = Annotated[float, Field(ge=0, le=MOST)]
+LogRatio = Annotated[float, Field(ge=-100, le=100)]
+Share = Annotated[float, Field(ge=-MOST, le=1e50)]
 
 
 class TuningRecord(Part):
@@ -71,19 +85,19 @@ class TuningRecord(Part):
 class PairRecord(Part):
     """Candidate and incumbent in turns: what each did, a second."""
 
-    incumbent: float | None
-    candidate: float | None
+    incumbent: Rate | None
+    candidate: Rate | None
     excluded: str | None = Field(description="why it does not count; null: it does")
 
 
 class LatencyRecord(Part):
     """A percentile of runs in the open loop, ns."""
 
-    ns: list[float | None] = Field(
+    ns: list[Time | None] = Field(
         description="of each run; null: more messages were lost or unsent than the percentile leaves"
     )
-    low: float | None = Field(description="95% interval of the median; null: too few runs")
-    high: float | None
+    low: Time | None = Field(description="95% interval of the median; null: too few runs")
+    high: Time | None
     met: bool | None = Field(description="whether the upper end is within the SLO; null: there is none")
 
 
@@ -106,14 +120,14 @@ class TrialRecord(Part):
     failure: Failure | None
     reasons: list[str] = Field(description="reasons of the outcome, as sentences")
     pairs: list[PairRecord]
-    difference: float | None = Field(
+    difference: LogRatio | None = Field(
         description="natural logarithm of the ratio to the incumbent's throughput; null: not measured"
     )
-    low: float | None = Field(description="its interval, corrected for the looks; null: not known yet")
-    high: float | None
+    low: LogRatio | None = Field(description="its interval, corrected for the looks; null: not known yet")
+    high: LogRatio | None
     latency: LatencyRecord | None
     workers: int = Field(description="CPUs of the server's workers")
-    gain: float | None = Field(
+    gain: LogRatio | None = Field(
         description="natural logarithm of the ratio to the file's throughput, from trial to trial; null: not measured"
     )
 
@@ -129,9 +143,9 @@ class FinalRecord(Part):
     version: Literal[1] = VERSION
     trial: int
     pairs: list[PairRecord] = Field(description="the incumbent is the file")
-    difference: float | None = Field(description="share of the file's throughput; null: not compared")
-    low: float | None = Field(description="of its 99% interval")
-    high: float | None
+    difference: Share | None = Field(description="share of the file's throughput; null: not compared")
+    low: Share | None = Field(description="of its 99% interval")
+    high: Share | None
     latency: LatencyRecord | None
     confirmed: bool = Field(description="whether it was written as best.toml")
     reasons: list[str] = Field(description="why not; empty: it was")

@@ -208,6 +208,7 @@ DAMAGES = {
     "no such measure": (("judged", 0, "decided_by"), "p12", "no values of p12"),
     "negative": (("measures", 0, "a", 2), -6e6, "no values"),
     "zero": (("measures", 0, "b", 2), 0.0, "no values"),
+    "beyond all numbers": (("measures", 0, "b", 2), 1e300, "no values"),
     "no values": (("measures", 0, "a"), [], None),
     "no interval": (("measures", 0, "interval"), None, "no values"),
 }

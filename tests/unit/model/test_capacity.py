@@ -59,6 +59,16 @@ def test_without_a_change_the_run_does_what_it_did():
     assert grows == pytest.approx(0, abs=1e-6) and "server" in found.limit and found.not_here == []
 
 
+def test_a_stage_that_a_record_says_moved_nothing_has_no_cost():
+    """Its timed calls say otherwise: no engine writes that, and a record that was sent may have it."""
+    base = recorded()
+    windows = {
+        name: [w.model_copy(update={"stages": [s.model_copy(update={"objects": 0}) for s in w.stages]}) for w in of]
+        for name, of in base.windows.items()
+    }
+    assert change(Run(base.path, base.record, windows))[1] == pytest.approx(0, abs=1e-6)
+
+
 def test_more_workers_share_the_work_until_the_next_one_is_full():
     more = ("workload.0.apps=2", "workload.0.dispatchers=2", "server.cores=[1,2]", "workload.0.client.apps=1")
     found, grows = change(recorded(), *more)

@@ -47,6 +47,23 @@ def continued(sent: Path, agrees: bool = True) -> Tuned:
     return tuned(sent.parent, MadeUp(), budget=1, from_elsewhere=agrees)
 
 
+@pytest.mark.parametrize(
+    ("file", "values", "named"),
+    [
+        ("trials/001/trial.json", {"gain": 1000.0}, "gain"),
+        ("trials/001/trial.json", {"high": -1e9}, "high"),
+        ("trials/001/trial.json", {"pairs": [{"incumbent": 1e-300, "candidate": 1.0, "excluded": None}]}, "incumbent"),
+        ("trials/001/trial.json", {"pairs": [{"incumbent": 1.0, "candidate": -1.0, "excluded": None}]}, "candidate"),
+        ("final-001/final.json", {"low": 1e300}, "low"),
+    ],
+)
+def test_numbers_that_no_tuning_has_are_refused(sent, file, values, named):
+    document = json.loads((sent / file).read_text()) | values
+    (sent / file).write_text(json.dumps(document))
+    with pytest.raises(UserError, match=rf"{file}.*{named}"):
+        continued(sent)
+
+
 def test_what_another_user_began_goes_on_after_a_question(sent):
     with pytest.raises(seal.BegunElsewhere, match="not begun by you") as asked:
         continued(sent, agrees=False)
