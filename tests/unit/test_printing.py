@@ -144,6 +144,7 @@ SINKS = {
     "src/windtunnel/results/terminal/harmless.py": {"Console", "exact", "sys.stdout", "sys.stderr"},
     "src/windtunnel/results/terminal/console.py": {"sys.stderr"},  # its descriptor, to have it lead nowhere
     "src/windtunnel/cli/agreement.py": {"sys.stderr"},  # is it a terminal?
+    "src/windtunnel/cli/history.py": {"sys.stderr"},  # for print_line
     "src/windtunnel/errors.py": {"sys.stderr"},  # for print_line
     "src/windtunnel/index/histories.py": {"sys.stderr"},  # for print_line
     "src/windtunnel/index/index.py": {"sys.stderr"},  # for print_line

@@ -1,7 +1,7 @@
 """A text that another tool wrote, and its faults: all of them at once, each with its line."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +25,18 @@ class Fault:
     line: int
     what: str
     remedy: str
+
+
+class Faults(list[Fault]):
+    """Faults of a text: the first MAX_LISTED, and one more if there are others. A text may have a million."""
+
+    def append(self, fault: Fault) -> None:
+        if len(self) <= MAX_LISTED:
+            super().append(fault)
+
+    def extend(self, faults: Iterable[Fault]) -> None:
+        for fault in faults:
+            self.append(fault)
 
 
 @dataclass(frozen=True)
@@ -51,7 +63,11 @@ class Foreign:
                 f"{self._place(hinted_faults[0])}: {hinted_faults[0].what}", remedy=hinted_faults[0].remedy
             )
         listed = [f"{self._place(fault)}: {fault.what} -> {fault.remedy}" for fault in hinted_faults]
-        number = f"{len(ordered)} faults" + (f", the first {MAX_LISTED} of them" if len(ordered) > MAX_LISTED else "")
+        number = (
+            f"more than {MAX_LISTED} faults, the first {MAX_LISTED} of them"
+            if len(ordered) > MAX_LISTED
+            else f"{len(ordered)} faults"
+        )
         return UserError("\n".join(map(one_line, [f"{self.file}: {number}, each with what expected:", *listed])))
 
     def _place(self, fault: Fault) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from windtunnel.exchange.source import Fault
+from windtunnel.exchange.source import Fault, Faults
 from windtunnel.runs.record import ForeignValue
 from windtunnel.runs.rows import PortRow, StageRow, only
 
@@ -88,7 +88,8 @@ def parse(text: str) -> tuple[Parsed | None, list[Fault]]:
         return None, [
             Fault(0, "no forward statistics of testpmd", f"what `show fwd stats all` prints, as in {heading}")
         ]
-    faults = [fault for report in reports for fault in _check(report)]
+    faults = Faults()
+    faults.extend(fault for report in reports for fault in _check(report))
     if faults:
         return None, faults
     last = reports[-1]
@@ -109,7 +110,7 @@ def parse(text: str) -> tuple[Parsed | None, list[Fault]]:
 def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
     """A report begins with its first heading after the cycles or the sum of the one before it."""
     reports: list[_Report] = []
-    faults: list[Fault] = []
+    faults = Faults()
     block: _Block | None = None
     for number, line in _untorn(text):
         if heading := _heading(line, number):
@@ -119,7 +120,7 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
             if block is not None and not block.place.startswith("stream"):
                 faults.append(_cut_off(block, number))
             block = heading
-            faults += _put(reports[-1], block)
+            faults.extend(_put(reports[-1], block))
         elif cycles := _CYCLES.fullmatch(line):
             if reports:
                 reports[-1].cycles = _cycles(cycles)
@@ -132,7 +133,7 @@ def _reports(text: str) -> tuple[list[_Report], list[Fault]]:
         elif _END.fullmatch(line) or (block.place.startswith("stream") and not line.strip()):
             block = None
         else:
-            faults += _read(block, line, number)
+            faults.extend(_read(block, line, number))
     if block is not None and not block.place.startswith("stream"):
         faults.append(_cut_off(block, number))
     return reports, faults
@@ -211,7 +212,7 @@ def _read(block: _Block, line: str, number: int) -> list[Fault]:
 def _check(report: _Report) -> list[Fault]:
     """Checks that nothing is missing and that the sums are right: a torn number would show here."""
     blocks = [*report.ports.values(), *([report.total] if report.total else [])]
-    faults = []
+    faults = Faults()
     for block in blocks:
         missing = [name for name in _NEEDED if name not in block.counters]
         if missing:

@@ -69,6 +69,11 @@ def _replacing(path: Path, mode: int) -> Iterator[BinaryIO]:
                 with suppress(OSError):
                     temporary.unlink(missing_ok=True)
     except OSError as error:
+        if error.filename and Path(os.fsdecode(error.filename)).name == temporary_of(path).name:
+            raise UserError(
+                f"{path}: cannot be written: {temporary_of(path)}, under which it is written first: {error.strerror}",
+                remedy=f"remove {temporary_of(path)}, or name a file in a directory of your own",
+            ) from error
         raise cannot_write(path, error) from error
 
 

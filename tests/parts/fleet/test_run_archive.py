@@ -114,6 +114,7 @@ HOSTILE = {
     .replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x63\x00")
     .replace(b"PK\x03\x04\x14\x00\x00\x00\x00\x00", b"PK\x03\x04\x14\x00\x00\x00\x63\x00"),
     "cut deflate": archive_of(content=bytes(range(256)) * 40, method=zipfile.ZIP_DEFLATED).replace(b"\x63", b"\xff"),
+    "deep": archive_of(name="0/" + "a/" * 1500 + "run.json"),
     "bomb": archive_of(content=bytes(64 << 20), method=zipfile.ZIP_DEFLATED),
 }
 
@@ -130,6 +131,14 @@ def test_an_archive_that_would_fill_the_disk_is_refused(tmp_path, monkeypatch, l
     monkeypatch.setattr(run_archive, limit, value)
     with pytest.raises(UserError, match="damaged"):
         take(pack([directory(tmp_path, "sent", "one")]), [tmp_path / "runs" / "1"])
+
+
+def test_an_archive_of_directories_within_directories_is_refused(tmp_path, monkeypatch):
+    """A short archive may name very many."""
+    monkeypatch.setattr(run_archive, "MOST_FILES", 10)
+    with pytest.raises(UserError, match="damaged: 1[0-9] directories"):
+        take(archive_of(name="0/" + "/".join("abcdefghijkl") + "/x"), [tmp_path / "runs" / "1"])
+    assert left(tmp_path / "runs") == []
 
 
 def test_links_and_fifos_stay_on_the_testbed(tmp_path):

@@ -8,6 +8,7 @@ import pytest
 from importing import DATA, imported, refusal, run_of
 
 from windtunnel.errors import UserError
+from windtunnel.exchange.source import MAX_LISTED
 from windtunnel.exchange.testpmd import parse
 from windtunnel.runs.summary import summarise
 
@@ -35,6 +36,13 @@ def test_ports_drops_bursts_and_cycles_are_in_the_run(tmp_path):
     assert found["port 0", "RX-bursts"] == (337835, "calls")
     assert found["port 0", "RX-bursts of 32 packets"] == (100, "%")
     assert found["port 1", "TX-bursts of 0 packets"] == (0, "%")
+
+
+def test_a_text_with_a_million_faults_keeps_some_of_them():
+    text = MACSWAP.splitlines(keepends=True)
+    heading = next(n for n, line in enumerate(text) if "Forward statistics for port" in line)
+    _, faults = parse("".join(text[: heading + 1]) + "x\n" * 10_000)
+    assert len(faults) == MAX_LISTED + 1
 
 
 def test_the_copy_of_a_text_is_read_by_nobody_who_may_not_read_it(tmp_path):

@@ -25,6 +25,7 @@ from windtunnel.errors import UserError
 from windtunnel.runs import RunWriter, Verdict, files, load
 from windtunnel.runs import writer as run_writer
 from windtunnel.runs.directories import make_held
+from windtunnel.runs.files import replace
 from windtunnel.runs.histogram import percentile
 from windtunnel.runs.record import DID_NOT_FINISH
 from windtunnel.runs.validity import ExcludedWindow, Validity
@@ -137,6 +138,16 @@ def test_an_unwritable_directory_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot be written: Not a directory"):
         RunWriter(tmp_path / "file" / "run", sample.spec(), HOST)
+
+
+def test_what_is_in_the_way_of_a_temporary_file_is_named(tmp_path):
+    """In a directory like /tmp another user can make it."""
+    (tmp_path / ".page.html.tmp").mkdir()
+    with pytest.raises(
+        UserError, match=r"page\.html: cannot be written: \S*/\.page\.html\.tmp, under which"
+    ) as refused:
+        replace(tmp_path / "page.html", "text")
+    assert "a directory of your own" in refused.value.remedy
 
 
 @pytest.mark.parametrize("verdict", [(True, ["why"]), (False, [])])

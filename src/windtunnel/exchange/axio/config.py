@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from windtunnel.exchange.axio.keys import COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES, TOPOLOGIES
-from windtunnel.exchange.source import Fault, Foreign
+from windtunnel.exchange.source import Fault, Faults, Foreign
 from windtunnel.scenario import toml
 from windtunnel.scenario.positions import lines_of, nearest_line
 from windtunnel.scenario.refusal import Path, dotted, shown
@@ -52,7 +52,7 @@ class AxioConfig:
     """CPU of a workspace, counted within its NUMA node; empty in the colon form, where both are the same."""
     skipped: list[tuple[Entry, str]] = field(default_factory=list)
     """Skipped keys, with reasons."""
-    faults: list[Fault] = field(default_factory=list)
+    faults: Faults = field(default_factory=Faults)
 
     def take(self, name: str, entry: Entry) -> None:
         """Puts a key into its place; `name` is that of the TOML form."""

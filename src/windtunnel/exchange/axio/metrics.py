@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from windtunnel.exchange.source import Fault
+from windtunnel.exchange.source import Fault, Faults
 from windtunnel.runs.metrics import TRAVEL
 from windtunnel.runs.record import ForeignValue
 from windtunnel.runs.rows import StageRow, only
@@ -93,7 +93,7 @@ def is_metrics(text: str) -> bool:
 def windows_of(text: str) -> tuple[list[AxioWindow], list[Fault]]:
     """All windows, and the faults of the lines."""
     windows: list[AxioWindow] = []
-    faults = []
+    faults = Faults()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             document = json.loads(line)

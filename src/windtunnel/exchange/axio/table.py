@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from windtunnel.exchange.source import Fault
+from windtunnel.exchange.source import Fault, Faults
 
 COLUMNS = (
     "Thpl. (Mpps)",
@@ -59,7 +59,7 @@ def is_log(text: str) -> bool:
 def tables_of(text: str) -> tuple[list[Table], list[Fault]]:
     """All tables of a log, and their faults; lines between tables are other messages of Axio."""
     tables: list[Table] = []
-    faults: list[Fault] = []
+    faults = Faults()
     side = None
     lines = text.splitlines()
     for index, line in enumerate(lines):
@@ -67,7 +67,7 @@ def tables_of(text: str) -> tuple[list[Table], list[Fault]]:
             side = node[1]
         if head := _HEAD.fullmatch(line):
             table, wrong = _table(lines, index, head[1], side)
-            faults += wrong
+            faults.extend(wrong)
             tables += [table] if table else []
     return tables, faults
 
@@ -77,7 +77,7 @@ def _table(lines: list[str], index: int, columns: str, side: str | None) -> tupl
     if columns.split() != " ".join(COLUMNS).split():
         return None, [Fault(index + 1, "the columns of the table differ", f"those of Axio's log: {', '.join(COLUMNS)}")]
     rows: dict[str, tuple[Value, ...]] = {}
-    faults: list[Fault] = []
+    faults = Faults()
     in_use = None
     number = index + 1
     for number in range(index + 2, len(lines) + 1):  # no slice: a log of many heads would be copied for each
@@ -96,7 +96,7 @@ def _table(lines: list[str], index: int, columns: str, side: str | None) -> tupl
         else:
             rows[name], in_use_here, wrong = _row(name, cells, number)
             in_use = in_use_here if name == "app_tx" else in_use
-            faults += wrong
+            faults.extend(wrong)
     missing = [name for name in FILLED if name not in rows]
     if missing and not faults:
         faults.append(
@@ -118,7 +118,7 @@ def _row(name: str, cells: list[str], line: int) -> tuple[tuple[Value, ...], Val
             what = f"app_tx: {COLUMNS[_STALL_OF_BATCH]} has no share of the pool in parentheses"
             return (), None, [Fault(line, what, "as in 0.095814(0.279753)")]
         in_use = _value(inside.removesuffix(")"))
-    faults = []
+    faults = Faults()
     for column, cell in zip(COLUMNS, cells, strict=False):
         endless = cell == "inf" and (name, column) != (
             END_TO_END,

@@ -12,11 +12,12 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import sync_directory
+from windtunnel.tree import MOST_DEPTH
 
 MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
 """Limits of an archive: `pack` does not compress, and windows, which repeat their keys, shrink tenfold if a testbed compresses them."""
@@ -70,6 +71,11 @@ def _check(archive: zipfile.ZipFile) -> None:
     total = sum(member.file_size for member in members)
     if total > MOST_BYTES:
         raise ValueError(f"{total:,} bytes")
+    if any(member.filename.count("/") > MOST_DEPTH for member in members):
+        raise ValueError(f"more than {MOST_DEPTH} directories in each other")
+    directories = {parent for member in members for parent in PurePosixPath(member.filename).parents}
+    if len(directories) > MOST_FILES:
+        raise ValueError(f"{len(directories):,} directories")
     for member in members:
         if member.file_size > MOST_RATIO * (member.compress_size + 1024):
             raise ValueError(f"{member.filename!r} grows {member.file_size // max(1, member.compress_size):,} times")
