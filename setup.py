@@ -14,7 +14,6 @@ class InstallShare(install_data):
     """Files for share/, made when they are installed: into a wheel, or for `pip install --editable`."""
 
     def run(self) -> None:
-        self.run_command("egg_info")  # names the commands that come with an extra
         sys.path.insert(0, str(HERE / "src"))
         from windtunnel.cli import manual
 

@@ -14,9 +14,9 @@ from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 
-from windtunnel.sharing import changed_threads, costs, probe
-from windtunnel.sharing.advise import Advice, Demand, Slo, advise, check, estimator
-from windtunnel.sharing.journal import SUFFIX, directory
+from windtunnel_sharing import changed_threads, costs, probe
+from windtunnel_sharing.advise import Advice, Demand, Slo, advise, check, estimator
+from windtunnel_sharing.journal import SUFFIX, directory
 
 CASES = 20
 LEAST_SLO_NS, MOST_SLO_NS = 150_000, 5_000_000

@@ -24,8 +24,8 @@ from harness.session import Session
 from harness.statistics import Goal, extent, interval, judge
 
 from windtunnel.errors import UserError
-from windtunnel.sharing.daemon.client import Client
-from windtunnel.sharing.tenant import Phase, Tenant, TenantPlan
+from windtunnel_sharing.daemon.client import Client
+from windtunnel_sharing.tenant import Phase, Tenant, TenantPlan
 
 TENANTS, CHANGES_A_SECOND, ROUNDS, ROUND_S = 4, 1000, 5, 3
 MILLION, CALLS, RESIZES = 1_000_000, 300, 40

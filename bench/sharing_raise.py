@@ -22,9 +22,9 @@ from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # the figures' servers and client
-from sharing.client import Client as Load
-from sharing.client import ClientPlan, Phase, Target
-from sharing.servers import Server
+from pvcc.client import Client as Load
+from pvcc.client import ClientPlan, Phase, Target
+from pvcc.servers import Server
 
 SERVERS, LOW, HIGH = 4, 20, 160
 SLICE = "1ms"

@@ -20,14 +20,14 @@ from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 
 from windtunnel.errors import UserError
-from windtunnel.sharing import changed_threads, costs, polling_trial, probe
-from windtunnel.sharing.changed_threads import Journal
-from windtunnel.sharing.journal import SUFFIX, directory
-from windtunnel.sharing.polling_trial import Load, Trial
-from windtunnel.sharing.simulate import POLICIES, Machine, Phase, Plan, Tenant, simulate
-from windtunnel.sharing.simulate.plan import SECOND
-from windtunnel.sharing.slicers import SLICERS
-from windtunnel.sharing.slicers.readings import own_share
+from windtunnel_sharing import changed_threads, costs, polling_trial, probe
+from windtunnel_sharing.changed_threads import Journal
+from windtunnel_sharing.journal import SUFFIX, directory
+from windtunnel_sharing.polling_trial import Load, Trial
+from windtunnel_sharing.simulate import POLICIES, Machine, Phase, Plan, Tenant, simulate
+from windtunnel_sharing.simulate.plan import SECOND
+from windtunnel_sharing.slicers import SLICERS
+from windtunnel_sharing.slicers.readings import own_share
 
 TENANTS, SLICES_US, LOADS = (2, 4, 8, 16), (100, 200, 500, 1000), (0.1, 0.4, 0.8)
 SERVICE_NS = 2500

@@ -135,7 +135,7 @@ make_venv() {
 }
 
 # venv_stamp: what an environment is made from. The path belongs to it: an environment does not survive a move
-venv_stamp() { printf '%s\n' "$venv" | cat - "$root/pyproject.toml" "$requirements"/{run,test}.txt | sha256sum; }
+venv_stamp() { printf '%s\n' "$venv" | cat - "$root"/{,sharing/}pyproject.toml "$requirements"/{run,test}.txt | sha256sum; }
 
 # install_python ENVIRONMENT ARGUMENT...: by pip. Bytecode comes when a module is first imported: most never are
 install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile "${@:2}"; }
@@ -144,17 +144,17 @@ install_python() { "$1/bin/python" -m pip install --quiet --disable-pip-version-
 # this checkout
 install_locked() {
     install_python "$1" --require-hashes --requirement "$requirements/$2.txt" &&
-        install_python "$1" --no-deps --no-build-isolation --editable "$root"
+        install_python "$1" --no-deps --no-build-isolation --editable "$root" --editable "$root/sharing"
 }
 
 # install_newest ENVIRONMENT: makes it, with the newest packages that pyproject.toml allows, whatever is locked
 install_newest() {
-    "$(find_python)" -m venv --clear "$1" && install_python "$1" --editable "$root[test,docs]"
+    "$(find_python)" -m venv --clear "$1" && install_python "$1" --editable "$root[test,docs]" --editable "$root/sharing"
 }
 
-# venv_has run|test STAMP: whether it was made from this pyproject.toml, here, and its Python is still there
+# venv_has run|test STAMP: whether it was made from these pyproject.toml, here, and its Python is still there
 venv_has() {
-    [[ -e $venv/.set-up-$1 && $(<"$venv/.set-up-$1") == "$2" ]] && "$venv/bin/python" -c 'import windtunnel' 2>/dev/null
+    [[ -e $venv/.set-up-$1 && $(<"$venv/.set-up-$1") == "$2" ]] && "$venv/bin/python" -c 'import windtunnel, windtunnel_sharing' 2>/dev/null
 }
 
 # fetch_for_parts: what the builds of parts need from the network, into the checkout. Each says what it will lack, and the rest does without
@@ -236,7 +236,7 @@ run_tests() {
 
 # run_quick_tests PYTHON ARGUMENT...: unit tests that pytest selects by the arguments, side by side; those of this tier start no process
 run_quick_tests() {
-    "$1" -m pytest --basetemp "$scratch/quick" tests/unit tests/parts -n "$(workers)" --no-loadscope-reorder "${@:2}"
+    "$1" -m pytest --basetemp "$scratch/quick" tests/unit tests/parts sharing/tests/unit -n "$(workers)" --no-loadscope-reorder "${@:2}"
 }
 
 # remove_scratch FAILED: it stays where tests failed, that is, where FAILED is not 0

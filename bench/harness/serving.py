@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.engine_run import COMMAND
 from windtunnel.errors import UserError
-from windtunnel.sharing.daemon.client import Client
+from windtunnel_sharing.daemon.client import Client
 
 PATIENCE_S = 30.0
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
-import tomllib
 import zipfile
 from pathlib import Path
 
@@ -22,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 GENERATED = shutil.ignore_patterns("__pycache__", "*.egg-info", ".*_cache", "*.so")
 TOP = shutil.ignore_patterns(".git", ".venv", ".dpdk", ".hypothesis", "build*", "runs")
 """What a checkout gathers at its top."""
-ENGINE = ("engine", "slicers", "include", "setup", "plugins", "bench", "scenarios", "studies", "schemas")
+ENGINE = ("engine", "sharing", "include", "setup", "plugins", "bench", "scenarios", "studies", "schemas")
 """Rooms that building and trying the engine needs."""
 
 
@@ -62,15 +61,24 @@ def distributions(source) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def installed(distributions, tmp_path_factory) -> Path:
-    """Where the commands are of an environment that holds the wheel."""
+def sharing(source, distributions) -> Path:
+    """The wheel of windtunnel-sharing, which is built beside windtunnel."""
+    out = source.parent / "dist-sharing"
+    build = (sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, source / "sharing")
+    call(*build, cwd=source.parent)
+    return next(out.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(distributions, sharing, tmp_path_factory) -> Path:
+    """Where the commands are of an environment that holds both wheels."""
     place = tmp_path_factory.mktemp("installed")
     call(sys.executable, "-m", "venv", "--without-pip", place / "venv", cwd=place)
     ours = sysconfig.get_path("purelib", vars={"base": str(place / "venv"), "platbase": str(place / "venv")})
     (Path(ours) / "others.pth").write_text(f"{sysconfig.get_path('purelib')}\n{sysconfig.get_path('platlib')}\n")
     python = place / "venv" / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", python]
-    call(*pip, "install", "--no-index", "--no-deps", distributions[1], cwd=place)
+    call(*pip, "install", "--no-index", "--no-deps", distributions[1], sharing, cwd=place)
     return python.parent
 
 
@@ -115,12 +123,21 @@ def test_an_installed_template_is_checked_and_run(installed, tmp_path):
 
 def test_what_share_reproduce_runs_stays_in_the_checkout(installed, tmp_path):
     done = call(installed / "windtunnel", "share", "reproduce", "fig10", "--quick", cwd=tmp_path, code=2)
-    assert "studies/sharing/" in done.stderr and "./windtunnel share reproduce" in done.stderr
+    assert "sharing/studies/pvcc/" in done.stderr and "./windtunnel share reproduce" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
-def test_commands_of_an_extra_come_in_through_their_entry_point(installed, source, tmp_path):
-    project = tomllib.loads((source / "pyproject.toml").read_text())["project"]
-    for name in project["entry-points"]["windtunnel.commands"]:
-        assert name in call(installed / "windtunnel", "--help", cwd=tmp_path).stdout
-        assert "Usage" in call(installed / "windtunnel", name, "--help", cwd=tmp_path).stdout
+def test_a_command_of_another_package_comes_in_through_its_entry_point(installed, tmp_path):
+    assert "share" in call(installed / "windtunnel", "--help", cwd=tmp_path).stdout
+    assert "Usage" in call(installed / "windtunnel", "share", "--help", cwd=tmp_path).stdout
+
+
+def test_the_wheel_of_sharing_has_its_files_and_its_man_pages_and_is_of_our_version(sharing, source):
+    with zipfile.ZipFile(sharing) as wheel:
+        names = wheel.namelist()
+        metadata = next(wheel.read(name).decode() for name in names if name.endswith("/METADATA"))
+    held = {name.removeprefix("windtunnel_sharing/") for name in names if name.startswith("windtunnel_sharing/")}
+    assert held == files_below(source / "sharing" / "src" / "windtunnel_sharing")
+    assert f"Version: {__version__}\n" in metadata and f"Requires-Dist: windtunnel=={__version__}\n" in metadata
+    pages = {name.rpartition("/")[2] for name in names if name.endswith(".1")}
+    assert {"windtunnel-share.1", "windtunnel-share-serve.1"} <= pages and "windtunnel-run.1" not in pages

@@ -18,7 +18,7 @@ from plugin_tools import handler
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.query import handlers
 from windtunnel.errors import UserError
-from windtunnel.sharing import threads
+from windtunnel_sharing import threads
 
 LONG = pytest.mark.long("hostile")
 OTHER = 54321

@@ -51,9 +51,9 @@ AREAS: dict[str, dict[str, list[str]]] = {
         ],
         "engine": ["src/windtunnel/engine/supervisor.py", "src/windtunnel/engine/verdict.py"],
         "sharing": [
-            "src/windtunnel/sharing/changed_threads.py",
-            "src/windtunnel/sharing/journal.py",
-            "src/windtunnel/sharing/pools/*.py",
+            "sharing/src/windtunnel_sharing/changed_threads.py",
+            "sharing/src/windtunnel_sharing/journal.py",
+            "sharing/src/windtunnel_sharing/pools/*.py",
         ],
     },
     "c++": {

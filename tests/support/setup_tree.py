@@ -57,7 +57,7 @@ FAKES |= dict.fromkeys(PRESENT.split(), ":")
 
 ROOMS = """
     engine/stages engine/core engine/handlers/applications engine/control
-    slicers studies include plugins bench
+    sharing include plugins bench
 """
 """Where linters look for files."""
 

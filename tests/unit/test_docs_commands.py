@@ -75,9 +75,9 @@ def test_a_command_parses(page, number, text):
 
 def test_a_module_is_not_looked_for_in_the_readers_directory():
     """`python -m` looks there first, and the reader may be in a directory that somebody sent, with a json.py in it."""
-    texts = [*PAGES, *(CHECKOUT / "src").rglob("*.py")]
-    generated = r"windtunnel\.(schemas|sharing\.docs|cli\.command_line_page)\b"  # by who changes this checkout
-    own = r"windtunnel\.sharing\.(guardian|pools\.remove_groups)\b"  # the daemon starts them, with -P
+    texts = [*PAGES, *(CHECKOUT / "src").rglob("*.py"), *(CHECKOUT / "sharing" / "src").rglob("*.py")]
+    generated = r"windtunnel(\.schemas|_sharing\.docs|\.cli\.command_line_page)\b"  # by who changes this checkout
+    own = r"windtunnel_sharing\.(guardian|pools\.remove_groups)\b"  # the daemon starts them, with -P
     asked = re.compile(rf"python3? -m (?!{generated}|{own})windtunnel[.\w]*")
     assert {
         text.name: asked.findall(text.read_text(encoding="utf-8")) for text in texts if asked.search(text.read_text())

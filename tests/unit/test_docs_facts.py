@@ -13,9 +13,9 @@ from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.index.index import MEMORY
 from windtunnel.part_registry import part_modules
 from windtunnel.results.run.document import run_document
-from windtunnel.sharing.cli.reproduce import reproduce
-from windtunnel.sharing.daemon.keys import Serve
 from windtunnel.version import __version__
+from windtunnel_sharing.cli.reproduce import reproduce
+from windtunnel_sharing.daemon.keys import Serve
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 

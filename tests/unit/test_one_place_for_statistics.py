@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[2] / "src/windtunnel"
+CHECKOUT = Path(__file__).resolve().parents[2]
+SOURCES = (CHECKOUT / "src/windtunnel", CHECKOUT / "sharing/src/windtunnel_sharing")
 ROOM = "stats/"
 SUSPECTS = re.compile("scipy|percentile|quantile")
 """Only files with one of these are parsed."""
@@ -16,7 +17,7 @@ ALLOWED = {
     # the quiet level of a study's ticks: one percentile of data
     "model/measured_runs.py": {"percentile"},
     # percentiles of simulated latencies and gaps: data, as those of a histogram
-    "sharing/simulate/outcome.py": {"percentile"},
+    "simulate/outcome.py": {"percentile"},
 }
 """What else there is, and why it is no interval."""
 
@@ -44,7 +45,9 @@ def _is_stats(module: str) -> bool:
 
 
 def test_no_other_room_computes_statistics():
-    texts = {file.relative_to(SOURCE).as_posix(): file.read_text() for file in SOURCE.rglob("*.py")}
+    texts = {
+        file.relative_to(source).as_posix(): file.read_text() for source in SOURCES for file in source.rglob("*.py")
+    }
     outside = {name: text for name, text in texts.items() if not name.startswith(ROOM) and SUSPECTS.search(text)}
     found = {name: set(statistics(ast.parse(text))) for name, text in outside.items()}
     assert {name: those for name, those in found.items() if those} == ALLOWED

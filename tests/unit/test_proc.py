@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import windtunnel_sharing
 from windtunnel import proc
-from windtunnel.sharing import threads
+from windtunnel_sharing import threads
 
 SOURCES = Path(proc.__file__).parent
-ROOMS = ("engine", "host", "sharing")
+ROOMS = (SOURCES / "engine", SOURCES / "host", Path(windtunnel_sharing.__file__).parent)
 """Those that read what the kernel says of other programs."""
 NAMES = st.binary(max_size=15).map(lambda name: name.replace(b"\0", b"").replace(b"\n", b""))
 """Of threads: any bytes but these two; the kernel writes a line feed as two characters."""
@@ -72,7 +73,7 @@ def test_a_thread_that_calls_itself_a_line_has_its_own_process(monkeypatch):
 def test_no_room_cuts_lines_elsewhere_than_the_kernel():
     """`splitlines` is for texts of our own."""
     for room in ROOMS:
-        for file in (SOURCES / room).rglob("*.py"):
+        for file in room.rglob("*.py"):
             used = [node.lineno for node in ast.walk(ast.parse(file.read_text())) if _is_splitlines(node)]
             assert not used, f"{file}:{used[0]}: use windtunnel.proc.lines"
 

@@ -14,7 +14,7 @@ REQUIRED = PROJECT["build-system"]["requires"] + PROJECT["project"]["dependencie
 TESTED = next(pinned.extras for pinned in map(Requirement, EXTRAS["test"]) if pinned.name == "windtunnel")
 """Extras that the tests need."""
 PURPOSES = {
-    "run": EXTRAS["sharing"] + EXTRAS["ui"],
+    "run": EXTRAS["ui"],
     "test": [text for extra in ("test", "docs", *TESTED) for text in EXTRAS[extra]],
     "mutants": EXTRAS["mutants"],
 }

@@ -1,6 +1,6 @@
 """Files for share/: a man page for each command, from the same texts as --help, and completion scripts.
 
-setup.py writes them when a wheel is built.
+setup.py writes them when a wheel is built, that of this package or of one with a command of its own.
 """
 
 import os
@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from windtunnel.cli import extensions
 from windtunnel.cli.app import app
 from windtunnel.version import __version__
 
@@ -26,9 +27,22 @@ COMPLETIONS = {
 
 
 def write(share: Path) -> None:
-    """Writes all files below a directory."""
-    texts = {f"man/man1/{name}.1": text for name, text in man_pages()}
-    texts |= {place: completion_script(shell) for shell, place in COMPLETIONS.items()}
+    """Writes the files of this package below a directory: completions ask the program, and so have all commands."""
+    others = tuple(f"{NAME}-{name}" for name in extensions.names())
+    pages = {page: text for page, text in man_pages().items() if not page.startswith(others)}
+    _write(share, _places(pages) | {place: completion_script(shell) for shell, place in COMPLETIONS.items()})
+
+
+def write_extension(share: Path, name: str) -> None:
+    """Writes the man pages of a command that another package brings, and of the commands below it."""
+    _write(share, _places({page: text for page, text in man_pages().items() if page.startswith(f"{NAME}-{name}")}))
+
+
+def _places(pages: dict[str, str]) -> dict[str, str]:
+    return {f"man/man1/{page}.1": text for page, text in pages.items()}
+
+
+def _write(share: Path, texts: dict[str, str]) -> None:
     for place, text in texts.items():
         (share / place).parent.mkdir(parents=True, exist_ok=True)
         (share / place).write_text(text)
@@ -41,11 +55,10 @@ def completion_script(shell: str) -> str:
     return subprocess.run(command, env=os.environ | ours, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def man_pages() -> Iterator[tuple[str, str]]:
-    """Name and text of each page, `windtunnel-model-fit` for instance."""
-    for context in contexts():
-        page = context.command_path.replace(" ", "-")
-        yield page, _page(page, context)
+def man_pages() -> dict[str, str]:
+    """Text of each page by its name, `windtunnel-model-fit` for instance."""
+    names = ((context.command_path.replace(" ", "-"), context) for context in contexts())
+    return {page: _page(page, context) for page, context in names}
 
 
 def contexts() -> Iterator[Any]:

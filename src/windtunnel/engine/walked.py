@@ -83,7 +83,7 @@ def _is_alone_in(group: int, user: int) -> bool:
     return set(members) <= {0, user}
 
 
-def beginning(walked: int, most_bytes: int) -> str:
+def read_beginning(walked: int, most_bytes: int) -> str:
     """Of a regular file that was walked to. Raises OSError for anything else, and BlockingIOError while its owner has a lease on it, which
     the kernel would wait for."""
     if not stat.S_ISREG(os.fstat(walked).st_mode):

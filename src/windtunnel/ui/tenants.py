@@ -1,4 +1,4 @@
-"""The tenants of a share daemon, from its API on its Unix socket. This module does not need `windtunnel.sharing`."""
+"""The tenants of a share daemon, from its API on its Unix socket. This module does not need `windtunnel_sharing`."""
 
 import os
 import stat

@@ -2,9 +2,7 @@
 
 import os
 import re
-import tomllib
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import pytest
 from command_line import windtunnel
@@ -12,8 +10,6 @@ from command_line import windtunnel
 from windtunnel.cli import extensions
 from windtunnel.engine.find import to_install
 from windtunnel.errors import UserError
-
-CHECKOUT = Path(__file__).resolve().parents[3]
 
 COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, diagnose, compare, history, search, study, study query, tune, model fit,
 model predict, model validate, pcie estimate, pcie nics, export, import axio, import testpmd, import run"""
@@ -43,7 +39,7 @@ def test_an_extension_whose_package_is_missing_has_help_too(tmp_path):
     assert windtunnel("share", "--help", cwd=tmp_path, PYTHONPATH=path).returncode == 0
 
 
-@pytest.mark.parametrize(("extra", "extras"), [("", []), (" [sharing]", ["sharing"])], ids=["none", "sharing"])
+@pytest.mark.parametrize(("extra", "extras"), [("", []), (" [more]", ["more"])], ids=["none", "one"])
 def test_a_missing_package_of_an_extension_is_named_with_what_installs_it(monkeypatch, extra, extras):
     point = EntryPoint("other", f"nowhere_at_all:app{extra}", extensions.GROUP)
     monkeypatch.setattr(extensions, "_points", lambda: {"other": point})
@@ -52,12 +48,6 @@ def test_a_missing_package_of_an_extension_is_named_with_what_installs_it(monkey
         command.main([], standalone_mode=False)
     assert caught.value.message == 'windtunnel other needs the Python package "nowhere_at_all"'
     assert caught.value.remedy == to_install(*extras)
-
-
-def test_the_commands_of_sharing_name_their_extra():
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]
-    point = EntryPoint("share", project["entry-points"][extensions.GROUP]["share"], extensions.GROUP)
-    assert point.extras == ["sharing"] and "sharing" in project["optional-dependencies"]
 
 
 def test_off_a_terminal_no_column_is_dropped(typed, scenario):

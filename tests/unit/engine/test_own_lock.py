@@ -6,8 +6,8 @@ import pytest
 
 from windtunnel.engine import own_lock
 from windtunnel.measure.study import directory
-from windtunnel.sharing import claims, left_behind
-from windtunnel.sharing.daemon import lock
+from windtunnel_sharing import claims, left_behind
+from windtunnel_sharing.daemon import lock
 
 
 def claimed(path):

@@ -11,13 +11,13 @@ from windtunnel.cli import command_line_page
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.reference import keys_of
 from windtunnel.schemas.generate import CHECKOUT, generated
-from windtunnel.sharing import docs
+from windtunnel_sharing import docs
 
 GENERATED = {
     path: (text, module)
     for module, texts in (
         ("windtunnel.schemas", generated()),
-        ("windtunnel.sharing.docs", docs.generated()),
+        ("windtunnel_sharing.docs", docs.generated()),
         ("windtunnel.cli.command_line_page", command_line_page.generated()),
     )
     for path, text in texts.items()

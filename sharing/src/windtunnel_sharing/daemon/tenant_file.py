@@ -1,0 +1,54 @@
+"""A file that a tenant of another user may write: what it says is said by that user."""
+
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from windtunnel.api.errors import as_argument
+from windtunnel.api.files import others_may_replace, walk
+from windtunnel.api.files import read_beginning as beginning
+from windtunnel_sharing.daemon.keys import BadValue
+
+
+@dataclass(frozen=True)
+class TenantFile:
+    """The beginning of one. `owner`: who may have written it, if that is another user than root and the daemon's."""
+
+    text: str
+    mode: int
+    owner: int | None
+
+
+def read(name: str, path: Path, owner: int | None, most_bytes: int) -> TenantFile:
+    """The file of the tenant `name`, whose user is `owner` unless that is None: whoever may write it, or a directory or a link on the way to it,
+    chooses what it says. Raises OSError for a file that is not there, is not a regular one, or has a lease. Raises BadValue for a link, which may
+    lead to somebody else's file, and for a file of another user, of two, or of anybody."""
+    passed: list[os.stat_result] = []
+    opened = walk(path, passed)
+    try:
+        if stat.S_ISLNK(passed[-1].st_mode):
+            raise BadValue(f"{name}: {path} is a link", f"name {as_argument(os.path.realpath(path))}")
+        text = beginning(opened, most_bytes)
+    finally:
+        os.close(opened)
+    if passed[-1].st_mode & 0o022:
+        raise BadValue(f"{name}: {path} may be written by others, and say anything", f"chmod go-w {as_argument(path)}")
+    if any(map(others_may_replace, passed[:-1])):
+        words = f"{name}: {path} may be replaced by others, and say anything"
+        raise BadValue(words, "a file in directories that only its owner and root may write")
+    for writer in {found.st_uid for found in passed} - {0, os.geteuid()}:
+        if owner not in (writer, None):
+            words = f"{name}: {path} is of user {user_name(writer)}, not of {user_name(owner)}"
+            raise BadValue(words, "a file of theirs")
+        owner = writer
+    return TenantFile(text, passed[-1].st_mode, owner)
+
+
+def user_name(uid: int | None) -> str:
+    """The name of a user; the number of one without a name."""
+    try:
+        return pwd.getpwuid(uid or 0).pw_name
+    except KeyError:
+        return str(uid)

@@ -1,0 +1,133 @@
+"""Whose the code is that the daemon runs, and what it starts: the guardian and the sweepers from the same packages, and a slicer.
+
+As root it runs code that only root may change. A checkout or a virtual environment of a user is that user's to change, and whoever changes it
+would be root at the next start.
+"""
+
+import io
+import os
+import site
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import windtunnel
+import windtunnel_sharing
+from windtunnel.api.errors import UserError
+from windtunnel.api.files import beginning
+from windtunnel.api.runs import find_engine
+from windtunnel_sharing.native import SLICER, find_native
+
+ROOT = 0
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_MODULES = {".py", ".pyc", ".so", ".pth"}
+MOST_BYTES = 1 << 20
+"""Of a .pth file."""
+
+
+def check() -> None:
+    """Raises UserError if this is root, and another user may change what it runs."""
+    if os.geteuid() != ROOT:
+        return
+    if why := open_to_others(*places()):
+        raise UserError(
+            f"{why}: a user who can write there could run code as root",
+            remedy='install windtunnel in directories that only root can write to (page "Share cores among tenants"), or give --from-anywhere if '
+            "you trust these users",
+        )
+
+
+def places() -> Iterator[Path]:
+    """What is run: the interpreter, whatever it imports from, both packages file by file, the engine and the slicer."""
+    entries = [Path(entry).absolute() for entry in sys.path]
+    if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
+        entries.append(Path(site.getusersitepackages()))
+    packages = [Path(package.__path__[0]) for package in (windtunnel, windtunnel_sharing)]
+    imported = [*packages, *entries]
+    yield from imported
+    yield from map(Path, (sys.executable, sys.prefix, sys.base_prefix))
+    yield Path(sys.prefix, "pyvenv.cfg")
+    if sys.pycache_prefix:
+        yield Path(sys.pycache_prefix)
+    packages_by_link: list[Path] = []
+    for entry in entries:
+        for path in _listed(entry):
+            if path.suffix in _MODULES or path.is_dir():
+                yield path
+            if path.is_symlink() and path.is_dir():
+                packages_by_link.append(path)
+            if path.suffix == ".pth":
+                yield from (entry / line for line in _lines(path) if not line.startswith(("#", "import ", "import\t")))
+    yield from _questionable([*imported, *packages_by_link])
+    for find in (find_engine, lambda: find_native(SLICER)):
+        with suppress(UserError):  # it is not installed, which whoever needs it says
+            yield find()
+
+
+def _listed(directory: Path) -> list[Path]:
+    with suppress(OSError):  # a zip archive, or nothing that this process may import
+        return list(directory.iterdir())
+    return []
+
+
+def _questionable(directories: Sequence[Path]) -> Iterator[Path]:
+    """What is to be looked at of all that these hold at any depth: links, and what is not root's alone. Raises UserError if that is not
+    known. find(1) looks at a hundred thousand files in the time that Python takes for ten thousand."""
+    not_roots_alone = [
+        "(",
+        "!",
+        "-uid",
+        str(ROOT),
+        "-o",
+        "-perm",
+        "/022",
+        ")",
+        "-print0",
+    ]  # a link has every permission
+    try:
+        listing = subprocess.run(
+            ["find", "-H", *map(str, filter(Path.exists, directories)), "-ignore_readdir_race", *not_roots_alone],
+            capture_output=True,
+            check=False,
+        )
+    except OSError as error:
+        raise UserError(f"find: {error.strerror}", remedy="install the package findutils") from None
+    if listing.returncode != 0:
+        raise UserError(f"find: {os.fsdecode(listing.stderr).strip()}", remedy="see why root cannot read that")
+    return map(Path, map(os.fsdecode, listing.stdout.split(b"\0")[:-1]))
+
+
+def _lines(file: Path) -> list[str]:
+    with suppress(OSError):
+        return [line.rstrip("\n") for line in io.StringIO(beginning(file, MOST_BYTES)[0], newline=None)]  # as site does
+    return []
+
+
+def open_to_others(*paths: Path) -> str | None:
+    """The first on the way to any of these that another user than root may change, with whose it is and its mode: itself, what a link leads
+    to, and each directory above. What is not there may be made by who may write where it would be. None: there is none."""
+    seen: set[tuple[Path, bool]] = set()
+    for one, shut in (each for path in paths for each in _way(path, True, seen)):
+        try:
+            found = one.lstat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        spared = stat.S_ISLNK(found.st_mode) or (found.st_mode & stat.S_ISVTX and not shut)
+        if found.st_uid != ROOT or (found.st_mode & _OTHERS_WRITE and not spared):
+            return f"{one} is of user {found.st_uid}, mode {stat.S_IMODE(found.st_mode):04o}"
+    return None
+
+
+def _way(path: Path, shut: bool, seen: set[tuple[Path, bool]]) -> Iterator[tuple[Path, bool]]:
+    """`shut`: others may not even add something there, as they may in a directory like /tmp, which keeps what root has in it."""
+    if (path, shut) in seen:
+        return
+    seen.add((path, shut))
+    if path != path.parent:
+        yield from _way(path.parent, not os.path.lexists(path), seen)
+    yield path, shut
+    if path.is_symlink():
+        yield from _way(path.parent / path.readlink(), shut, seen)

@@ -1,0 +1,246 @@
+"""What a thread gets back that inherited a change: looked up, and what a search among all entries would find."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from windtunnel_sharing import entries as entries_
+from windtunnel_sharing import journal, sched, threads
+from windtunnel_sharing.entries import Entries, Entry
+from windtunnel_sharing.families import Families, Family, might_have
+from windtunnel_sharing.threads import Stat
+
+FIELDS = {
+    "nice": st.integers(-1, 1),
+    "policy": st.sampled_from([(sched.OTHER, 0, 0), (sched.FIFO, 1, sched.RESET_ON_FORK)]),
+}
+BEFORE = st.fixed_dictionaries(FIELDS)
+ENTRIES = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 3), BEFORE, st.lists(BEFORE, max_size=2)), max_size=4)
+
+
+def searched(entries, gone, pid, now, born):
+    """Of the entries of a process, and what is gone, that are old enough, the first that says so of each field."""
+    back = {}
+    known = [*(entry for entry in entries.values() if entry.pid == pid), *gone]
+    old = [entry for entry in known if entry.since - 1 <= born]
+    for name in FIELDS:
+        for entry in old:
+            ours = list(entry.ours.get(name, []))
+            if name == "nice" and any(policy[2] for policy in entry.ours.get("policy", [])):
+                ours.append(0)
+            if name not in back and now[name] in ours and now[name] != entry.before[name]:
+                back[name] = entry.before[name]
+        given = [entry for entry in old if name in entry.ours]
+        if name not in back and given and not any(might_have(name, now[name], entry.before[name]) for entry in known):
+            back[name] = given[0].before[name]
+    return back
+
+
+@settings(max_examples=50, deadline=None)
+@given(ENTRIES, BEFORE, st.integers(0, 4), st.lists(st.integers(0, 5)))
+def test_what_is_looked_up_is_what_a_search_finds(rows, now, born, forgotten):
+    entries, since = Entries(), 0
+    for tid, (pid, later, before, changes) in enumerate(rows):
+        since += later
+        entries[tid] = Entry(tid, pid, 0, since, before)
+        for fields in changes:
+            for name, value in fields.items():
+                entries.allow(entries[tid], name, [value])
+    left = [entry for entry in (entries.pop(tid, None) for tid in forgotten) if entry]
+    again = Entries(entries.values())
+    for pid in (1, 2):
+        assert Family(again, pid).before(now, born) == searched(entries, [], pid, now, born)
+        assert list(entries.of(pid)) == [tid for tid, entry in entries.items() if entry.pid == pid]
+        gone = sorted((entry for entry in left if entry.pid == pid), key=lambda entry: entry.since)[:1]
+        found = searched(entries, gone if entries.of(pid) else [], pid, now, born)
+        assert Family(entries, pid).before(now, born) == found
+        assert entries.gone.get(pid) == (gone[0] if gone and entries.of(pid) else None)
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "takes", "can"),
+    [
+        ("nice", 0, 4, True),
+        ("nice", 0, -4, False),
+        ("nice", 19, 1, False),
+        ("policy", (sched.OTHER, 0, 0), (sched.BATCH, 0, 0), True),
+        ("policy", (sched.OTHER, 0, 0), (sched.IDLE, 0, 1), True),
+        ("policy", (sched.IDLE, 0, 0), (sched.BATCH, 0, 0), False),
+        ("policy", (sched.OTHER, 0, 0), (sched.FIFO, 1, 0), False),
+        ("policy", (sched.FIFO, 9, 0), (sched.FIFO, 1, 0), True),
+        ("policy", (sched.FIFO, 1, 0), (sched.FIFO, 9, 0), False),
+        ("policy", (sched.FIFO, 1, 0), (sched.OTHER, 0, 0), True),
+        ("policy", (sched.OTHER, 0, 1), (sched.OTHER, 0, 0), False),
+        ("affinity", (0,), (1,), True),
+    ],
+)
+def test_without_a_right_nobody_takes_more_than_they_had(name, before, takes, can):
+    assert might_have(name, takes, before) == can
+
+
+def test_what_is_forgotten_leaves_nothing():
+    entries = Entries([Entry(1, 1, 0, 0, {"nice": 3, "policy": (0, 0, 0)}, {"nice": [0, 6], "policy": [(1, 1, 1)]})])
+    assert entries.of(1) and list(entries.handing_on(1, "nice", 0))
+    assert list(entries.had(1, "nice")) == [3] and list(entries.given(1, "nice"))
+    entries[1] = Entry(1, 2, 0, 0, {"nice": 3})
+    assert not entries.of(1) and not list(entries.handing_on(1, "nice", 0))
+    assert not list(entries.had(1, "nice")) and not list(entries.given(1, "nice"))
+    del entries[1]
+    assert not entries and entries == {} and not entries._of and not entries._handing_on
+
+
+class Counted(list):
+    """Entries that count who looks at them."""
+
+    looks = 0
+
+    def __iter__(self):
+        for entry in super().__iter__():
+            Counted.looks += 1
+            yield entry
+
+
+def test_of_many_that_may_have_handed_it_on_one_is_looked_at(monkeypatch):
+    many = [Entry(tid, 1, 0, 0, {"nice": 0}, {"nice": [6]}) for tid in range(1000)]
+    entries = Entries(many)
+    monkeypatch.setattr(entries, "handing_on", lambda *_: Counted(many))
+    assert Family(entries, 1).before({"nice": 6}, 5) == {"nice": 0} and Counted.looks == 1
+
+
+def test_what_is_remembered_of_an_earlier_process_of_the_number_does_not_count():
+    entries = Entries(Entry(since, 1, 0, since, {"nice": -since}, {"nice": [6]}) for since in (10, 20))
+    assert Family(entries, 1, began=15).before({"nice": 6}, 30) == {"nice": -20}
+    assert not Family(entries, 1, began=25).began_with(30)
+
+
+OURS = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0), "runtime_ns": 0}
+ROOT, USER, OTHER_USER = (0, 0, 0), (61871, 61871, 61871), (61872, 61872, 61872)
+LEAST = {"policy": (sched.OTHER, 0, 0)}
+
+
+def of_an_orphan(*tenants, users=USER):
+    """What an orphan of a user gets. Each tenant: whose it is, its cgroup, its nice value and its policy before."""
+    entries = Entries()
+    for tid, (whose, path, nice, policy) in enumerate(tenants, 1):
+        before = {"cgroup cpu": path, "nice": nice, "policy": policy, "runtime_ns": 100_000 * tid}
+        entries[tid] = Entry(tid, tid, 0, tid, before, {name: [value] for name, value in OURS.items()}, whose)
+    family = Families(entries).of(OURS, Stat(99, 0, 99, False, users))
+    return family and family.before(OURS, 99)
+
+
+FIFO = (sched.FIFO, 30, 0)
+BATCH = (sched.BATCH, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("tenants", "gets"),
+    [
+        ([(USER, "/its", 5, BATCH)], {"cgroup cpu": "/its", "nice": 5, "policy": BATCH, "runtime_ns": 100_000}),
+        ([(USER, "/its", -5, FIFO)], {"cgroup cpu": "/its", "nice": 0, "runtime_ns": 100_000}),
+        ([(ROOT, "/roots", -15, FIFO)], {"cgroup cpu": "/roots", "nice": 0, "runtime_ns": 100_000}),
+        ([(ROOT, "/", 3, FIFO), (USER, "/its", 5, BATCH)], {"cgroup cpu": "/its", "nice": 5, "policy": BATCH}),
+        ([(USER, "/a/limited", 5, BATCH), (USER, "/", -5, BATCH)], {"cgroup cpu": "/a/limited", "nice": 5}),
+        ([(ROOT, "/a/b", 5, FIFO), (OTHER_USER, "/a/c", 1, FIFO)], {"cgroup cpu": "/a", "nice": 5}),
+        ([(ROOT, "/a/b", 5, FIFO), (OTHER_USER, "/c", 1, FIFO)], {"cgroup cpu": "/", "nice": 5}),
+    ],
+)
+def test_an_orphan_gets_what_those_of_its_user_had_and_no_right_of_anybody(tenants, gets):
+    found = of_an_orphan(*tenants)
+    assert {name: found[name] for name in gets} == gets
+    assert found.get("policy", LEAST["policy"]) in (LEAST["policy"], BATCH) and found["nice"] >= 0
+
+
+def changed(tid, since, pid=1, users=ROOT, nice=-2, path="/its"):
+    before = {"cgroup cpu": path, "nice": nice, "policy": BATCH}
+    ours = {
+        "cgroup cpu": ["/shield"],
+        "nice": [6],
+        "policy": [(sched.OTHER, 0, 0), (sched.FIFO, 1, sched.RESET_ON_FORK)],
+    }
+    return Entry(tid, pid, 0, since, before, ours, users)
+
+
+@pytest.mark.parametrize("shield", [True, False])
+@pytest.mark.parametrize("others", [0, 1])
+@pytest.mark.parametrize("nice", [0, 6])
+def test_what_a_thread_forked_before_the_others_were_changed_has_what_it_had_though_that_one_is_put_back(
+    monkeypatch, shield, others, nice
+):
+    """A slicer is killed, and all its members are put back: the first thread, and not yet another one, which was taken in after the fork. Nobody
+    else knows what the forked one had, which was SCHED_FIFO's heir, with nice 0."""
+    monkeypatch.setattr(threads, "process_started", lambda pid: 0)
+    entries = Entries([changed(1, 10), changed(2, 30)])
+    entries[5] = changed(5, 12, pid=5)
+    for tid in [1, 2, 5][: 3 - 2 * others]:
+        del entries[tid]
+    now = {"cgroup cpu": "/shield" if shield else "/its", "nice": nice, "policy": (sched.OTHER, 0, 0)}
+    contents = journal.Contents(threads.Process(1, 1), entries=entries)
+    again = journal.Contents()
+    for line in journal.lines_of(contents):
+        journal.take(again, line)
+    for known in (entries, again.entries):
+        family = Families(known).of(now, Stat(1, 0, 20, False, ROOT))
+        if others:
+            assert family.before(now, 20) == {"nice": -2, "policy": BATCH} | ({"cgroup cpu": "/its"} if shield else {})
+            assert not family.guessed
+        else:
+            assert not family or family.guessed, "of its user another process was the last"
+
+
+def test_one_that_was_put_back_and_is_changed_again_is_written_as_both():
+    entries = Entries([changed(1, 10), changed(2, 30)])
+    del entries[1]
+    entries[1] = changed(1, 40)
+    again = journal.Contents()
+    for forgotten in ([], [2]):
+        for tid in forgotten:
+            del entries[tid]
+        for line in journal.lines_of(journal.Contents(threads.Process(1, 1), entries=entries)):
+            journal.take(again, line)
+        assert again.entries[1].since == 40
+    assert entries.gone[1].since == 10
+
+
+def test_a_thread_of_the_last_process_of_its_user_is_no_guess(monkeypatch):
+    monkeypatch.setattr(threads, "process_started", lambda pid: 0)
+    entries = Entries([changed(1, 10)])
+    del entries[1]
+    now = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0)}
+    assert Families(entries).of(now, Stat(1, 0, 20, False, ROOT)).before(now, 20)["nice"] == -2
+    assert Families(entries).of(now, Stat(2, 0, 20, False, ROOT)).before(now, 20)["nice"] == 0
+
+
+def test_of_a_process_that_has_ended_nobody_is_told_by_its_number(monkeypatch):
+    monkeypatch.setattr(threads, "process_started", lambda pid: None)
+    entries = Entries([changed(1, 10)])
+    del entries[1]
+    now = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0)}
+    assert Families(entries).of(now, Stat(1, 0, 20, False, ROOT)).guessed
+
+
+SET_USER = (61871, 0, 0)
+"""A user's process that runs a set-user-ID program of root's."""
+
+
+def test_a_set_user_id_program_is_its_users_and_not_roots(monkeypatch):
+    """Root's tenant has no limit, and the same other cgroups."""
+    monkeypatch.setattr(threads, "process_started", lambda pid: 0)
+    parents = {9: Stat(9, 2, 20, False, SET_USER)}
+    monkeypatch.setattr(threads, "process_stat", parents.get)
+    entries = Entries([changed(1, 10, path="/", nice=-15), changed(2, 11, pid=2, users=USER, path="/limited", nice=3)])
+    now = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0)}
+    child, orphan = (Families(entries).of(now, Stat(pid, 2, 20, False, SET_USER)) for pid in (9, 8))
+    its = {"cgroup cpu": "/limited", "nice": 3, "policy": BATCH}
+    assert child.before(now, 20) == its and not child.guessed
+    assert orphan.before(now, 20) == its and orphan.guessed
+    parents[9] = Stat(9, 2, 20, False, (61872, 0, 61871))
+    other = Families(entries).of(now, Stat(9, 2, 20, False, (61872, 0, 61871)))
+    assert other.guessed, "whose real user is another one has inherited nothing"
+
+
+def test_of_each_user_one_that_left_is_known_and_of_so_many_users_only(monkeypatch):
+    monkeypatch.setattr(entries_, "MOST_LEFT", 2)
+    entries = Entries(Entry(tid, tid // 2, 0, tid, {}, users=(tid // 4,)) for tid in range(16))
+    for tid in range(16):
+        del entries[tid]
+    assert {user: entry.tid for user, entry in entries.left.items()} == {2: 10, 3: 14}
