@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parts/part.h"
+#include "run/turns.h"
 
 namespace wt {
 
@@ -14,11 +15,6 @@ struct ladder_arguments {
     size_t most_bytes = size_t{256} << 20;
     unsigned rounds = 3;
     bool huge_pages = true;
-};
-
-// The pipes of a run that alternates with another run. -1: it runs alone.
-struct turn_descriptors {
-    int in = -1, out = -1;
 };
 
 struct arguments {

@@ -6,14 +6,12 @@
 #include <rte_ip.h>
 
 #include "core/checksum.h"
-#include "core/frame_write.h"
 #include "core/vlan.h"
 
 namespace wt {
 namespace {
 
-constexpr uint32_t udp_header_bytes = 8, ip_header_bytes = 20;
-static_assert(offset::udp == offset::ip + ip_header_bytes &&
+static_assert(offset::udp == offset::ip + ipv4_header_bytes &&
               offset::udp + udp_header_bytes == frame_header_bytes);
 // From the UDP header's first byte: IPv4 options may stand before it.
 constexpr uint32_t at_destination_port = 2, at_udp_length = 4, at_udp_checksum = 6;
@@ -32,37 +30,6 @@ drop why_not_ipv4(const uint8_t *frame, uint32_t bytes) {
 }
 
 }  // namespace
-
-frame_template frame_prepare(const flow &f) {
-    frame_template t{};
-    uint8_t *const h = t.header;
-    store(h, f.destination_mac);
-    store(h + RTE_ETHER_ADDR_LEN, f.source_mac);
-    store<uint16_t>(h + offset::type, RTE_BE16(RTE_ETHER_TYPE_IPV4));
-    h[offset::ip] = RTE_IPV4_VHL_DEF;
-    store(h + offset::fragment, frame_dont_fragment);
-    store(h + offset::time_to_live, frame_time_and_udp);
-    store(h + offset::addresses, rte_cpu_to_be_32(f.source_ip));
-    store(h + offset::destination_ip, rte_cpu_to_be_32(f.destination_ip));
-    store(h + offset::udp, rte_cpu_to_be_16(f.source_port));
-    store(h + offset::destination_port, rte_cpu_to_be_16(f.destination_port));
-    frame_resize(t, 0);
-    return t;
-}
-
-void frame_resize(frame_template &t, uint32_t payload_bytes) {
-    uint8_t *const h = t.header;
-    store(h + offset::ip_length,
-          rte_cpu_to_be_16(static_cast<uint16_t>(ip_udp_header_bytes + payload_bytes)));
-    store<uint16_t>(h + offset::ip_checksum, 0);
-    store(h + offset::ip_checksum, checksum_field(checksum_bytes(0, h + offset::ip, ip_header_bytes)));
-    const uint16_t udp_length = rte_cpu_to_be_16(static_cast<uint16_t>(udp_header_bytes + payload_bytes));
-    store(h + offset::udp_length, udp_length);
-    constexpr uint32_t addresses_to_length = 8 + 4 + 2;
-    t.udp_sum =
-        checksum_bytes(uint64_t{frame_udp_protocol} + udp_length, h + offset::addresses, addresses_to_length);
-    t.payload_bytes = payload_bytes;
-}
 
 void frame_cut_options(uint8_t *frame, const parsed_frame &parsed) {
     if (likely(parsed.payload_offset == frame_header_bytes)) return;
@@ -92,7 +59,7 @@ parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_addre
     if (unlikely(bytes < offset::udp)) return dropped(drop::runt);
     const uint32_t header_bytes = (frame[offset::ip] & RTE_IPV4_HDR_IHL_MASK) * RTE_IPV4_IHL_MULTIPLIER;
     const uint32_t ip_bytes = rte_be_to_cpu_16(load<uint16_t>(frame + offset::ip_length));
-    if (unlikely(frame[offset::ip] >> 4 != IPVERSION || header_bytes < ip_header_bytes ||
+    if (unlikely(frame[offset::ip] >> 4 != IPVERSION || header_bytes < ipv4_header_bytes ||
                  ip_bytes < header_bytes))
         return dropped(drop::bad_ip_header);
     if (unlikely(ip_bytes > bytes - offset::ip)) return dropped(drop::runt);
@@ -100,8 +67,8 @@ parse_result frame_parse(const uint8_t *frame, uint32_t bytes, const local_addre
     const auto addresses = load<uint64_t>(frame + offset::addresses);
     uint64_t ip_sum = checksum_add(addresses, load<uint32_t>(frame + offset::time_to_live));
     ip_sum = checksum_add(ip_sum, load<uint64_t>(frame + offset::ip));
-    if (unlikely(header_bytes != ip_header_bytes))
-        ip_sum = checksum_bytes(ip_sum, frame + offset::udp, header_bytes - ip_header_bytes);
+    if (unlikely(header_bytes != ipv4_header_bytes))
+        ip_sum = checksum_bytes(ip_sum, frame + offset::udp, header_bytes - ipv4_header_bytes);
     if (unlikely(checksum_fold(ip_sum) != 0xffff)) return dropped(drop::bad_ip_checksum);
 
     if (unlikely(load<uint32_t>(frame + offset::destination_ip) != rte_cpu_to_be_32(us.ip)))

@@ -2,6 +2,9 @@
 // around in frame_write.h.
 #pragma once
 
+#include <netinet/in.h>
+#include <rte_byteorder.h>
+
 #include <cstdint>
 
 #include "core/drop.h"
@@ -9,10 +12,13 @@
 
 namespace wt {
 
-constexpr uint32_t frame_header_bytes = 14 + 20 + 8;  // Ethernet, IPv4 without options, UDP
-constexpr uint32_t frame_min_bytes = 60;              // IEEE 802.3's 64 without FCS; shorter ones are padded
-constexpr uint32_t ip_udp_header_bytes = 20 + 8;      // what the MTU holds beside the UDP payload
-constexpr uint8_t frame_time_to_live = 64;            // of every frame that we send
+constexpr uint32_t ipv4_header_bytes = 20, udp_header_bytes = 8;  // IPv4 without options
+// What the MTU holds beside the UDP payload.
+constexpr uint32_t ip_udp_header_bytes = ipv4_header_bytes + udp_header_bytes;
+constexpr uint32_t frame_header_bytes = 14 + ip_udp_header_bytes;  // Ethernet, IPv4, UDP
+constexpr uint32_t frame_min_bytes = 60;    // IEEE 802.3's 64 without FCS; shorter ones are padded
+constexpr uint8_t frame_time_to_live = 64;  // of every frame that we send
+constexpr uint16_t frame_udp_protocol = RTE_BE16(IPPROTO_UDP);  // in the pseudo-header
 
 // What stands around a message: nothing, or headers of UDP over IPv4 or IPv6. An endpoint has one of them.
 enum class framing : uint8_t { none, ipv4, ipv6 };

@@ -7,7 +7,6 @@
 namespace wt {
 namespace {
 
-constexpr uint32_t udp_header_bytes = 8;
 constexpr uint8_t hop_by_hop = 0, routing = 43, fragment = 44, authentication = 51, icmpv6 = 58,
                   destination_options = 60, mobility = 135, host_identity = 139, shim6 = 140;
 

@@ -15,6 +15,11 @@ constexpr uint32_t frame_ipv6_header_bytes = frame_header_bytes + ipv6_more_byte
 constexpr uint32_t ipv6_udp_header_bytes = ip_udp_header_bytes + ipv6_more_bytes;
 static_assert(sizeof(frame_template::header) == frame_ipv6_header_bytes);
 
+// What the MTU of an endpoint with this address holds beside the UDP payload.
+constexpr uint32_t ip_udp_bytes(const ip_address &ip) {
+    return ip.is_v6 ? ipv6_udp_header_bytes : ip_udp_header_bytes;
+}
+
 // From a frame's first byte.
 namespace offset_ipv6 {
 constexpr uint32_t ip = 14, payload_length = 18, next_header = 20, hop_limit = 21, addresses = 22,

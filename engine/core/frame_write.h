@@ -17,7 +17,6 @@ using bytes16 = uint8_t __attribute__((vector_size(16)));
 
 // Frames are never cut on their way, so that the identification may stay 0 (RFC 6864).
 constexpr uint16_t frame_dont_fragment = RTE_BE16(RTE_IPV4_HDR_DF_FLAG);
-constexpr uint16_t frame_udp_protocol = RTE_BE16(IPPROTO_UDP);  // in the pseudo-header
 constexpr uint16_t frame_time_and_udp = RTE_BE16(frame_time_to_live << 8 | IPPROTO_UDP);
 
 // Headers of one flow for payloads of one length, which the last frame had: the next one is likely to have it

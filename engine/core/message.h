@@ -12,11 +12,11 @@
 #include <cstring>
 #include <optional>
 
-#include "plan/bounds.h"
+#include "core/terms.h"
 
 namespace wt {
 
-// High half: version 1 of the header. The last two are words between hosts (core/hello.h), not messages.
+// High half: version 1 of the header. The last two are words between hosts (control/hello.h), not messages.
 enum class message_kind : uint8_t { request = 0x11, response = 0x12, hello = 0x13, hello_response = 0x14 };
 
 struct message_header {

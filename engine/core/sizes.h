@@ -4,10 +4,11 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "core/sampler.h"
-#include "plan/plan.h"
+#include "core/terms.h"
 
 namespace wt {
 
@@ -18,10 +19,10 @@ struct size_table {
     std::vector<wt_alias_slot> slots;  // weighted
     wt_alias alias{};
 
-    explicit size_table(const sizes_plan &plan)
-        : kind(plan.kind), bytes(plan.bytes), slots(plan.weights.size()) {
+    size_table(size_kind of_kind, std::vector<uint32_t> of_bytes, const std::vector<double> &weights)
+        : kind(of_kind), bytes(std::move(of_bytes)), slots(weights.size()) {
         if (kind == size_kind::weighted)
-            wt_alias_init(&alias, slots.data(), plan.weights.data(), static_cast<uint32_t>(slots.size()));
+            wt_alias_init(&alias, slots.data(), weights.data(), static_cast<uint32_t>(slots.size()));
     }
     size_table(const size_table &) = delete;  // the alias points into its slots
     size_table &operator=(const size_table &) = delete;

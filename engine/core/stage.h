@@ -16,7 +16,7 @@
 #include "core/drop.h"
 #include "core/histogram.h"
 #include "core/steps.h"
-#include "plan/plan.h"
+#include "core/terms.h"
 
 namespace wt {
 

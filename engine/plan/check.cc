@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "control/hello.h"
+#include "core/frame_ipv6.h"
 #include "core/message.h"
 #include "core/refusal.h"
 #include "core/vlan.h"
@@ -85,7 +86,7 @@ void check_room(const std::string &path, const endpoint_plan &e, const plan &p) 
                                                         " of a frame at this mtu and its headroom");
     for (size_t i = 0; i < p.workloads.size(); i++)
         for (const uint32_t bytes : {p.workloads[i].request_bytes, p.workloads[i].response_bytes})
-            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_bytes(e)).segments;
+            if (const uint32_t segments = segmentation_of(bytes, e.mtu - ip_udp_bytes(e.ip)).segments;
                 segments > max_segments)
                 refuse_plan(at("workloads", i), std::to_string(bytes) + " bytes are " +
                                                     std::to_string(segments) + " segments at the mtu of " +
@@ -155,7 +156,7 @@ double messages_of(const load_phase_plan &p) {
 void check_hello(const plan &p) {
     if (!p.hello_wait_ns) return;
     if (p.endpoints.size() != 1) refuse_plan("hello_wait_ns", "is given, but both sides are in this plan");
-    if (p.endpoints[0].mtu < ip_udp_bytes(p.endpoints[0]) + hello_bytes)
+    if (p.endpoints[0].mtu < ip_udp_bytes(p.endpoints[0].ip) + hello_bytes)
         refuse_plan("endpoints[0].mtu", "a hello does not fit into " + std::to_string(p.endpoints[0].mtu));
 }
 

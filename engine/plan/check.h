@@ -1,7 +1,7 @@
 // What the keys of a plan mean for one another.
 #pragma once
 
-#include "plan/plan.h"
+#include "plan/types.h"
 
 namespace wt {
 

@@ -8,7 +8,7 @@ namespace wt {
 
 namespace {
 
-constexpr uint32_t ipv4_header_bytes = 20, ipv6_header_bytes = 40, udp_header_bytes = 8;
+constexpr uint32_t ipv6_header_bytes = 40;
 constexpr uint32_t body_key_bytes = 16;  // of a key in equal segments
 constexpr uint32_t hit_bytes = 4;        // what a packet says of its key
 

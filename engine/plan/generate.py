@@ -1,16 +1,18 @@
-"""generate.py SCHEMA FOLDER: the engine's side of the plan, written from its JSON Schema.
+"""generate.py SCHEMA FILE...: the engine's side of the plan, written from its JSON Schema.
 
 `schemas/plan.json` comes from the models in src/windtunnel/engine/plan.py, the one place that states keys, types, ranges and
-words. Written into FOLDER:
+words. A FILE is named like one of these:
 
-    bounds.h     the constants that both sides share, for C and C++
-    types.h      a struct for each model, an enum for each set of words
+    terms.h      what the room core needs, which knows no plan: the constants that both sides share, for C and C++, an enum for each
+                 set of words, and the structs with `x-core`
+    types.h      a struct for each other model
     readers.h    a strict reader for each struct
     readers.cc   what they are made of: json_reader.h does the work
 
 What JSON Schema cannot say stands beside it as `x-...`:
 
     x-cpp            the C++ name of a struct or of an enum, or the type of a whole number
+    x-core           of a struct of numbers and words: it stands in terms.h
     x-power-of-two   of a whole number
     x-constants      of the whole plan: names and values
 
@@ -68,6 +70,7 @@ class Struct:
     name: str
     reader: str
     text: str
+    core: bool = False
     members: list[Member] = field(default_factory=list)
     constants: dict[str, int] = field(default_factory=dict)
     """Key -> the one value that it may have."""
@@ -107,12 +110,12 @@ class Translation:
         self.struct(schema["title"], root)
 
     def struct(self, model: str, part: Schema) -> Struct:
-        only(part, model, "type", "properties", "required", "additionalProperties", "x-cpp")
+        only(part, model, "type", "properties", "required", "additionalProperties", "x-cpp", "x-core")
         if part.get("additionalProperties") is not False or list(part["properties"]) != part.get("required"):
             raise Unknown(f"{model}: a key that may be left out, or one that has no name")
         short = snake(model)
         name = part.get("x-cpp") or (short if model == self.schema["title"] else f"{short}_plan")
-        made = Struct(name, f"read_{short}", part.get("description", ""))
+        made = Struct(name, f"read_{short}", part.get("description", ""), part.get("x-core", False))
         for key, value in part["properties"].items():
             path = f"{short}_{key}"
             if "const" in value:
@@ -287,9 +290,9 @@ def files(schema: Schema) -> dict[str, str]:
     made = Translation(schema)
     constants: dict[str, int] = schema.get("x-constants", {})
     structs = list(made.structs.values())
-    bounds = [
-        "#ifndef WT_PLAN_BOUNDS_H",
-        "#define WT_PLAN_BOUNDS_H",
+    terms = [
+        "#ifndef WT_CORE_TERMS_H",
+        "#define WT_CORE_TERMS_H",
         "",
         "enum {",
         *(f"    PLAN_{name} = {value}," for name, value in constants.items() if value <= MOST["int"]),
@@ -302,6 +305,9 @@ def files(schema: Schema) -> dict[str, str]:
             f"constexpr {whole_type(max(value, 1 << 16))} {name.lower()} = {value};"
             for name, value in constants.items()
         ),
+        "",
+        *(line for name, words in made.enums.items() for line in enum_lines(name, words)),
+        *(line for struct in structs if struct.core for line in struct_lines(struct, made.enums)),
         "}",
         "#endif",
         "",
@@ -313,12 +319,11 @@ def files(schema: Schema) -> dict[str, str]:
         *(f"#include <{name}>" for name in ("cstdint", "map", "optional", "string", "vector")),
         "",
         '#include "core/frame.h"',
-        '#include "plan/bounds.h"',
+        '#include "core/terms.h"',
         "",
         "namespace wt {",
         "",
-        *(line for name, words in made.enums.items() for line in enum_lines(name, words)),
-        *(line for struct in structs for line in struct_lines(struct, made.enums)),
+        *(line for struct in structs if not struct.core for line in struct_lines(struct, made.enums)),
         "}  // namespace wt",
     ]
     readers = [
@@ -348,13 +353,14 @@ def files(schema: Schema) -> dict[str, str]:
         *(line for struct in structs for line in reader_lines(struct)),
         "}  // namespace wt",
     ]
-    texts = {"bounds.h": bounds, "types.h": types, "readers.h": readers, "readers.cc": code}
+    texts = {"terms.h": terms, "types.h": types, "readers.h": readers, "readers.cc": code}
     return {name: HEAD + "\n".join(lines) + "\n" for name, lines in texts.items()}
 
 
-def main(schema: str, folder: str) -> None:
-    for name, text in files(json.loads(Path(schema).read_text())).items():
-        file = Path(folder) / name
+def main(schema: str, *names: str) -> None:
+    texts = files(json.loads(Path(schema).read_text()))
+    for file in map(Path, names):
+        text = texts[file.name]
         if not file.exists() or file.read_text() != text:  # a bound that changes recompiles its reader, not the engine
             file.write_text(text)
 

@@ -1,15 +1,10 @@
 #include "plan/plan.h"
 
-#include "core/frame_ipv6.h"
 #include "core/refusal.h"
 #include "plan/check.h"
 #include "plan/readers.h"
 
 namespace wt {
-
-uint32_t ip_udp_bytes(const endpoint_plan &e) {
-    return e.ip.is_v6 ? ipv6_udp_header_bytes : ip_udp_header_bytes;
-}
 
 // First, so that a plan of another version is refused for that and not for a key.
 static void check_version(const nlohmann::ordered_json &document) {

@@ -9,9 +9,6 @@
 
 namespace wt {
 
-// What the MTU of an endpoint holds beside the UDP payload.
-uint32_t ip_udp_bytes(const endpoint_plan &e);
-
 constexpr uint32_t stage_kinds = std::size(stage_names);
 
 // Reads a plan strictly: unknown, missing or impossible keys are refused with their path ("endpoints[0].mtu:

@@ -7,6 +7,7 @@
 #include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
+#include "run/variants.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/server_state.h"
@@ -17,7 +18,7 @@ namespace wt {
 namespace {
 
 segmentation shape_of(uint32_t message_bytes, const endpoint_plan &e) {
-    return segmentation_of(message_bytes, e.mtu - ip_udp_bytes(e));
+    return segmentation_of(message_bytes, e.mtu - ip_udp_bytes(e.ip));
 }
 
 // Body bytes that differ, so that a copy or a scan reads real content.
@@ -31,7 +32,8 @@ line_vector<uint8_t> pattern_of(uint32_t bytes, uint64_t seed) {
 std::optional<size_cursor> sizes_of(run_state &f, const std::optional<sizes_plan> &plan, chance what,
                                     const application &a) {
     if (!plan) return {};
-    return size_cursor{&f.size_tables.emplace_back(*plan), seed_of(f.plan.seed, what, a.index), 0};
+    return size_cursor{&f.size_tables.emplace_back(plan->kind, plan->bytes, plan->weights),
+                       seed_of(f.plan.seed, what, a.index), 0};
 }
 
 void open_client(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {

@@ -6,6 +6,7 @@
 #include "parts/registry.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
+#include "run/variants.h"
 #include "wires/timed_capture.h"
 #include "wires/wire.h"
 
@@ -52,7 +53,7 @@ flow flow_of(const endpoint_plan &e, const mac_address &us, uint16_t queue, cons
 void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &peer) {
     const flow f = flow_of(e, d.control.us.mac, d.nic.queue, peer);
     d.headers.fill(e.ip.is_v6 ? frame_ipv6_prepare(f) : frame_prepare(f));
-    const uint32_t full = e.mtu - ip_udp_bytes(e);
+    const uint32_t full = e.mtu - ip_udp_bytes(e.ip);
     e.ip.is_v6 ? frame_ipv6_resize(d.headers[0], full) : frame_resize(d.headers[0], full);
 }
 

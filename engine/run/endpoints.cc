@@ -64,13 +64,6 @@ void link_up(run_state &f, endpoint &e, uint32_t endpoint_index) {
 
 }  // namespace
 
-int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index) {
-    for (size_t w = 0; w < p.workers.size(); w++)
-        for (const stage_of &s : p.workers[w].stages)
-            if (s.endpoint == endpoint && s.stage == stage && s.index == index) return static_cast<int>(w);
-    return -1;
-}
-
 std::optional<handler_use> handler_of_application(const plan &p, uint32_t endpoint, uint32_t index) {
     const endpoint_plan &e = p.endpoints[endpoint];
     const uint32_t workload = e.applications[index].workload;

@@ -7,9 +7,6 @@ namespace wt {
 
 constexpr uint32_t kind_index(stage_kind k) { return static_cast<uint32_t>(k); }
 
-// The worker that runs a stage of an endpoint, -1 where none does.
-int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index);
-
 // A handler of the plan, and the stage that calls it.
 struct handler_use {
     const handler_plan *handler;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "host/cpu_node.h"
-#include "run/endpoints.h"
 #include "wires/registry.h"
 
 namespace wt {
@@ -16,6 +15,13 @@ node_topology nodes_of_host() {
     return {.count = rte_socket_count(),
             .of_cpu = [](int cpu) { return node_of_cpu(cpu); },
             .of_device = node_of_device};
+}
+
+int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index) {
+    for (size_t w = 0; w < p.workers.size(); w++)
+        for (const stage_of &s : p.workers[w].stages)
+            if (s.endpoint == endpoint && s.stage == stage && s.index == index) return static_cast<int>(w);
+    return -1;
 }
 
 int home_node(const plan &p, size_t endpoint, const node_topology &t) {

@@ -14,6 +14,9 @@ struct node_topology {
 };
 node_topology nodes_of_host();
 
+// The worker that runs a stage of an endpoint, -1 where none does.
+int worker_of(const plan &p, uint32_t endpoint, stage_kind stage, uint32_t index);
+
 // Of an endpoint's mbufs and descriptors: its device's, else the one on which most of its stages run; of
 // several with as many, that of the first worker. SOCKET_ID_ANY: not known.
 int home_node(const plan &p, size_t endpoint, const node_topology &t);

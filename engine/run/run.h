@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "arguments.h"
 #include "core/clock.h"
 #include "core/pause_log.h"
 #include "core/sizes.h"
@@ -20,15 +19,15 @@
 #include "report/lines.h"
 #include "run/copies.h"
 #include "run/copy_costs.h"
+#include "run/delay.h"
 #include "run/handler_counters.h"
 #include "run/nodes.h"
 #include "run/peer_session.h"
 #include "run/telemetry.h"
 #include "run/tracer.h"
-#include "run/variants.h"
 #include "stages/application.h"
 #include "stages/dispatcher.h"
-#include "wires/port.h"
+#include "wires/ports.h"
 
 namespace wt {
 
@@ -97,10 +96,6 @@ struct run_end {
     uint64_t measured_ns;
     const char *part_reason = nullptr;  // with end_reason::by_part
 };
-
-// Starts the workers, writes a line a window, stops them. `control` is the descriptor of the supervisor's
-// pipe.
-run_end execute_run(run_state &f, int control, const turn_descriptors &turns);
 
 // Reads, writes and clears the window that all workers have left (or, at the end, the one that they stopped
 // in).

@@ -8,8 +8,6 @@
 
 #include <cstdint>
 
-#include "arguments.h"
-
 namespace wt {
 
 struct run_state;
@@ -17,6 +15,11 @@ struct run_signals;
 
 // Wakes all that wait for the end of a hold: workers and other threads.
 void release(run_signals &signals);
+
+// The pipes of a run that alternates with another run. -1: it runs alone.
+struct turn_descriptors {
+    int in = -1, out = -1;
+};
 
 class turns {
   public:

@@ -1,10 +1,9 @@
 #include "run/variants.h"
 
-#include <rte_pause.h>
-
 #include <algorithm>
 
 #include "core/inflight.h"
+#include "run/delay.h"
 #include "run/endpoints.h"
 #include "stages/client_state.h"
 
@@ -16,9 +15,6 @@ constexpr uint16_t batch_plan::*const batches[] = {&batch_plan::app_tx,  &batch_
                                                    &batch_plan::nic_tx,  &batch_plan::nic_rx,
                                                    &batch_plan::disp_rx, &batch_plan::app_rx};
 static_assert(std::size(batches) == stage_kinds);  // in their order
-
-// A wait that took so much too long was one in which the host took the core: it is no advance on the next.
-constexpr int64_t most_advance = 1'000;  // ticks
 
 batch_plan batch_of(const variant_plan &v, const endpoint_plan &e) {
     batch_plan batch = e.batch;
@@ -69,26 +65,6 @@ void change_delay(const run_state &f, stage &s, const variant_plan &v) {
 }
 
 }  // namespace
-
-call_result delayed(void *role, const stage_call &call) {
-    delay &d = *static_cast<delay *>(role);
-    const call_result r = d.inner(d.role, call);
-    if (r.objects == 0 || d.ticks == 0) return r;
-    d.counted += d.ticks * r.objects;
-    const uint64_t added = d.counted >> delay_fraction_bits;
-    d.counted -= added << delay_fraction_bits;
-    call.stats->delay_cycles += added;
-    d.debt += static_cast<int64_t>(added);
-    if (d.debt < d.stamp) return r;
-    const uint64_t start = now();
-    int64_t waited;
-    do {
-        rte_pause();
-        waited = static_cast<int64_t>(now() - start) + d.stamp;
-    } while (waited < d.debt);
-    d.debt = std::max(d.debt - waited, -most_advance);
-    return r;
-}
 
 void open_delay(run_state &f, stage &s) {
     if (!f.plan.variants) return;

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "run/run_control.h"
+#include "run/variants.h"
 #include "stages/client_state.h"
 
 namespace wt {

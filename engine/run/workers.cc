@@ -5,6 +5,7 @@
 #include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/run.h"
+#include "run/variants.h"
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/stages.h"

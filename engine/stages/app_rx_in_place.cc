@@ -1,7 +1,7 @@
 // app_rx of a server where a request and its response are one segment in one mbuf.
 //
 // Nothing can be missing here, neither mbufs nor segments, so a burst goes through in one call.
-#include "stages/app_rx_requests.h"
+#include "stages/app_rx_server.h"
 #include "stages/stages.h"
 
 namespace wt {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "core/mbufs.h"
-#include "stages/app_rx_requests.h"
+#include "stages/app_rx_server.h"
 
 namespace wt {
 

@@ -9,14 +9,14 @@ namespace wt::test::sizes_test {
 namespace {
 
 TEST(sizes, a_sequence_is_drawn_in_order) {
-    const size_table table({size_kind::sequence, {64, 64, 1472}, {}});
+    const size_table table(size_kind::sequence, {64, 64, 1472}, {});
     size_cursor c{&table, 1, 0};
     for (int round = 0; round < 3; round++)
         for (const uint32_t size : {64u, 64u, 1472u}) EXPECT_EQ(size_next(c), size);
 }
 
 TEST(sizes, a_range_is_drawn_evenly_and_includes_both_ends) {
-    const size_table table({size_kind::uniform, {100, 107}, {}});
+    const size_table table(size_kind::uniform, {100, 107}, {});
     size_cursor c{&table, 42, 0};
     std::map<uint32_t, int> counts;
     constexpr int n = 80'000;
@@ -30,7 +30,7 @@ TEST(sizes, a_range_is_drawn_evenly_and_includes_both_ends) {
 }
 
 TEST(sizes, weights_are_kept_and_a_weight_of_0_is_never_drawn) {
-    const size_table table({size_kind::weighted, {16, 17, 18}, {3, 0, 1}});
+    const size_table table(size_kind::weighted, {16, 17, 18}, {3, 0, 1});
     size_cursor c{&table, 42, 0};
     std::map<uint32_t, int> counts;
     for (int i = 0; i < 40'000; i++) counts[size_next(c)]++;
@@ -39,7 +39,7 @@ TEST(sizes, weights_are_kept_and_a_weight_of_0_is_never_drawn) {
 }
 
 TEST(sizes, a_copy_draws_the_same_sizes) {
-    const size_table table({size_kind::weighted, {16, 17, 18, 4000}, {1, 2, 3, 4}});
+    const size_table table(size_kind::weighted, {16, 17, 18, 4000}, {1, 2, 3, 4});
     size_cursor a{&table, 7, 0}, other{&table, 8, 0};
     for (int i = 0; i < 10; i++) size_next(a);
     size_cursor b = a;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "wires/ports.h"
 #include "wires/registry.h"
 
 namespace wt::test {

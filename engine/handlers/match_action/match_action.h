@@ -9,8 +9,8 @@
 
 #include <windtunnel/handler.h>
 
+#include "core/terms.h"
 #include "handlers/match_action/actions.h"
-#include "plan/bounds.h"
 #include "tables/keys.h"
 #include "tables/table.h"
 

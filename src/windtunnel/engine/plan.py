@@ -253,7 +253,7 @@ class Workload(Part):
 class StageOf(Part):
     """One stage of one application or dispatcher of one endpoint."""
 
-    model_config = struct("stage_of")
+    model_config = struct("stage_of", core=True)
 
     endpoint: Index
     stage: Annotated[Stage, cpp("stage_kind")]

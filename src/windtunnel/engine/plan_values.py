@@ -68,9 +68,9 @@ def cpp(name: str) -> Any:
     return Field(json_schema_extra={"x-cpp": name})
 
 
-def struct(name: str) -> ConfigDict:
-    """The C++ name of a model, which by default is its own with `_plan` behind it."""
-    return ConfigDict(json_schema_extra={"x-cpp": name})
+def struct(name: str, core: bool = False) -> ConfigDict:
+    """The C++ name of a model, which by default is its own with `_plan` behind it. `core`: the engine's room core has it too."""
+    return ConfigDict(json_schema_extra={"x-cpp": name} | ({"x-core": True} if core else {}))
 
 
 def bounds(annotated: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from windtunnel.scenario.topology import endpoint, two_processes
 from windtunnel.scenario.wires import named, needed_option, value
 
 HELLO_BYTES = MESSAGE_HEADER_BYTES + 80
-"""UDP payload of a word between two hosts (engine/core/hello.h)."""
+"""UDP payload of a word between two hosts (engine/control/hello.h)."""
 DEFAULT_WAIT_NS = 60 * 10**9
 CABLED = "two cabled testbeds"
 

@@ -37,7 +37,7 @@ def whole(low: int, high: int, **more) -> dict:
 def test_the_same_schema_gives_the_same_text():
     schema = json.loads((ROOT / "schemas" / "plan.json").read_text())
     assert generator.files(schema) == generator.files(schema)
-    assert generator.files(schema).keys() == {"bounds.h", "types.h", "readers.h", "readers.cc"}
+    assert generator.files(schema).keys() == {"terms.h", "types.h", "readers.h", "readers.cc"}
 
 
 def test_a_bound_reaches_its_reader():
@@ -51,24 +51,31 @@ def test_a_bound_reaches_its_reader():
 
 
 def test_words_that_are_not_cpp_names():
-    types = made(kind={"type": "string", "enum": ["auto", "no-huge", "24"]})["types.h"]
-    assert "enum class plan_kind : uint8_t { auto_, no_huge, n24 };" in types
-    assert '{"auto", "no-huge", "24"}' in types
+    terms = made(kind={"type": "string", "enum": ["auto", "no-huge", "24"]})["terms.h"]
+    assert "enum class plan_kind : uint8_t { auto_, no_huge, n24 };" in terms
+    assert '{"auto", "no-huge", "24"}' in terms
 
 
 def test_values_by_some_of_the_words_of_an_enum():
     names = {"enum": ["one", "two"], "x-cpp": "number"}
     texts = made(sizes={"type": "object", "propertyNames": names, "additionalProperties": whole(1, 9)})
-    assert "enum class number : uint8_t { one, two };" in texts["types.h"]
+    assert "enum class number : uint8_t { one, two };" in texts["terms.h"]
     assert "std::map<enum number, uint16_t> sizes;" in texts["types.h"]
     read = 'o["sizes"].by_word<number>(number_names, [](const json_value &v) { return v.whole<uint16_t>(1, 9); })'
     assert read in texts["readers.cc"]
 
 
 def test_constants_are_there_for_c_and_cpp():
-    bounds = made(mtu=whole(68, 9000))["bounds.h"]
-    assert "PLAN_MAX_BATCH = 1024," in bounds and "constexpr uint32_t max_batch = 1024;" in bounds
-    assert "PLAN_MAX_NS" not in bounds and "constexpr uint64_t max_ns = 1000000000000000;" in bounds
+    terms = made(mtu=whole(68, 9000))["terms.h"]
+    assert "PLAN_MAX_BATCH = 1024," in terms and "constexpr uint32_t max_batch = 1024;" in terms
+    assert "PLAN_MAX_NS" not in terms and "constexpr uint64_t max_ns = 1000000000000000;" in terms
+
+
+def test_core_has_the_structs_that_are_marked_for_it():
+    texts = generator.files(json.loads((ROOT / "schemas" / "plan.json").read_text()))
+    assert "struct stage_of {" in texts["terms.h"] and "struct stage_of {" not in texts["types.h"]
+    assert "stage_of read_stage_of(" in texts["readers.h"]
+    assert "_plan {" not in texts["terms.h"]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-// One run on the main thread, from the link to the last window.
-#include "run/run.h"
+#include "run/execution.h"
 
 #include <rte_launch.h>
 

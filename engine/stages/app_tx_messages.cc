@@ -1,5 +1,6 @@
 // app_tx of a client.
 #include "stages/app_tx_messages.h"
+
 #include "stages/stages.h"
 
 namespace wt {

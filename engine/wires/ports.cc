@@ -1,5 +1,4 @@
-// Opens ports of any kind, waits for their links and closes them.
-#include "wires/port.h"
+#include "wires/ports.h"
 
 #include <time.h>
 

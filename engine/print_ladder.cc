@@ -1,4 +1,4 @@
-#include "host/print_ladder.h"
+#include "print_ladder.h"
 
 #include <sched.h>
 #include <sys/mman.h>
