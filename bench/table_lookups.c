@@ -23,6 +23,7 @@
 #include "core/random.h"
 #include "tables/keys.h"
 #include "tables/method.h"
+#include "tables/table.h"
 
 enum { KEYS_LEAST = 1 << 16, MASKS = 32, SEED = 20 };
 

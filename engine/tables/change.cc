@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "core/refusal.h"
+#include "tables/rules.h"
+#include "tables/table.h"
 #include "tables/table_parts.h"
 
 namespace wt {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tables/lookup.h"
+#include "tables/method.h"
 
 namespace wt {
 

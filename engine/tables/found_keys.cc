@@ -1,7 +1,5 @@
 // Keys for rules of a file: one that matches each rule, and some that match none. Which rule wins is looked
 // up once, at open.
-#include "tables/found_keys.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -9,6 +7,7 @@
 #include "core/available_memory.h"
 #include "core/random.h"
 #include "tables/best_rule.h"
+#include "tables/keys.h"
 
 namespace {
 

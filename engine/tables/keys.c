@@ -1,7 +1,6 @@
 /* Drawing keys: of a generator, or those that were found for the rules of a file. */
 #include "tables/keys.h"
 
-#include "tables/found_keys.h"
 #include "tables/generator.h"
 
 int wt_keys_open(struct wt_keys *keys, uint64_t rules, double hit, uint32_t popularity, double exponent,

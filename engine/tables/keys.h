@@ -6,6 +6,7 @@
 
 #include "core/sampler.h"
 #include "tables/rules.h"
+#include "tables/words.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,6 +43,10 @@ int wt_keys_of_generator(struct wt_keys *keys, const struct wt_generator *genera
 int wt_keys_of_rules(struct wt_keys *keys, const struct wt_rules *rules, double hit, uint32_t popularity,
                      double exponent, uint64_t seed, char *error, size_t error_size);
 void wt_keys_close(struct wt_keys *keys);
+
+/* Everything of `keys` but where they come from, for both. Returns 0, or -1 with words. */
+int wt_keys_open(struct wt_keys *keys, uint64_t rules, double hit, uint32_t popularity, double exponent,
+                 const struct wt_words *words);
 
 /* Writes a key and returns the number of the rule that it hits, WT_NO_RULE for none. */
 uint64_t wt_keys_draw(const struct wt_keys *keys, uint64_t *random, uint8_t *key);

@@ -4,6 +4,8 @@
 #include <rte_branch_prediction.h>
 #include <rte_rcu_qsbr.h>
 
+#include "tables/method.h"
+
 uint64_t wt_pointed_bulk(const struct wt_copy *copy, const uint8_t *const keys[], uint32_t count,
                          uint32_t values[]) {
     const uint64_t hits = copy->bulk(copy, keys, count, values);

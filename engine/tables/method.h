@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "tables/rules.h"
+#include "tables/table_types.h"
 #include "tables/words.h"
 
 #ifdef __cplusplus
@@ -19,6 +19,7 @@ struct wt_entry {
     uint8_t rest[60];
 } __attribute__((aligned(64)));
 
+struct wt_copy;
 typedef uint64_t wt_lookup_fn(const struct wt_copy *copy, const uint8_t *const keys[], uint32_t count,
                               uint32_t values[]);
 
@@ -63,6 +64,9 @@ struct wt_method {
 
 extern const struct wt_method wt_hash_method, wt_fib_method, wt_lpm_method, wt_lpm6_method, wt_acl_method,
     wt_linear_method, wt_tss_method;
+
+/* A bulk lookup that finds entries, then reads them all: their cache misses overlap too (lookup.c). */
+wt_lookup_fn wt_pointed_bulk;
 
 /* NULL where there is no such method. For addresses of IPv6 one may be made otherwise than for IPv4's. */
 const struct wt_method *wt_method_of(uint32_t id, uint32_t key_bytes);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "core/scatter.h"
-#include "tables/table.h"
+#include "tables/table_types.h"
 
 #ifdef __cplusplus
 extern "C" {

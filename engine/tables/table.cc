@@ -1,4 +1,6 @@
 // Opening a table: is the plan one, do the rules fit it, is there memory; then its readers.
+#include "tables/table.h"
+
 #include <rte_malloc.h>
 
 #include <algorithm>
@@ -7,6 +9,7 @@
 #include <unordered_set>
 
 #include "core/refusal.h"
+#include "tables/rules.h"
 #include "tables/table_parts.h"
 
 namespace {

@@ -1,8 +1,6 @@
 /* `match_action`: the steps of a burst in order, and the handler's descriptor. */
 #include "handlers/match_action/match_action.h"
 
-#include "handlers/match_action/match_action_open.h"
-
 /* Steps stand in this order, tables between the two checksums; without `traffic` and `check` where nobody
  * makes any. */
 struct ma_stamps {

@@ -126,6 +126,13 @@ void ma_check(struct ma_pipeline *p, struct wt_packet *burst, uint32_t count);
 
 void ma_packet(void *state, struct wt_packet *burst, uint32_t count);
 
+/* The control path (match_action_open.cc), as the handler's descriptor names it. */
+int ma_open(const struct wt_open *open, void **state);
+void ma_close(void *state);
+const struct wt_step_name *ma_steps(void *state);
+const struct wt_counter *ma_counters(void *state);
+void ma_read_counters(void *state, uint64_t *values);
+
 #ifdef __cplusplus
 }
 #endif

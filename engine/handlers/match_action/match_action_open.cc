@@ -1,6 +1,4 @@
 // Opens the pipeline of one dispatcher, or on a client what writes the keys; names its steps and counters.
-#include "handlers/match_action/match_action_open.h"
-
 #include <algorithm>
 #include <cstring>
 #include <map>
