@@ -247,6 +247,18 @@ def _write(directory: Path, file: str, text: str) -> None:
     (directory / file).write_text(text)
 
 
+def _newly_refused(files: list[tuple[str, str]]) -> str | None:
+    """The first plan that was one when it was kept, and is a refusal now, as by an engine without a handler."""
+    with tarfile.open(SHOWN) as archive:
+        kept = {
+            member.name: archive.extractfile(member).read().decode()
+            for member in archive
+            if member.name.endswith("plan")
+        }
+    plans = [(file, text) for file, text in files if kept.get(file, "remedy: ").startswith("{")]
+    return next((file for file, text in plans if not text.startswith("{")), None)
+
+
 def _keep(archive: tarfile.TarFile, file: str, text: str) -> None:
     entry = tarfile.TarInfo(file)
     entry.size = len(text.encode())
@@ -261,8 +273,14 @@ def main(words: list[str]) -> int:
                 for file, text in _all(Path(directory)):
                     to(file, text)
             case ["keep"]:
+                files = list(_all(Path(directory)))
+                if refused := _newly_refused(files):
+                    print(
+                        f"{refused}: a refusal, and it was a plan: ./windtunnel quickstart builds an engine with all handlers"
+                    )
+                    return 1
                 with tarfile.open(SHOWN, "w:xz", preset=9) as archive:
-                    for file, text in _all(Path(directory)):
+                    for file, text in files:
                         _keep(archive, file, text)
             case _:
                 print(__doc__)

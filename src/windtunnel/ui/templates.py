@@ -7,6 +7,7 @@ from fastapi.responses import PlainTextResponse, Response
 from windtunnel.errors import UserError
 from windtunnel.printing import harmless
 from windtunnel.results.page.renderer import environment, rendered
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.ui.guard import Allowed
 
 
@@ -18,7 +19,11 @@ class Pages:
         self._allowed = allowed
 
     def filled(self, template: str, **values: Any) -> str:
-        own = {"token": self._allowed.token, "may_edit": self._allowed.transport != "tls"}
+        own = {
+            "token": self._allowed.token,
+            "may_edit": self._allowed.transport != "tls",
+            "percentiles": [percentile for percentile in PERCENTILES if percentile.in_headline],
+        }
         return rendered(self._templates, template, **own, **values)
 
 

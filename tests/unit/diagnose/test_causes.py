@@ -1,6 +1,8 @@
 """Causes: evidence, a remedy that `check` accepts, and the gain to expect, each on a record made for it."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 import sample_lines as sample
@@ -9,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
 
+from windtunnel.diagnose import causes as causes_package
 from windtunnel.diagnose import diagnose
 from windtunnel.diagnose.causes import CAUSES, find_causes
 from windtunnel.diagnose.model import Gain, Interval, Remedy
@@ -20,6 +23,7 @@ from windtunnel.runs import Run
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState, Validity
 from windtunnel.scenario import load
 
+CHECKOUT = Path(__file__).parents[3]
 HOST = {"cpus": {"allowed": [0, 1, 2, 3]}}
 WAITING = {"client": 0.7, "server": 0.6}
 """Both workers have slack: none of them limits."""
@@ -49,7 +53,15 @@ def checked(tmp_path, cause, scenario="# ?\n[client]\n[server]\n[[workload]]\nha
 
 
 def test_every_cause_has_a_code_of_its_own():
-    assert len(CAUSES) == 17 and all(code == check.code and check.title for code, check in CAUSES.items())
+    assert all(code == check.code and check.title for code, check in CAUSES.items())
+
+
+def test_every_cause_of_the_folder_is_listed_and_has_a_row_on_the_page():
+    folder = Path(causes_package.__file__).parent
+    with_cause = [file for file in folder.glob("*.py") if re.search(r"^CAUSE = ", file.read_text(), re.MULTILINE)]
+    page = (CHECKOUT / "docs/how-to/diagnose.md").read_text()
+    assert len(CAUSES) == len(with_cause) > 0
+    assert CAUSES.keys() == set(re.findall(r"^\| `([a-z-]+)`", page, re.MULTILINE))
 
 
 def test_a_costly_handler():
