@@ -33,7 +33,7 @@ OF_A_PAPER = (
 )
 """Where a figure is one of a paper."""
 
-NAMES_ALONE = ("tests/", "bench/")
+NAMES_ALONE = ("tests/", "sharing/tests/", "bench/")
 """Nobody but their readers sees what these say; their texts quote what is refused."""
 
 PYTHON, NATIVE, PROSE = {".py"}, {".c", ".cc", ".h"}, {".md", ".toml", ".html", ".sh"}
