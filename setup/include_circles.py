@@ -22,7 +22,8 @@ Edges = dict[str, dict[str, str]]
 
 def included(root: Path) -> Iterator[tuple[PurePath, PurePath, str]]:
     """Each file of the repository with one that it includes, and what stands there."""
-    files = {path.relative_to(root) for folder in FOLDERS for path in (root / folder).rglob("*.[ch]*")}
+    paths = (path for folder in FOLDERS for path in (root / folder).rglob("*.*"))
+    files = {path.relative_to(root) for path in paths if path.suffix in (".c", ".cc", ".h")}
     folders = {path.parent for path in files}
     for file in sorted(files):
         for name in re.findall(r'^\s*#\s*include "([^"]+)"', (root / file).read_text(), re.MULTILINE):
