@@ -63,7 +63,7 @@ def test_the_suite_asks_nothing_without_a_terminal_or_the_second_time(tree: Tree
 
 def packages(checkout: Path, purpose: str) -> list[str]:
     """What pip is told: the packages that are locked, and then the checkout."""
-    return [f"pip {checkout}/setup/requirements/{purpose}.txt", f"pip {checkout}"]
+    return [f"pip {checkout}/setup/requirements/{purpose}.txt", f"pip {checkout}/sharing"]
 
 
 def test_quickstart_sets_up_builds_and_runs_in_the_checkout_from_anywhere(tree: Tree) -> None:

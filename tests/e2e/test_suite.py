@@ -47,7 +47,7 @@ def test_quick_is_linters_and_unit_tests(tree: Tree) -> None:
     assert done.returncode == 0, done.stderr
     called = tree.log
     assert called[-2] == "meson test --no-suite fuzz --no-suite slow"
-    assert " tests/unit tests/parts -n " in called[-1] and called[-1].endswith(" -m not slow -x")
+    assert " tests/unit tests/parts sharing/tests/unit -n " in called[-1] and called[-1].endswith(" -m not slow -x")
     for linter in ("ruff", "mypy", "imports", "clang-format", "docs"):
         assert f"{linter}: ok" in done.stderr
     assert "clang-tidy" not in done.stderr
@@ -112,7 +112,7 @@ def test_another_part_is_taken_out_each_time_in_a_clone_with_the_same_environmen
     [place] = [call.partition(" in ")[2] for call in log if call.startswith(f"remove-part {part} in ")]
     assert place != str(parts.checkout) and not Path(place).exists()
     assert log.count("venv") == 1
-    assert " tests/unit tests/parts -n " in log[-1] and log[-1].endswith(" -m not slow")
+    assert " tests/unit tests/parts sharing/tests/unit -n " in log[-1] and log[-1].endswith(" -m not slow")
 
 
 def test_all_of_the_suite_is_tried_without_a_part_if_that_is_asked_for(parts: Tree) -> None:

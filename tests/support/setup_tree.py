@@ -137,8 +137,10 @@ def copied_tree() -> Iterator[Tree]:
         shutil.copytree(CHECKOUT / "setup", checkout / "setup")
         (checkout / "tests").mkdir()
         shutil.copy(CHECKOUT / "tests" / "long", checkout / "tests")
+        (checkout / "sharing").mkdir()
+        shutil.copy(CHECKOUT / "sharing" / "pyproject.toml", checkout / "sharing")
         for room in ROOMS.split():
-            (checkout / room).mkdir(parents=True)
+            (checkout / room).mkdir(parents=True, exist_ok=True)
         tools.mkdir()
         for tool in REAL_TOOLS:
             (tools / tool).symlink_to(shutil.which(tool) or pytest.fail(f"no {tool} on this machine"))
