@@ -39,7 +39,9 @@ def give_by_access_list(place: Path, uid: int) -> None:
 def user(uid: int, **environment: str) -> dict:
     """How to start a process as a user without a runtime directory of their own, unless `environment` names one."""
     names = {name: value for name, value in os.environ.items() if name not in ("XDG_RUNTIME_DIR", "RUNTIME_DIRECTORY")}
-    path = {"PYTHONPATH": os.pathsep.join((str(Path(windtunnel.__file__).parents[1]), sysconfig.get_path("purelib")))}
+    sources = Path(windtunnel.__file__).parents[1]
+    places = (sources, sources.parent / "sharing" / "src", sysconfig.get_path("purelib"))
+    path = {"PYTHONPATH": os.pathsep.join(map(str, places))}
     return {"user": uid, "group": uid, "extra_groups": [], "cwd": "/", "env": names | path | environment}
 
 

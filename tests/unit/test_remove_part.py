@@ -82,7 +82,7 @@ def test_a_part_is_taken_out_with_all_that_it_has_and_with_those_that_use_it(che
 
 def test_the_engine_is_built_from_the_new_schemas_and_says_what_wires_it_has(checkout):
     assert remove(checkout, "maxima").stdout == "taking out: maxima\n"
-    sources = f" in {checkout}/src"
+    sources = f" in {checkout}/src:{checkout}/sharing/src"
     calls = (checkout / "log").read_text().splitlines()
     assert [call.removesuffix(sources) for call in calls] == [
         "setup.py -q egg_info",

@@ -31,8 +31,8 @@ def start(module: str, arguments: Sequence[str], descriptors: Sequence[int]) -> 
 
 
 def _without_home() -> list[str]:
-    packages = [Path(package.__path__[0]) for package in (windtunnel, windtunnel_sharing)]
-    return [] if any(package.is_relative_to(site.getusersitepackages()) for package in packages) else ["-s"]
+    files = [windtunnel.__file__, windtunnel_sharing.__file__]
+    return [] if any(Path(file).is_relative_to(site.getusersitepackages()) for file in files) else ["-s"]
 
 
 def _absolute(python_path: str) -> str:
