@@ -38,7 +38,6 @@ AREAS: dict[str, dict[str, list[str]]] = {
             f"src/windtunnel/scenario/{name}.py"
             for name in (
                 "*checks",
-                "copies",
                 "demand",
                 "load",
                 "memory",
