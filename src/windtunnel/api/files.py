@@ -1,27 +1,24 @@
 """Files and directories: read and written so that no other user and no crash can change what they hold."""
 
-from windtunnel.engine import home, own_directory, own_lock
-from windtunnel.engine.readable import readable
-from windtunnel.engine.walked import others_may_replace, read_beginning, walk
-from windtunnel.runs.directories import held, make_directory
-from windtunnel.runs.files import LineFile, replace, temporary_of
-from windtunnel.text_file import beginning, read_text
-from windtunnel.tree import walk_whole
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LineFile",
-    "beginning",
-    "held",
-    "home",
-    "make_directory",
-    "others_may_replace",
-    "own_directory",
-    "own_lock",
-    "read_beginning",
-    "read_text",
-    "readable",
-    "replace",
-    "temporary_of",
-    "walk",
-    "walk_whole",
-]
+from windtunnel.api.lazy import loader_of
+
+if TYPE_CHECKING:
+    from windtunnel.engine import home as home
+    from windtunnel.engine import own_directory as own_directory
+    from windtunnel.engine import own_lock as own_lock
+    from windtunnel.engine.readable import readable as readable
+    from windtunnel.engine.walked import others_may_replace as others_may_replace
+    from windtunnel.engine.walked import read_beginning as read_beginning
+    from windtunnel.engine.walked import walk as walk
+    from windtunnel.runs.directories import held as held
+    from windtunnel.runs.directories import make_directory as make_directory
+    from windtunnel.runs.files import LineFile as LineFile
+    from windtunnel.runs.files import replace as replace
+    from windtunnel.runs.files import temporary_of as temporary_of
+    from windtunnel.text_file import beginning as beginning
+    from windtunnel.text_file import read_text as read_text
+    from windtunnel.tree import walk_whole as walk_whole
+
+__getattr__ = loader_of(__name__)

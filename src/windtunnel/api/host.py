@@ -1,18 +1,16 @@
 """The machine: its facts, its CPUs, and the processes that measure on it."""
 
-from windtunnel import proc
-from windtunnel.engine.interrupts import Interrupts
-from windtunnel.host import facts, levels
-from windtunnel.host.caches import reported
-from windtunnel.live import places
-from windtunnel.live.process import ANNOUNCEMENT
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ANNOUNCEMENT",
-    "Interrupts",
-    "facts",
-    "levels",
-    "places",
-    "proc",
-    "reported",
-]
+from windtunnel.api.lazy import loader_of
+
+if TYPE_CHECKING:
+    from windtunnel import proc as proc
+    from windtunnel.engine.interrupts import Interrupts as Interrupts
+    from windtunnel.host import facts as facts
+    from windtunnel.host import levels as levels
+    from windtunnel.host.caches import reported as reported
+    from windtunnel.live import places as places
+    from windtunnel.live.process import ANNOUNCEMENT as ANNOUNCEMENT
+
+__getattr__ = loader_of(__name__)

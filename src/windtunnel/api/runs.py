@@ -1,27 +1,24 @@
 """Runs: scenarios that are resolved and executed here, and tables of what they measured."""
 
-from windtunnel.engine.find import CHECKOUT, NAME, find_engine, is_checkout, runnable
-from windtunnel.engine.verdict import INTERRUPTED
-from windtunnel.measure.execute import execute, new_directory
-from windtunnel.measure.study import sql
-from windtunnel.measure.study.record import order, versions
-from windtunnel.runs.summary import summarise
-from windtunnel.scenario import here, load, resolve
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "CHECKOUT",
-    "INTERRUPTED",
-    "NAME",
-    "execute",
-    "find_engine",
-    "here",
-    "is_checkout",
-    "load",
-    "new_directory",
-    "order",
-    "resolve",
-    "runnable",
-    "sql",
-    "summarise",
-    "versions",
-]
+from windtunnel.api.lazy import loader_of
+
+if TYPE_CHECKING:
+    from windtunnel.engine.find import CHECKOUT as CHECKOUT
+    from windtunnel.engine.find import NAME as NAME
+    from windtunnel.engine.find import find_engine as find_engine
+    from windtunnel.engine.find import is_checkout as is_checkout
+    from windtunnel.engine.find import runnable as runnable
+    from windtunnel.engine.verdict import INTERRUPTED as INTERRUPTED
+    from windtunnel.measure.execute import execute as execute
+    from windtunnel.measure.execute import new_directory as new_directory
+    from windtunnel.measure.study import sql as sql
+    from windtunnel.measure.study.record import order as order
+    from windtunnel.measure.study.record import versions as versions
+    from windtunnel.runs.summary import summarise as summarise
+    from windtunnel.scenario import here as here
+    from windtunnel.scenario import load as load
+    from windtunnel.scenario import resolve as resolve
+
+__getattr__ = loader_of(__name__)
