@@ -21,7 +21,7 @@ from harness.statistics import Goal, extent, judge
 from windtunnel.errors import UserError
 from windtunnel.runs.histogram import percentile
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "studies"))  # the figures' servers and client
+sys.path.append(str(Path(__file__).resolve().parents[1] / "sharing" / "studies"))  # the figures' servers and client
 from pvcc.client import Client as Load
 from pvcc.client import ClientPlan, Phase, Target
 from pvcc.servers import Server
