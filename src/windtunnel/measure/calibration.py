@@ -33,6 +33,7 @@ from windtunnel.runs import Record
 from windtunnel.runs import load as load_run
 from windtunnel.runs.directories import make_directory
 from windtunnel.runs.identity import flat
+from windtunnel.runs.record import LEAST_NUMBER, MOST_NUMBER
 from windtunnel.scenario import here, load, resolve
 from windtunnel.scenario.load import located
 from windtunnel.stats.days import LEAST_DAYS, another_day
@@ -46,8 +47,6 @@ CALIBRATION_VERSION: Final = 1
 MOST_COMPARISONS = 1000
 """Kept in one directory."""
 MOST_PAIRS = 1000
-LEAST_VALUE, MOST_VALUE = 1e-12, 1e20
-"""Of a metric: beyond, no spread could be computed."""
 LAST = 10
 """Comparisons of which the windows of each run are read: the newest ones."""
 RUN = re.compile(r"[0-9]{1,6}", re.ASCII)
@@ -333,7 +332,7 @@ def _counted(file: Path, comparison: Comparison, record: Record) -> _CountedComp
         measure is None
         or not all(measure.interval for measure in deciders)
         or not values
-        or not all(LEAST_VALUE <= value <= MOST_VALUE for value in values)
+        or not all(LEAST_NUMBER <= value <= MOST_NUMBER for value in values)
     ):
         raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
     if any(measure.interval and measure.interval.method == "assumed" for measure in deciders):

@@ -28,11 +28,10 @@ from windtunnel.model.forms import CACHE
 from windtunnel.model.heldout import FORMS
 from windtunnel.model.points import World, world_of
 from windtunnel.model.queueing import PERCENTILES, QUEUES
+from windtunnel.runs.record import LEAST_NUMBER, MOST_NUMBER
 from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 
 MODEL_VERSION: Final = 1
-LEAST, MOST = 1e-12, 1e20
-"""Of every number that is divided by, and of every number: products and powers of what lies between them are finite."""
 MOST_EXPONENT = 1.5
 """Of a neighbour's correction; 1 is a cost that rises as the ticks do."""
 NO_MODEL = "a model has no such numbers: look at the rows of the study"
@@ -46,13 +45,13 @@ def _within(value: Any) -> Any:
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             _within(each)
-    elif isinstance(value, int | float) and not -MOST <= value <= MOST:
-        raise ValueError(f"a number that is not between -{MOST:g} and {MOST:g}")
+    elif isinstance(value, int | float) and not -MOST_NUMBER <= value <= MOST_NUMBER:
+        raise ValueError(f"a number that is not between -{MOST_NUMBER:g} and {MOST_NUMBER:g}")
     return value
 
 
-Positive = Annotated[float, Field(ge=LEAST, le=MOST)]
-NotNegative = Annotated[float, Field(ge=0, le=MOST)]
+Positive = Annotated[float, Field(ge=LEAST_NUMBER, le=MOST_NUMBER)]
+NotNegative = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
 Values = Annotated[dict[str, Any], AfterValidator(_within)]
 
 
@@ -147,7 +146,7 @@ class Curve(Part):
         if table.get("kind") != "exact" or "load" not in table or not table.get("key"):
             return table
         load, key = table["load"], table["key"]
-        if isinstance(load, bool) or not isinstance(load, int | float) or not LEAST <= load <= 1:
+        if isinstance(load, bool) or not isinstance(load, int | float) or not LEAST_NUMBER <= load <= 1:
             raise ValueError("load: not between 0 and 1")
         if not isinstance(key, list) or not all(_is_size(each) for each in key):
             raise ValueError("key: not a list of sizes in bytes")
@@ -181,7 +180,7 @@ class Curve(Part):
             return
         _check_count("caches", self.caches, f"{CACHE.name} here", len(CACHE.names(world)))
         last, *costs = self.caches
-        if last < LEAST or sum(costs) < LEAST:
+        if last < LEAST_NUMBER or sum(costs) < LEAST_NUMBER:
             raise ValueError("caches: a size or a cost that is not above 0")
 
 

@@ -32,6 +32,11 @@ NO_END = Reason(
 """What that means."""
 
 
+LEAST_NUMBER, MOST_NUMBER = 1e-12, 1e20
+"""Bounds of numbers in a record from someone else, of those that are divided by and of all: products, powers and logarithms of what lies
+between them are finite."""
+
+
 class Part(BaseModel):
     model_config = ConfigDict(extra="forbid")
 

@@ -28,7 +28,7 @@ from windtunnel.measure.study.record import (
     validated,
     versions,
 )
-from windtunnel.runs.record import Part
+from windtunnel.runs.record import LEAST_NUMBER, MOST_NUMBER, Part
 from windtunnel.tune.goal import Goal, Objective, Slo
 from windtunnel.tune.space import Space
 
@@ -38,20 +38,18 @@ TRIALS = "trials"
 
 Outcome = Literal["better", "worse", "no difference shown", "measured", "meets the SLO", "misses the SLO", "failed"]
 Failure = Literal["crashed", "hung", "refused", "invalid"]
-LEAST, MOST = 1e-12, 1e20
-"""Of a rate that is not 0, and of a time: a record from someone else may have any number, and ratios are computed of these."""
 
 
 def _measurable(value: float) -> float:
-    if value and not LEAST <= value <= MOST:
-        raise ValueError(f"neither 0 nor a number from {LEAST:g} to {MOST:g}")
+    if value and not LEAST_NUMBER <= value <= MOST_NUMBER:
+        raise ValueError(f"neither 0 nor a number from {LEAST_NUMBER:g} to {MOST_NUMBER:g}")
     return value
 
 
 Rate = Annotated[float, AfterValidator(_measurable)]
-Time = Annotated[float, Field(ge=0, le=MOST)]
+Time = Annotated[float, Field(ge=0, le=MOST_NUMBER)]
 LogRatio = Annotated[float, Field(ge=-100, le=100)]
-Share = Annotated[float, Field(ge=-MOST, le=1e50)]
+Share = Annotated[float, Field(ge=-1, le=1e50)]
 
 
 class TuningRecord(Part):
