@@ -28,14 +28,19 @@ COMPLETIONS = {
 
 def write(share: Path) -> None:
     """Writes the files of this package below a directory: completions ask the program, and so have all commands."""
-    others = tuple(f"{NAME}-{name}" for name in extensions.names())
-    pages = {page: text for page, text in man_pages().items() if not page.startswith(others)}
+    pages = {
+        page: text for page, text in man_pages().items() if not any(_is_of(page, name) for name in extensions.names())
+    }
     _write(share, _places(pages) | {place: completion_script(shell) for shell, place in COMPLETIONS.items()})
 
 
 def write_extension(share: Path, name: str) -> None:
     """Writes the man pages of a command that another package brings, and of the commands below it."""
-    _write(share, _places({page: text for page, text in man_pages().items() if page.startswith(f"{NAME}-{name}")}))
+    _write(share, _places({page: text for page, text in man_pages().items() if _is_of(page, name)}))
+
+
+def _is_of(page: str, command: str) -> bool:
+    return f"{page}-".startswith(f"{NAME}-{command}-")
 
 
 def _places(pages: dict[str, str]) -> dict[str, str]:

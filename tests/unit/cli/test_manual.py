@@ -74,6 +74,14 @@ def test_what_is_written_lies_where_shells_look(share, pages):
     assert written_to(share) == ours | set(manual.COMPLETIONS.values())
 
 
+def test_a_command_whose_name_begins_as_one_of_another_package_keeps_its_page(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        manual, "man_pages", lambda: {f"windtunnel-{name}": "" for name in ("share", "share-serve", "shared")}
+    )
+    manual.write(tmp_path)
+    assert {path.stem for path in (tmp_path / "man").rglob("*.1")} == {"windtunnel-shared"}
+
+
 def test_a_package_with_a_command_of_its_own_writes_its_pages(tmp_path, pages):
     manual.write_extension(tmp_path, "share")
     assert written_to(tmp_path) == {f"man/man1/{name}.1" for name in pages if name.startswith("windtunnel-share")}
