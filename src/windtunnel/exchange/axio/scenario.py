@@ -126,7 +126,7 @@ def _endpoints(conversion: Conversion) -> None:
         conversion.notes.append(_GATHERS)
     backend = config.values.get("backend")
     if backend is not None and backend.value != "dpdk":
-        conversion.fault(backend, '"dpdk": there is no other in this version')
+        conversion.fault(backend, '"dpdk", the only backend that is converted')
 
 
 def _pool_ops(conversion: Conversion) -> None:
