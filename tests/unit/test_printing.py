@@ -129,6 +129,13 @@ def test_a_line_is_harmless_in_a_program_of_others():
     assert there.getvalue() == "a\\u001b[31m\n"
 
 
+def test_a_line_is_one_line_whatever_is_in_it():
+    """A name or a record of someone else would begin a line of its own."""
+    there = io.StringIO()
+    print_line("left out: a\npassed: all", to=there)
+    assert there.getvalue() == "left out: a\\npassed: all\n"
+
+
 def test_streams_that_the_caller_closed(monkeypatch):
     for name in ("stdout", "stderr", "excepthook"):
         monkeypatch.setattr(sys, name, None)

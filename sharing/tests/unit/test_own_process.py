@@ -95,9 +95,10 @@ def test_nothing_of_home_is_run(tmp_path, monkeypatch):
     assert not (tmp_path / "ran").exists()
 
 
-def test_what_is_installed_in_home_is_run_from_there(tmp_path, monkeypatch):
+@pytest.mark.parametrize("package", ["windtunnel", "windtunnel_sharing"])
+def test_what_is_installed_in_home_is_run_from_there(tmp_path, monkeypatch, package):
     packages = in_home(tmp_path, monkeypatch)
     (packages / "installed.py").write_text("")
     monkeypatch.setattr(own_process.site, "getusersitepackages", lambda: str(packages))
-    monkeypatch.setattr(own_process.windtunnel, "__file__", str(packages / "windtunnel" / "__init__.py"))
+    monkeypatch.setattr(getattr(own_process, package), "__file__", str(packages / package / "__init__.py"))
     assert own_process.start("installed", [], []).wait(60) == 0

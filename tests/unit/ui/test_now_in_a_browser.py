@@ -10,6 +10,7 @@ from ui_tools import check_looks, in_a_browser, pages_over
 from windtunnel.live.process import Announcement
 from windtunnel.results.document import Column, Marked, Table
 from windtunnel.runs import Verdict
+from windtunnel.runs.registry.percentiles import PERCENTILES
 from windtunnel.ui.edit.start import StartedRuns
 from windtunnel.ui.status import Status, parsers
 
@@ -32,6 +33,8 @@ def test_a_run_is_watched_to_its_verdict(page_of, address, tmp_path):
             run.line("windtunnel", line, line.model_dump_json())
         page.get_by_role("heading", name="<b>echo</b> & co").wait_for()  # escaped, and no element
         page.get_by_role("region", name="Stages").get_by_text("server app_rx").wait_for()
+        heads = page.get_by_role("region", name="Workloads").get_by_role("columnheader").all_inner_texts()
+        assert [head.lower() for head in heads[2:-1]] == [each.name for each in PERCENTILES if each.in_headline]
         page.locator(".chart canvas").first.wait_for()
         page.locator(".checks li").first.wait_for()
         check_looks(page)
