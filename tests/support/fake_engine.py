@@ -217,6 +217,10 @@ def run(fake: Fake) -> int:
             fake.hello()
             fake.phase("opening ./libmine.so")
             crash()
+        case "crash_opening_ports":
+            fake.hello()
+            fake.phase("opening ports")
+            crash()
         case "crash_waiting" | "crash_waiting_once":
             mark = os.environ.get("FAKE_MARK", "")
             if fake.behaviour == "crash_waiting" or not os.path.exists(mark):

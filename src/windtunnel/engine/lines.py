@@ -39,8 +39,9 @@ class Hello(Line):
     numa_sockets: int
 
 
-LINGERING = "lingering"
+OPENING_PORTS = "opening ports"
 WAITING_FOR_LINK = "waiting for the link"
+LINGERING = "lingering"
 """Phase of the client of a memif wire: its workers have ended, and it keeps its port open for a server that still polls."""
 
 

@@ -16,7 +16,17 @@ from typing import Protocol
 from windtunnel.engine import leftovers
 from windtunnel.engine.history import History, SupervisedRun
 from windtunnel.engine.interrupts import Interrupts
-from windtunnel.engine.lines import LINGERING, WAITING_FOR_LINK, AnyLine, Error, Hello, Phase, Ready, Result
+from windtunnel.engine.lines import (
+    LINGERING,
+    OPENING_PORTS,
+    WAITING_FOR_LINK,
+    AnyLine,
+    Error,
+    Hello,
+    Phase,
+    Ready,
+    Result,
+)
 from windtunnel.engine.outputs import Outputs
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
@@ -36,7 +46,9 @@ OVERDUE_S = 5.0
 ORDERLY_END_S = 5.0
 """Time for two engines to end one after the other, in addition to their drains."""
 MOST_STARTS = 4
-"""Most starts of an engine that dies while it waits for its link: another process on its socket can crash its driver before any measurement."""
+"""Most starts of an engine that dies in one of the phases BEFORE_LINK."""
+BEFORE_LINK = (OPENING_PORTS, WAITING_FOR_LINK)
+"""Its socket is there, and nothing is measured yet: another process that connects can crash its driver."""
 PEER_GRACE_S = 3.0
 """What an engine gets for its result after its peer has died."""
 
@@ -250,7 +262,7 @@ class Supervisor:
     def _may_start_again(self, history: History) -> bool:
         """Whether it died while another process could reach its driver, and only time is lost. In a run by turns the descriptors
         of its turns are gone."""
-        reached = history.phase == WAITING_FOR_LINK and "process_each" in history.plan.endpoints[0].port.traits
+        reached = history.phase in BEFORE_LINK and "process_each" in history.plan.endpoints[0].port.traits
         died = history.signal_name is not None and history.killed_because is None
         return reached and died and history.starts < MOST_STARTS and not (self._run.stopped or self._place)
 

@@ -32,6 +32,9 @@ def test_an_engine_that_dies_while_it_waits_for_its_link_is_started_again(spec, 
 
 
 @pytest.mark.parametrize(
+    ("crash", "phase"), [("crash_waiting", "waiting for the link"), ("crash_opening_ports", "opening ports")]
+)
+@pytest.mark.parametrize(
     ("kind", "starts", "words"),
     [
         ("memif", 4, ", as in each of 4 starts: a program that is not the other side may connect to its socket"),
@@ -39,13 +42,13 @@ def test_an_engine_that_dies_while_it_waits_for_its_link_is_started_again(spec, 
     ],
 )
 def test_an_engine_is_started_again_within_bounds_and_where_it_can_be_reached(
-    spec, monkeypatch, tmp_path, kind, starts, words
+    spec, monkeypatch, tmp_path, kind, starts, words, crash, phase
 ):
-    behave(monkeypatch, "client=until_stopped server=crash_waiting")
+    behave(monkeypatch, f"client=until_stopped server={crash}")
     plans = [make_plan(side, kind=kind, socket=str(tmp_path / "wire.sock")) for side in (SERVER, CLIENT)]
     finished = spec.run(*plans)
     assert finished.histories[0].starts == starts
-    assert f"engine died: SIGSEGV while waiting for the link{words} [server]" in judge(finished).reasons
+    assert f"engine died: SIGSEGV while {phase}{words} [server]" in judge(finished).reasons
 
 
 def test_server_is_told_as_soon_as_its_client_has_ended(spec, monkeypatch, tmp_path):
