@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -216,5 +218,8 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "windtunnel-engine: %s\n", r.what());
         if (!r.remedy().empty()) std::fprintf(stderr, "remedy: %s\n", r.remedy().c_str());
         return 2;
+    } catch (const std::exception &fault) {  // of ours: it ends as a crash does, and says what it was
+        std::fprintf(stderr, "windtunnel-engine: %s\n", fault.what());
+        std::abort();
     }
 }
