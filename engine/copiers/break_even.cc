@@ -20,7 +20,8 @@ break_even measure_break_even(const copy_channel &channel, std::span<const uint8
                               std::span<const uint32_t> sizes, std::span<const double> by_cpu, uint32_t batch,
                               uint64_t patience) {
     const uint32_t largest = sizes.back();
-    const size_t room = size_t{(std::max(largest, least) + least - 1) / least * least} * batch;
+    const size_t rounded = size_t{(std::max(largest, least) + least - 1) / least} * least,
+                 room = rounded * batch;
     const eal_memory to(static_cast<uint8_t *>(rte_malloc("copies before the run", room, least)));
     if (!to) throw refusal("no memory to measure copies", "use a smaller batch, or a size for at_least");
     break_even found{largest + 1, 0};

@@ -61,7 +61,7 @@ void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &p
 void open_emulation(const run_state &f, const endpoint_plan &e, dispatcher &d, emulated_line *line) {
     d.nic.is_emulated = e.port.faults || line != nullptr;
     if (!d.nic.is_emulated) return;
-    d.nic.wire_burst.resize(size_t{2} * d.nic.batch_tx + 64 * 2);
+    d.nic.wire_burst.resize(size_t{2} * d.nic.batch_tx + size_t{64} * 2);
     if (e.port.faults) {
         d.nic.emulated_faults = std::make_unique<faults>();
         faults_init(*d.nic.emulated_faults, *e.port.faults,

@@ -55,8 +55,8 @@ static struct rte_acl_rule *rule_at(const struct acl *self, uint64_t place) {
 static void write_fields(const struct acl *self, const struct wt_rule *rule, struct rte_acl_field *fields) {
     memset(fields, 0, self->fields * sizeof *fields);
     for (uint32_t i = 1; i < self->fields; ++i) {
-        fields[i].value.u32 = wt_address(rule->key + 4 * (i - 1));
-        fields[i].mask_range.u32 = wt_address(rule->mask + 4 * (i - 1));
+        fields[i].value.u32 = wt_address(rule->key + (size_t)4 * (i - 1));
+        fields[i].mask_range.u32 = wt_address(rule->mask + (size_t)4 * (i - 1));
     }
 }
 

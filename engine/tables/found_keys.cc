@@ -35,7 +35,7 @@ bool find_miss(const wt_rules &rules, const wt::best_rule &best, uint8_t *key, u
         draw(key, rules.key_bytes, random);
         if (attempt % 2 && rules.count) {
             key_of(rules, random_below(random, rules.count), key, random);
-            const uint64_t bit = random_below(random, 8 * rules.key_bytes);
+            const uint64_t bit = random_below(random, uint64_t{8} * rules.key_bytes);
             key[bit / 8] = static_cast<uint8_t>(key[bit / 8] ^ 1u << bit % 8);
         }
         if (best.of(key) == WT_NO_RULE) return true;

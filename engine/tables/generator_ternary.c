@@ -133,8 +133,8 @@ struct wt_rule wt_generated_ternary(const struct wt_generator *g, uint64_t i, ui
         place.key[word] |= bits;
     }
     for (uint32_t w = 0; w < g->key_bytes / 4; ++w) {
-        wt_store32(key + 4 * w, place.key[w]);
-        wt_store32(mask + 4 * w, place.mask[w]);
+        wt_store32(key + (size_t)4 * w, place.key[w]);
+        wt_store32(mask + (size_t)4 * w, place.mask[w]);
     }
     /* earlier rules win, but for the pair's own two */
     const uint32_t priority = (1u << 28) - (uint32_t)(g->masks > 1 ? i ^ 1 : i);
@@ -154,6 +154,6 @@ void wt_generated_match(const struct wt_generator *g, uint64_t i, uint64_t *rand
             else if ((open & inner) == inner)
                 open &= ~(inner & -inner); /* not into the inner rule */
         }
-        wt_store32(key + 4 * w, place.key[w] | open);
+        wt_store32(key + (size_t)4 * w, place.key[w] | open);
     }
 }

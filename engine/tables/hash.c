@@ -35,7 +35,7 @@ struct rte_hash *wt_hash_open(const struct wt_method_plan *plan, uint32_t key_by
 uint64_t wt_hash_need(uint64_t capacity, double load, uint32_t key_bytes) {
     const uint64_t places = wt_places(capacity, load);
     const uint64_t keys = (capacity > places / 2 ? capacity : places / 2 + 1) + 9;
-    const uint64_t slot = (key_bytes + 8 + 15) / 16 * 16;
+    const uint64_t slot = (uint64_t)((key_bytes + 8 + 15) / 16) * 16;
     return places / 8 * 64 * 2 + keys * slot + places * 8 * 2 + (256 << 10);
 }
 

@@ -47,7 +47,7 @@ static uint32_t *row(const struct linear *self, uint64_t place) {
 
 /* `count` where it is not there. */
 static uint64_t place_of(const struct linear *self, const struct wt_rule *rule) {
-    const size_t bytes = 4 * self->words;
+    const size_t bytes = (size_t)4 * self->words;
     uint64_t place = 0;
     while (place < self->count && (memcmp(row(self, place), rule->mask, bytes) != 0 ||
                                    memcmp(row(self, place) + self->words, rule->key, bytes) != 0))
@@ -83,8 +83,8 @@ static int linear_add(void *structure, const struct wt_rule *rule, const struct 
             low = middle + 1;
     }
     shift(self, low + 1, low);
-    memcpy(row(self, low), rule->mask, 4 * self->words);
-    memcpy(row(self, low) + self->words, rule->key, 4 * self->words);
+    memcpy(row(self, low), rule->mask, (size_t)4 * self->words);
+    memcpy(row(self, low) + self->words, rule->key, (size_t)4 * self->words);
     self->priorities[low] = rule->priority;
     self->values[low] = rule->value;
     ++self->count;
@@ -116,9 +116,9 @@ static inline uint64_t load64(const uint32_t *words) {
 static inline __attribute__((always_inline)) uint64_t first_match(const struct linear *self,
                                                                   const uint8_t *key, uint32_t words) {
     uint32_t wanted[WT_TERNARY_KEY_MOST / 4];
-    memcpy(wanted, key, 4 * words);
+    memcpy(wanted, key, (size_t)4 * words);
     const uint32_t *bits = self->bits;
-    for (uint64_t place = 0; place < self->count; ++place, bits += 2 * words) {
+    for (uint64_t place = 0; place < self->count; ++place, bits += (size_t)2 * words) {
         uint64_t unlike = 0;
         for (uint32_t i = 0; i + 1 < words; i += 2)
             unlike |= (load64(wanted + i) & load64(bits + i)) ^ load64(bits + words + i);

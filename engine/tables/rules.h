@@ -33,7 +33,8 @@ struct wt_rules {
 static inline struct wt_rule wt_rules_at(const struct wt_rules *rules, uint64_t i) {
     struct wt_rule rule;
     rule.key = rules->keys + i * rules->key_bytes;
-    rule.mask = rules->masks ? rules->masks + i * rules->key_bytes : NULL;
+    rule.mask = rules->masks;
+    if (rule.mask) rule.mask += i * rules->key_bytes;
     rule.length = rules->lengths ? rules->lengths[i] : 0;
     rule.priority = rules->priorities ? rules->priorities[i] : 0;
     rule.value = rules->values[i];

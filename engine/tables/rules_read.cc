@@ -57,15 +57,15 @@ uint32_t number_of(std::string_view text, const char *what, uint32_t most) {
 }
 
 void append_hex(std::string_view text, uint32_t bytes, const char *what, std::vector<uint8_t> *to) {
-    if (text.size() != 2 * bytes)
+    if (text.size() != size_t{2} * bytes)
         throw refusal(quoted(text) + " is not a " + what + ": it has " + std::to_string(text.size()) +
                       " digits, not " + std::to_string(2 * bytes));
     for (uint32_t i = 0; i < bytes; ++i) {
         uint8_t byte = 0;
-        const char *begin = text.data() + 2 * i;
+        const char *begin = text.data() + size_t{2} * i;
         const auto [end, failed] = std::from_chars(begin, begin + 2, byte, 16);
         if (failed != std::errc() || end != begin + 2)
-            throw refusal(quoted(text) + " is not a " + what + ": " + quoted(text.substr(2 * i, 2)) +
+            throw refusal(quoted(text) + " is not a " + what + ": " + quoted(text.substr(size_t{2} * i, 2)) +
                           " is not a hexadecimal byte");
         to->push_back(byte);
     }

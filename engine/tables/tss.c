@@ -87,7 +87,8 @@ static void *tss_open(const struct wt_method_plan *plan, const struct wt_words *
 
 static inline void write_probe(const struct tss *self, const struct tuple *tuple, const uint8_t *key,
                                struct probe *probe) {
-    for (uint32_t i = 0; i < self->words; ++i) probe->words[i] = wt_load32(key + 4 * i) & tuple->mask[i];
+    for (uint32_t i = 0; i < self->words; ++i)
+        probe->words[i] = wt_load32(key + (size_t)4 * i) & tuple->mask[i];
     probe->words[self->words] = tuple->number;
     for (uint32_t i = self->words + 1; i < self->probe_bytes / 4; ++i) probe->words[i] = 0;
 }
@@ -125,7 +126,7 @@ static int new_tuple(struct tss *self, const struct wt_rule *rule, const struct 
     self->free_numbers[word] &= self->free_numbers[word] - 1;
     struct tuple *tuple = &self->tuples[self->count++];
     *tuple = (struct tuple){.number = number};
-    memcpy(tuple->mask, rule->mask, 4 * self->words);
+    memcpy(tuple->mask, rule->mask, (size_t)4 * self->words);
     return 0;
 }
 

@@ -37,7 +37,7 @@ static inline const void *ma_action_data(const struct ma_actions *a, uint64_t ru
         case MA_REWRITE: return a->data + rule;
         case MA_COUNT: return a->counters + rule;
         case MA_METER: return a->meters + rule;
-        default: return NULL;
+        default: return NULL;  // NOLINT(modernize-use-nullptr): this header is C, too
     }
 }
 
