@@ -21,6 +21,10 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 READ_ONLY = 'mount --bind -o ro "$0" "$0" && exec "$@"'
 CASE_FAILED = re.compile(r"^\[  FAILED  \] ([\w/.]+)", re.MULTILINE)
 MARK = "WINDTUNNEL_MUTANT"
+SOURCES = ("src", "sharing/src")
+UNIT = ("tests/unit", "tests/parts", "sharing/tests/unit")
+RUNS = ("tests/e2e", "tests/hostile", "sharing/tests/e2e", "sharing/tests/hostile")
+PARALLEL = ("-n", "2")
 BUILD = "build"
 """The stage that tells whether a mutant of the engine is one: it compiles, and the engine is another one than without it."""
 
@@ -48,7 +52,9 @@ def stages_of(mutant: Mutant, checkout: Path, quick: bool = False) -> list[Stage
             Stage(BUILD, ("ninja", "-C", "build", "engine/windtunnel-engine"), None),
             *common_stages("c++", quick),
         ]
-    module = ".".join(Path(mutant.file).relative_to("src").with_suffix("").parts).removesuffix(".__init__")
+    file = Path(mutant.file)
+    sources = next(directory for directory in SOURCES if file.is_relative_to(directory))
+    module = ".".join(file.relative_to(sources).with_suffix("").parts).removesuffix(".__init__")
     mirror = _mirror(checkout, mutant.file)
     return [
         Stage("import", (sys.executable, "-c", f"import {module}"), "unit"),
@@ -59,14 +65,13 @@ def stages_of(mutant: Mutant, checkout: Path, quick: bool = False) -> list[Stage
 
 def common_stages(language: str, quick: bool = False) -> list[Stage]:
     """Those that every mutant has, and that are tried without one first: ./test, without the few tests that bear no other beside them."""
-    parallel = ("-n", "2")
-    slow = Stage("slow", _pytest("tests/unit", "tests/parts", "-m", "slow", *parallel), "slow")
-    runs = Stage("runs", _pytest("tests/e2e", "tests/hostile", *parallel), "runs")
+    slow = Stage("slow", _pytest(*UNIT, "-m", "slow", *PARALLEL), "slow")
+    runs = Stage("runs", _pytest(*RUNS, *PARALLEL), "runs")
     if language == "c++":
         suites = ("meson", "test", "-C", "build", "--no-suite", "fuzz", "--maxfail", "1")
         stages = [Stage("suites", suites, None), runs, slow]
     else:
-        stages = [Stage("unit", _pytest("tests/unit", "tests/parts", "-m", "not slow", *parallel), "unit"), slow, runs]
+        stages = [Stage("unit", _pytest(*UNIT, "-m", "not slow", *PARALLEL), "unit"), slow, runs]
     return stages[:1] if quick else stages
 
 
@@ -76,6 +81,8 @@ def _pytest(*arguments: str) -> tuple[str, ...]:
 
 def _mirror(checkout: Path, file: str) -> str:
     """The directory that has the tests of this file's part or package, or of a package around it."""
+    if file.startswith("sharing/"):
+        return "sharing/tests/unit"
     package = Path(file).relative_to("src/windtunnel").parent
     mirrors = (Path("tests", root, each) for each in [package, *package.parents] for root in ("unit", ""))
     return str(next(each for each in mirrors if (checkout / each).is_dir()))
@@ -100,7 +107,8 @@ def run_stage(stage: Stage, checkout: Path, limit_s: float | None, origin: Path 
 
 def _code(command: list[str], checkout: Path, output: Path, limit_s: float | None) -> int | None:
     """The exit code; None: it took too long."""
-    environment = os.environ | {"PYTHONPATH": str(checkout / "src"), MARK: str(checkout)}
+    sources = os.pathsep.join(str(checkout / directory) for directory in SOURCES)
+    environment = os.environ | {"PYTHONPATH": sources, MARK: str(checkout)}
     environment.pop("WINDTUNNEL_ENGINE", None)
     with output.open("w") as said:
         process = subprocess.Popen(

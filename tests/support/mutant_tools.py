@@ -7,13 +7,14 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[1] / "mutants"))
 
 from cpp_operators import cpp_mutations  # noqa: F401
+from draw import AREAS as DRAWN  # noqa: F401
 from draw import draw  # noqa: F401
 from mutant import Mutant, mutant_of
 from reasons import Reasons  # noqa: F401
 from results import Results, row_of  # noqa: F401
 from run import CHECKOUT, Trial  # noqa: F401
 from scratch import Scratch  # noqa: F401
-from stages import Stage, can_forbid_writes, run_stage  # noqa: F401
+from stages import Stage, can_forbid_writes, run_stage, stages_of  # noqa: F401
 
 FILES = {
     "src/windtunnel/__init__.py": "",
@@ -23,6 +24,7 @@ FILES = {
         "from windtunnel.sizes.limits import fits\n\n\ndef test_fits():\n    assert fits(64) and not fits(65)\n"
     ),
     "tests/parts/units/test_units.py": "def test_units():\n    assert True\n",
+    "sharing/tests/unit/test_shares.py": "def test_shares():\n    assert True\n",
     "setup/lib.sh": "build_engine() { mkdir -p build/engine && echo engine >build/engine/windtunnel-engine; }\n",
     ".gitignore": "build/\n__pycache__/\n",
 }

@@ -1,5 +1,6 @@
 """What tries mutants (tests/mutants): the same ones for a seed, in a copy of the checkout, until a test fails."""
 
+import importlib.util
 import itertools
 import re
 import sys
@@ -8,8 +9,10 @@ from pathlib import Path
 import pytest
 from mutant_tools import (
     CHECKOUT,
+    DRAWN,
     FILES,
     LIMITS,
+    Mutant,
     Reasons,
     Results,
     Scratch,
@@ -22,6 +25,7 @@ from mutant_tools import (
     make_checkout,
     row_of,
     run_stage,
+    stages_of,
     status_of,
 )
 
@@ -93,6 +97,17 @@ def test_a_mutant_names_its_line_and_what_differs():
 def test_what_is_mutated_of_a_line_of_the_engine(code, mutated):
     texts = {make() for _, make in cpp_mutations(f"first\n{code}\nlast\n", 2)}
     assert texts == {f"first\n{each}\nlast\n" for each in mutated}
+
+
+@pytest.mark.parametrize("area", DRAWN["python"])
+def test_every_file_that_is_drawn_has_a_module_and_tests(area):
+    files = [file for glob in DRAWN["python"][area] for file in CHECKOUT.glob(glob)]
+    assert files
+    for file in files:
+        mutant = Mutant("python", file.relative_to(CHECKOUT).as_posix(), 1, "", "", "", "")
+        importing, mirror, *_ = stages_of(mutant, CHECKOUT)
+        assert importlib.util.find_spec(importing.command[-1].removeprefix("import ")).origin == str(file)
+        assert list((CHECKOUT / mirror.command[-3]).rglob("test_*.py"))
 
 
 def test_every_reason_is_of_a_line_that_is_there():
