@@ -100,7 +100,8 @@ def tier_of(item: pytest.Item) -> str:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Selects by tier and by neighbours. Runs of the engine come first: they take longest, and the others fill the gaps at the end."""
+    """Selects by tier and by neighbours. What one process has to run alone, minutes of it, comes first, then runs of the engine: the others
+    fill the gaps at the end."""
     side_by_side = getattr(config.option, "numprocesses", None) or hasattr(config, "workerinput")
 
     def is_wanted(item: pytest.Item) -> bool:
@@ -111,7 +112,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [item for item in items if not is_wanted(item)]
     if others:
         config.hook.pytest_deselected(items=others)
-    items[:] = sorted(filter(is_wanted, items), key=lambda item: tier_of(item) == "quick")
+    items[:] = sorted(
+        filter(is_wanted, items), key=lambda item: (scope_of(item.path) == str(item.path), tier_of(item) == "quick")
+    )
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
