@@ -5,7 +5,7 @@ A tenant may have thousands of threads: whatever is asked for each of them is lo
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -57,8 +57,8 @@ class Entries(MutableMapping[int, Entry]):
         """By its real user, one thread of the last process of theirs that is remembered no more, the one that was longest: what that process
         has started may still be in a cgroup of ours."""
         self.gone: dict[int, Entry] = {}
-        """By its process, of which other threads are remembered, the thread that was remembered first of those that are not any more: what
-        it had forked is told by nobody else, since the others were changed later."""
+        """By its process, of which other threads are remembered, the thread that was remembered first of those that are not any more, with what
+        the others of these had of ours: what they had forked is told by nobody else."""
         self._of: dict[int, dict[int, Entry]] = {}
         self._had: dict[tuple[int, str], Counter[Value]] = {}
         self._given: dict[tuple[int, str], dict[int, Entry]] = {}
@@ -132,8 +132,7 @@ class Entries(MutableMapping[int, Entry]):
         return len(self._entries)
 
     def _leave(self, entry: Entry) -> None:
-        first = self.gone.pop(entry.pid, entry)
-        first = first if first.since <= entry.since else entry
+        first = _merged(self.gone.pop(entry.pid), entry) if entry.pid in self.gone else entry
         if entry.pid in self._of:
             self.gone[entry.pid] = first
             return
@@ -148,6 +147,17 @@ class Entries(MutableMapping[int, Entry]):
         for inherited, value in _inheritable(name, values):
             if entry.before.get(inherited, value) != value:
                 self._handing_on.setdefault((entry.pid, inherited, value), {})[entry.tid] = entry
+
+
+def _merged(one: Entry, other: Entry) -> Entry:
+    """The one that was remembered first, with the values of ours of the other one, too, of each field that both had alike before."""
+    first, later = sorted((one, other), key=lambda entry: entry.since)
+    ours = dict(first.ours)
+    for name, values in later.ours.items():
+        if later.before.get(name) == first.before.get(name):
+            known = ours.get(name, [])
+            ours[name] = known + [value for value in values if value not in known]
+    return replace(first, ours=ours)
 
 
 def _drop(index: dict[Any, dict[int, Entry]], key: object, tid: int) -> None:

@@ -1,5 +1,7 @@
 """What a thread gets back that inherited a change: looked up, and what a search among all entries would find."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,6 +38,16 @@ def searched(entries, gone, pid, now, born):
     return back
 
 
+def together(gone):
+    """The first of those that are gone, with what those of them had that were alike before. Of the last ones, the values are the last."""
+    first, *others = sorted(gone, key=lambda entry: entry.since)
+    values = {
+        name: [v for one in (first, *others) if one.before[name] == first.before[name] for v in one.ours.get(name, [])]
+        for name in FIELDS
+    }
+    return replace(first, ours={name: list(dict.fromkeys(them)) for name, them in values.items() if them})
+
+
 @settings(max_examples=50, deadline=None)
 @given(ENTRIES, BEFORE, st.integers(0, 4), st.lists(st.integers(0, 5)))
 def test_what_is_looked_up_is_what_a_search_finds(rows, now, born, forgotten):
@@ -51,10 +63,10 @@ def test_what_is_looked_up_is_what_a_search_finds(rows, now, born, forgotten):
     for pid in (1, 2):
         assert Family(again, pid).before(now, born) == searched(entries, [], pid, now, born)
         assert list(entries.of(pid)) == [tid for tid, entry in entries.items() if entry.pid == pid]
-        gone = sorted((entry for entry in left if entry.pid == pid), key=lambda entry: entry.since)[:1]
-        found = searched(entries, gone if entries.of(pid) else [], pid, now, born)
-        assert Family(entries, pid).before(now, born) == found
-        assert entries.gone.get(pid) == (gone[0] if gone and entries.of(pid) else None)
+        gone = [together([entry for entry in left if entry.pid == pid])] if entries.gone.get(pid) else []
+        assert bool(gone) == (bool(entries.of(pid)) and any(entry.pid == pid for entry in left))
+        assert Family(entries, pid).before(now, born) == searched(entries, gone, pid, now, born)
+        assert entries.gone.get(pid) == (gone[0] if gone else None)
 
 
 @pytest.mark.parametrize(
@@ -199,6 +211,18 @@ def test_one_that_was_put_back_and_is_changed_again_is_written_as_both():
             journal.take(again, line)
         assert again.entries[1].since == 40
     assert entries.gone[1].since == 10
+
+
+def test_what_several_had_that_were_put_back_is_all_told_by_the_first():
+    """A thread that forked another one had a nice value that the first of its process to be put back never had."""
+    entries = Entries([changed(1, 10), changed(2, 10), changed(3, 30)])
+    entries.allow(entries[2], "nice", [11])
+    del entries[1], entries[2]
+    again = journal.Contents()
+    for line in journal.lines_of(journal.Contents(threads.Process(1, 1), entries=entries)):
+        journal.take(again, line)
+    for known in (entries, again.entries):
+        assert Family(known, 1).before({"nice": 11, "policy": (sched.OTHER, 0, 0)}, 20) == {"nice": -2, "policy": BATCH}
 
 
 def test_a_thread_of_the_last_process_of_its_user_is_no_guess(monkeypatch):
