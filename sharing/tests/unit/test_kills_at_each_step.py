@@ -94,6 +94,7 @@ def machine():
         patched.setattr(Process, "stays", property(lambda process: process.pid == made.holder))
         for name in ("started", "stat", "read", "write"):
             patched.setattr(threads, name, getattr(made, name))
+        patched.setattr(left_behind, "SETTLE_S", 0)  # nobody's fork or call has begun here
         patched.setattr(threads, "check", made.stat)
         patched.setattr(threads, "check_policy", lambda tid: None)
         patched.setattr(threads, "children", lambda: lambda pid: [])
