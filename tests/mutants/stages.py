@@ -56,8 +56,10 @@ def stages_of(mutant: Mutant, checkout: Path, quick: bool = False) -> list[Stage
     sources = next(directory for directory in SOURCES if file.is_relative_to(directory))
     module = ".".join(file.relative_to(sources).with_suffix("").parts).removesuffix(".__init__")
     mirror = _mirror(checkout, mutant.file)
+    named = {*_named(checkout / mirror, file.stem), *_named(checkout / mirror, file.parent.name)}
     return [
         Stage("import", (sys.executable, "-c", f"import {module}"), "unit"),
+        *([Stage("named", _pytest(*sorted(named), "-m", "not slow"), "unit")] if named else []),
         Stage("mirror", _pytest(mirror, "-m", "not slow"), "unit"),
         *common_stages("python", quick),
     ]
@@ -121,6 +123,11 @@ def _code(command: list[str], checkout: Path, output: Path, limit_s: float | Non
         finally:
             end_marked(checkout)
             process.wait()
+
+
+def _named(directory: Path, name: str) -> Iterator[str]:
+    """The files of tests below it that have the name of a module, or of a package."""
+    return map(str, directory.rglob(f"test_{name}*.py"))
 
 
 @cache

@@ -105,9 +105,9 @@ def test_every_file_that_is_drawn_has_a_module_and_tests(area):
     assert files
     for file in files:
         mutant = Mutant("python", file.relative_to(CHECKOUT).as_posix(), 1, "", "", "", "")
-        importing, mirror, *_ = stages_of(mutant, CHECKOUT)
-        assert importlib.util.find_spec(importing.command[-1].removeprefix("import ")).origin == str(file)
-        assert list((CHECKOUT / mirror.command[-3]).rglob("test_*.py"))
+        stages = {stage.name: stage.command for stage in stages_of(mutant, CHECKOUT)}
+        assert importlib.util.find_spec(stages["import"][-1].removeprefix("import ")).origin == str(file)
+        assert list((CHECKOUT / stages["mirror"][-3]).rglob("test_*.py"))
 
 
 def test_every_reason_is_of_a_line_that_is_there():
@@ -204,7 +204,7 @@ def test_a_test_kills_what_it_notices_and_nothing_else(scratch, monkeypatch):
     monkeypatch.setenv("PYTEST_PLUGINS", "xdist.plugin")
     trial = Trial(scratch, "python", quick=True)
     assert re.fullmatch(
-        r"killed by mirror: tests/unit/sizes/test_limits.py::test_fits \(\d+ s\)",
+        r"killed by named: tests/unit/sizes/test_limits.py::test_fits \(\d+ s\)",
         trial.outcome(limits_mutant("<=", "<")),
     )
     assert re.match(r"killed by import: NameError", trial.outcome(limits_mutant("64", "sixty")))
