@@ -240,6 +240,13 @@ def test_as_root_a_stage_cannot_write_to_the_checkout_it_comes_from(tmp_path):
 
 
 @pytest.mark.slow
+def test_a_stage_that_selects_no_test_kills_nothing(tmp_path):
+    (tmp_path / "test_none.py").write_text("def test_none():\n    assert False\n")
+    none = Stage("named", (sys.executable, "-m", "pytest", "-q", "test_none.py", "-k", "other"), "unit")
+    assert run_stage(none, tmp_path, None).passed
+
+
+@pytest.mark.slow
 def test_a_stage_that_takes_too_long_has_failed(tmp_path):
     ended = run_stage(Stage("unit", ("sleep", "600"), "unit"), tmp_path, 0.2)
     assert not ended.passed and ended.by.startswith("time limit")
