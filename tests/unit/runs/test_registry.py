@@ -98,6 +98,38 @@ def test_sums_are_of_all_windows_and_null_is_not_zero(at, first, second):
     assert summed("traffic_cycles", None, second) == {None}
 
 
+@pytest.mark.parametrize(
+    ("noun", "first_left_out"),
+    [
+        ("stage", ["stalled calls", "net ns", "empty calls", "interrupted", "idle", "busy", "burst"]),
+        ("worker", ["Mloops/s", "own traffic", "preempted"]),
+        (
+            "port",
+            ["packets per doorbell", "rx packets", "tx packets", "rx burst", "tx burst", "rx Gbit/s", "tx Gbit/s"],
+        ),
+        ("step", ["ns/these", "packets", "time stamps"]),
+        (
+            "workload",
+            [
+                "p50 from send",
+                "duplicates",
+                "p90",
+                "p99.9",
+                "late",
+                "offered",
+                "p99 from send",
+                "pacing p99",
+                "unsent",
+                "max",
+            ],
+        ),
+    ],
+)
+def test_a_narrow_table_leaves_out_what_is_needed_least(noun, first_left_out):
+    spare = [(-one.table.spare, one.table.head) for one in metrics(noun) if one.table and one.table.spare]
+    assert [head for _, head in sorted(spare)] == first_left_out
+
+
 def test_tables_have_the_columns_of_the_registry():
     made = stage_rows(WINDOWS, HELLO)
     heads = [column.head for column in metric_columns("stage", made).values()]

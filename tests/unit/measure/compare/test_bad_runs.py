@@ -5,7 +5,9 @@ import sample_lines as sample
 from comparing import change, compared, in_state, made
 
 from windtunnel.engine.plan import Load
+from windtunnel.errors import UserError
 from windtunnel.measure.compare.conditions import conditions, decide
+from windtunnel.measure.compare.paired_runs import _check_workloads
 
 OPEN = {"load": Load(mode="open", phases=[], lead=0)}
 OPEN_LOOP = sample.plan().model_copy(update={"workloads": [sample.plan().workloads[0].model_copy(update=OPEN)]})
@@ -65,3 +67,17 @@ def test_shares_that_may_be_the_same_are_said_to_be(tmp_path):
     comparison = falling(tmp_path, 4, 1)
     assert any("1 of 4 of B; the shares may be the same" in words for words in comparison.warnings)
     assert falling(tmp_path / "none", 3, 0).points[0].unsettled is None
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "remedy"),
+    [
+        (["echo"], ["kv"], "--set-b workload.0.name=echo"),
+        (["echo", "kv"], ["other", "third"], "give workloads that belong together the same `name`"),
+        (["echo"], ["other", "third"], "give workloads that belong together the same `name`"),
+    ],
+)
+def test_sides_without_a_common_workload_are_refused_with_what_to_set(a, b, remedy):
+    with pytest.raises(UserError, match="no workload in common") as refused:
+        _check_workloads(a, b)
+    assert refused.value.remedy == remedy

@@ -33,6 +33,7 @@ def slower(tmp_path_factory):
 def test_a_threshold_applies_to_the_whole_interval(slower, text, fails):
     decided = decide(conditions([text]), slower)
     assert bool(decided.met) == fails and not decided.doubtful
+    assert all(reason.startswith("echo: ") for reason in decided.met)
 
 
 RATE, P99 = ("responses_per_s", "higher"), ("p99", "lower")

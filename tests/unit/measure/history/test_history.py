@@ -78,6 +78,7 @@ def test_a_regression_is_told_with_its_run_its_metric_and_its_interval(one):
     (metric,) = in_state.metrics
     (change,) = metric.changes
     assert (change.kind, change.run, change.persists) == ("regression", 18, True)
+    assert (metric.workload, metric.metric, metric.unit) == (*KEY, "/s")
     assert change.low < -5 < change.high < 0
     assert [(level.first, level.last) for level in metric.levels] == [(0, 17), (18, 29)]
     (words,) = decided.met
