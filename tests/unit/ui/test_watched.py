@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 import sample_lines as sample
@@ -10,9 +11,13 @@ from hypothesis import strategies as st
 from pydantic_core import to_jsonable_python
 
 from windtunnel.host.levels import Readings
-from windtunnel.results.document import Table
+from windtunnel.results.document import Column, Table
+from windtunnel.ui.guard import Allowed
 from windtunnel.ui.status import Status, parsers
+from windtunnel.ui.templates import Pages
 from windtunnel.ui.watched import MOST_RUNS, WatchedProcess
+
+PAGES = Pages(Allowed("loopback", "localhost"))
 
 
 @cache
@@ -117,6 +122,19 @@ def test_no_line_raises(document):
 def test_how_far_a_command_is(process, line, words, share):
     tell(process, {"progress": line})
     assert (process.command_progress.text, process.command_progress.share, process.trouble) == (words, share, None)
+    assert words in PAGES.filled("command_progress.html", process=process)
+
+
+def test_whatever_a_process_has_is_drawn(process, monkeypatch):
+    monkeypatch.setitem(parsers(), "lab", lambda about: Status("Lab", "two wait", Table([Column("bench", ["x1"])]), ""))
+    tell(process, begins(), *lines(), {"progress": {"done": 3, "of": 9, "unit": "trials", "left_s": None}}, {"lab": 2})
+    run = process.runs[1]
+    run.checks = run.judge(run.kept_windows(), Readings())
+    assert run.checks and process.trouble is None
+    watch = SimpleNamespace(processes={4711: process}, started=SimpleNamespace(failed=[]), ended=[process])
+    page = PAGES.filled("processes.html", watch=watch)
+    for text in ("3 of 9 trials", "two wait", "x1", "how fast?", *(check.name for check in run.checks)):
+        assert text in page
 
 
 def test_the_latest_status_of_each_name_counts(process, monkeypatch):
