@@ -288,12 +288,11 @@ std::string reading(const std::string &text) {
 }
 
 TEST(kv, names_the_malformed_line_of_a_file) {
-    const auto wrong = [](const std::string &line) {
-        return "kv: FILE:2: \"" + line + "\" is not a key and its weight, as in \"17 0.25\"";
-    };
+    // a scenario may name any file: nothing of it is in the refusal
+    const std::string wrong = "kv: FILE:2: this is not a key and its weight, as in \"17 0.25\"";
     for (const std::string line : {"x", "x 1", "-1 1", "+1 1", "1 -1", "1 nan", "1 inf", "1 1 1", "1;1",
                                    "1x1", "1 1e301", "18446744073709551616 1"})
-        EXPECT_EQ(reading("1 1\n" + line + "\n"), wrong(line));
+        EXPECT_EQ(reading("1 1\n" + line + "\n"), wrong) << line;
     EXPECT_EQ(reading(""), "kv: FILE: there is no key in it");
     EXPECT_EQ(reading("# nothing\n"), "kv: FILE: there is no key in it");
     EXPECT_EQ(reading("1 0\n2 0\n"),

@@ -93,6 +93,12 @@ def hinted(fault: str, line: str) -> str:
     return f"{fault} ({hint[0]}: {hint[1]})" if hint and hint[0] not in fault else fault
 
 
+def quotable(file: Path) -> bool:
+    """Whether a refusal may say what stands in a line of this file. A scenario may name any file, and who reads the refusal, in a log of CI,
+    may have no right to read that one: only files below the working directory are quoted."""
+    return file.resolve().is_relative_to(Path.cwd())
+
+
 def open_regular(file: Path, follow: bool = True) -> int:
     """A descriptor of a regular file, because other files may have no end or block. Raises OSError, also if it is no regular file, and for a link
     that must not be followed."""

@@ -55,7 +55,8 @@ def test_a_default_route_by_rte_lpm(tmp_path):
     assert f"{tmp_path}/routes.csv:3: rte_lpm has no prefix of 0 bits: take method fib" in said
 
 
-def test_data_that_no_table_holds(tmp_path):
+def test_data_that_no_table_holds(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "routes.csv").write_text("10.0.0.0/8,2147483647\n")
     code, said = checked(written(tmp_path, tables({"kind": "lpm", "rules": "routes.csv"})))
     assert code == 2 and "routes.csv:1: '2147483647' is not a number from 0 to 2147483646" in said

@@ -64,7 +64,7 @@ def test_a_wrong_line_of_a_key_file_is_named_in_the_verdict(tmp_path):
     options = {"distribution": "file", "file": "keys.txt"}
     run = execute(tmp_path, scenario({"handler": "kv", "options": options})).run
     [reason] = run.record.verdict.reasons
-    assert 'keys.txt:2: "2 many" is not a key and its weight' in reason
+    assert "keys.txt:2: this is not a key and its weight" in reason and "many" not in reason
 
 
 def test_a_missing_file_is_refused_with_its_line(tmp_path):

@@ -121,9 +121,13 @@ def test_impossible_values_are_refused_with_a_message(tmp_path, workload, words)
         ("86 0\n", "1 sizes with a weight of 0 in total"),
     ],
 )
-def test_a_list_of_sizes_is_refused_with_its_line(tmp_path, text, words):
+def test_a_list_of_sizes_is_refused_with_its_line(tmp_path, monkeypatch, text, words):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "sizes.txt").write_text(text)
-    assert words in refused(tmp_path, {"request_sizes": {"distribution": "file", "file": "sizes.txt"}})
+    of_file = {"request_sizes": {"distribution": "file", "file": "sizes.txt"}}
+    assert words in refused(tmp_path, of_file)
+    monkeypatch.chdir("/usr")
+    assert "eighty" not in refused(tmp_path, of_file), "what stands in a file elsewhere is not said"
 
 
 def test_a_list_of_sizes_that_is_not_utf_8_is_refused(tmp_path):

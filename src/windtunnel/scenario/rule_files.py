@@ -28,7 +28,7 @@ from pathlib import Path
 from windtunnel.engine import home
 from windtunnel.engine.plan_values import MAX_RULES
 from windtunnel.errors import UserError
-from windtunnel.text_file import hinted, read_text
+from windtunnel.text_file import hinted, quotable, read_text
 
 MAX_FILE_BYTES = 1 << 28
 MAX_EXPANDED = 1 << 20
@@ -143,7 +143,7 @@ def _read(file: Path, kind: str, key_bytes: int, _changed: int, _size: int) -> R
         try:
             rules = list(_filter(line, number, key_bytes, filters) if filtering else read(line, number, key_bytes))
         except ValueError as error:
-            what = hinted(str(error), text.split("\n")[number - 1])
+            what = hinted(str(error), text.split("\n")[number - 1]) if quotable(file) else "this line is no rule"
             raise UserError(f"{file}:{number}: {what}", remedy=FORMS[kind]) from None
         for rule in rules:
             before = there.setdefault((rule.key, rule.mask), rule)

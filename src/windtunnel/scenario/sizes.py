@@ -13,7 +13,7 @@ from windtunnel.scenario.frames import around_ip_bytes, ip_udp_header_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.traffic_keys import Sizes
-from windtunnel.text_file import hinted, read_text
+from windtunnel.text_file import hinted, quotable, read_text
 
 GENOME = dict(zip("abcdefghij", (64, 128, 256, 512, 1024, 1280, 1518, 2112, 9000, 16000), strict=True))
 """RFC 6985's table. Its z is the MTU; its capital letters are the user's own."""
@@ -127,11 +127,11 @@ def _read(file: File, _changed: int, _size: int) -> tuple[tuple[int, ...], tuple
         try:
             size, weight = int(fields[0]), float(fields[1]) if len(fields) > 1 else 1.0
         except ValueError:
-            what = f"not a size and a weight: {line.strip()[:40]!r}"
-            raise UserError(f"{file}:{number}: {hinted(what, line)}") from None
+            what = hinted(f"not a size and a weight{_quoted(file, line)}", line)
+            raise UserError(f"{file}:{number}: {what}") from None
         if len(fields) > 2 or not MESSAGE_HEADER_BYTES <= size <= MAX_MESSAGE_BYTES or not 0 <= weight < 1e300:
             raise UserError(
-                f"{file}:{number}: a size is from 16 to {MAX_MESSAGE_BYTES}, a weight not below 0: {line.strip()[:40]!r}"
+                f"{file}:{number}: a size is from 16 to {MAX_MESSAGE_BYTES}, a weight not below 0{_quoted(file, line)}"
             )
         sizes.append(size)
         weights.append(weight)
@@ -140,6 +140,10 @@ def _read(file: File, _changed: int, _size: int) -> tuple[tuple[int, ...], tuple
             f"{file}: {len(sizes)} sizes with a weight of {sum(weights):g} in total; 1 to {MAX_SIZES} sizes are allowed"
         )
     return tuple(sizes), tuple(weights)
+
+
+def _quoted(file: File, line: str) -> str:
+    return f": {line.strip()[:40]!r}" if quotable(file) else ""
 
 
 def _sequence(sizes: list[int]) -> plans.Sizes:

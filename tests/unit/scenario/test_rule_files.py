@@ -88,13 +88,27 @@ def test_every_prefix_of_ipv6_is_read_as_it_is_written(tmp_path_factory, address
         ("lpm", 4, "10.0.0.0/8,1 # a\u2028b\n\x0cx\n", "rules.txt:2: 'x' has no prefix length"),
     ],
 )
-def test_invalid_rules_are_refused_with_the_line_of_an_editor(tmp_path, kind, key_bytes, text, words):
+def test_invalid_rules_are_refused_with_the_line_of_an_editor(tmp_path, monkeypatch, kind, key_bytes, text, words):
+    monkeypatch.chdir(tmp_path)
     assert refused(tmp_path, text, kind, key_bytes).startswith(words)
 
 
 def test_line_ends_and_marks_of_editors_are_passed_over(tmp_path):
     read = rules(tmp_path, "\ufeff10.0.0.0/8,1\r\n11.0.0.0/8\r\n", "lpm")
     assert written(read) == ["10.0.0.0/8,1,1", "11.0.0.0/8,1,2"]
+
+
+def test_what_stands_in_a_file_elsewhere_is_not_said(tmp_path, monkeypatch):
+    """A scenario may name any file; whoever reads the log of a CI may have no right to read that one."""
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here/link").symlink_to(tmp_path / "token")
+    (tmp_path / "token").write_text("ghp_0123SECRET\n")
+    monkeypatch.chdir(tmp_path / "here")
+    for file in (tmp_path / "token", tmp_path / "here/link"):
+        for kind in ("exact", "lpm", "ternary"):
+            with pytest.raises(UserError) as refused:
+                read_rules(file, kind, 4)
+            assert refused.value.message == f"{file}:1: this line is no rule"
 
 
 def test_a_pipe_is_refused_as_a_rule_file(tmp_path):
@@ -143,7 +157,8 @@ def test_repeated_filters_lose_to_the_first(tmp_path):
         (FILTER * 2, "conflicts with line 1: the same filter"),
     ],
 )
-def test_invalid_filters(tmp_path, line, words):
+def test_invalid_filters(tmp_path, monkeypatch, line, words):
+    monkeypatch.chdir(tmp_path)
     assert words in refused(tmp_path, line, "ternary", 16)
 
 
@@ -285,5 +300,6 @@ def test_a_filter_of_ipv6(tmp_path, lead, last, data):
         (ACL.replace("80 : 80", "80 – 80") + "6/0xff\n", 16, "– is a typographic dash"),
     ],
 )
-def test_a_rule_of_l3fwd_acl_that_is_none(tmp_path, text, key_bytes, words):
+def test_a_rule_of_l3fwd_acl_that_is_none(tmp_path, monkeypatch, text, key_bytes, words):
+    monkeypatch.chdir(tmp_path)
     assert words in refused(tmp_path, text, "ternary", key_bytes)
