@@ -37,11 +37,16 @@ MOST_NAMES = 64
 _HEX = "0-9A-Fa-f"
 _ADDRESS = re.compile(
     rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
-    rf"|(?<=enx|ibx|slx|wlx|wwx)(?P<interface>[0-9a-f]{{12}})(?![0-9a-f])"  # udev's names of interfaces by MAC
+    rf"|(?P<dotted>(?<![{_HEX}.])[{_HEX}]{{2}}(?:\.[{_HEX}]{{2}}){{5}}(?![{_HEX}]|\.[{_HEX}]))"  # as Axio writes a MAC
+    rf"|(?P<quads>(?<![{_HEX}.])[{_HEX}]{{4}}(?:\.[{_HEX}]{{4}}){{2}}(?![{_HEX}]|\.[{_HEX}]))"  # as switches do
+    # udev's names of interfaces and RDMA devices, by MAC and by slot
+    r"|(?:(?<=enx|ibx|slx|wlx|wwx)|(?<=rocex))(?P<interface>[0-9a-f]{12})(?![0-9a-f])"
+    r"|(?P<slot>(?<=en|ib|sl|wl|ww|ce)(?:P\d{1,5})?p\d{1,3}s\d{1,2}(?:f\d)?(?!\d))"
     rf"|(?P<pci>(?<![{_HEX}:.])(?:[{_HEX}]{{4,8}}:)?[{_HEX}]{{2}}:[01][{_HEX}]\.[0-7](?!\d))"
     rf"|(?P<six>(?<![\w:])(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]++(?:(?:\.\d{{1,3}}){{3}})?(?![\w:]|\.\d))"
     r"|(?P<four>(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d))"
 )
+_SLOT = re.compile(r"(?:P(\d+))?p(\d+)s(\d+)(?:f(\d))?")
 _HOMES = r"/(?:home|Users)/([^\s/\"'\\]+)"
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
 """Its quantifiers are possessive, as those of _ADDRESS: untrusted text is scanned once."""
@@ -133,26 +138,34 @@ class Redaction:
     def _address(self, match: re.Match[str]) -> str:
         kind = str(match.lastgroup)
         original = match[0]
-        if kind in ("mac", "interface"):
-            digits = re.sub("[:-]", "", original).lower()
+        if kind in ("mac", "dotted", "quads", "interface"):
+            digits = re.sub("[:.-]", "", original).lower()
             if set(digits) in ({"0"}, {"f"}):
                 return original
             stand_in = self._stand_in("mac", digits, lambda n: f"02{n:0{len(digits) - 2}x}")
-            between = original[2] if kind == "mac" else ""
-            return between.join(stand_in[at : at + 2] for at in range(0, len(stand_in), 2))
+            step, between = {"quads": (4, "."), "interface": (12, "")}.get(kind, (2, original[2]))
+            return between.join(stand_in[at : at + step] for at in range(0, len(stand_in), step))
+        if kind == "slot":
+            domain, bus, device, function = (int(number or 0) for number in _SLOT.findall(original)[0])
+            stand_in = self._pci(f"{domain:04x}:{bus:02x}:{device:02x}.{function}")
+            _, bus_, device_ = stand_in.partition(".")[0].split(":")
+            return f"p{int(bus_, 16)}s{int(device_, 16)}"
         if kind == "pci":
             digits = original.lower()
             whole = digits if digits.count(":") == 2 else f"0000:{digits}"
-            stand_in = self._stand_in("pci", whole, lambda n: f"0000:{n >> 5 & 0xFF:02x}:{n & 31:02x}.0")
+            stand_in = self._pci(whole)
             return stand_in if digits == whole else stand_in.removeprefix("0000:")
         try:
-            address = ip_address(original)
+            address = ip_address(".".join(map(str, map(int, original.split(".")))) if kind == "four" else original)
         except ValueError:
             return original
         mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
         if mapped:
             return f"::ffff:{self._ip(mapped)}"
         return self._ip(address)
+
+    def _pci(self, whole: str) -> str:
+        return self._stand_in("pci", whole, lambda n: f"0000:{n >> 5 & 0xFF:02x}:{n & 31:02x}.0")
 
     def _ip(self, address: IPv4Address | IPv6Address) -> str:
         if address.is_loopback or address.is_unspecified or address.is_multicast or str(address) == "255.255.255.255":
