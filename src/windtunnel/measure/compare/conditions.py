@@ -14,6 +14,8 @@ from windtunnel.scenario.quantities import Quantity
 from windtunnel.stats.differences import LEAST_LOOKED_AT, LEAST_RUNS
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
+WHOLE = 100
+"""Percent. No metric is below 0."""
 _TEXT = re.compile(r"([A-Za-z0-9_.]+)(?::([+-]?)([0-9]{1,6}(?:\.[0-9]{1,6})?)%)?", re.ASCII)
 
 
@@ -35,12 +37,17 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
 
 def parse_condition(text: str, subjects: Collection[str], example: str) -> Condition:
     """The condition in a text: one of `subjects`, with or without a percentage, or a metric with a signed one. Raises UserError for any other
-    text."""
+    text, for 0%, which no run can show, and for a metric that falls by more than all of it."""
     match = _TEXT.fullmatch(text)
     subject, sign, number = match.groups() if match else ("", "", None)
     if not ((subject in subjects and not sign) or (subject in METRICS and number is not None and sign)):
         raise UserError(f"--fail-if {text}: not a condition", remedy=example)
-    return Condition(text, subject, -1 if sign == "-" else 1, float(number or 0))
+    percent = float(number or 0)
+    if number and not percent:
+        raise UserError(f"--fail-if {text}: 0% is no threshold", remedy=f"more than 0%, {example}")
+    if sign == "-" and percent >= WHOLE:
+        raise UserError(f"--fail-if {text}: no metric falls by {percent:g}%", remedy=f"less than {WHOLE}%, {example}")
+    return Condition(text, subject, -1 if sign == "-" else 1, percent)
 
 
 @dataclass(frozen=True)

@@ -166,3 +166,18 @@ def test_invalid_conditions(text):
     with pytest.raises(UserError) as refused:
         conditions([text])
     assert refused.value.message == f"--fail-if {text}: not a condition"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("slower:0%", "0% is no threshold"),
+        ("p99:+0.0%", "0% is no threshold"),
+        ("responses_per_s:-500%", "no metric falls by 500%"),
+        ("p99:-100%", "no metric falls by 100%"),
+    ],
+)
+def test_a_threshold_that_no_run_could_show_or_have_is_refused(text, words):
+    with pytest.raises(UserError, match=words):
+        conditions([text])
+    assert conditions(["p99:+500%"])
