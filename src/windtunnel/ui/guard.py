@@ -117,8 +117,8 @@ class Guard:
         hosts = [value for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._allowed.host(hosts[0]):
             return "this is not the address that windtunnel ui has printed"
-        if scope["method"] not in ("GET", "HEAD", "POST"):
-            return "only GET, HEAD and POST are served"
+        if scope["method"] not in ("GET", "POST"):
+            return "only GET and POST are served"
         if scope["method"] == "POST":
             origins = [value for name, value in headers if name == b"origin"]
             if len(origins) != 1 or not self._allowed.origin(origins[0], hosts[0]):
