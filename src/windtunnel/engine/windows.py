@@ -212,7 +212,9 @@ class WorkloadWindow(Line):
 
 class RingLevel(Line):
     name: str
-    size: Annotated[int, Level("entries", "ring_capacity_entries")] = Field(description="entries that the ring takes")
+    size: Annotated[int, Level("entries", "ring_capacity_entries")] = Field(
+        gt=0, description="entries that the ring takes"
+    )
     used: Annotated[int, Level("entries", "ring_entries")] = Field(
         description="entries in use at the end of the window"
     )
@@ -220,7 +222,7 @@ class RingLevel(Line):
 
 class PoolLevel(Line):
     endpoint: Side
-    size: Annotated[int, Level("mbufs", "pool_mbufs")] = Field(description="mbufs of the pool")
+    size: Annotated[int, Level("mbufs", "pool_mbufs")] = Field(gt=0, description="mbufs of the pool")
     free: Annotated[int, Level("mbufs", "pool_free_mbufs")] = Field(description="free mbufs at the end of the window")
 
 

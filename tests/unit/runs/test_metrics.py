@@ -8,10 +8,11 @@ import sample_lines as sample
 from hypothesis import given
 from hypothesis import strategies as st
 from properties import examples
+from pydantic import ValidationError
 from sample_windows import HELLO, LINES, stage, window, worker
 
 from windtunnel.engine.histogram import MOST, Histogram
-from windtunnel.engine.windows import PortWindow, Window
+from windtunnel.engine.windows import PoolLevel, PortWindow, RingLevel, Window
 from windtunnel.errors import UserError
 from windtunnel.runs import metrics
 from windtunnel.runs.histogram import highest_of_bucket, merge, percentile, to_hdr
@@ -246,3 +247,12 @@ def test_batches_are_spread_in_ns_at_histograms():
     assert (row.completion.minimum, row.completion.mean, row.completion.maximum) == (100, 150, 200)
     assert row.completion.p50 == pytest.approx(100, rel=0.0625) and row.completion.p99 is None
     assert row.stall.maximum == 0
+
+
+@pytest.mark.parametrize("level", [{"name": "server rx", "used": 0}, {"endpoint": "server", "free": 0}])
+def test_a_ring_or_a_pool_has_room(level):
+    """Shares of it are computed; a record may come from anybody."""
+    kind = RingLevel if "name" in level else PoolLevel
+    assert kind(size=1, **level)
+    with pytest.raises(ValidationError):
+        kind(size=0, **level)
