@@ -173,6 +173,12 @@ def test_one_window_with_many_waits_does_not_decide():
     assert unresolved(often, (0.012, 0.011) * 4) == [1, 0]  # a tie; that with fewer waits comes first
 
 
+def test_a_window_with_hardly_any_waits_weighs_no_more_than_another_one():
+    often = (*(0.04, 0.06) * 5, 0.0001, *(0.04, 0.06) * 5, 0.05)
+    seldom = (*(0.01, 0.012) * 5, 0.0003, *(0.01, 0.012) * 5, 0.011)
+    assert unresolved(often, seldom, (RESTS * 3)[: len(often)]) == [1]
+
+
 def test_a_wait_that_is_known_is_compared_by_time_alone():
     """The clock adds more to the many short waits of one worker than to the few long ones of the other."""
     a = Slack("windtunnel", 0, 0, "server", (0.2, 0.22) * 4, (0.2, 0.22) * 4, (0.0,) * 8, (0.21, 0.23) * 4)

@@ -78,6 +78,13 @@ def test_the_size_is_of_later_runs_than_those_that_showed_the_step():
     assert np.mean(sizes[True]) == pytest.approx(true, rel=0.15)
 
 
+def test_a_step_that_shows_soon_is_measured_by_later_runs():
+    values = series(1, 60, step=-0.1, at=20)
+    assert change_points(values) == [20]
+    estimate, later = size_of(values, 20, 60)
+    assert later and estimate.mean == pytest.approx(np.log(0.9), rel=0.1)
+
+
 def test_more_noise_makes_only_larger_steps_detectable():
     calm, noisy = series(1), [value**2 for value in series(1)]
     assert detectable(noisy) > 1.8 * detectable(calm) > 0.05
