@@ -1,5 +1,5 @@
-// Copies through copiers/copier.h beside the library's own calls on the very same device, in turns of a few
-// milliseconds. What bench/copies.py runs.
+// Copies through parts/copies/copiers/copier.h beside the library's own calls on the very same device, in
+// turns of a few milliseconds. What bench/copies.py runs.
 //
 //   raw_copies EAL... -- COPIER DEPTH BATCH
 //
@@ -26,9 +26,9 @@
 #include <utility>
 #include <vector>
 
-#include "copiers/registry.h"
 #include "core/random_bytes.h"
 #include "core/source.h"
+#include "parts/copies/copiers/registry.h"
 
 namespace {
 

@@ -15,8 +15,6 @@ static const char *const usage_of_spine =
     "       windtunnel-engine --check-plan FILE...\n"
     "       windtunnel-engine --handlers [--plugin FILE]\n"
     "       windtunnel-engine --wires\n"
-    "       windtunnel-engine --copiers\n"
-    "       windtunnel-engine --copy-costs JSON\n"
     "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
     "       windtunnel-engine --tables-need JSON\n"
     "       windtunnel-engine --version\n";
@@ -35,8 +33,6 @@ static const char *const help_of_spine =
     "  --handlers            print the handlers and their options as JSON\n"
     "  --plugin FILE         print this plug-in instead of the built-in handlers\n"
     "  --wires               print the wires and their options as JSON\n"
-    "  --copiers             print the copiers and their options as JSON\n"
-    "  --copy-costs JSON     measure what copies by a copier and by the CPU cost; print JSON lines\n"
     "  --ladder              measure load latency by memory size; print JSON lines\n"
     "  --most BYTES          largest memory size (default: 256 MiB)\n"
     "  --rounds N            rounds over all sizes, 1 to 100 (default: 3)\n"
@@ -87,8 +83,6 @@ arguments read_arguments(int argc, char **argv) {
                                      {"handlers", no_argument, nullptr, 'h'},
                                      {"plugin", required_argument, nullptr, 'g'},
                                      {"wires", no_argument, nullptr, 'w'},
-                                     {"copiers", no_argument, nullptr, 'y'},
-                                     {"copy-costs", required_argument, nullptr, 'd'},
                                      {"ladder", no_argument, nullptr, 'l'},
                                      {"most", required_argument, nullptr, 'm'},
                                      {"rounds", required_argument, nullptr, 'r'},
@@ -116,8 +110,6 @@ arguments read_arguments(int argc, char **argv) {
             case 'h': a.handlers = true; break;
             case 'g': a.plugin = optarg; break;
             case 'w': a.wires = true; break;
-            case 'y': a.copiers = true; break;
-            case 'd': a.copy_costs = optarg; break;
             case 'l': a.asks_ladder = true; break;
             case 'm': a.ladder.most_bytes = between(optarg, 1 << 16, size_t{1} << 40); break;
             case 'r': a.ladder.rounds = static_cast<unsigned>(between(optarg, 1, 100)); break;
@@ -132,8 +124,8 @@ arguments read_arguments(int argc, char **argv) {
     const bool runs = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
     if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage());
     if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
-    const bool asks = a.handlers || a.wires || a.copiers || a.asks_ladder || !a.copy_costs.empty() ||
-                      !a.pipeline.empty() || !a.plans.empty() || a.version || a.help;
+    const bool asks = a.handlers || a.wires || a.asks_ladder || !a.pipeline.empty() || !a.plans.empty() ||
+                      a.version || a.help;
     if (optind != argc || !(runs || asks)) throw refusal(usage());
     return a;
 }

@@ -21,12 +21,11 @@ struct arguments {
     std::string plan, plugin;
     int out_descriptor = -1, control_descriptor = -1;
     bool handlers_only = false;  // of the plan: open its handlers, run nothing
-    bool handlers = false, wires = false, copiers = false;
+    bool handlers = false, wires = false;
     bool version = false, help = false, asks_ladder = false;
     ladder_arguments ladder;
     turn_descriptors turns;
     std::string pipeline;            // JSON; the memory of its tables is printed
-    std::string copy_costs;          // JSON; what is to be measured
     std::vector<std::string> plans;  // to check
     const part_command *command = nullptr;
     std::vector<std::string> words;  // that follow the name of the command

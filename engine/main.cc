@@ -1,6 +1,5 @@
 // windtunnel-engine: runs one plan, or prints what this engine has.
 #include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_version.h>
 #include <sys/prctl.h>
@@ -15,15 +14,13 @@
 #include <iterator>
 
 #include "arguments.h"
-#include "copiers/print_costs.h"
-#include "copiers/registry.h"
 #include "core/refusal.h"
 #include "handlers/loading/plugin.h"
 #include "handlers/loading/registry.h"
 #include "handlers/match_action/live_table.h"
-#include "host/interrupt_thread.h"
 #include "print_ladder.h"
 #include "report/build_id.h"
+#include "run/eal.h"
 #include "run/execution.h"
 #include "run/guard.h"
 #include "run/memory_nodes.h"
@@ -40,27 +37,6 @@ static std::string read_file(const std::string &path) {
     if (!file) throw refusal(path + " cannot be read");
     return {std::istreambuf_iterator<char>(file), {}};
 }
-
-static void start_eal(std::vector<std::string> words) {
-    words.insert(words.begin(), "windtunnel-engine");
-    std::vector<char *> argv;
-    for (std::string &w : words) argv.push_back(w.data());
-    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
-        throw refusal(std::string("DPDK's EAL does not start: ") + rte_strerror(rte_errno),
-                      "see engine.log; `windtunnel host doctor` checks memory, cores and permissions");
-}
-
-// Ends EAL: devices, its threads and the files of its runtime directory. Whatever lies in its memory is gone
-// before this.
-struct running_eal {
-    explicit running_eal(const std::vector<std::string> &words) { start_eal(words); }
-    ~running_eal() {
-        await_interrupt_thread();  // it reads memory that is unmapped now, whenever a driver has woken it
-        rte_eal_cleanup();
-    }
-    running_eal(const running_eal &) = delete;
-    running_eal &operator=(const running_eal &) = delete;
-};
 
 static json build_or_null() {
     const std::string id = build_id();
@@ -139,12 +115,6 @@ static int print_needs(const std::string &pipeline) {
     return std::printf("%s\n", needs.dump().c_str()), 0;
 }
 
-static int print_costs_of_copies(const std::string &asked_for) {
-    const copy_costs_asked asked = read_copy_costs_asked(asked_for);
-    const running_eal eal(asked.eal);
-    return print_copy_costs(stdout, asked), 0;
-}
-
 static int print_version() {
     const std::string id = build_id();
     std::printf("windtunnel-engine %s, %s, build %.12s\n", WT_VERSION, rte_version(),
@@ -187,8 +157,6 @@ static int run(const arguments &a) {
     if (!a.plans.empty()) return check_plans(a.plans);
     if (a.handlers) return print_handlers_of(a.plugin);
     if (a.wires) return print_wires_of_engine();
-    if (a.copiers) return print_copiers(stdout), 0;
-    if (!a.copy_costs.empty()) return print_costs_of_copies(a.copy_costs);
     if (a.asks_ladder) return print_ladder(stdout, a.ladder), 0;
     line_writer lines(a.out_descriptor);
     try {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "copiers/registry.h"
-#include "copiers/trip.h"
 #include "core/random_bytes.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/registry.h"
+#include "parts/copies/copiers/trip.h"
 #include "run/copy_costs.h"
 #include "run/run.h"
 #include "run/seed.h"

@@ -7,10 +7,10 @@
 #include <random>
 #include <span>
 
-#include "copiers/break_even.h"
-#include "copiers/costs.h"
 #include "core/packet.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/break_even.h"
+#include "parts/copies/copiers/costs.h"
 #include "run/run.h"
 #include "stages/application.h"
 #include "stages/copying.h"

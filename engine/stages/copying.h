@@ -9,7 +9,6 @@
 
 #include <vector>
 
-#include "copiers/copier.h"
 #include "core/copy_stats.h"
 #include "core/message.h"
 #include "core/pending.h"
@@ -17,6 +16,7 @@
 #include "core/source.h"
 #include "core/stage.h"
 #include "core/steps.h"
+#include "parts/copies/copiers/copier.h"
 #include "plan/plan.h"
 #include "stages/application.h"
 

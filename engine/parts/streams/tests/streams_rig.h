@@ -1,7 +1,7 @@
 // The stages of a stream on the rig: a client that writes, and a server that reads and checks.
 #pragma once
 
-#include "copying_rig.h"
+#include "parts/copies/tests/copying_rig.h"
 #include "parts/registry.h"
 #include "parts/streams/stream.h"
 #include "run/copies.h"

@@ -1,6 +1,6 @@
 """Costs of copies of payload on this host, by the CPU and by copiers, and the size from which on a copier frees the core.
 
-No scenario is run. The engine measures (engine/copiers/costs.h); the same code decides the meaning of `at_least = "auto"` in a run.
+No scenario is run. The engine measures (engine/parts/copies/copiers/costs.h); the same code decides the meaning of `at_least = "auto"` in a run.
 """
 
 from collections.abc import Iterable, Mapping

@@ -103,7 +103,7 @@ class Curve(_Sourced[Annotated[list[Point], Field(min_length=1, max_length=256)]
         return ", ".join(f"{value:g} at {size:g} B" for size, value in self.given)
 
     def at(self, bytes_: int) -> float:
-        """The figure at a size, as the engine has it (engine/copiers/size_curve.cc)."""
+        """The figure at a size, as the engine has it (engine/parts/copies/copiers/size_curve.cc)."""
         points = self.given
         behind = next((n for n, (size, _) in enumerate(points) if size >= bytes_), len(points))
         if behind in (0, len(points)):

@@ -14,7 +14,7 @@ from windtunnel.parts.copies.ledger import CopierKind
 
 
 class Copier(BaseModel):
-    """A copier, as engine/copiers/copier.h explains it. With the default of `thread_option` it has a thread of its own; `inner_option`
+    """A copier, as engine/parts/copies/copiers/copier.h explains it. With the default of `thread_option` it has a thread of its own; `inner_option`
     names the copier on which it works; `profile_option` names the figures of the engine that it models."""
 
     name: str
@@ -75,7 +75,7 @@ def copiers(engine: Path) -> list[Copier]:
 
 
 def copy_costs(engine: Path, asked: Mapping[str, Any]) -> tuple[CopierHead, list[CopyCosts], CopyEnd]:
-    """Measures one copier; `asked`: as engine/copiers/print_costs.h has it. Raises UserError with the engine's own words."""
+    """Measures one copier; `asked`: as engine/parts/copies/copiers/print_costs.h has it. Raises UserError with the engine's own words."""
     text = query(engine, ["--copy-costs", json.dumps(asked)], COSTS_TIMEOUT_S, for_eal())
     try:
         lines = [_COPY_COSTS.validate_json(line) for line in text.split("\n") if line]

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <deque>
 
-#include "copiers/copier.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt::test {
 

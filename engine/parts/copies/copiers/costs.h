@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "copiers/copier.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt {
 

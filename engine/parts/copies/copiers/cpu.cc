@@ -1,7 +1,7 @@
 // cpu: the worker copies, by rte_memcpy. What every other copier is compared with.
 #include <rte_memcpy.h>
 
-#include "copiers/immediate.h"
+#include "parts/copies/copiers/immediate.h"
 
 namespace wt {
 

@@ -1,4 +1,4 @@
-#include "copiers/trip.h"
+#include "parts/copies/copiers/trip.h"
 
 #include <rte_cycles.h>
 #include <rte_pause.h>

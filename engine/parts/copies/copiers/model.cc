@@ -10,9 +10,9 @@
 
 #include <algorithm>
 
-#include "copiers/modelled_engine.h"
 #include "core/clock.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/modelled_engine.h"
 
 namespace wt {
 

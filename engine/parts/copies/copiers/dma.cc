@@ -19,8 +19,8 @@
 #include <set>
 #include <sstream>
 
-#include "copiers/copier.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt {
 

@@ -1,7 +1,7 @@
 // Copiers whose copies have ended when they are submitted: loops of the CPU.
 #pragma once
 
-#include "copiers/copier.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt {
 

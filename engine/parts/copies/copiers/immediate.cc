@@ -1,4 +1,4 @@
-#include "copiers/immediate.h"
+#include "parts/copies/copiers/immediate.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "copiers/costs.h"
+#include "parts/copies/copiers/costs.h"
 
 #include <rte_memcpy.h>
 #include <rte_pause.h>

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "copiers/registry.h"
 #include "core/clock.h"
 #include "core/random.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/registry.h"
 
 namespace wt {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "copiers/copier.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt {
 

@@ -1,11 +1,11 @@
 // From which size on a copier saves the worker cycles: by what copies cost in the run's memory, not here.
-#include "copiers/break_even.h"
+#include "parts/copies/copiers/break_even.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "tests/by_hand.h"
+#include "by_hand.h"
 #include "tests/suite.h"
 
 namespace wt::test::break_even_test {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "copiers/copier.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt {
 

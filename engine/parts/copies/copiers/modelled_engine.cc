@@ -1,4 +1,4 @@
-#include "copiers/modelled_engine.h"
+#include "parts/copies/copiers/modelled_engine.h"
 
 #include <algorithm>
 #include <bit>

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "copiers/immediate.h"
+#include "parts/copies/copiers/immediate.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

@@ -1,12 +1,12 @@
-#include "copiers/break_even.h"
+#include "parts/copies/copiers/break_even.h"
 
 #include <rte_malloc.h>
 
 #include <algorithm>
 
-#include "copiers/costs.h"
 #include "core/eal_memory.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/costs.h"
 
 namespace wt {
 

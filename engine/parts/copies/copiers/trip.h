@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "copiers/copier.h"
+#include "parts/copies/copiers/copier.h"
 
 namespace wt {
 

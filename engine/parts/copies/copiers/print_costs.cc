@@ -1,4 +1,4 @@
-#include "copiers/print_costs.h"
+#include "parts/copies/copiers/print_costs.h"
 
 #include <rte_cycles.h>
 #include <rte_malloc.h>
@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "copiers/costs.h"
-#include "copiers/registry.h"
-#include "copiers/trip.h"
 #include "core/clock.h"
 #include "core/eal_memory.h"
 #include "core/random_bytes.h"
 #include "core/refusal.h"
 #include "core/source.h"
+#include "parts/copies/copiers/costs.h"
+#include "parts/copies/copiers/registry.h"
+#include "parts/copies/copiers/trip.h"
 #include "plan/json_reader.h"
 #include "plan/readers.h"
 #include "report/lines.h"

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "copiers/copier.h"
-#include "copiers/size_curve.h"
+#include "parts/copies/copiers/copier.h"
+#include "parts/copies/copiers/size_curve.h"
 
 namespace wt {
 

@@ -1,6 +1,6 @@
 // What an engine that is given as figures costs and when its copies end, and the clock that stands still for
 // it. Starts no EAL.
-#include "copiers/modelled_engine.h"
+#include "parts/copies/copiers/modelled_engine.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "copiers/registry.h"
 #include "core/clock.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/registry.h"
 
 namespace wt::test::modelled_engine_test {
 namespace {

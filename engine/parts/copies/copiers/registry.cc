@@ -1,11 +1,11 @@
-#include "copiers/registry.h"
+#include "parts/copies/copiers/registry.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "copiers/all_copiers.h"
 #include "core/refusal.h"
 #include "handlers/loading/options.h"
+#include "parts/copies/copiers/all_copiers.h"
 
 namespace wt {
 

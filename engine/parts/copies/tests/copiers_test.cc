@@ -1,12 +1,12 @@
 // The copiers that Windtunnel has, those that lie on purpose and engines as figures; what their copies cost.
 #include <numeric>
 
-#include "copiers/costs.h"
-#include "copiers/print_costs.h"
-#include "copiers/registry.h"
-#include "copiers/trip.h"
 #include "copying_rig.h"
 #include "core/refusal.h"
+#include "parts/copies/copiers/costs.h"
+#include "parts/copies/copiers/print_costs.h"
+#include "parts/copies/copiers/registry.h"
+#include "parts/copies/copiers/trip.h"
 #include "run/copies.h"
 #include "run/copy_costs.h"
 

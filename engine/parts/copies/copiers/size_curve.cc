@@ -1,4 +1,4 @@
-#include "copiers/size_curve.h"
+#include "parts/copies/copiers/size_curve.h"
 
 #include <algorithm>
 #include <cmath>

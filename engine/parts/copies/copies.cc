@@ -1,0 +1,38 @@
+// What the part `copies` brings: copiers, which move the bytes of payload, and the commands that say what
+// they are and what their copies cost.
+#include <cstdio>
+
+#include "parts/copies/copiers/print_costs.h"
+#include "parts/copies/copiers/registry.h"
+#include "parts/part.h"
+#include "run/eal.h"
+
+namespace wt {
+
+namespace {
+
+bool print_all_copiers(std::span<const std::string> words) {
+    if (!words.empty()) return false;
+    return print_copiers(stdout), true;
+}
+
+// JSON: what is to be measured.
+bool measure_costs_of_copies(std::span<const std::string> words) {
+    if (words.size() != 1) return false;
+    const copy_costs_asked asked = read_copy_costs_asked(words[0]);
+    const running_eal eal(asked.eal);
+    return print_copy_costs(stdout, asked), true;
+}
+
+constexpr part_command commands_of_copies[] = {
+    {"--copiers", "", "  --copiers             print the copiers and their options as JSON",
+     print_all_copiers},
+    {"--copy-costs", " JSON",
+     "  --copy-costs JSON     measure what copies by a copier and by the CPU cost; print JSON lines",
+     measure_costs_of_copies}};
+
+}  // namespace
+
+WT_PART(copies) = {.name = "copies", .commands = commands_of_copies};
+
+}  // namespace wt
