@@ -30,7 +30,7 @@ json rig_plan() {
     p["workloads"][0].update(R"({
         "request_bytes": 86, "response_bytes": 86, "response_sizes": null,
         "handler": {"name": "l_app", "options": {}}, "packet_handler": null, "pipeline": null,
-        "timeout_ns": 1000000000, "source": null, "copies": null,
+        "timeout_ns": 1000000000,
         "load": {"mode": "closed", "phases": [], "lead": 0}})"_json);
     p["accounting"]["level"] = "counts";
     for (const char *part : {"record", "trace", "raw_latency", "variants"}) p[part] = nullptr;

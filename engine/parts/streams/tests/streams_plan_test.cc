@@ -1,6 +1,7 @@
 // What a plan may say of streams. Starts no EAL.
 #include <gtest/gtest.h>
 
+#include "parts/copies/tests/copying_rig.h"
 #include "plan/plan.h"
 #include "test_tools.h"
 #include "valid_plan.h"
@@ -19,8 +20,8 @@ TEST(streams_plan, a_stream_is_written_from_a_source_and_has_no_handler) {
     json plan = valid_plan();
     json &w = plan["workloads"][0];
     w.update({{"handler", nullptr}, {"packet_handler", nullptr}, {"pipeline", nullptr}});
-    w["copies"]["way"] = "pipelined";
-    w["source"]["bytes"] = 1 << 20;
+    w["source"] = {{"bytes", 1 << 20}, {"order", "rotating"}};
+    w["copies"] = copies_of();
     w["stream"] = {{"write_bytes", 4096}, {"send_buffer_bytes", 4096}, {"receive_buffer_bytes", 4096},
                    {"read_bytes", 1},     {"congestion", "cubic"},     {"checksums", true}};
     const json good = plan;
