@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/histogram.h"
+#include "core/stage.h"
 
 namespace wt {
 
@@ -46,11 +47,11 @@ struct copy_counters {
 };
 
 // Of one window.
-struct copy_stats : copy_counters {
+struct copy_stats : stats_of_part, copy_counters {
     batch_histogram completion;  // ticks from the submit of a copy to the poll that found its end
     batch_histogram sizes;       // bytes of the copies that the copier ended well, where they end later
 
-    void clear() {
+    void clear() override {
         static_cast<copy_counters &>(*this) = {};
         completion.clear();
         sizes.clear();

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "parts/all_parts.h"
+
 namespace wt {
 
 // X(name, line, telemetry), in the order in which they lie in memory.
@@ -53,7 +55,7 @@ namespace wt {
     X(stalled_for_mbufs, stage, hidden)                                                                     \
     X(stalled_for_ring, stage, hidden)                                                                      \
     X(stalled_for_port, stage, hidden)                                                                      \
-    X(stalled_for_copies, stage, hidden)                                                                    \
+    WT_STALL_COUNTERS_OF_PARTS(X) /* likewise, by stages of parts */                                        \
     /* that worked and moved no object, so that they are not empty: app_tx, app_rx, disp_rx */              \
     X(unmoved_calls, none, hidden)
 
@@ -71,7 +73,11 @@ struct stage_counters {
     }
 
     uint64_t stalled_calls() const {
-        return stalled_for_mbufs + stalled_for_ring + stalled_for_port + stalled_for_copies;
+        uint64_t calls = stalled_for_mbufs + stalled_for_ring + stalled_for_port;
+#define WT_X(name) calls += stalled_for_##name;
+        WT_STALLS_OF_PARTS(WT_X)
+#undef WT_X
+        return calls;
     }
 };
 

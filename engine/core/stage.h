@@ -11,12 +11,12 @@
 #include <memory>
 
 #include "core/clock.h"
-#include "core/copy_stats.h"
 #include "core/counters.h"
 #include "core/drop.h"
 #include "core/histogram.h"
 #include "core/steps.h"
 #include "core/terms.h"
+#include "parts/all_parts.h"
 
 namespace wt {
 
@@ -25,13 +25,22 @@ struct latencies {
     latency_histogram sent;      // ns from the real one
 };
 
+// What a stage of a part counts beside that, as the part knows it. Cleared by main, between two windows.
+struct stats_of_part {
+    stats_of_part() = default;
+    virtual ~stats_of_part() = default;
+    stats_of_part(const stats_of_part &) = delete;
+    stats_of_part &operator=(const stats_of_part &) = delete;
+    virtual void clear() = 0;
+};
+
 // What one stage did in one window. Written by its worker alone.
 struct alignas(RTE_CACHE_LINE_SIZE) stage_stats : stage_counters {
     uint64_t drops[drop_reasons];        // packets
     std::unique_ptr<latencies> latency;  // app_rx of a client
     std::unique_ptr<latency_histogram>
-        pacing;                          // app_tx in open loop: ns from the intended to the real send time
-    std::unique_ptr<copy_stats> copies;  // app_tx with copies from a source
+        pacing;  // app_tx in open loop: ns from the intended to the real send time
+    std::unique_ptr<stats_of_part> of_part;              // where the stage is a part's that counts something
     std::unique_ptr<batch_histogram> completion, stall;  // at `histograms`
     std::unique_ptr<step_counters>
         steps;                      // where the stage calls a handler that names some, and cycles are taken
@@ -51,10 +60,18 @@ inline uint64_t stage_now(const stage_call &call) { return call.timed_now ? call
 
 // Why a call that had work moved nothing. A hand-over between two stages of a worker is full because of what
 // lies behind it: a ring or the port.
-enum stalled_for : uint8_t { not_stalled, for_mbufs, for_ring, for_port, for_copies };
+enum stalled_for : uint8_t {
+    not_stalled,
+    for_mbufs,
+    for_ring,
+    for_port,
+#define WT_X(name) for_##name,
+    WT_STALLS_OF_PARTS(WT_X)
+#undef WT_X
+};
 
 // What a call did. All cycles of a stalled call are stall. `worked`: the call moved no object, but it was
-// useful: it made packets that wait for their copies, or copies went on.
+// useful: it made packets that do not leave yet, or they came nearer to that.
 struct call_result {
     uint32_t objects;
     stalled_for stalled = not_stalled;
@@ -80,7 +97,7 @@ struct stage {
     stage_stats *current;  // the window that is being written: &stats[epoch & 1]
     std::unique_ptr<stage_stats[]> stats;
     uint64_t batch_stall = 0;        // ticks for which the next batch was stalled, at `histograms`
-    handler_steps *steps = nullptr;  // of its handler or its copies, where stats have counters for them
+    handler_steps *steps = nullptr;  // of its handler or a part, where stats have counters for them
     // Ends what runs beside the worker, before the worker is held; null: nothing does. The role is
     // `own_role`.
     void (*before_hold)(void *role, stage_stats &stats) = nullptr;

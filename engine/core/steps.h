@@ -13,10 +13,11 @@
 
 namespace wt {
 
+struct part;
+
 struct step_name {
     std::string name;
     bool traffic;
-    bool copier = false;  // of the stage's copier; a handler's own step may have the same name
 };
 
 struct handler_steps {
@@ -24,6 +25,9 @@ struct handler_steps {
     wt_step *now = nullptr;
     std::array<wt_step, WT_MAX_STEPS> taken{};
     std::vector<step_name> names;
+    // Those behind the handler's are of a part that works in the same stage: names may come twice.
+    const part *added_by = nullptr;
+    size_t added_from = 0;
 };
 
 using step_counters = std::array<wt_step, WT_MAX_STEPS>;

@@ -16,7 +16,7 @@ void stage_stats::clear() {
     std::fill(std::begin(burst), std::end(burst), 0);
     if (latency) latency->intended.clear(), latency->sent.clear();
     if (pacing) pacing->clear();
-    if (copies) copies->clear();
+    if (of_part) of_part->clear();
     if (completion) completion->clear(), stall->clear();
     if (steps) steps->fill({});
 }
@@ -65,12 +65,13 @@ void book(stage &of, uint64_t cycles, call_result r, uint64_t interrupted_above)
     }
 }
 
+#define WT_X(name) want == for_##name ? s.stalled_for_##name:
 uint64_t &stalled_calls(stage_counters &s, stalled_for want) {
     return want == for_mbufs  ? s.stalled_for_mbufs
            : want == for_ring ? s.stalled_for_ring
-           : want == for_port ? s.stalled_for_port
-                              : s.stalled_for_copies;
+                              : WT_STALLS_OF_PARTS(WT_X) s.stalled_for_port;
 }
+#undef WT_X
 
 template <accounting level>
 call_result run_stage(stage &s, uint64_t now) {

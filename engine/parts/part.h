@@ -46,6 +46,9 @@ struct part {
     std::span<const wt_handler *const> handlers;
     std::span<const part_command> commands;
 
+    // The key of a step's line that says whether the step is the part's (core/steps.h).
+    const char *step_key;
+
     // Set-up, in this order. Each throws refusal.
 
     // Whether the part carries this application's workload, in the place of messages over UDP. It has then

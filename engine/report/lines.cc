@@ -69,21 +69,4 @@ json stage_json(const stage &s, const stage_stats &stats, enum side side, accoun
     return line;
 }
 
-void add_steps(json &list, const stage &s, const stage_stats &stats, enum side side) {
-    if (!s.steps) return;
-    for (size_t i = 0; i < s.steps->names.size(); i++) {
-        const wt_step &step = (*stats.steps)[i];
-        list.push_back({{"endpoint", side_names[static_cast<int>(side)]},
-                        {"stage", stage_names[static_cast<int>(s.place.stage)]},
-                        {"index", s.place.index},
-                        {"worker", s.worker},
-                        {"step", s.steps->names[i].name},
-                        {"traffic", s.steps->names[i].traffic},
-                        {"copier", s.steps->names[i].copier},
-                        {"cycles", step.cycles},
-                        {"packets", step.packets},
-                        {"stamps", step.stamps}});
-    }
-}
-
 }  // namespace wt

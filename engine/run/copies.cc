@@ -16,6 +16,8 @@
 
 namespace wt {
 
+extern const part part_copies;
+
 using json = nlohmann::ordered_json;
 
 namespace {
@@ -60,14 +62,16 @@ copy_channel open_channel(const run_state &f, const application &a, const copies
 // Behind those of the handler, where the same stage calls it.
 void name_steps(body_copying &c, handler_steps *of_handler) {
     if (of_handler) c.steps = of_handler;
-    c.first_step = c.steps->names.size();
-    if (c.first_step + static_cast<size_t>(copy_step::count) > WT_MAX_STEPS)
-        throw refusal("its handler has " + std::to_string(c.first_step) + " steps, and a copier " +
+    handler_steps &s = *c.steps;
+    s.added_by = &part_copies;
+    s.added_from = s.names.size();
+    if (s.added_from + static_cast<size_t>(copy_step::count) > WT_MAX_STEPS)
+        throw refusal("its handler has " + std::to_string(s.added_from) + " steps, and a copier " +
                           std::to_string(static_cast<int>(copy_step::count)) + " more, of at most " +
                           std::to_string(WT_MAX_STEPS),
                       "fewer steps, or no copies");
     for (const char *name : {c.channel.immediate ? "copy" : "submit", "poll", "copy by CPU"})
-        c.steps->names.push_back({name, false, true});
+        s.names.push_back({name, false});
 }
 
 // Makes what a stage needs for a copier; `burst`: the most entries of one call.
@@ -93,7 +97,7 @@ body_copying &make_copying(run_state &f, application &a, const copies_plan &plan
 
 void hold(void *role, stage_stats &stats) {
     body_copying &c = *static_cast<application *>(role)->copying;
-    finish_copies(c, *stats.copies, c.timeout);
+    finish_copies(c, copies_of(stats), c.timeout);
 }
 
 template <typename Visit>
@@ -289,21 +293,22 @@ json copies_of_window(run_state &f, uint32_t epoch) {
     json list = json::array();
     for_each_stage(f, [&](stage &s, size_t, size_t) {
         const stage_stats &stats = s.stats[epoch & 1];
-        if (!stats.copies) return;
+        if (!stats.of_part) return;
+        const copy_stats &counted = copies_of(stats);
         application &a = *static_cast<application *>(s.own_role);
-        a.copying->totals += *stats.copies;
+        a.copying->totals += counted;
         const bool later = !a.copying->channel.immediate;
         list.push_back({{"workload", a.workload},
                         {"endpoint", side_names[static_cast<int>(f.endpoints[s.place.endpoint].plan->side)]},
                         {"application", a.index},
                         {"worker", s.worker},
-                        {"copies", stats.copies->copies},
-                        {"by_cpu", by_cpu_json(*stats.copies)},
-                        {"uncopied", stats.copies->uncopied},
-                        {"bytes", stats.copies->bytes},
+                        {"copies", counted.copies},
+                        {"by_cpu", by_cpu_json(counted)},
+                        {"uncopied", counted.uncopied},
+                        {"bytes", counted.bytes},
                         {"thread", thread_of_window(f, a)},
-                        {"completion", later ? histogram_json(stats.copies->completion) : json()},
-                        {"sizes", later ? histogram_json(stats.copies->sizes) : json()}});
+                        {"completion", later ? histogram_json(counted.completion) : json()},
+                        {"sizes", later ? histogram_json(counted.sizes) : json()}});
     });
     return list;
 }

@@ -54,7 +54,7 @@ static void open_stats(stage &s, const endpoint &e, bool is_paced, accounting le
         if (takes_responses) stats->latency = std::make_unique<latencies>();
         if (is_paced) stats->pacing = std::make_unique<latency_histogram>();
         if (s.steps) stats->steps = std::make_unique<step_counters>();
-        if (copying_in(s.place, e)) stats->copies = std::make_unique<copy_stats>();
+        if (copying_in(s.place, e)) stats->of_part = std::make_unique<copy_stats>();
         if (level == accounting::histograms) {
             stats->completion = std::make_unique<batch_histogram>();
             stats->stall = std::make_unique<batch_histogram>();

@@ -13,7 +13,7 @@ namespace {
 class step_timer {
   public:
     explicit step_timer(const body_copying &c)
-        : steps_(c.steps->now ? c.steps->now + c.first_step : nullptr),
+        : steps_(c.steps->now ? c.steps->now + c.steps->added_from : nullptr),
           since_(steps_ ? wt_ticks() : 0),
           held_(steps_ ? held_ticks : 0) {}
     void end(copy_step step, uint64_t copies) {

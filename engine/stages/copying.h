@@ -46,7 +46,6 @@ struct alignas(RTE_CACHE_LINE_SIZE) body_copying {
     bool releasing = false;  // wait_all: all copies of these packets have ended
     handler_steps own_steps;
     handler_steps *steps = &own_steps;  // or the handler's
-    size_t first_step = 0;
     std::vector<copy_piece> pieces;     // of one submit
     std::vector<uint32_t> which;        // and whose they are, by their place in `pending`
     std::vector<copy_piece> left;       // to the CPU
@@ -98,7 +97,8 @@ struct alignas(RTE_CACHE_LINE_SIZE) response_checking {
     checked_bodies found;
 };
 
-inline copy_stats &copies_of(const stage_call &call) { return *call.stats->copies; }
+inline copy_stats &copies_of(const stage_stats &stats) { return static_cast<copy_stats &>(*stats.of_part); }
+inline copy_stats &copies_of(const stage_call &call) { return copies_of(*call.stats); }
 
 // Puts off a copy to a packet that is being made: `m`, or null where more copies of this packet follow.
 inline void add_copy(body_copying &c, rte_mbuf *m, uint8_t *to, const uint8_t *from, uint32_t bytes,

@@ -12,10 +12,16 @@
 namespace wt::test::worker_test {
 namespace {
 
+constexpr stalled_for wants[] = {for_mbufs, for_ring, for_port,
+#define WT_X(name) for_##name,
+                                 WT_STALLS_OF_PARTS(WT_X)
+#undef WT_X
+};
+
 // A stage that moves 0, 1, 2, ... objects in turn and is stalled on every tenth call, for want of each in
 // turn.
 struct busy_role {
-    uint64_t calls = 0, objects = 0, stalled[5] = {};
+    uint64_t calls = 0, objects = 0, stalled[std::size(wants) + 1] = {};
 };
 
 // Of first stages, for the thread that waits for them.
@@ -25,7 +31,7 @@ call_result busy(void *role, const stage_call &call) {
     calls_made.fetch_add(1, std::memory_order_relaxed);
     auto &r = *static_cast<busy_role *>(role);
     if (r.calls++ % 10 == 9) {
-        const auto want = static_cast<stalled_for>(1 + r.calls / 10 % 4);
+        const auto want = wants[r.calls / 10 % std::size(wants)];
         return r.stalled[want]++, call_result{0, want};
     }
     const uint32_t n = static_cast<uint32_t>(r.calls % 4);
@@ -127,7 +133,9 @@ TEST_P(worker_levels, windows_add_up_to_the_totals) {
     EXPECT_EQ(counted.stalled_for_mbufs, counts ? stalled[for_mbufs] : 0);
     EXPECT_EQ(counted.stalled_for_ring, counts ? stalled[for_ring] : 0);
     EXPECT_EQ(counted.stalled_for_port, counts ? stalled[for_port] : 0);
-    EXPECT_EQ(counted.stalled_for_copies, counts ? stalled[for_copies] : 0);
+#define WT_X(name) EXPECT_EQ(counted.stalled_for_##name, counts ? stalled[for_##name] : 0);
+    WT_STALLS_OF_PARTS(WT_X)
+#undef WT_X
 }
 
 call_result moves_three(void *, const stage_call &) { return {3}; }

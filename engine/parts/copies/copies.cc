@@ -33,6 +33,6 @@ constexpr part_command commands_of_copies[] = {
 
 }  // namespace
 
-WT_PART(copies) = {.name = "copies", .commands = commands_of_copies};
+WT_PART(copies) = {.name = "copies", .commands = commands_of_copies, .step_key = "copier"};
 
 }  // namespace wt

@@ -76,8 +76,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         a.links.push_back(&l);
     }
     auto stats = std::make_unique<stage_stats>();
-    stats->copies = std::make_unique<copy_stats>();
-    stats->copies->clear();
+    stats->of_part = std::make_unique<copy_stats>();
+    copy_stats &counted = copies_of(*stats);
+    counted.clear();
     std::deque<made_packet> made;  // the place of one stands for its mbuf
     std::vector<made_packet *> order[2];
     uint64_t now = 1, left = 0;
@@ -131,13 +132,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             case 4: now += amount * 100; break;
             case 5: drain(amount & 1, amount); break;
             case 6: call(-1); break;
-            case 7: copier.may_end += amount, finish_copies(c, *stats->copies, 0); break;
+            case 7: copier.may_end += amount, finish_copies(c, counted, 0); break;
         }
     }
     copier.room = copier.may_end = UINT32_MAX;
     for (uint32_t i = 0; i < 10000 && c.pending.count() > 0; i++) call(-1), drain(0, 8), drain(1, 8);
     drain(0, 8), drain(1, 8);
     must(c.pending.count() == 0 && left + c.abandoned.size() == made.size());
-    must(c.submitted == c.ended + stats->copies->never_ended);
+    must(c.submitted == c.ended + counted.never_ended);
     return 0;
 }

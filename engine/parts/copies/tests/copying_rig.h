@@ -32,7 +32,7 @@ struct copying_rig : rig {
     bool has_source() { return app(client).source != nullptr; }
     size_t copying_side() { return has_source() ? client : server; }
     body_copying &copying() { return *app(copying_side()).copying; }
-    copy_stats &copies() { return *stats(copying_side(), has_source() ? app_tx : app_rx).copies; }
+    copy_stats &copies() { return copies_of(stats(copying_side(), has_source() ? app_tx : app_rx)); }
     const checked_bodies &checked() {
         return has_source() ? app(server).checking_requests->found : app(client).checking_responses->found;
     }

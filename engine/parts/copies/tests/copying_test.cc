@@ -239,7 +239,7 @@ TEST(copying, for_what_a_copier_holds_the_run_is_in_no_step) {
     c.steps->now = c.steps->taken.data();
     r.call();
     c.steps->now = nullptr;
-    const wt_step &submit = c.steps->taken[c.first_step];
+    const wt_step &submit = c.steps->taken[c.steps->added_from];
     EXPECT_EQ(submit.packets, 32u);
     EXPECT_GE(held_ticks - held, 1'000'000u);
     EXPECT_LE(submit.cycles + (held_ticks - held), rte_rdtsc() - real);

@@ -43,7 +43,7 @@ struct stream_rig : rig {
         return line["streams"];
     }
     body_copying &copying() { return *app(client).copying; }
-    copy_stats &copies() { return *stats(client, app_tx).copies; }
+    copy_stats &copies() { return copies_of(stats(client, app_tx)); }
     uint64_t unacknowledged() { return wt_tcp_unacknowledged(tcp(client)); }
     uint32_t in_flight() { return 32 - app(client).inflight->free.used(); }
     // Completes the handshake, and no more.
