@@ -15,6 +15,8 @@
 #include <span>
 #include <string>
 
+struct rte_mempool;
+
 namespace wt {
 
 struct application;
@@ -73,6 +75,8 @@ struct part {
 
     // Frees the mbufs that the part holds.
     void (*give_back)(run_state &f);
+    // Mbufs of a pool that nobody may use again. Their owner in the ledger is `name` with "that never ended".
+    uint64_t (*never_ended)(const run_state &f, const rte_mempool *pool);
     // Adds the part's accounts to the result's line.
     void (*add_result)(const run_state &f, nlohmann::ordered_json &line);
 };

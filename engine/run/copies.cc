@@ -197,6 +197,31 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"planted", planted_json(c)}};
 }
 
+json verified_of_run(const run_state &f) {
+    json list = json::array();
+    for (const endpoint &e : f.endpoints)
+        for (const auto &a : e.applications) {
+            const checked_bodies *const c = a->checking_requests    ? &a->checking_requests->found
+                                            : a->checking_responses ? &a->checking_responses->found
+                                                                    : nullptr;
+            if (c == nullptr) continue;
+            json first;
+            if (c->wrong_packets)
+                first = {{"application", c->first.application},
+                         {"slot", c->first.slot},
+                         {"generation", c->first.generation},
+                         {"offset", c->first.offset}};
+            list.push_back({{"workload", a->workload},
+                            {"endpoint", side_names[static_cast<int>(e.plan->side)]},
+                            {"application", a->index},
+                            {"packets", c->packets},
+                            {"wrong_packets", c->wrong_packets},
+                            {"wrong_bytes", c->wrong_bytes},
+                            {"first", first}});
+        }
+    return list;
+}
+
 }  // namespace
 
 void open_request_copies(run_state &f, application &a, const workload_plan &w) {
@@ -341,39 +366,12 @@ uint64_t abandoned_mbufs(const run_state &f, const rte_mempool *pool) {
     return count;
 }
 
-json copies_of_run(run_state &f) {
-    json list = json::array();
+void add_copies_of_run(const run_state &f, json &line) {
+    json &copies = line["copies"] = json::array();
     for_each_copying(f, [&](const endpoint &e, application &a, body_copying &c) {
-        list.push_back(ledger_of(f, e, a, c));
-        c.channel.close(c.channel.state);
-        c.channel = {};
+        copies.push_back(ledger_of(f, e, a, c));
     });
-    return list;
-}
-
-json verified_of_run(const run_state &f) {
-    json list = json::array();
-    for (const endpoint &e : f.endpoints)
-        for (const auto &a : e.applications) {
-            const checked_bodies *const c = a->checking_requests    ? &a->checking_requests->found
-                                            : a->checking_responses ? &a->checking_responses->found
-                                                                    : nullptr;
-            if (c == nullptr) continue;
-            json first;
-            if (c->wrong_packets)
-                first = {{"application", c->first.application},
-                         {"slot", c->first.slot},
-                         {"generation", c->first.generation},
-                         {"offset", c->first.offset}};
-            list.push_back({{"workload", a->workload},
-                            {"endpoint", side_names[static_cast<int>(e.plan->side)]},
-                            {"application", a->index},
-                            {"packets", c->packets},
-                            {"wrong_packets", c->wrong_packets},
-                            {"wrong_bytes", c->wrong_bytes},
-                            {"first", first}});
-        }
-    return list;
+    line["verified"] = verified_of_run(f);
 }
 
 }  // namespace wt

@@ -69,8 +69,7 @@ void finish_all_copies(run_state &f);
 void free_pending(run_state &f);
 // Those of one pool that are not used again.
 uint64_t abandoned_mbufs(const run_state &f, const rte_mempool *pool);
-// The account of every copier against its driver's, and closes the copiers.
-nlohmann::ordered_json copies_of_run(run_state &f);
-nlohmann::ordered_json verified_of_run(const run_state &f);
+// The account of every copier against its driver's, and what became of bodies that were checked.
+void add_copies_of_run(const run_state &f, nlohmann::ordered_json &line);
 
 }  // namespace wt

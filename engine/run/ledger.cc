@@ -113,7 +113,7 @@ class holders {
     }
 
     // Mbufs that their owner cannot give back.
-    void keeps(const char *owner, size_t pool, uint64_t count) {
+    void keeps(const std::string &owner, size_t pool, uint64_t count) {
         if (count) held_[pool][owner] += count;
     }
 
@@ -293,11 +293,11 @@ void write_result(run_state &f, const run_end &end) {
     owners.empty("requests", [&] { free_requests(f); });
     for (const part *p : all_parts())
         if (p->give_back) owners.empty(p->name, [&] { p->give_back(f); });
-    finish_all_copies(f);
-    owners.empty("copies", [&] { free_pending(f); });
-    for (size_t e = 0; e < f.endpoints.size(); e++)
-        owners.keeps("copies that never ended", e, abandoned_mbufs(f, f.pools[e]));
-    const json copies = copies_of_run(f);
+    for (const part *p : all_parts())
+        for (size_t e = 0; p->never_ended && e < f.endpoints.size(); e++)
+            owners.keeps(std::string(p->name) + " that never ended", e, p->never_ended(f, f.pools[e]));
+    json of_parts = json::object();
+    call_parts(&part::add_result, f, of_parts);
     owners.empty("wire", [&] {
         for (size_t e = 0; pair && e < 2; e++)
             packets.push_back(packet_ledger(f, e, held[e], drain_wire(f.ports, e)));
@@ -322,8 +322,6 @@ void write_result(run_state &f, const run_end &end) {
         {"mbufs", owners.ledger(free_at_stop)},
         {"packets", packets},
         {"messages", messages},
-        {"copies", copies},
-        {"verified", verified_of_run(f)},
         {"counters", counters_of_run(f.counters)},
         {"xstats", xstats},
         {"pacing", pacing_json(f)},
@@ -334,7 +332,7 @@ void write_result(run_state &f, const run_end &end) {
         {"trace", trace_json(f)},
         {"peak_rss_bytes", peak_rss_bytes()},
         {"hugepage_bytes", f.plan.eal.memory == memory_mode::hugepages ? rte_eal_get_physmem_size() : 0}};
-    call_parts(&part::add_result, f, line);
+    line.update(of_parts);
     f.lines.write(line);
 }
 

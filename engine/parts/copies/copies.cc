@@ -1,5 +1,7 @@
 // What the part `copies` brings: copiers, which move the bytes of payload, and the commands that say what
 // they are and what their copies cost.
+#include "run/copies.h"
+
 #include <cstdio>
 
 #include "parts/copies/copiers/print_costs.h"
@@ -31,8 +33,19 @@ constexpr part_command commands_of_copies[] = {
      "  --copy-costs JSON     measure what copies by a copier and by the CPU cost; print JSON lines",
      measure_costs_of_copies}};
 
+// Waits for the copies that run, and frees the packets that they were for.
+void give_back_copies(run_state &f) {
+    finish_all_copies(f);
+    free_pending(f);
+}
+
 }  // namespace
 
-WT_PART(copies) = {.name = "copies", .commands = commands_of_copies, .step_key = "copier"};
+WT_PART(copies) = {.name = "copies",
+                   .commands = commands_of_copies,
+                   .step_key = "copier",
+                   .give_back = give_back_copies,
+                   .never_ended = abandoned_mbufs,
+                   .add_result = add_copies_of_run};
 
 }  // namespace wt
