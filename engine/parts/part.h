@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <vector>
 
 struct rte_mempool;
 
@@ -25,6 +26,8 @@ struct dispatcher;
 struct endpoint;
 struct endpoint_plan;
 struct mac_address;
+struct probe_errand;
+struct probe_reading;
 struct run_state;
 struct stage;
 struct workload_plan;
@@ -61,6 +64,8 @@ struct part {
     // A stage has the function, the role and the steps that the spine gives to it. The part changes those
     // that are different with it.
     void (*open_stage)(run_state &f, stage &s, const endpoint &e);
+    // All stages are open. The part adds round trips that probes of the host are to make for it.
+    void (*add_errands)(run_state &f, std::vector<probe_errand> &errands);
 
     // While the workers run.
 
@@ -70,6 +75,12 @@ struct part {
     const char *(*end_reason)(const run_state &f);
     // Whether the drain has to wait.
     bool (*is_unfinished)(const run_state &f);
+    // Adds what the part counted in a window that all workers have left to the window's line, whose `probe`
+    // is of this reading; null: no probe was asked for.
+    void (*add_window)(run_state &f, uint32_t epoch, const probe_reading *probe,
+                       nlohmann::ordered_json &line);
+    // Workers that were held go on: accounts of what ran on meanwhile begin anew.
+    void (*end_hold)(run_state &f);
 
     // After the workers have stopped.
 

@@ -197,6 +197,45 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"planted", planted_json(c)}};
 }
 
+// What a probe read of the ways to copiers' threads.
+json copiers_of_probe(const run_state &f, const probe_reading &probe) {
+    json list = json::array();
+    for (size_t i = 0; probe.complete && i < probe.errands.size(); i++) {
+        const probe_errand &errand = f.signals.probe.errands()[i];
+        if (errand.run != go_to_copier) continue;
+        const auto &t = *static_cast<const copier_thread *>(errand.of);
+        list.push_back({{"worker", t.worker},
+                        {"cpu", t.of->copying->channel.cpu},
+                        {"trip_ns", probe.errands[i] * f.clock.ns_per_tick}});
+    }
+    return list;
+}
+
+json copies_of_window(run_state &f, uint32_t epoch) {
+    json list = json::array();
+    for_each_stage(f, [&](stage &s, size_t, size_t) {
+        const endpoint &e = f.endpoints[s.place.endpoint];
+        body_copying *const c = copying_in(s.place, e);
+        if (c == nullptr) return;
+        const application &a = *e.applications[s.place.index];
+        const copy_stats &counted = copies_of(s.stats[epoch & 1]);
+        c->totals += counted;
+        const bool later = !c->channel.immediate;
+        list.push_back({{"workload", a.workload},
+                        {"endpoint", side_names[static_cast<int>(e.plan->side)]},
+                        {"application", a.index},
+                        {"worker", s.worker},
+                        {"copies", counted.copies},
+                        {"by_cpu", by_cpu_json(counted)},
+                        {"uncopied", counted.uncopied},
+                        {"bytes", counted.bytes},
+                        {"thread", thread_of_window(f, a)},
+                        {"completion", later ? histogram_json(counted.completion) : json()},
+                        {"sizes", later ? histogram_json(counted.sizes) : json()}});
+    });
+    return list;
+}
+
 json verified_of_run(const run_state &f) {
     json list = json::array();
     for (const endpoint &e : f.endpoints)
@@ -291,51 +330,19 @@ void open_copies_of(run_state &f, stage &s, const endpoint &e) {
     t.account = account_of(t);
 }
 
-std::vector<probe_errand> ways_to_copiers(run_state &f, size_t most) {
-    std::vector<probe_errand> ways;
+void add_ways_to_copiers(run_state &f, std::vector<probe_errand> &errands) {
     for (copier_thread &t : f.copier_threads)
-        if (ways.size() < most && !t.of->copying->channel.planted)  // a planted fault is no way
-            ways.push_back({t.worker, &t, go_to_copier});
-    return ways;
-}
-
-json copiers_of_probe(const run_state &f, const probe_reading &probe) {
-    json list = json::array();
-    for (size_t i = 0; i < probe.errands.size(); i++) {
-        const auto &t = *static_cast<const copier_thread *>(f.signals.probe.errands()[i].of);
-        list.push_back({{"worker", t.worker},
-                        {"cpu", t.of->copying->channel.cpu},
-                        {"trip_ns", probe.errands[i] * f.clock.ns_per_tick}});
-    }
-    return list;
+        if (!t.of->copying->channel.planted)  // a planted fault is no way
+            errands.push_back({t.worker, &t, go_to_copier});
 }
 
 void skip_copiers_time(run_state &f) {
     for (copier_thread &t : f.copier_threads) t.account = account_of(t);
 }
 
-json copies_of_window(run_state &f, uint32_t epoch) {
-    json list = json::array();
-    for_each_stage(f, [&](stage &s, size_t, size_t) {
-        const stage_stats &stats = s.stats[epoch & 1];
-        if (!stats.of_part) return;
-        const copy_stats &counted = copies_of(stats);
-        application &a = *static_cast<application *>(s.own_role);
-        a.copying->totals += counted;
-        const bool later = !a.copying->channel.immediate;
-        list.push_back({{"workload", a.workload},
-                        {"endpoint", side_names[static_cast<int>(f.endpoints[s.place.endpoint].plan->side)]},
-                        {"application", a.index},
-                        {"worker", s.worker},
-                        {"copies", counted.copies},
-                        {"by_cpu", by_cpu_json(counted)},
-                        {"uncopied", counted.uncopied},
-                        {"bytes", counted.bytes},
-                        {"thread", thread_of_window(f, a)},
-                        {"completion", later ? histogram_json(counted.completion) : json()},
-                        {"sizes", later ? histogram_json(counted.sizes) : json()}});
-    });
-    return list;
+void add_copies_of_window(run_state &f, uint32_t epoch, const probe_reading *probe, json &line) {
+    line["copies"] = copies_of_window(f, epoch);
+    if (probe) line["probe"]["copiers"] = copiers_of_probe(f, *probe);
 }
 
 void finish_all_copies(run_state &f) {

@@ -52,16 +52,16 @@ body_copying *copying_in(const stage_of &place, const endpoint &e);
 // What a stage needs for them, where its application has copies.
 void open_copies_of(run_state &f, stage &s, const endpoint &e);
 
-// The ways to threads of copiers, for the probe of the host: the first `most`.
-std::vector<probe_errand> ways_to_copiers(run_state &f, size_t most);
-// What a probe read of these ways.
-nlohmann::ordered_json copiers_of_probe(const run_state &f, const probe_reading &probe);
+// The ways to threads of copiers, for the probe of the host.
+void add_ways_to_copiers(run_state &f, std::vector<probe_errand> &errands);
 
 // After a hold: accounts of threads that ran on meanwhile begin anew.
 void skip_copiers_time(run_state &f);
 
-// Of a window that its workers have left; adds it to the totals.
-nlohmann::ordered_json copies_of_window(run_state &f, uint32_t epoch);
+// Of a window that its workers have left, with what the probe at its end read of the ways; adds the window to
+// the totals.
+void add_copies_of_window(run_state &f, uint32_t epoch, const probe_reading *probe,
+                          nlohmann::ordered_json &line);
 
 // After the workers have stopped: waits for what runs, within a bound. What has not ended then never does.
 void finish_all_copies(run_state &f);

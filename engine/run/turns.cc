@@ -4,6 +4,7 @@
 #include <rte_cycles.h>
 #include <unistd.h>
 
+#include "parts/registry.h"
 #include "run/run.h"
 
 namespace wt {
@@ -35,7 +36,7 @@ bool turns::await(int control) {
 void turns::go_on() {
     if (!held_at_) return;
     f_.steal = steal_ns(cpus_of(f_));  // a CPU's account ran on; those of the workers stood still, they slept
-    skip_copiers_time(f_);
+    call_parts(&part::end_hold, f_);
     f_.signals.held.store(hold_state::awake, std::memory_order_release);
     f_.signals.held.notify_all();
     for (const worker &w : f_.workers)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "parts/registry.h"
 #include "run/run.h"
 
 namespace wt {
@@ -163,11 +164,7 @@ json pools_json(run_state &f) {
 json probe_json(run_state &f, const probe_reading *probe) {
     if (probe == nullptr) return {};
     if (!probe->complete)
-        return {{"complete", false},
-                {"held_ns", 0},
-                {"pairs", json::array()},
-                {"copiers", json::array()},
-                {"workers", json::array()}};
+        return {{"complete", false}, {"held_ns", 0}, {"pairs", json::array()}, {"workers", json::array()}};
     json pairs = json::array(), workers = json::array();
     for (size_t i = 0; i < f.signals.probe.pairs().size(); i++) {
         const probe_pair &pair = f.signals.probe.pairs()[i];
@@ -180,7 +177,6 @@ json probe_json(run_state &f, const probe_reading *probe) {
     return {{"complete", true},
             {"held_ns", f.clock.ns(probe->held_ticks)},
             {"pairs", pairs},
-            {"copiers", copiers_of_probe(f, *probe)},
             {"workers", workers}};
 }
 
@@ -189,22 +185,22 @@ json probe_json(run_state &f, const probe_reading *probe) {
 void write_window(run_state &f, const char *phase, uint32_t epoch, uint64_t end_tsc,
                   const probe_reading *probe) {
     add_totals(f, epoch);
-    const json window = {{"type", "window"},
-                         {"index", f.windows++},
-                         {"phase", phase},
-                         {"variant", f.plan.variants ? json(f.variant) : json()},
-                         {"start_ns", f.lines.at_ns(f.window_start)},
-                         {"end_ns", f.lines.at_ns(end_tsc)},
-                         {"stages", stages_json(f, epoch)},
-                         {"steps", steps_json(f, epoch)},
-                         {"counters", counters_of_window(f.counters)},
-                         {"workers", workers_json(f, epoch)},
-                         {"ports", ports_json(f, epoch)},
-                         {"workloads", workloads_json(f, epoch)},
-                         {"copies", copies_of_window(f, epoch)},
-                         {"rings", rings_json(f)},
-                         {"pools", pools_json(f)},
-                         {"probe", probe_json(f, probe)}};
+    json window = {{"type", "window"},
+                   {"index", f.windows++},
+                   {"phase", phase},
+                   {"variant", f.plan.variants ? json(f.variant) : json()},
+                   {"start_ns", f.lines.at_ns(f.window_start)},
+                   {"end_ns", f.lines.at_ns(end_tsc)},
+                   {"stages", stages_json(f, epoch)},
+                   {"steps", steps_json(f, epoch)},
+                   {"counters", counters_of_window(f.counters)},
+                   {"workers", workers_json(f, epoch)},
+                   {"ports", ports_json(f, epoch)},
+                   {"workloads", workloads_json(f, epoch)},
+                   {"rings", rings_json(f)},
+                   {"pools", pools_json(f)},
+                   {"probe", probe_json(f, probe)}};
+    call_parts(&part::add_window, f, epoch, probe, window);
     f.lines.write(window);
     telemetry_publish(f.shown, f.plan, f.clock, window);
     f.window_start = end_tsc;

@@ -131,8 +131,10 @@ void open_probe(run_state &f) {
     for (uint32_t a = 0; a < f.workers.size(); a++)
         for (uint32_t b = a + 1; b < f.workers.size() && pairs.size() < most_pairs; b++)
             if (exchange_packets(f.workers[a], f.workers[b], f)) pairs.push_back({a, b});
-    f.signals.probe.open(static_cast<uint32_t>(f.workers.size()), std::move(pairs),
-                         ways_to_copiers(f, most_pairs),
+    std::vector<probe_errand> errands;
+    call_parts(&part::add_errands, f, errands);
+    if (errands.size() > most_pairs) errands.resize(most_pairs);
+    f.signals.probe.open(static_cast<uint32_t>(f.workers.size()), std::move(pairs), std::move(errands),
                          static_cast<uint64_t>(patience_ns / f.clock.ns_per_tick));
 }
 

@@ -44,6 +44,9 @@ void give_back_copies(run_state &f) {
 WT_PART(copies) = {.name = "copies",
                    .commands = commands_of_copies,
                    .step_key = "copier",
+                   .add_errands = add_ways_to_copiers,
+                   .add_window = add_copies_of_window,
+                   .end_hold = skip_copiers_time,
                    .give_back = give_back_copies,
                    .never_ended = abandoned_mbufs,
                    .add_result = add_copies_of_run};
