@@ -59,10 +59,14 @@ struct part {
     // Whether the part carries this application's workload, in the place of messages over UDP. It has then
     // opened all that the application needs, and `a.carrier`.
     bool (*open_application)(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w);
+    // Adds to what the handler of a workload learns when it is opened.
+    void (*tell_handler)(const workload_plan &w, wt_open &about);
+    // Whether clients call this handler for the part, also where it has nothing to write to requests.
+    bool (*calls_handler)(const workload_plan &w, const wt_handler &table);
     // The applications and dispatchers of an endpoint are open and linked to each other.
     void (*link_endpoint)(run_state &f, endpoint &e, uint32_t endpoint_index);
     // A stage has the function, the role and the steps that the spine gives to it. The part changes those
-    // that are different with it.
+    // that are different with it, and adds its own counts to `stats`.
     void (*open_stage)(run_state &f, stage &s, const endpoint &e);
     // All stages are open. The part adds round trips that probes of the host are to make for it.
     void (*add_errands)(run_state &f, std::vector<probe_errand> &errands);

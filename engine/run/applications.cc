@@ -4,7 +4,6 @@
 #include "core/frame_ipv6.h"
 #include "core/inflight.h"
 #include "parts/registry.h"
-#include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/seed.h"
 #include "run/variants.h"
@@ -50,8 +49,6 @@ void open_client(run_state &f, application &a, const endpoint_plan &e, const wor
     s.segments.resize(a.out.packets.size());
     s.views.resize(messages);
     a.receiving->packets.resize(a.batch_rx);
-    if (w.source) open_request_copies(f, a, w);
-    if (w.copies && !w.source && w.copies->verify) open_response_checks(a, w);
 }
 
 void open_server(run_state &f, application &a, const endpoint_plan &e, const workload_plan &w) {
@@ -75,8 +72,6 @@ void open_server(run_state &f, application &a, const endpoint_plan &e, const wor
     if (a.request.segments > 1)
         s.parts =
             std::make_unique<assembler>(w.client_applications, w.client_slots, a.request, s.requests_vary);
-    if (w.copies && !w.source) open_response_copies(f, a, w);
-    if (w.source && w.copies->verify) open_request_checks(f, a, w);
 }
 
 }  // namespace

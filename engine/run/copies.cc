@@ -13,6 +13,7 @@
 #include "stages/client_state.h"
 #include "stages/copying.h"
 #include "stages/server_state.h"
+#include "stages/stages.h"
 
 namespace wt {
 
@@ -197,6 +198,69 @@ json ledger_of(const run_state &f, const endpoint &e, const application &a, cons
         {"planted", planted_json(c)}};
 }
 
+// Of the stage that has a copier; null: this one has none.
+body_copying *copying_in(const stage_of &place, const endpoint &e) {
+    if (place.stage != stage_kind::app_tx && place.stage != stage_kind::app_rx) return nullptr;
+    const application &a = *e.applications[place.index];
+    return (place.stage == stage_kind::app_tx) == (a.source != nullptr) ? a.copying.get() : nullptr;
+}
+
+// What a stage needs for the copier of its application.
+void open_copier_of(run_state &f, stage &s, const endpoint &e) {
+    body_copying *const c = copying_in(s.place, e);
+    if (c == nullptr) return;
+    application &a = *e.applications[s.place.index];
+    for (size_t i = 0; i < 2; i++) s.stats[i].of_part = std::make_unique<copy_stats>();
+    s.steps = c->steps;
+    s.before_hold = hold;
+    const copy_channel &channel = a.copying->channel;
+    if (!channel.thread) return;
+    copier_thread &t = f.copier_threads.emplace_back(copier_thread{.of = &a, .worker = s.worker});
+    t.trip.reset(static_cast<uint8_t *>(rte_zmalloc("copy trip", size_t{2} * trip_bytes, trip_bytes)));
+    if (!t.trip) throw refusal("no memory for the way to the copier " + channel.device);
+    t.account = account_of(t);
+}
+
+void open_request_copies(run_state &f, application &a, const workload_plan &w) {
+    if (a.handler && a.handler->request)
+        throw refusal("workload " + w.name +
+                          ": its handler writes the bodies of requests itself, so that they "
+                          "cannot come from a source",
+                      "use another handler, or no source");
+    const auto burst = static_cast<uint32_t>(a.out.packets.size());
+    const body_copying &c = make_copying(f, a, *w.copies, burst);
+    a.source = std::make_unique<request_source>(
+        request_source{layout_of(f, a, w), source_of(f, a, w, a.request.body_bytes)});
+    a.source->bodies.resize(c.way == copy_way::zero ? burst : 0);
+    measure_copies(f, a, w);
+}
+
+void open_response_copies(run_state &f, application &a, const workload_plan &w) {
+    if (!(a.handler->flags & WT_NAMES_COPIES))
+        throw refusal("workload " + w.name +
+                          ": its handler names no copies of its responses, and it has no "
+                          "source of requests: there is nothing to copy",
+                      "use a source, or a handler that names copies");
+    make_copying(f, a, *w.copies, static_cast<uint32_t>(a.out.packets.size()) * WT_MAX_COPIES);
+    a.responding->copies.resize(a.responding->exchanges.size());
+    measure_copies(f, a, w);
+}
+
+void open_request_checks(run_state &f, application &a, const workload_plan &w) {
+    a.checking_requests =
+        std::make_unique<request_checking>(request_checking{layout_of(f, a, w), a.request.segment_body});
+}
+
+void open_response_checks(application &a, const workload_plan &w) {
+    if (a.handler == nullptr || a.handler->check == nullptr)
+        throw refusal("workload " + w.name + ": its handler cannot check responses",
+                      "use verify = false, or a handler with the hook `check`");
+    a.checking_responses = std::make_unique<response_checking>();
+    a.checking_responses->requests.resize(a.inflight->slots.size());
+    a.checking_responses->parts.resize(a.batch_rx);
+    a.checking_responses->names.resize(a.batch_rx);
+}
+
 // What a probe read of the ways to copiers' threads.
 json copiers_of_probe(const run_state &f, const probe_reading &probe) {
     json list = json::array();
@@ -261,20 +325,41 @@ json verified_of_run(const run_state &f) {
     return list;
 }
 
+// In the place of the spine's, which copies and checks nothing; null: the spine's.
+stage_function function_with_copies(stage_kind stage, const application &a, bool client) {
+    if (stage == stage_kind::app_tx) {
+        if (a.source) return app_tx_copying;
+        return a.checking_responses ? app_tx_remembering : nullptr;
+    }
+    if (client) return a.checking_responses ? app_rx_checking : nullptr;
+    return a.copying ? app_rx_copying : nullptr;
+}
+
 }  // namespace
 
-void open_request_copies(run_state &f, application &a, const workload_plan &w) {
-    if (a.handler && a.handler->request)
-        throw refusal("workload " + w.name +
-                          ": its handler writes the bodies of requests itself, so that they "
-                          "cannot come from a source",
-                      "use another handler, or no source");
-    const auto burst = static_cast<uint32_t>(a.out.packets.size());
-    const body_copying &c = make_copying(f, a, *w.copies, burst);
-    a.source = std::make_unique<request_source>(
-        request_source{layout_of(f, a, w), source_of(f, a, w, a.request.body_bytes)});
-    a.source->bodies.resize(c.way == copy_way::zero ? burst : 0);
-    measure_copies(f, a, w);
+void tell_handler_of_copies(const workload_plan &w, wt_open &about) { about.copies = w.copies && !w.source; }
+
+bool handler_checks_copies(const workload_plan &w, const wt_handler &table) {
+    return w.copies && !w.source && w.copies->verify && table.check != nullptr;
+}
+
+void open_copies(run_state &f, endpoint &e, uint32_t) {
+    const bool client = e.plan->side == side::client;
+    for (const auto &a : e.applications) {
+        const workload_plan &w = f.plan.workloads[a->workload];
+        if (!w.copies || a->carrier) continue;  // a carrier opens its own
+        if (w.source.has_value() == client)
+            w.source ? open_request_copies(f, *a, w) : open_response_copies(f, *a, w);
+        else if (w.copies->verify)
+            client ? open_response_checks(*a, w) : open_request_checks(f, *a, w);
+    }
+}
+
+void open_stage_of_copies(run_state &f, stage &s, const endpoint &e) {
+    if (s.place.stage != stage_kind::app_tx && s.place.stage != stage_kind::app_rx) return;
+    const application &a = *e.applications[s.place.index];
+    if (const auto own = function_with_copies(s.place.stage, a, e.plan->side == side::client)) s.run = own;
+    open_copier_of(f, s, e);
 }
 
 void open_carrier_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
@@ -282,52 +367,6 @@ void open_carrier_copies(run_state &f, application &a, const workload_plan &w, c
     make_copying(f, a, *w.copies, burst);
     a.source = std::make_unique<request_source>(request_source{layout, source_of(f, a, w, places.bytes)});
     measure_copies(f, a, w, &places);
-}
-
-void open_response_copies(run_state &f, application &a, const workload_plan &w) {
-    if (!(a.handler->flags & WT_NAMES_COPIES))
-        throw refusal("workload " + w.name +
-                          ": its handler names no copies of its responses, and it has no "
-                          "source of requests: there is nothing to copy",
-                      "use a source, or a handler that names copies");
-    make_copying(f, a, *w.copies, static_cast<uint32_t>(a.out.packets.size()) * WT_MAX_COPIES);
-    a.responding->copies.resize(a.responding->exchanges.size());
-    measure_copies(f, a, w);
-}
-
-void open_request_checks(run_state &f, application &a, const workload_plan &w) {
-    a.checking_requests =
-        std::make_unique<request_checking>(request_checking{layout_of(f, a, w), a.request.segment_body});
-}
-
-void open_response_checks(application &a, const workload_plan &w) {
-    if (a.handler == nullptr || a.handler->check == nullptr)
-        throw refusal("workload " + w.name + ": its handler cannot check responses",
-                      "use verify = false, or a handler with the hook `check`");
-    a.checking_responses = std::make_unique<response_checking>();
-    a.checking_responses->requests.resize(a.inflight->slots.size());
-    a.checking_responses->parts.resize(a.batch_rx);
-    a.checking_responses->names.resize(a.batch_rx);
-}
-
-body_copying *copying_in(const stage_of &place, const endpoint &e) {
-    if (place.stage != stage_kind::app_tx && place.stage != stage_kind::app_rx) return nullptr;
-    const application &a = *e.applications[place.index];
-    return (place.stage == stage_kind::app_tx) == (a.source != nullptr) ? a.copying.get() : nullptr;
-}
-
-void open_copies_of(run_state &f, stage &s, const endpoint &e) {
-    body_copying *const c = copying_in(s.place, e);
-    if (c == nullptr) return;
-    application &a = *e.applications[s.place.index];
-    s.steps = c->steps;
-    s.before_hold = hold;
-    const copy_channel &channel = a.copying->channel;
-    if (!channel.thread) return;
-    copier_thread &t = f.copier_threads.emplace_back(copier_thread{.of = &a, .worker = s.worker});
-    t.trip.reset(static_cast<uint8_t *>(rte_zmalloc("copy trip", size_t{2} * trip_bytes, trip_bytes)));
-    if (!t.trip) throw refusal("no memory for the way to the copier " + channel.device);
-    t.account = account_of(t);
 }
 
 void add_ways_to_copiers(run_state &f, std::vector<probe_errand> &errands) {

@@ -35,22 +35,18 @@ struct copier_thread {
     thread_account account = {};  // at the last window
 };
 
-// A copier for the requests of a client, which come from the workload's source, or where it has none, for
-// copies of responses that a server's handler names. Each throws refusal.
-void open_request_copies(run_state &f, application &a, const workload_plan &w);
-void open_response_copies(run_state &f, application &a, const workload_plan &w);
+// The hooks of the part (parts/part.h).
+void tell_handler_of_copies(const workload_plan &w, wt_open &about);
+bool handler_checks_copies(const workload_plan &w, const wt_handler &table);
+// A copier for the requests of clients, which come from the workload's source, or where it has none, for
+// copies of responses that a server's handler names; and what either side needs for checks. Throws refusal.
+void open_copies(run_state &f, endpoint &e, uint32_t endpoint_index);
+void open_stage_of_copies(run_state &f, stage &s, const endpoint &e);
+
 // For a carrier (stages/carrier.h) that has copies made to memory of its own; `burst`: the most pieces of one
 // call of app_tx.
 void open_carrier_copies(run_state &f, application &a, const workload_plan &w, const source_layout &layout,
                          uint32_t burst, const copy_places &places);
-void open_request_checks(run_state &f, application &a, const workload_plan &w);
-void open_response_checks(application &a, const workload_plan &w);
-
-// Of the stage that has a copier; null: this one has none.
-body_copying *copying_in(const stage_of &place, const endpoint &e);
-
-// What a stage needs for them, where its application has copies.
-void open_copies_of(run_state &f, stage &s, const endpoint &e);
 
 // The ways to threads of copiers, for the probe of the host.
 void add_ways_to_copiers(run_state &f, std::vector<probe_errand> &errands);

@@ -95,9 +95,9 @@ wt_open about_handler(const run_state &f, const handler_use &use) {
     open.request_length = w.request_bytes - message_header_bytes;
     open.response_length = w.response_bytes - message_header_bytes;
     open.scan = w.scan;
-    open.copies = w.copies && !w.source;
     open.numa_socket = node_of(f.plan, use.stage, f.nodes);
     open.seed = seed_of(f.plan.seed, chance::handlers, use.stage.index);
+    call_parts(&part::tell_handler, w, open);
     return open;
 }
 
@@ -107,8 +107,8 @@ const wt_handler *open_handler(run_state &f, const handler_use &use, void **stat
     f.lines.phase("opening " + use.handler->name);
     try {
         handler_table table = handler_named(use.kind, use.handler->name);
-        const bool checks = w.copies && !w.source && w.copies->verify && table->check != nullptr;
-        if (of == side::client && table->request == nullptr && !checks) return nullptr;
+        const bool is_called = table->request || ask_parts(&part::calls_handler, w, *table);
+        if (of == side::client && !is_called) return nullptr;
         opened_handler &opened =
             f.handlers.emplace_back(std::move(table), about_handler(f, use), use.handler->options,
                                     w.pipeline ? &*w.pipeline : nullptr);

@@ -22,8 +22,8 @@ std::optional<handler_use> handler_of_dispatcher(const plan &p, uint32_t endpoin
 // What a handler is told at its open, but for what opened_handler fills in.
 wt_open about_handler(const run_state &f, const handler_use &use);
 
-// Opens a handler for one application or dispatcher; null on a client whose handler has nothing to write to
-// requests. `steps` stays null where the handler names none. Throws handler_refusal.
+// Opens a handler for one application or dispatcher; null on a client that does not call it. `steps` stays
+// null where the handler names none. Throws handler_refusal.
 const wt_handler *open_handler(run_state &f, const handler_use &use, void **state, handler_steps **steps);
 
 // What stands around the messages of an endpoint.

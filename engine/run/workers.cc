@@ -2,7 +2,6 @@
 #include <set>
 
 #include "parts/registry.h"
-#include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/run.h"
 #include "run/variants.h"
@@ -13,22 +12,12 @@
 
 namespace wt {
 
-static stage_function app_tx_of(const application &a) {
-    if (a.source) return app_tx_copying;
-    return a.checking_responses ? app_tx_remembering : app_tx;
-}
-
-static stage_function app_rx_of(const application &a, bool client) {
-    if (client) return a.checking_responses ? app_rx_checking : app_rx_responses;
-    return a.copying ? app_rx_copying : app_rx_requests;
-}
-
 static stage_function function_of(const stage_of &place, const endpoint &e) {
     const bool client = e.plan->side == side::client;
     const framing frames = framing_of(e);
     switch (place.stage) {
-        case stage_kind::app_tx: return app_tx_of(*e.applications[place.index]);
-        case stage_kind::app_rx: return app_rx_of(*e.applications[place.index], client);
+        case stage_kind::app_tx: return app_tx;
+        case stage_kind::app_rx: return client ? app_rx_responses : app_rx_requests;
         case stage_kind::disp_tx:
             if (frames == framing::none) return disp_tx_unframed;
             if (frames == framing::ipv6) return client ? disp_tx_client_ipv6 : disp_tx_server_ipv6;
@@ -49,12 +38,10 @@ static stage_function function_of(const stage_of &place, const endpoint &e) {
 static void open_stats(stage &s, const endpoint &e, bool is_paced, accounting level) {
     const bool takes_responses = e.plan->side == side::client && s.place.stage == stage_kind::app_rx;
     if (level < accounting::sampled) s.steps = nullptr;  // no cycles are taken
-    s.stats = std::make_unique<stage_stats[]>(2);
     for (stage_stats *stats : {&s.stats[0], &s.stats[1]}) {
         if (takes_responses) stats->latency = std::make_unique<latencies>();
         if (is_paced) stats->pacing = std::make_unique<latency_histogram>();
         if (s.steps) stats->steps = std::make_unique<step_counters>();
-        if (copying_in(s.place, e)) stats->of_part = std::make_unique<copy_stats>();
         if (level == accounting::histograms) {
             stats->completion = std::make_unique<batch_histogram>();
             stats->stall = std::make_unique<batch_histogram>();
@@ -84,11 +71,11 @@ static stage open_stage(run_state &f, const stage_of &place, uint32_t worker) {
     s.role = s.own_role = role_of(place, e);
     s.place = place;
     s.worker = worker;
+    s.stats = std::make_unique<stage_stats[]>(2);
     const bool is_paced =
         place.stage == stage_kind::app_tx && e.applications[place.index]->sending->open_loop;
     if (place.stage == stage_kind::disp_rx) s.steps = e.dispatchers[place.index]->steps;
     if (place.stage == stage_kind::app_rx) s.steps = e.applications[place.index]->steps;
-    open_copies_of(f, s, e);
     call_parts(&part::open_stage, f, s, e);
     open_stats(s, e, is_paced, f.plan.accounting.level);
     open_delay(f, s);
