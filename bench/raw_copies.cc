@@ -27,7 +27,6 @@
 #include <vector>
 
 #include "core/random_bytes.h"
-#include "core/source.h"
 #include "parts/copies/copiers/registry.h"
 
 namespace {
@@ -183,7 +182,7 @@ void print(const char *name, const contestant &c, const char *end) {
 }
 
 uint8_t *memory() {
-    auto *const at = static_cast<uint8_t *>(rte_malloc("raw copies", area, wt::source_line));
+    auto *const at = static_cast<uint8_t *>(rte_malloc("raw copies", area, RTE_CACHE_LINE_SIZE));
     if (!at) fail("no memory");
     return at;
 }

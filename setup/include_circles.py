@@ -14,8 +14,6 @@ from pathlib import Path, PurePath
 FOLDERS = ("engine", "include", "plugins", "sharing", "bench")
 BASES = ("", "engine", "include", "engine/tests", "sharing", "sharing/studies/pvcc/native")
 """What names of included files begin at, beside the folder of the file."""
-LEFT = {"engine/run/copies", "engine/run/copy_costs"}
-"""Modules whose circle with engine/run/run is left: copies become a part."""
 Edges = dict[str, dict[str, str]]
 """From -> to -> a file and what it includes."""
 
@@ -51,7 +49,7 @@ def main(root: Path) -> int:
             (modules, file.with_suffix(""), target.with_suffix("")),
             (rooms, file.parent, target.parent),
         ):
-            if start != end and str(start) not in LEFT:
+            if start != end:
                 edges.setdefault(str(start), {}).setdefault(str(end), f"{file} includes {name}")
     failed = 0
     for kind, edges in (("modules", modules), ("rooms", rooms)):

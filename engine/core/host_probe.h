@@ -5,8 +5,8 @@
 //   two CPUs share a core, an L3 or nothing: a hypervisor moves virtual CPUs from one to the other;
 // - each worker fills its core with independent additions, alone, and then all at once. Two CPUs that are
 //   threads of one core take up to twice as long together;
-// - a worker that has its copies made by a thread on another CPU sends it small ones: their round trip tells
-//   how far that CPU is.
+// - a worker makes the round trips of a part, to somebody who is no worker: to a thread on another CPU, say,
+//   which tells how far that CPU is.
 // It lasts 50 to 100 us, and the run's time (core/clock.h) stands still meanwhile. A worker that does not
 // come in time, because it has no CPU or is in a long call, cuts the probe short: there is no reading, never
 // a guess.

@@ -8,7 +8,6 @@
 #include "run/seed.h"
 #include "run/variants.h"
 #include "stages/client_state.h"
-#include "stages/copying.h"
 #include "stages/server_state.h"
 #include "stages/stages.h"
 

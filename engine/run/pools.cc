@@ -7,7 +7,6 @@
 #include "core/node_memory.h"
 #include "core/refusal.h"
 #include "run/run.h"
-#include "stages/copying.h"
 #include "wires/registry.h"
 
 namespace wt {
@@ -102,7 +101,7 @@ void open_pools(run_state &f) {
 
 run_state::~run_state() {
     for (endpoint &e : endpoints)
-        for (auto &a : e.applications) a->copying.reset();  // a copier writes to mbufs
+        for (auto &a : e.applications) a->bodies.reset();  // a part may have mbufs written to
     handlers.clear();
     close_ports(ports);
     for (rte_mempool *pool : pools) rte_mempool_free(pool);

@@ -4,7 +4,6 @@
 #include <rte_mempool.h>
 
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,8 +16,6 @@
 #include "host/cpu_time.h"
 #include "plan/plan.h"
 #include "report/lines.h"
-#include "run/copies.h"
-#include "run/copy_costs.h"
 #include "run/delay.h"
 #include "run/handler_counters.h"
 #include "run/nodes.h"
@@ -55,9 +52,6 @@ struct run_state {
     std::deque<opened_handler> handlers;
     std::deque<handler_counters> counters;
     std::deque<size_table> size_tables;
-    std::map<uint32_t, eal_memory> sources;        // of copies, by workload
-    std::map<uint32_t, cpu_copies> copied_by_cpu;  // likewise; only where a copier ends copies later
-    std::deque<copier_thread> copier_threads;
     std::deque<emulated_line> lines_ahead;
     std::vector<std::unique_ptr<link>> links;
     std::deque<endpoint> endpoints;

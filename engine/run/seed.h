@@ -12,8 +12,8 @@ enum class chance : uint32_t {
     response_sizes,
     faults,
     handlers,
-    sources,
-    copiers,
+    sources,  // of bodies
+    engines,  // that work for an application beside its worker
     carriers  // of a workload in the place of messages
 };
 

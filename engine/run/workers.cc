@@ -6,7 +6,6 @@
 #include "run/run.h"
 #include "run/variants.h"
 #include "stages/client_state.h"
-#include "stages/copying.h"
 #include "stages/stages.h"
 #include "wires/wire.h"
 

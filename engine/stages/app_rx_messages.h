@@ -1,4 +1,4 @@
-// What app_rx of a server does with whole messages, with and without a copier for its responses.
+// What app_rx of a server does with whole messages, whoever makes the bodies of its responses.
 //
 // The functions are static and not inline, so that the compiler weighs them as those of each file.
 #pragma once

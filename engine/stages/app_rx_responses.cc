@@ -5,6 +5,8 @@
 
 namespace wt {
 
-call_result app_rx_responses(void *role, const stage_call &call) { return take_responses<false>(role, call); }
+call_result app_rx_responses(void *role, const stage_call &call) {
+    return take_responses<nullptr>(role, call);
+}
 
 }  // namespace wt

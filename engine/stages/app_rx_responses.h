@@ -1,7 +1,7 @@
 // app_rx of a client: matches responses with the messages in flight and records their latency.
 //
 // The functions are static and not inline, so that the compiler weighs them as those of each file: with and
-// without checks of the bodies.
+// without a part that looks at the bodies.
 #pragma once
 
 #include <span>
@@ -9,7 +9,6 @@
 #include "core/packet.h"
 #include "stages/application.h"
 #include "stages/client_state.h"
-#include "stages/copying.h"
 #include "stages/latency.h"
 
 namespace wt {
@@ -51,7 +50,10 @@ static void expire(application &a, const stage_call &call) {
     call.stats->lost += inflight_expire(*a.inflight, stage_now(call), r.timeout, inflight_expire_at_once);
 }
 
-template <bool checks>
+// What a part does with a burst of responses, before they are matched.
+using arrived_function = void (*)(const application &a, rte_mbuf *const *packets, uint32_t count);
+
+template <arrived_function look>
 static call_result take_responses(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
     client_receiving &r = *a.receiving;
@@ -63,7 +65,7 @@ static call_result take_responses(void *role, const stage_call &call) {
     }
     if (count == 0) return {0};
     r.received = true;
-    if constexpr (checks) check_responses(a, r.packets.data(), count);
+    if constexpr (look != nullptr) look(a, r.packets.data(), count);
 
     const uint64_t now = stage_now(call);
     rte_mbuf **const packets = r.packets.data();

@@ -1,12 +1,11 @@
-// What the ways through app_rx of a server share: app_rx_requests.cc, app_rx_copying.cc and, for a request
-// and a response of one segment in one mbuf, app_rx_in_place.cc.
+// What the ways through app_rx of a server share: app_rx_requests.cc, for a request and a response of one
+// segment in one mbuf app_rx_in_place.cc, and those of parts.
 #pragma once
 
 #include <rte_pause.h>
 
 #include "core/packet.h"
 #include "stages/application.h"
-#include "stages/copying.h"
 #include "stages/server_state.h"
 
 namespace wt {
@@ -46,8 +45,7 @@ inline uint32_t take_burst(application &a) {
         count = a.out.towards->to_application->take(s.packets.data(), a.batch_rx);
         if (++a.next_link == a.links.size()) a.next_link = 0;
     }
-    if (unlikely(a.checking_requests != nullptr))
-        check_requests(*a.checking_requests, s.packets.data(), count);
+    if (unlikely(a.check_requests != nullptr)) a.check_requests(a, s.packets.data(), count);
     return count;
 }
 

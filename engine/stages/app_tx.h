@@ -1,5 +1,4 @@
-// What app_tx has in common with and without copies from a source: which messages to send now, and their
-// mbufs.
+// What app_tx has in common wherever the bodies come from: which messages to send now, and their mbufs.
 //
 // The functions are static and not inline, so that the compiler weighs them as those of each file.
 #pragma once

@@ -5,6 +5,6 @@
 
 namespace wt {
 
-call_result app_tx(void *role, const stage_call &call) { return send_messages<false>(role, call); }
+call_result app_tx(void *role, const stage_call &call) { return send_messages<nullptr>(role, call); }
 
 }  // namespace wt

@@ -1,15 +1,14 @@
-// app_tx without copies: makes requests. Takes an in-flight slot and mbufs, writes header and body, hands the
+// app_tx of messages: makes requests. Takes an in-flight slot and mbufs, writes header and body, hands the
 // packets to a dispatcher.
 //
 // The functions are static and not inline, so that the compiler weighs them as those of each file: with and
-// without a memory of what was asked for.
+// without a part that looks at what was made.
 #pragma once
 
 #include <rte_memcpy.h>
 
 #include "core/packet.h"
 #include "stages/app_tx.h"
-#include "stages/copying.h"
 
 namespace wt {
 
@@ -78,8 +77,11 @@ static void call_handler(application &a, rte_mbuf **packets, uint32_t messages) 
     a.handler->request(a.handler_state, s.views.data(), messages);
 }
 
+// What a part does with a burst of requests that were made, before they leave.
+using made_function = void (*)(const application &a, uint32_t count);
+
 // Fills the empty outbox with new messages; returns the number of packets. *wanted: there were some to send.
-template <bool remembers>
+template <made_function look>
 static uint32_t make_messages(application &a, uint64_t now, bool *wanted, const stage_call &call) {
     client_sending &s = *a.sending;
     const uint32_t count = take_wanted(a, now, wanted, call);
@@ -92,14 +94,14 @@ static uint32_t make_messages(application &a, uint64_t now, bool *wanted, const 
     else
         packets = write_varied(a, a.out.packets.data(), count, now);
     if (a.handler != nullptr && a.handler->request != nullptr) call_handler(a, a.out.packets.data(), count);
-    if constexpr (remembers) remember_requests(a, count);
+    if constexpr (look != nullptr) look(a, count);
     if (s.open_loop) record_pacing(s, count, now, call);
     call.stats->sent += count;
     a.out.towards = a.links[take_link(a)];
     return packets;
 }
 
-template <bool remembers>
+template <made_function look>
 static call_result send_messages(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
     uint32_t moved;
@@ -108,7 +110,7 @@ static call_result send_messages(void *role, const stage_call &call) {
     } else {
         if (!may_send(a)) return {0};
         bool wanted;
-        const uint32_t packets = make_messages<remembers>(a, stage_now(call), &wanted, call);
+        const uint32_t packets = make_messages<look>(a, stage_now(call), &wanted, call);
         if (packets == 0) return {0, wanted ? for_mbufs : not_stalled};
         moved = outbox_send(a.out, packets, a.batch_tx);
     }

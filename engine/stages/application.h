@@ -13,6 +13,7 @@
 
 #include "core/message.h"
 #include "core/steps.h"
+#include "stages/bodies.h"
 #include "stages/carrier.h"
 #include "stages/link.h"
 
@@ -22,10 +23,6 @@ struct inflight_table;
 struct client_sending;
 struct client_receiving;
 struct server_responding;
-struct body_copying;
-struct request_source;
-struct request_checking;
-struct response_checking;
 
 struct application {
     uint16_t index;  // in its endpoint
@@ -36,20 +33,17 @@ struct application {
     std::vector<link *> links;
     const wt_handler *handler = nullptr;
     void *handler_state = nullptr;
-    handler_steps *steps = nullptr;  // of the handler on a server; null if it has none
-    // of requests on a client with a source, of responses on a server whose handler names them; null: no
-    // copier
-    std::unique_ptr<body_copying> copying;
+    handler_steps *steps = nullptr;         // of the handler on a server; null if it has none
+    std::unique_ptr<struct bodies> bodies;  // of a part; null: nobody moves or checks them
 
     // client
     std::unique_ptr<inflight_table> inflight;
     std::unique_ptr<client_sending> sending;
     std::unique_ptr<client_receiving> receiving;
-    std::unique_ptr<request_source> source;                 // null without one
-    std::unique_ptr<response_checking> checking_responses;  // null where they are not checked
     // server
     std::unique_ptr<server_responding> responding;
-    std::unique_ptr<request_checking> checking_requests;  // null where they are not checked
+    // a part's, for the bodies of requests that arrive; null: nobody checks them
+    void (*check_requests)(const application &a, rte_mbuf *const *packets, uint32_t count) = nullptr;
 
     // either side; null: messages over UDP
     std::unique_ptr<struct carrier> carrier;

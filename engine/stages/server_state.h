@@ -37,7 +37,6 @@ struct alignas(RTE_CACHE_LINE_SIZE) server_responding {
     line_vector<rte_mbuf *> fresh;  // mbufs for responses
     line_vector<wt_segment> request_views, response_views;
     line_vector<wt_exchange> exchanges;
-    line_vector<wt_copies> copies;               // that the handler names, where a copier makes them
     line_vector<wt_exchange> initial_exchanges;  // in place: each as it is before the handler's call
 };
 

@@ -8,13 +8,9 @@ namespace wt {
 struct application;
 
 // Role: application.
-call_result app_tx(void *role, const stage_call &call);              // client
-call_result app_tx_remembering(void *role, const stage_call &call);  // client that checks responses
-call_result app_tx_copying(void *role, const stage_call &call);      // client, with copies from a source
-call_result app_rx_responses(void *role, const stage_call &call);    // client
-call_result app_rx_checking(void *role, const stage_call &call);     // client that checks responses
-call_result app_rx_requests(void *role, const stage_call &call);     // server
-call_result app_rx_copying(void *role, const stage_call &call);  // server, with copies that its handler names
+call_result app_tx(void *role, const stage_call &call);            // client
+call_result app_rx_responses(void *role, const stage_call &call);  // client
+call_result app_rx_requests(void *role, const stage_call &call);   // server
 
 // Role: dispatcher.
 call_result disp_tx_client(void *role, const stage_call &call);

@@ -1,4 +1,4 @@
-// The options of a handler or of a copier: its list, and the values that a plan gives them.
+// The options of a handler, or of what a part lists: its list, and the values that a plan gives them.
 #pragma once
 
 #include <windtunnel/handler.h>
@@ -20,7 +20,7 @@ const char *option_type_name(uint32_t type);
 // The words of a choice.
 std::vector<std::string> option_choices(const wt_option &option);
 
-// An option as --handlers and --copiers print it.
+// An option as a command that lists its owners prints it.
 nlohmann::ordered_json option_json(const wt_option &option);
 
 // Every option once, in its order, with the value given or else its own. The values point into `given` and

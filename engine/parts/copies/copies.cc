@@ -1,11 +1,11 @@
 // What the part `copies` brings: copiers, which move the bytes of payload, and the commands that say what
 // they are and what their copies cost.
-#include "run/copies.h"
-
 #include <cstdio>
 
+#include "parts/copies/accounts.h"
 #include "parts/copies/copiers/print_costs.h"
 #include "parts/copies/copiers/registry.h"
+#include "parts/copies/open.h"
 #include "parts/part.h"
 #include "run/eal.h"
 

@@ -5,8 +5,8 @@
 // of it. TCP never sees a piece that is not committed; until the last of them is, disp_rx keeps back what
 // would empty the send buffer, because an empty one begins anew, and copies run to where it would have gone
 // on.
+#include "parts/copies/copying.h"
 #include "parts/streams/stream.h"
-#include "stages/copying.h"
 #include "stages/sending.h"
 
 namespace wt {
@@ -40,9 +40,9 @@ uint32_t take_writes(application &a, uint64_t now, uint64_t room, const stage_ca
 // Puts off the copies of the next write.
 void make_write(application &a, uint32_t slot) {
     stream &s = stream_of(a);
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     uint8_t *const begin = s.send_buffer.get(), *const end = begin + s.send_bytes;
-    const uint8_t *from = a.source->bytes + stream_source_position(s.layout, s.made);
+    const uint8_t *from = source_of(a).bytes + stream_source_position(s.layout, s.made);
     if (c.pending.count() == 0) s.write_at = wt_tcp_send_at(s.connection.get());
     for (uint32_t left = s.write_bytes, piece; left > 0; left -= piece, from += piece) {
         piece = static_cast<uint32_t>(std::min<uint64_t>(left, static_cast<uint64_t>(end - s.write_at)));
@@ -77,7 +77,7 @@ void abandon(stream &s) {
 }
 
 call_result write(application &a, bool sending, const stage_call &call) {
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     const bool makes = sending && wants_packets(c);
     if (!makes && c.pending.count() == 0) return {0};
     const copying_call begun = begin_copying(a, a.batch_tx, call);
@@ -94,7 +94,7 @@ call_result write(application &a, bool sending, const stage_call &call) {
 
 uint32_t stream_commit(application &a, uint32_t most) {
     stream &s = stream_of(a);
-    pending_packets &p = a.copying->pending;
+    pending_packets &p = copying_of(a).pending;
     for (; p.head != p.ended; p.head++) {
         const pending_copy &piece = p.copy(p.head);
         if (likely(wt_tcp_commit(s.connection.get(), piece.to, piece.bytes)))
@@ -118,9 +118,9 @@ call_result app_tx_stream(void *role, const stage_call &call) {
         stream_publish_state(s);
     }
     if (unlikely(state != tcp_state::open && state != tcp_state::peer_finished)) return {0};
-    if (unlikely(a.copying->gave_up)) return abandon(s), call_result{0};
+    if (unlikely(copying_of(a).gave_up)) return abandon(s), call_result{0};
     const call_result result = write(a, sending, call);
-    if (unlikely(!sending && a.copying->pending.count() == 0)) {
+    if (unlikely(!sending && copying_of(a).pending.count() == 0)) {
         wt_tcp_finish(s.connection.get());
         stream_publish_state(s);
     }

@@ -1,7 +1,7 @@
 // What the plan says of streams, beyond what its readers check.
 #include "plan/check.h"
 
-#include "core/source.h"
+#include "parts/copies/source.h"
 
 namespace wt {
 

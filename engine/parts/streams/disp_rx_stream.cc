@@ -4,9 +4,9 @@
 
 #include "core/checksum.h"
 #include "core/packet.h"
+#include "parts/copies/copying.h"
 #include "parts/streams/stream.h"
 #include "stages/application.h"
-#include "stages/copying.h"
 #include "stages/dispatcher_control.h"
 
 namespace wt {
@@ -49,7 +49,7 @@ mac_address sender_of(rte_mbuf *m) {
     return from;
 }
 
-bool copies_wait(const stream &s) { return s.of->copying && s.of->copying->pending.count() > 0; }
+bool copies_wait(const stream &s) { return s.of->bodies && copying_of(*s.of).pending.count() > 0; }
 
 // Gives a segment to TCP. Not `not_stalled`: it has to wait, and for what.
 stalled_for receive_segment(dispatcher &d, rte_mbuf *m, return_burst &back, const stage_call &call) {

@@ -6,13 +6,13 @@
 
 #include "core/inflight.h"
 #include "core/refusal.h"
+#include "parts/copies/copying.h"
+#include "parts/copies/open.h"
 #include "parts/streams/stream.h"
-#include "run/copies.h"
 #include "run/endpoints.h"
 #include "run/run.h"
 #include "run/seed.h"
 #include "stages/client_state.h"
-#include "stages/copying.h"
 
 namespace wt {
 
@@ -69,7 +69,7 @@ void open_stream_client(run_state &f, application &a, const endpoint_plan &e, co
     open_sending(f, a, e, w, s.writes_at_once);
     s.writes.resize(std::bit_ceil(a.inflight->slots.size()));
     open_carrier_copies(f, a, w, s.layout, 2 * s.writes_at_once, places_of_writes(s));
-    a.copying->release = stream_commit;
+    copying_of(a).release = stream_commit;
 }
 
 void open_stream_server(application &a, const workload_plan &w) {

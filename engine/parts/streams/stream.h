@@ -15,9 +15,9 @@
 
 #include "core/clock.h"
 #include "core/eal_memory.h"
-#include "core/source.h"
 #include "core/steps.h"
 #include "core/worker.h"
+#include "parts/copies/source.h"
 #include "parts/streams/tcp.h"
 #include "stages/application.h"
 #include "stages/dispatcher.h"

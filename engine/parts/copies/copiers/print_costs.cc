@@ -10,7 +10,6 @@
 #include "core/eal_memory.h"
 #include "core/random_bytes.h"
 #include "core/refusal.h"
-#include "core/source.h"
 #include "parts/copies/copiers/costs.h"
 #include "parts/copies/copiers/registry.h"
 #include "parts/copies/copiers/trip.h"
@@ -25,7 +24,7 @@ namespace {
 constexpr uint64_t patience_ns = 1'000'000'000, seed = 1;
 
 eal_memory area(uint64_t bytes) {
-    eal_memory found(static_cast<uint8_t *>(rte_malloc("costs of copies", bytes, source_line)));
+    eal_memory found(static_cast<uint8_t *>(rte_malloc("costs of copies", bytes, RTE_CACHE_LINE_SIZE)));
     if (!found) throw refusal("no " + std::to_string(bytes) + " bytes of memory for copies");
     random_bytes_fill(seed, found.get(), bytes);
     return found;

@@ -3,12 +3,11 @@
 
 #include "copying_rig.h"
 #include "core/refusal.h"
+#include "parts/copies/accounts.h"
 #include "parts/copies/copiers/costs.h"
 #include "parts/copies/copiers/print_costs.h"
 #include "parts/copies/copiers/registry.h"
 #include "parts/copies/copiers/trip.h"
-#include "run/copies.h"
-#include "run/copy_costs.h"
 
 namespace wt::test::copiers_test {
 namespace {
@@ -261,7 +260,7 @@ TEST(copiers, what_the_cpus_copies_cost_is_measured_where_a_copier_ends_its_own_
     const json late = {{"engine", "planted"}, {"options", {{"fault", "late"}, {"share", "0"}}}};
     for (const bool of_requests : {true, false}) {
         copying_rig r(of_requests ? copying_plan(late) : naming_plan(late), false);
-        const json told = cpu_copies_json(r.f, 0);
+        const json told = r.told_of_cpu();
         std::vector<uint32_t> sizes;
         for (const json &each : told["costs"]) {
             sizes.push_back(each["bytes"]);
@@ -270,8 +269,7 @@ TEST(copiers, what_the_cpus_copies_cost_is_measured_where_a_copier_ends_its_own_
         EXPECT_EQ(sizes, (std::vector<uint32_t>{64, 128, 256, 512, of_requests ? 984u : 1000u}));
         EXPECT_EQ(told["from_bytes"], of_requests ? 64 * 1024 : 32 * 1000);
     }
-    EXPECT_EQ(cpu_copies_json(copying_rig(copying_plan(), false).f, 0), nullptr)
-        << "they end with their submit";
+    EXPECT_EQ(copying_rig(copying_plan(), false).told_of_cpu(), nullptr) << "they end with their submit";
 }
 
 TEST(copiers, the_cpu_copies_to_as_many_mbufs_as_take_turns) {
@@ -279,7 +277,7 @@ TEST(copiers, the_cpu_copies_to_as_many_mbufs_as_take_turns) {
         p["endpoints"][0]["pool"]["cache"] = cache;
         copying_rig r(p);
         const uint32_t free = rte_mempool_avail_count(r.f.pools[client]);
-        return std::pair{cpu_copies_json(r.f, 0)["to_places"].get<uint32_t>(), free};
+        return std::pair{r.told_of_cpu()["to_places"].get<uint32_t>(), free};
     };
     json p = copying_plan({{"engine", "planted"}});
     EXPECT_EQ(mbufs_of(p, 32).first, 32u) << "in flight, and in the cache of one worker";
@@ -291,9 +289,9 @@ TEST(copiers, the_cpu_copies_to_as_many_mbufs_as_take_turns) {
 
 TEST(copiers, the_cpu_copies_from_as_much_of_a_source_as_messages_do) {
     json p = copying_plan({{"engine", "planted"}}, {{"source", {{"bytes", 1 << 16}, {"order", "hot"}}}});
-    EXPECT_EQ(cpu_copies_json(copying_rig(p).f, 0)["from_bytes"], 1024);
+    EXPECT_EQ(copying_rig(p).told_of_cpu()["from_bytes"], 1024);
     p["workloads"][0]["request_bytes"] = 40;  // a body of 24
-    const json told = cpu_copies_json(copying_rig(p).f, 0);
+    const json told = copying_rig(p).told_of_cpu();
     EXPECT_EQ(told["from_bytes"], 64);
     EXPECT_EQ(told["costs"].size(), 1u);
     EXPECT_EQ(told["costs"][0]["bytes"], 24);

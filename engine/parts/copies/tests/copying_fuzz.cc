@@ -4,8 +4,8 @@
 #include <deque>
 #include <vector>
 
+#include "parts/copies/copying.h"
 #include "stages/client_state.h"
-#include "stages/copying.h"
 #include "stages/server_state.h"
 
 namespace wt {
@@ -63,9 +63,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     channel.completed = model_copier::completed;
     const uint32_t depth = 1 + data[0] % 16, batch = 1 + data[1] % 8;
     application a;
-    a.copying =
+    auto bodies = std::make_unique<copied_bodies>();
+    bodies->copying =
         std::make_unique<body_copying>(channel, std::bit_ceil(depth + batch + 2 * burst * most_pieces));
-    body_copying &c = *a.copying;
+    body_copying &c = *bodies->copying;
+    a.bodies = std::move(bodies);
     c.way = data[0] & 0x40 ? copy_way::wait_all : copy_way::pipelined;
     c.burst = burst * most_pieces, c.depth = depth, c.batch = batch, c.at_least = 0, c.timeout = 1000;
     c.verify = true;

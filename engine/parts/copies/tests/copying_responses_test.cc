@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "copying_rig.h"
-#include "run/copies.h"
+#include "parts/copies/accounts.h"
 
 namespace wt::test::copying_responses_test {
 namespace {

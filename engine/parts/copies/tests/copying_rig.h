@@ -3,7 +3,8 @@
 #pragma once
 
 #include "by_hand.h"
-#include "stages/copying.h"
+#include "parts/copies/copy_costs.h"
+#include "parts/copies/copying.h"
 #include "stages_rig.h"
 
 namespace wt::test {
@@ -29,13 +30,19 @@ struct copying_rig : rig {
         loops(500);
     }
 
-    bool has_source() { return app(client).source != nullptr; }
+    bool has_source() {
+        const copied_bodies *const b = find_bodies(app(client));
+        return b && b->source;
+    }
     size_t copying_side() { return has_source() ? client : server; }
-    body_copying &copying() { return *app(copying_side()).copying; }
+    body_copying &copying() { return copying_of(app(copying_side())); }
     copy_stats &copies() { return copies_of(stats(copying_side(), has_source() ? app_tx : app_rx)); }
     const checked_bodies &checked() {
-        return has_source() ? app(server).checking_requests->found : app(client).checking_responses->found;
+        return has_source() ? bodies_of(app(server)).checking_requests->found
+                            : bodies_of(app(client)).checking_responses->found;
     }
+    // What the result says of the cost of copies by the CPU.
+    json told_of_cpu() { return cpu_copies_json(app(copying_side())); }
     // One call of the stage that has the copier.
     call_result call() { return run(copying_side(), has_source() ? app_tx : app_rx); }
     uint64_t by_cpu(copy_reason why) { return copies().by_cpu[static_cast<size_t>(why)]; }

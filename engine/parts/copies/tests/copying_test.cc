@@ -2,7 +2,7 @@
 #include <rte_pause.h>
 
 #include "copying_rig.h"
-#include "run/copies.h"
+#include "parts/copies/accounts.h"
 #include "test_tools.h"
 
 namespace wt::test::copying_test {

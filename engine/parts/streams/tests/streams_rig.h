@@ -1,10 +1,10 @@
 // The stages of a stream on the rig: a client that writes, and a server that reads and checks.
 #pragma once
 
+#include "parts/copies/accounts.h"
 #include "parts/copies/tests/copying_rig.h"
 #include "parts/registry.h"
 #include "parts/streams/stream.h"
-#include "run/copies.h"
 
 namespace wt::test {
 
@@ -42,7 +42,7 @@ struct stream_rig : rig {
         call_parts(&part::add_result, f, line);
         return line["streams"];
     }
-    body_copying &copying() { return *app(client).copying; }
+    body_copying &copying() { return copying_of(app(client)); }
     copy_stats &copies() { return copies_of(stats(client, app_tx)); }
     uint64_t unacknowledged() { return wt_tcp_unacknowledged(tcp(client)); }
     uint32_t in_flight() { return 32 - app(client).inflight->free.used(); }

@@ -1,6 +1,6 @@
 // Packets that wait for their copies: their order, runs for a ring, and what is left when a copier is given
 // up.
-#include "core/pending.h"
+#include "parts/copies/pending.h"
 
 #include <gtest/gtest.h>
 

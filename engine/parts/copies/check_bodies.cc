@@ -2,8 +2,8 @@
 // the handler says that they must be, by a client.
 #include "core/inflight.h"
 #include "core/packet.h"
+#include "parts/copies/copying.h"
 #include "stages/client_state.h"
-#include "stages/copying.h"
 
 namespace wt {
 
@@ -35,12 +35,13 @@ bool is_in_flight(const inflight_table &t, const message_header &h) {
 
 }  // namespace
 
-void check_requests(request_checking &c, rte_mbuf *const *packets, uint32_t count) {
+void check_requests(const application &a, rte_mbuf *const *packets, uint32_t count) {
+    request_checking &c = *bodies_of(a).checking_requests;
     for (uint32_t i = 0; i < count; i++) check_request(c, packets[i]);
 }
 
 void check_responses(const application &a, rte_mbuf *const *packets, uint32_t count) {
-    response_checking &c = *a.checking_responses;
+    response_checking &c = *bodies_of(a).checking_responses;
     uint32_t checked = 0;
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf *const m = packets[i];
@@ -64,7 +65,7 @@ void remember_requests(const application &a, uint32_t count) {
     rte_mbuf *const *packet = a.out.packets.data();
     for (uint32_t i = 0; i < count; i++) {
         const segmentation &shape = s.sizes ? s.shapes[i] : a.request;
-        uint64_t &asked = a.checking_responses->requests[s.slots[i]] = 0;
+        uint64_t &asked = bodies_of(a).checking_responses->requests[s.slots[i]] = 0;
         std::memcpy(&asked, rte_pktmbuf_mtod_offset(*packet, const uint8_t *, body_offset),
                     std::min<size_t>(sizeof asked, segment_body_bytes(shape, 0)));
         packet += shape.segments;

@@ -1,6 +1,6 @@
 // Copies of packets' bodies that may end later. The packets wait in one FIFO and leave in their order; what
 // no copier takes, the CPU copies.
-#include "stages/copying.h"
+#include "parts/copies/copying.h"
 
 #include <rte_memcpy.h>
 #include <rte_pause.h>
@@ -142,7 +142,7 @@ void forget_steps(body_copying &c) {
 
 // Packets whose bodies are there. With wait_all none leaves before all are there that were made with it.
 uint32_t release_packets(application &a, uint32_t most) {
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     pending_packets &p = c.pending;
     if (c.way == copy_way::wait_all && !c.releasing) {
         if (p.ended != p.tail) return 0;
@@ -163,7 +163,7 @@ uint32_t release_packets(application &a, uint32_t most) {
 }
 
 copying_call begin_copying(application &a, uint32_t most, const stage_call &call) {
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     copying_call now_in{stage_now(call), c.pending.started, c.pending.ended, 0};
     if (c.pending.ended != c.pending.started && poll_copies(c, now_in.now, copies_of(call)) == 0)
         watch(c, now_in.now, copies_of(call));
@@ -173,7 +173,7 @@ copying_call begin_copying(application &a, uint32_t most, const stage_call &call
 
 call_result end_copying(application &a, copying_call before, uint32_t most, bool made, bool lacks_mbufs,
                         const stage_call &call) {
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     copy_stats &stats = copies_of(call);
     start_copies(c, before.now, stats);
     if (c.channel.immediate) copy_at_once(c, before.now, stats);

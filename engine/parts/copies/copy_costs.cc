@@ -1,4 +1,4 @@
-#include "run/copy_costs.h"
+#include "parts/copies/copy_costs.h"
 
 #include <rte_mbuf.h>
 
@@ -11,9 +11,9 @@
 #include "core/refusal.h"
 #include "parts/copies/copiers/break_even.h"
 #include "parts/copies/copiers/costs.h"
+#include "parts/copies/copying.h"
 #include "run/run.h"
 #include "stages/application.h"
-#include "stages/copying.h"
 
 namespace wt {
 
@@ -23,7 +23,9 @@ namespace {
 
 constexpr uint32_t rounds = 31, least = 64, most_at_once = 2 << 20;  // bytes
 
-const segmentation &shape_of_copied(const application &a) { return a.source ? a.request : a.response; }
+const segmentation &shape_of_copied(const application &a) {
+    return bodies_of(a).source ? a.request : a.response;
+}
 
 uint32_t largest_body(const application &a) {
     return std::min(shape_of_copied(a).segment_body, shape_of_copied(a).body_bytes);
@@ -72,8 +74,8 @@ class lent_mbufs {
 
 // What messages take of the source: with order = "hot" the same bytes each.
 std::span<const uint8_t> source_area(const application &a, const workload_plan &w) {
-    const source_layout &layout = a.source->layout;
-    return {a.source->bytes, std::min(w.source->bytes, layout.parts * layout.part_bytes)};
+    const source_layout &layout = source_of(a).layout;
+    return {source_of(a).bytes, std::min(w.source->bytes, layout.parts * layout.part_bytes)};
 }
 
 // How many mbufs the bodies of packets go to in turn. A cache of an lcore gives first what came last; what it
@@ -93,7 +95,7 @@ uint32_t batch_of(const body_copying &c, uint32_t largest) {
 // of their own, a batch's.
 cpu_copies measured_by_cpu(const run_state &f, const application &a, const workload_plan &w,
                            const copy_places *places, uint32_t largest) {
-    const uint32_t batch = batch_of(*a.copying, largest);
+    const uint32_t batch = batch_of(copying_of(a), largest);
     const std::vector<uint32_t> sizes = sizes_up_to(largest);
     if (places) {
         const std::span<const uint8_t> from = source_area(a, w);
@@ -101,14 +103,15 @@ cpu_copies measured_by_cpu(const run_state &f, const application &a, const workl
         return {from.size(), to.size(), sizes, measure_cpu_copies(from, to, sizes, batch, rounds)};
     }
     const lent_mbufs mbufs(a.pool, mbufs_in_turn(f, a, w));
-    const std::vector<uint8_t> own(a.source ? 0 : size_t{largest} * batch);
-    const std::span<const uint8_t> from = a.source ? source_area(a, w) : std::span<const uint8_t>(own);
+    const std::vector<uint8_t> own(bodies_of(a).source ? 0 : size_t{largest} * batch);
+    const std::span<const uint8_t> from =
+        bodies_of(a).source ? source_area(a, w) : std::span<const uint8_t>(own);
     const std::vector<uint8_t *> to = mbufs.bodies(largest);
     return {from.size(), to.size(), sizes, measure_cpu_copies(from, to, sizes, batch, rounds)};
 }
 
 void measure_at_least(application &a, const workload_plan &w, const cpu_copies &by_cpu) {
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     const break_even found = measure_break_even(c.channel, source_area(a, w), by_cpu.sizes, by_cpu.ticks,
                                                 batch_of(c, by_cpu.sizes.back()), c.timeout);
     c.submitted += found.copies;
@@ -120,22 +123,23 @@ void measure_at_least(application &a, const workload_plan &w, const cpu_copies &
 }  // namespace
 
 void measure_copies(run_state &f, application &a, const workload_plan &w, const copy_places *places) {
-    const body_copying &c = *a.copying;
+    const body_copying &c = copying_of(a);
     const uint32_t largest = places ? places->bytes : largest_body(a);
     if (c.channel.immediate || c.way == copy_way::zero || largest == 0) return;
-    if (!f.copied_by_cpu.contains(a.workload)) {
+    std::optional<cpu_copies> &by_cpu = bodies_of(a).shared->by_cpu;
+    if (!by_cpu) {
         f.lines.phase("measuring what copies by the CPU cost");
-        f.copied_by_cpu.emplace(a.workload, measured_by_cpu(f, a, w, places, largest));
+        by_cpu = measured_by_cpu(f, a, w, places, largest);
     }
-    if (w.copies->at_least_bytes || !a.source) return;
+    if (w.copies->at_least_bytes || !bodies_of(a).source) return;
     f.lines.phase("measuring from which size " + w.copies->engine + " saves cycles");
-    measure_at_least(a, w, f.copied_by_cpu.at(a.workload));
+    measure_at_least(a, w, *by_cpu);
 }
 
-json cpu_copies_json(const run_state &f, uint32_t workload) {
-    const auto found = f.copied_by_cpu.find(workload);
-    if (found == f.copied_by_cpu.end()) return json();
-    const cpu_copies &measured = found->second;
+json cpu_copies_json(const application &a) {
+    const std::optional<cpu_copies> &by_cpu = bodies_of(a).shared->by_cpu;
+    if (!by_cpu) return json();
+    const cpu_copies &measured = *by_cpu;
     json costs = json::array();
     for (size_t i = 0; i < measured.sizes.size(); i++)
         costs.push_back({{"bytes", measured.sizes[i]}, {"cycles", measured.ticks[i]}});

@@ -1,9 +1,8 @@
 // app_tx where the bodies of requests are copied from a source: it makes packets, has their bodies copied,
 // and hands each on when its copy has ended, in their order.
 #include "core/packet.h"
+#include "parts/copies/copying.h"
 #include "stages/app_tx.h"
-#include "stages/copying.h"
-#include "stages/stages.h"
 
 namespace wt {
 
@@ -31,7 +30,7 @@ void attach(rte_mbuf *m, rte_mbuf *body, const uint8_t *from, uint32_t bytes) {
 
 // Makes sure that each packet of a burst can have an mbuf for its body.
 bool stock_bodies(application &a) {
-    request_source &s = *a.source;
+    request_source &s = source_of(a);
     if (s.bodies_count == s.bodies.size()) return true;
     const auto missing = static_cast<uint32_t>(s.bodies.size()) - s.bodies_count;
     if (!mbufs_take(a.pool, s.bodies.data() + s.bodies_count, missing)) return false;
@@ -41,11 +40,11 @@ bool stock_bodies(application &a) {
 
 void write_packet(const application &a, rte_mbuf *m, const message_header &h, const uint8_t *from,
                   uint32_t body, uint16_t link, copy_stats &stats) {
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     uint8_t *const message = message_of(m);
     message_header_write(message, h);
     if (c.way == copy_way::zero && body > 0) {
-        attach(m, a.source->bodies[--a.source->bodies_count], from, body);
+        attach(m, source_of(a).bodies[--source_of(a).bodies_count], from, body);
         stats.uncopied++;
         stats.bytes += body;
         return add_ready(c, m, link);
@@ -57,7 +56,7 @@ void write_packet(const application &a, rte_mbuf *m, const message_header &h, co
 // Makes the packets of new messages; returns how many. *lacks: there are messages to send, but no mbufs.
 uint32_t make_packets(application &a, uint64_t now, bool *lacks, const stage_call &call) {
     client_sending &s = *a.sending;
-    const request_source &source = *a.source;
+    const request_source &source = source_of(a);
     *lacks = !stock_bodies(a);
     if (*lacks) return 0;
     bool wanted;
@@ -87,8 +86,8 @@ uint32_t make_packets(application &a, uint64_t now, bool *lacks, const stage_cal
 
 call_result app_tx_copying(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
-    const bool makes = wants_packets(*a.copying) && may_send(a);
-    if (!makes && a.copying->pending.count() == 0) return {0};
+    const bool makes = wants_packets(copying_of(a)) && may_send(a);
+    if (!makes && copying_of(a).pending.count() == 0) return {0};
     const copying_call begun = begin_copying(a, a.batch_tx, call);
     bool lacks = false;
     const bool made = makes && make_packets(a, begun.now, &lacks, call) > 0;

@@ -2,18 +2,19 @@
 // when its copies have ended, in their order. Nothing is dequeued while responses wait for mbufs or for room.
 #include <algorithm>
 
+#include "parts/copies/copying.h"
 #include "stages/app_rx_messages.h"
-#include "stages/stages.h"
 
 namespace wt {
 
 namespace {
 
 // Gives the handler room to name copies.
-void ask_for_copies(server_responding &s, uint32_t count) {
+void ask_for_copies(application &a, uint32_t count) {
+    line_vector<wt_copies> &named = bodies_of(a).named;
     for (uint32_t i = 0; i < count; i++) {
-        s.copies[i].count = 0;
-        s.exchanges[i].copies = &s.copies[i];
+        named[i].count = 0;
+        a.responding->exchanges[i].copies = &named[i];
     }
 }
 
@@ -42,18 +43,18 @@ uint16_t link_of(const application &a) {
 // Makes the responses to as many ready requests as there are mbufs for. False: there are none.
 bool respond_to_ready(application &a, const stage_call &call) {
     server_responding &s = *a.responding;
-    body_copying &c = *a.copying;
+    body_copying &c = copying_of(a);
     const uint32_t count = take_mbufs(a);
     if (unlikely(count == 0)) return false;
     build_views(a, count);
-    ask_for_copies(s, count);
+    ask_for_copies(a, count);
     run_handler(a, count);
     const uint16_t link = link_of(a);
     for (uint32_t i = 0; i < count; i++) {
         rte_mbuf **const packets = a.out.packets.data() + size_t{i} * a.response.segments;
         const uint32_t segments = finish_response(a, i, packets, packets, call);
         for (uint32_t j = 0; j < segments; j++)
-            add_packet(c, packets[j], j * a.response.segment_body, s.copies[i], link);
+            add_packet(c, packets[j], j * a.response.segment_body, bodies_of(a).named[i], link);
     }
     s.ready_head += count;
     return true;
@@ -65,11 +66,11 @@ call_result app_rx_copying(void *role, const stage_call &call) {
     application &a = *static_cast<application *>(role);
     server_responding &s = *a.responding;
     const copying_call begun = begin_copying(a, a.batch_rx, call);
-    const bool may_take = s.ready_head == s.ready.size() && wants_packets(*a.copying);
+    const bool may_take = s.ready_head == s.ready.size() && wants_packets(copying_of(a));
     const uint32_t taken = may_take ? take_requests(a, call) : 0;
     const uint32_t first = s.ready_head;
     bool lacks = false;
-    while (!lacks && s.ready_head < s.ready.size() && wants_packets(*a.copying))
+    while (!lacks && s.ready_head < s.ready.size() && wants_packets(copying_of(a)))
         lacks = !respond_to_ready(a, call);
     const bool made = taken > 0 || s.ready_head != first;
     const call_result result = end_copying(a, begun, a.batch_rx, made, lacks, call);

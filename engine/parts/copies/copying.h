@@ -1,5 +1,5 @@
-// What a stage of an application keeps where a copier makes the copies of its packets' bodies: app_tx of a
-// client, whose requests come from a source, or app_rx of a server, whose handler names copies of its
+// What the part keeps of an application where a copier makes the copies of its packets' bodies: in app_tx of
+// a client, whose requests come from a source, or in app_rx of a server, whose handler names copies of its
 // responses. And what either side keeps to check the bodies that arrive.
 #pragma once
 
@@ -7,23 +7,25 @@
 #include <rte_mbuf.h>
 #include <windtunnel/handler.h>
 
+#include <memory>
+#include <optional>
 #include <vector>
 
-#include "core/copy_stats.h"
+#include "core/eal_memory.h"
+#include "core/line_vector.h"
 #include "core/message.h"
-#include "core/pending.h"
 #include "core/random_bytes.h"
-#include "core/source.h"
 #include "core/stage.h"
 #include "core/steps.h"
+#include "host/cpu_time.h"
 #include "parts/copies/copiers/copier.h"
+#include "parts/copies/copy_stats.h"
+#include "parts/copies/pending.h"
+#include "parts/copies/source.h"
 #include "plan/plan.h"
 #include "stages/application.h"
 
 namespace wt {
-
-struct inflight_table;
-struct body_copying;
 
 // Hands on what is copied, `most` objects at the most; returns how many.
 using release_function = uint32_t (*)(application &a, uint32_t most);
@@ -97,6 +99,55 @@ struct alignas(RTE_CACHE_LINE_SIZE) response_checking {
     checked_bodies found;
 };
 
+struct thread_account {
+    sched_times sched;
+    uint64_t steal_ns = 0;  // of its CPU
+};
+
+// The thread of a software copier, beside the worker that has its copies made by it.
+struct copier_thread {
+    body_copying *of;
+    uint32_t worker;
+    eal_memory trip;  // where copies go that only measure the way, and behind it where they come from
+    thread_account account = {};  // at the last window
+};
+
+// What a copy by rte_memcpy would cost in the place of a copier.
+struct cpu_copies {
+    uint64_t from_bytes;          // the area that was copied from, round and round
+    uint64_t to_places;           // that were copied to in turn, as the run takes them
+    std::vector<uint32_t> sizes;  // ascending, up to the largest copy of a packet
+    std::vector<double> ticks;    // of a copy of each
+};
+
+// What the applications of a workload have in common. Nobody writes to the source.
+struct workload_bodies {
+    eal_memory source;
+    std::optional<cpu_copies> by_cpu;  // only where a copier ends copies later
+};
+
+// Of an application whose workload has copies.
+struct copied_bodies : bodies {
+    std::shared_ptr<workload_bodies> shared;
+    std::unique_ptr<body_copying> copying;  // null: no copier
+    std::unique_ptr<copier_thread> thread;  // null: it has none
+    // client; null: its requests come from no source, and responses are not checked
+    std::unique_ptr<request_source> source;
+    std::unique_ptr<response_checking> checking_responses;
+    // server
+    line_vector<wt_copies> named;                         // by the handler, where a copier makes the copies
+    std::unique_ptr<request_checking> checking_requests;  // null where they are not checked
+};
+
+// Null: its workload has no copies. Not for the way of packets.
+inline copied_bodies *find_bodies(const application &a) {
+    return dynamic_cast<copied_bodies *>(a.bodies.get());
+}
+
+inline copied_bodies &bodies_of(const application &a) { return static_cast<copied_bodies &>(*a.bodies); }
+inline body_copying &copying_of(const application &a) { return *bodies_of(a).copying; }
+inline request_source &source_of(const application &a) { return *bodies_of(a).source; }
+
 inline copy_stats &copies_of(const stage_stats &stats) { return static_cast<copy_stats &>(*stats.of_part); }
 inline copy_stats &copies_of(const stage_call &call) { return copies_of(*call.stats); }
 
@@ -144,10 +195,16 @@ bool finish_copies(body_copying &c, copy_stats &stats, uint64_t patience);
 void abandon_copies(body_copying &c, copy_stats &stats);
 
 // Check the bodies of a burst: of requests, and of responses to messages that are in flight.
-void check_requests(request_checking &c, rte_mbuf *const *packets, uint32_t count);
+void check_requests(const application &a, rte_mbuf *const *packets, uint32_t count);
 void check_responses(const application &a, rte_mbuf *const *packets, uint32_t count);
 
 // Keeps what the requests of a burst ask for, which app_tx has just made.
 void remember_requests(const application &a, uint32_t count);
+
+// The stages, in the place of the spine's (stages/stages.h).
+call_result app_tx_copying(void *role, const stage_call &call);      // client, with copies from a source
+call_result app_tx_remembering(void *role, const stage_call &call);  // client that checks responses
+call_result app_rx_checking(void *role, const stage_call &call);     // likewise
+call_result app_rx_copying(void *role, const stage_call &call);  // server, with copies that its handler names
 
 }  // namespace wt
