@@ -2,4 +2,4 @@
 
 SCENARIOS = {"Copies of payload": ("copy-dma", "copy-model")}
 STUDIES = {"Copies of payload": ("copy-unpack", "copy-break-even")}
-FILES = ("bench/copies.py", "docs/how-to/copy-payload.md", "docs/measurements/copies.md")
+FILES = ("bench/copies.py", "bench/raw_copies.cc", "docs/how-to/copy-payload.md", "docs/measurements/copies.md")
