@@ -128,6 +128,23 @@ def test_a_decimal_comma_among_commas_is_named(row):
     assert "decimal comma" in fault.what and fault.line == 1 and "LC_ALL=C" in fault.remedy
 
 
+@pytest.mark.parametrize(
+    ("row", "name", "unit"),
+    [
+        ("cycles      user.slice", "cycles", ""),  # -G
+        ("cycles      /a-1", "cycles", ""),
+        ("cycles [cpu_core]", "cycles", ""),  # a hybrid processor
+        ("cycles [cpu_core]      user.slice", "cycles", ""),
+        ("cycles", "cycles", ""),
+        ("Cycles uncore_clock/clockticks/", "uncore_clock/clockticks/", "Cycles"),
+        ("Joules power/energy-pkg/      user.slice", "power/energy-pkg/", "Joules"),
+    ],
+)
+def test_a_word_behind_the_event_of_the_table_is_no_event(row, name, unit):
+    (found,) = values(perf_stat, f" Performance counter stats for 'x':\n\n    12,345      {row}\n").values()
+    assert (found.name, found.value, found.unit) == (name, 12345, unit)
+
+
 def test_a_gauge_may_fall_while_the_traffic_rises():
     text = "NIC statistics:\n     rx_pause_frames: {}\n     be_on_die_temperature: {}\n"
     found = values(ethtool, text.format(0, 54) + text.format(4000, 53))

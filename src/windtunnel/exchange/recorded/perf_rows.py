@@ -52,6 +52,8 @@ _VERBOSE = re.compile(r"\S+: \d+ \d+ \d+\s*$|Using CPUID |Control descriptor ")
 _OF_RUNS = re.compile(r"\( *\+- *[\d.,]+% *\)")
 _OF_TIME = re.compile(r"\((\d{1,3}[.,]\d\d)%\)\s*$", re.ASCII)
 _UNITS = re.compile(r"(?:msec|usec|nsec|ns|Joules|Watts|Cycles|Bytes|[KMG]i?B|[KMG]?Hz|C|%)", re.IGNORECASE)
+_UNIT_OR_EVENT = "cycles"
+_EVENT_OF_PMU = re.compile(r"\w+/[^/]+/[ukhHGIpPSDWeb]*")
 _TWO_DECIMALS = re.compile(r"(.*\d)([.,])(\d\d)", re.ASCII)
 
 
@@ -119,14 +121,21 @@ def _table_row(line: str) -> Row | None:
     of_time = _OF_TIME.search(match["rest"])
     share = _plain(of_time[1]) if of_time else "100.00"
     tokens = _OF_TIME.sub("", _OF_RUNS.sub("", match["rest"].partition("#")[0])).split()
-    unit = tokens.pop(0) if len(tokens) > 1 and _UNITS.fullmatch(tokens[0]) else ""
+    unit = tokens.pop(0) if _begin_with_unit(tokens) else ""
+    if len(tokens) > 1 and tokens[1].startswith("["):
+        tokens[:2] = [" ".join(tokens[:2])]  # the PMU
     if len(tokens) not in (1, 2):
         return None
-    event, *behind = tokens  # a cgroup, or the PMU in brackets
-    if behind and behind[0].startswith("["):
-        event, behind = " ".join(tokens), []
+    event, *behind = tokens  # a cgroup
     where = " ".join(filter(None, (match["group"], match["one"], *behind)))
     return Row(match["time"] or "", where, _ungrouped(match["value"]), unit, event, share, share)
+
+
+def _begin_with_unit(tokens: Sequence[str]) -> bool:
+    """Whether a unit stands before the event. "cycles" is one only before an event of a PMU: another word behind it is a cgroup or a PMU."""
+    if len(tokens) < 2 or not _UNITS.fullmatch(tokens[0]):
+        return False
+    return tokens[0].lower() != _UNIT_OR_EVENT or _EVENT_OF_PMU.fullmatch(tokens[1]) is not None
 
 
 def _ungrouped(text: str) -> str:
