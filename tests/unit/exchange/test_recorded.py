@@ -145,6 +145,12 @@ def test_a_word_behind_the_event_of_the_table_is_no_event(row, name, unit):
     assert (found.name, found.value, found.unit) == (name, 12345, unit)
 
 
+def test_a_row_without_a_time_is_read_if_its_event_has_no_intervals():
+    found = values(perf_stat, INTERVALS + "9,,LLC-load-misses,900,100.00,,\n400,,cycles:u,900,100.00,,\n")
+    assert found["LLC-load-misses"].value == 9
+    assert found["cycles"].value == 400, "the summary of the intervals is left out"
+
+
 def test_a_gauge_may_fall_while_the_traffic_rises():
     text = "NIC statistics:\n     rx_pause_frames: {}\n     be_on_die_temperature: {}\n"
     found = values(ethtool, text.format(0, 54) + text.format(4000, 53))

@@ -1,7 +1,7 @@
 """Counts of `perf stat` from the rows of all its formats (perf_rows.py).
 
 Values of one event are added up over intervals, CPUs, threads, groups and the PMUs of a hybrid processor; perf has scaled them where counters
-were shared. --summary repeats the intervals: in a text with intervals, rows without a time are left out.
+were shared. --summary repeats the intervals: of an event with intervals, rows without a time are left out.
 """
 
 import re
@@ -46,13 +46,13 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     events: dict[str, _Event] = {}
     faults = []
     numbered_rows = list(rows(lines))
-    intervals = any(isinstance(row, Row) and row.time for _, row in numbered_rows)
+    timed = {_named(row.event)[0] for _, row in numbered_rows if isinstance(row, Row) and row.time}
     for place, row in numbered_rows:
         if isinstance(row, Fault):
             faults.append(Fault(place, row.what, row.remedy))
         elif row is None:
             faults.append(Fault(place, f'"{lines[place - 1].strip()[:60]}" is no row of perf stat', _REMEDY))
-        elif not row.event or (intervals and not row.time):
+        elif not row.event or (not row.time and _named(row.event)[0] in timed):
             continue  # a further metric of the row above, or the summary
         elif what := _add(events, place, row):
             faults.append(Fault(place, what, _REMEDY))
