@@ -151,6 +151,11 @@ def test_a_row_without_a_time_is_read_if_its_event_has_no_intervals():
     assert found["cycles"].value == 400, "the summary of the intervals is left out"
 
 
+def test_rows_of_one_event_in_two_units_are_a_fault():
+    text = "2,GB,mem/x/,1000,100.00,,\n<not counted>,,mem/x/,0,0.00,,\n3,MB,mem/x/,1000,100.00,,\n"
+    assert faults(perf_stat, text) == [(3, 'mem/x/: its unit is "MB", and "GB" in a row before')]
+
+
 def test_a_gauge_may_fall_while_the_traffic_rises():
     text = "NIC statistics:\n     rx_pause_frames: {}\n     be_on_die_temperature: {}\n"
     found = values(ethtool, text.format(0, 54) + text.format(4000, 53))

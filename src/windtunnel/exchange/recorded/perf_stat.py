@@ -24,7 +24,7 @@ _REMEDY = "a row as `perf stat -j` or `perf stat -x,` writes it: 1234,,cycles,50
 @dataclass
 class _Event:
     line: int
-    unit: str
+    unit: str = ""
     counts: dict[str, list[float]] = field(default_factory=dict)
     """By interval, CPU, thread, group and PMU. Several at one place: groups of events name one event again."""
     rows: int = 0
@@ -62,7 +62,7 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
 def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
     """Adds a row; returns its fault, or None."""
     name, pmu, modifiers = _named(row.event)
-    event = events.setdefault(name, _Event(place, row.unit))
+    event = events.setdefault(name, _Event(place))
     where = " ".join(filter(None, (row.time, row.where, pmu)))
     event.user_only |= "u" in modifiers and "k" not in modifiers
     if refused := _NOT.fullmatch(row.value):
@@ -74,6 +74,9 @@ def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
             f'{row.event[:40]}: "{row.value[:40]}", "{row.counted[:40]}" and "{row.share[:40]}" '
             "are not a count, a time in ns and a percentage"
         )
+    if event.rows and row.unit != event.unit:
+        return f'{row.event[:40]}: its unit is "{row.unit[:20]}", and "{event.unit[:20]}" in a row before'
+    event.unit = row.unit
     event.counts.setdefault(where, []).append(value)
     event.rows += 1
     event.counted_ns += counted_ns
