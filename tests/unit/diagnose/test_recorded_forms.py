@@ -275,3 +275,22 @@ def test_writes_of_older_processors(of_text):
     rows = "0,9,0,10,60,20,10(Total)", "0,1,0,5,10,5,5(Miss)", "0,8,0,5,50,15,5(Hit)"
     causes, _ = of_text(csv(OLD, *rows))
     assert causes["nic-writes"].evidence.startswith("25% of the lines")
+
+
+@pytest.mark.parametrize(
+    ("loads", "misses", "share"),
+    [
+        ({"": 1000}, {":u": 50, ":k": 90}, "14%"),
+        ({":u": 1000, ":k": 9000}, {"": 500}, "5%"),
+        ({":u": 1000, ":k": 9000}, {":u": 500, ":k": 1500}, "20%"),
+        ({":u": 1000}, {":u": 500, "": 1500}, None),
+    ],
+)
+def test_parts_of_an_event_are_no_rows_of_it(of_text, loads, misses, share):
+    counts = {"LLC-loads": loads, "LLC-load-misses": misses}
+    rows = (f"{n},,{name}{part},900,100.00,," for name, parts in counts.items() for part, n in parts.items())
+    causes, not_measured = of_text(csv(*rows))
+    if share:
+        assert causes["shared-cache"].evidence.startswith(f"{share} of loads ")
+    else:
+        assert any("LLC-loads: without the kernel's part" in line for line in not_measured)

@@ -156,6 +156,39 @@ def test_rows_of_one_event_in_two_units_are_a_fault():
     assert faults(perf_stat, text) == [(3, 'mem/x/: its unit is "MB", and "GB" in a row before')]
 
 
+KERNEL_LEFT_OUT, USER_LEFT_OUT = "without the kernel's part", "without the part of user space"
+
+
+@pytest.mark.parametrize(
+    ("events", "value", "words"),
+    [
+        ({"cycles:u": 100, "cycles:k": 900}, 1000, ""),
+        ({"cycles": 1000, "cycles:u": 100}, 1000, ""),
+        ({"cycles:u": 100, "cycles:k": 900, "cycles": 1001}, 1001, ""),
+        ({"cpu/cycles/u": 100, "cycles:kpp": 900}, 1000, ""),
+        ({"cycles:uk": 1000, "cycles:k": 900}, 1000, ""),
+        ({"cpu_core/cycles/u": 1, "cpu_core/cycles/k": 2, "cpu_atom/cycles/": 4}, 7, ""),
+        ({"cpu/cycles/": 1000, "cycles": 1002}, 1001, "the mean of 2 counts at one place"),
+        ({"cycles:u": 100}, 100, KERNEL_LEFT_OUT),
+        ({"cycles:k": 900}, 900, USER_LEFT_OUT),
+        ({"cycles:G": 900}, 900, "counted as :G alone"),
+        ({"cycles:u": 100, "cycles:G": 900}, None, "counted as :u and :G, which may overlap and are not added"),
+    ],
+)
+def test_a_modifier_names_a_part_of_the_event(events, value, words):
+    found = values(perf_stat, "".join(f"{count},,{event},900,100.00,,\n" for event, count in events.items()))
+    assert found.keys() == {"cycles"}
+    assert found["cycles"].value == value and found["cycles"].words.startswith(words)
+    assert words or found["cycles"].words == ""
+
+
+def test_a_part_is_not_compared_with_a_whole():
+    row = "{},,{},900,100.00,,\n"
+    found = values(perf_stat, row.format(5, "LLC-loads:u") + row.format("<not counted>", "LLC-loads:k"))
+    assert found["LLC-loads"].words == f"{KERNEL_LEFT_OUT}; not counted in 1 of 2 rows"
+    assert found["LLC-loads"].counts == {":u": 5}
+
+
 def test_a_gauge_may_fall_while_the_traffic_rises():
     text = "NIC statistics:\n     rx_pause_frames: {}\n     be_on_die_temperature: {}\n"
     found = values(ethtool, text.format(0, 54) + text.format(4000, 53))

@@ -2,10 +2,12 @@
 
 Values of one event are added up over intervals, CPUs, threads, groups and the PMUs of a hybrid processor; perf has scaled them where counters
 were shared. --summary repeats the intervals: of an event with intervals, rows without a time are left out.
+
+A modifier names a part of an event. At one place the event without a modifier counts, else `:u` and `:k` are added.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
@@ -18,6 +20,7 @@ _MODIFIERS = re.compile(r":[ukhHGIpPSDWeb]+$")
 _OF_PMU = re.compile(r"(cpu(?:_\w+)?|armv\d\w*)/([A-Za-z_][\w.:-]*)/([ukhHGIpPSDWeb]*)|(\S+) \[(\w+)\]")
 """An event of a processor with the name of its PMU, as hybrid processors have several."""
 _NOT = re.compile(r"<not (counted|supported)>")
+_PARTS = {"u": "without the kernel's part", "k": "without the part of user space"}
 _REMEDY = "a row as `perf stat -j` or `perf stat -x,` writes it: 1234,,cycles,500000,100.00,,"
 
 
@@ -25,14 +28,14 @@ _REMEDY = "a row as `perf stat -j` or `perf stat -x,` writes it: 1234,,cycles,50
 class _Event:
     line: int
     unit: str = ""
-    counts: dict[str, list[float]] = field(default_factory=dict)
-    """By interval, CPU, thread, group and PMU. Several at one place: groups of events name one event again."""
+    counts: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """By interval, CPU, thread, group and PMU, then by part. Several of one part: groups of events name one event again, or
+    there are several runs."""
     rows: int = 0
     counted_ns: float = 0.0
     enabled_ns: float = 0.0
     refused: list[str] = field(default_factory=list)
     """Texts of perf in place of a count."""
-    user_only: bool = False
 
 
 def is_one(lines: Sequence[str]) -> bool:
@@ -61,10 +64,9 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
 
 def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
     """Adds a row; returns its fault, or None."""
-    name, pmu, modifiers = _named(row.event)
+    name, pmu, part = _named(row.event)
     event = events.setdefault(name, _Event(place))
     where = " ".join(filter(None, (row.time, row.where, pmu)))
-    event.user_only |= "u" in modifiers and "k" not in modifiers
     if refused := _NOT.fullmatch(row.value):
         event.refused.append(f"not {refused[1]}")
         return None
@@ -77,7 +79,7 @@ def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
     if event.rows and row.unit != event.unit:
         return f'{row.event[:40]}: its unit is "{row.unit[:20]}", and "{event.unit[:20]}" in a row before'
     event.unit = row.unit
-    event.counts.setdefault(where, []).append(value)
+    event.counts.setdefault(where, {}).setdefault(part, []).append(value)
     event.rows += 1
     event.counted_ns += counted_ns
     event.enabled_ns += counted_ns * 100 / share if share else 0.0
@@ -85,12 +87,28 @@ def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
 
 
 def _named(event: str) -> tuple[str, str, str]:
-    """The name without the processor's PMU and without modifiers, and both of these."""
+    """The name without the processor's PMU and without modifiers, the PMU if there are several, and the part of the event that the modifiers
+    select: empty for the whole."""
     pmu, plain, behind = "", event, ""
     if match := _OF_PMU.fullmatch(event):
         pmu, plain, behind = match[1] or match[5], match[2] or match[4], match[3] or ""
     name = _MODIFIERS.sub("", plain)
-    return name, pmu, behind + plain[len(name) :]
+    selected = set(behind + plain[len(name) :]) & set("ukhGHI")
+    if selected >= {"u", "k"}:
+        selected -= {"u", "k", "h"}
+    if selected >= {"G", "H"}:
+        selected -= {"G", "H"}
+    return name, "" if pmu == "cpu" else pmu, "".join(sorted(selected))
+
+
+def _counted(parts: Mapping[str, list[float]]) -> tuple[str, float] | None:
+    """What was counted at one place: the part, empty for the whole, and its count. None: of parts that may overlap."""
+    counts = {part: fmean(values) for part, values in parts.items()}
+    if "" in counts:
+        return "", counts[""]
+    if counts.keys() == {"u", "k"}:
+        return "", sum(counts.values())
+    return next(iter(counts.items())) if len(counts) == 1 else None
 
 
 def _reading(name: str, event: _Event) -> Reading:
@@ -99,13 +117,26 @@ def _reading(name: str, event: _Event) -> Reading:
     if not event.rows:
         caveat = f"perf says: {event.refused[0]}" + (f", in {refused} rows" if refused > 1 else "")
         return Reading(name, None, event.unit, event.line, caveat)
-    caveats = ["without the kernel's part"] if event.user_only else []
+    counts: dict[str, float] = {}
+    caveats: dict[str, None] = {}
+    for where, parts in event.counts.items():
+        counted = _counted(parts)
+        if counted is None:
+            caveat = f"counted as {' and '.join(f':{part}' for part in parts)}, which may overlap and are not added"
+            return Reading(name, None, event.unit, event.line, caveat)
+        part, count = counted
+        if part:
+            caveats[_PARTS.get(part, f"counted as :{part} alone")] = None
+        counts[" ".join(filter(None, (where, part and f":{part}")))] = count
+    said = list(caveats)
     if refused:
-        caveats.append(f"{event.refused[0]} in {refused} of {all_rows} rows")
+        said.append(f"{event.refused[0]} in {refused} of {all_rows} rows")
     if event.enabled_ns and event.counted_ns < 0.999 * event.enabled_ns:
-        caveats.append(f"counted in {event.counted_ns / event.enabled_ns:.0%} of the time, and scaled by perf")
-    counts = {where: fmean(values) for where, values in event.counts.items()}
-    return Reading(name, sum(counts.values()), event.unit, event.line, "; ".join(caveats), counts)
+        said.append(f"counted in {event.counted_ns / event.enabled_ns:.0%} of the time, and scaled by perf")
+    most = max(len(values) for parts in event.counts.values() for values in parts.values())
+    if most > 1:
+        said.append(f"the mean of {most} counts at one place: of several groups of events, or of several runs")
+    return Reading(name, sum(counts.values()), event.unit, event.line, "; ".join(said), counts)
 
 
 __all__ = ["SEPARATORS", "TOOL", "is_one", "readings"]
