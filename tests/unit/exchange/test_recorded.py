@@ -189,6 +189,19 @@ def test_a_part_is_not_compared_with_a_whole():
     assert found["LLC-loads"].counts == {":u": 5}
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("100,,cycles,9,100.00,,\n\n900,,cycles,9,100.00,,\n", "the mean of 2 counts at one place"),
+        (INTERVALS + INTERVALS, "of several runs in one text"),
+        ("# started on Mon\n100,,cycles,9,100.00,,\n# started on Tue\nx-2,5,,cycles,9,100.00,,\n", "of several runs"),
+        (" Performance counter stats for 'x':\n\n  5   cycles\n" * 2, "of several runs in one text"),
+    ],
+)
+def test_several_runs_in_one_text_are_said(text, words):
+    assert words in values(perf_stat, text)["cycles"].words
+
+
 def test_a_gauge_may_fall_while_the_traffic_rises():
     text = "NIC statistics:\n     rx_pause_frames: {}\n     be_on_die_temperature: {}\n"
     found = values(ethtool, text.format(0, 54) + text.format(4000, 53))

@@ -8,7 +8,8 @@ A modifier names a part of an event. At one place the event without a modifier c
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from statistics import fmean
 
 from windtunnel.exchange.recorded.perf_rows import SEPARATORS, Row, is_table, row_of, rows
@@ -21,6 +22,9 @@ _OF_PMU = re.compile(r"(cpu(?:_\w+)?|armv\d\w*)/([A-Za-z_][\w.:-]*)/([ukhHGIpPSD
 """An event of a processor with the name of its PMU, as hybrid processors have several."""
 _NOT = re.compile(r"<not (counted|supported)>")
 _PARTS = {"u": "without the kernel's part", "k": "without the part of user space"}
+_HEADS = (re.compile(r"# started on "), re.compile(r"\s*Performance counter stats for "))
+"""Of these, perf prints one in each run."""
+_SEVERAL_RUNS = "of several runs in one text"
 _REMEDY = "a row as `perf stat -j` or `perf stat -x,` writes it: 1234,,cycles,500000,100.00,,"
 
 
@@ -59,7 +63,17 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
             continue  # a further metric of the row above, or the summary
         elif what := _add(events, place, row):
             faults.append(Fault(place, what, _REMEDY))
-    return [_reading(name, event) for name, event in events.items() if event.rows or event.refused], faults
+    found = [_reading(name, event) for name, event in events.items() if event.rows or event.refused]
+    if _has_several_runs(lines, [row.time for _, row in numbered_rows if isinstance(row, Row)]):
+        found = [replace(each, words="; ".join(filter(None, (each.words, _SEVERAL_RUNS)))) for each in found]
+    return found, faults
+
+
+def _has_several_runs(lines: Sequence[str], times: Sequence[str]) -> bool:
+    """Whether a head is there again, or the time of an interval is less than that before it."""
+    heads = max(sum(1 for line in lines if head.match(line)) for head in _HEADS)
+    ends = [number(time.replace(",", ".")) or 0.0 for time in times if time]
+    return heads > 1 or any(after < before for before, after in pairwise(ends))
 
 
 def _add(events: dict[str, _Event], place: int, row: Row) -> str | None:
