@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.exchange.recorded import Recorded, is_recorded, read_recorded
+from windtunnel.exchange.recorded import Reading, Recorded, is_recorded, read_recorded
 from windtunnel.exchange.source import read_counters
 from windtunnel.pcie.measured import Measured, is_measured, read_measured
 
@@ -37,15 +37,21 @@ class Evidence:
                 return of_part / of_whole, text.tool
         return None
 
-    def not_counted(self, names: Iterable[str]) -> list[str]:
-        """Notes of the tools about values that they could not count, or not always."""
-        names_wanted = set(names)
+    def not_counted(self, endings: Sequence[str]) -> list[str]:
+        """Notes about values that no text has, by the ends of their names."""
+        readings = self._ending(endings)
+        counted = {reading.name for reading in readings if reading.value is not None}
+        return [f"{reading.name}: {reading.words}" for reading in readings if reading.name not in counted]
+
+    def caveats(self, endings: Sequence[str]) -> list[str]:
+        """Notes about values that were not always counted, or not of all, by the ends of their names."""
+        readings = self._ending(endings)
         return [
-            f"{reading.name}: {reading.words}"
-            for text in self.texts
-            for reading in text.readings
-            if reading.name in names_wanted and reading.words
+            f"{reading.name}: {reading.words}" for reading in readings if reading.words and reading.value is not None
         ]
+
+    def _ending(self, endings: Sequence[str]) -> list[Reading]:
+        return [reading for text in self.texts for reading in text.readings if reading.name.endswith(tuple(endings))]
 
     def named(self, ending: str) -> tuple[float, str] | None:
         """The value whose name ends with `ending`, the greatest of several; and the tool that printed it."""

@@ -203,3 +203,26 @@ def test_the_command(tmp_path):
     assert ended.exit_code == 0, ended.output
     causes = {cause["code"]: cause for cause in json.loads(ended.stdout)["causes"]}
     assert causes["nic-writes"]["confidence"] is None
+
+
+def test_a_caveat_of_a_count_is_against_the_cause(evidence):
+    cause = found(evidence(PERF + PERF + "<not supported>,,LLC-stores,0,0.00,,\n"))["shared-cache"]
+    assert any(note.startswith("LLC-loads: the mean of 2 counts at one place") for note in cause.against)
+    assert "LLC-stores: perf says: not supported" in cause.not_measured
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        (
+            "9,,LLC-loads,9,100.00,,\n0,,LLC-load-misses,9,100.00,,\n<not counted>,,LLC-stores,0,0.00,,\n",
+            "shared-cache: LLC-stores: perf says: not counted",
+        ),
+        (
+            "----begin all measurement----\nSocket 0\nIO Write Miss Rate: 0\nSocket 1\nIO Write Miss Rate: -nan\n",
+            "nic-writes: Socket 1 IO Write Miss Rate: the report has no number",
+        ),
+    ],
+)
+def test_nothing_is_not_said_of_what_was_not_read(evidence, text, line):
+    assert line in diagnose(made(), recorded=evidence(text)).not_measured

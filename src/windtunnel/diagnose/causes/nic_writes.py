@@ -6,22 +6,26 @@ from windtunnel.diagnose.observation import Observation
 from windtunnel.exchange.recorded.pcm_pcie import WRITES, name_of
 from windtunnel.finding import require
 
+_RATE = "IO Write Miss Rate"
+
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
     if not observation.recorded.texts:
         return None
+    not_counted = observation.recorded.not_counted([_RATE])
     by_pcm = observation.recorded.rate([name_of(e, "Miss") for e in WRITES], [name_of(e, "Total") for e in WRITES])
     rate, tool = require(
-        by_pcm or observation.recorded.named("IO Write Miss Rate"),
-        "no text has misses of the NIC's writes (`pcm-pcie -e`), or their rate",
+        by_pcm or observation.recorded.named(_RATE),
+        "; ".join(("no text has misses of the NIC's writes (`pcm-pcie -e`), or their rate", *not_counted)),
     )
     if not rate:
+        require(None if not_counted else rate, "; ".join(not_counted))
         return None
     return Case(
         evidence=f"{rate:.0%} of the lines that devices wrote were not in the last-level cache ({tool})",
         remedy="buffers that fit into the cache's ways for devices: fewer descriptors, fewer mbufs, or more ways for DDIO",
         against=["the first write to a line always misses: the rate matters only if it falls with fewer descriptors"],
-        not_measured=["which device wrote: pcm-pcie counts all of a socket together"],
+        not_measured=["which device wrote: pcm-pcie counts all of a socket together", *not_counted],
     )
 
 

@@ -6,6 +6,7 @@ from windtunnel.diagnose.observation import Observation
 from windtunnel.finding import require
 
 WAYS = {"load": "loads", "store": "stores"}
+_NAMES = [f"LLC-{way}{kind}" for way in WAYS for kind in ("s", "-misses", "-misses-rate")]
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
@@ -17,16 +18,17 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         if (rate_and_tool := _rate(observation, way))
         for rate, tool in [rate_and_tool]
     ]
-    not_counted = observation.recorded.not_counted(f"LLC-{way}{kind}" for way in WAYS for kind in ("s", "-misses"))
+    not_counted, caveats = observation.recorded.not_counted(_NAMES), observation.recorded.caveats(_NAMES)
     reason = "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, or their rates"
-    require(rates or None, "; ".join((reason, *not_counted)))
+    require(rates or None, "; ".join((reason, *not_counted, *caveats)))
     if not any(rate for _, rate, _ in rates):
+        require(None if not_counted else rates, "; ".join(not_counted))
         return None
     return Case(
         evidence=f"{' and '.join(rate_text for rate_text, _, _ in rates)} that reach the last-level cache miss it ({rates[0][2]})",
         remedy="fewer workers that share an L3, smaller tables, or fewer mbufs: a miss rate that falls with fewer workers is contention",
-        against=["a table that is larger than the cache misses it without any other core"],
-        not_measured=["which core's lines another one drove out"],
+        against=["a table that is larger than the cache misses it without any other core", *caveats],
+        not_measured=["which core's lines another one drove out", *not_counted],
     )
 
 
