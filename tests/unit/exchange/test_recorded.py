@@ -50,7 +50,9 @@ LLC-stores:
 LLC-store-misses-rate: -nan
 """
 ETHTOOL = "NIC statistics:\n     rx_packets: 12\n     rx_prio0_pause: 3\n     rx[0]: packets: 4\n"
-LESS = ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 1")
+TWICE = ETHTOOL + "     rx_prio0_pause: 0\n"
+OTHER = ETHTOOL.replace("rx[0]", "rx-0")
+KERNELS = "Pause parameters for {}:\nRX:\t\ton\nStatistics:\n  rx_pause_frames: {}\n"
 
 
 def values(reader, text):
@@ -226,7 +228,14 @@ NO_ROW, NO_COUNT = "no row of perf stat", "not a count, a time in ns and a perce
         (pcm_pcie, "Skt,PCIRdCur\n", 1, "no socket follows the head of pcm-pcie"),
         (axio_report, REPORT + "LLC-loads: 7\n", 15, "LLC-loads is given twice, first in line 10"),
         (axio_report, REPORT + "LLC-loads2: 1.2.3\n", 15, 'LLC-loads2: "1.2.3" is not a number'),
-        (ethtool, LESS, 7, "rx_prio0_pause is less than in line 3: it began anew"),
+        (ethtool, TWICE, 5, "rx_prio0_pause is given twice, first in line 3"),
+        (
+            ethtool,
+            ETHTOOL + OTHER,
+            8,
+            "rx-0: packets is not in the text before, which has rx[0]: packets: another interface",
+        ),
+        (ethtool, KERNELS.format("eth0", 1) + KERNELS.format("eth1", 2), 5, "another interface"),
     ],
 )
 def test_a_row_that_is_none_is_named_with_its_line(reader, text, line, what):
@@ -259,6 +268,48 @@ def test_ethtool_since_the_driver_began_or_between_two_texts():
     assert found["rx_prio0_pause"].value == 3 and found["rx_prio0_pause"].words == ethtool.SINCE
     later = values(ethtool, ETHTOOL + ETHTOOL.replace("pause: 3", "pause: 10"))
     assert later["rx_prio0_pause"].value == 7 and later["rx_prio0_pause"].words == ""
+
+
+ANEW = "the driver began anew between two texts: rx_packets is less in line {} than in line {}"
+ONE_TEXT = "NIC statistics:\n     rx_packets: {}\n     rx_prio0_pause: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("counts", "value", "words"),
+    [
+        (((100, 5), (900, 5), (950, 12)), 7, ""),
+        (((100, 50000), (0, 0), (500000, 50000)), None, "it fell from 50000 to 0"),
+        (((100, 5), (3, 7)), None, ANEW.format(5, 2)),
+        (((100, 5), (200, 6), (3, 7), (900, 9)), None, ANEW.format(8, 5)),
+        (((100, 50), (900, 5), (1000, 60)), None, "it fell from 50 to 5"),
+    ],
+)
+def test_each_text_of_ethtool_is_compared_with_the_one_before(counts, value, words):
+    frames = values(ethtool, "".join(ONE_TEXT.format(*each) for each in counts))["rx_prio0_pause"]
+    assert frames.value == value and frames.words.startswith(words) and bool(words) == bool(frames.words)
+
+
+def test_a_counter_that_a_text_lacks_is_not_read():
+    queue = "     tx_prio0_pause: 100000\n"
+    for text in (ETHTOOL + ETHTOOL + queue, ETHTOOL + queue + ETHTOOL):
+        found = values(ethtool, text)
+        assert (found["tx_prio0_pause"].value, found["tx_prio0_pause"].words) == (None, "in 1 of 2 texts")
+        assert found["rx_prio0_pause"].value == 0
+
+
+def test_the_two_forms_of_ethtool_are_texts_of_their_own():
+    both = ETHTOOL.replace("prio0_pause", "pause_frames") + KERNELS.format("eth0", 4)
+    found, wrong = ethtool.readings((both + both.replace("frames: 4", "frames: 9")).splitlines())
+    assert wrong == [] and [each.value for each in found if each.name == "rx_pause_frames"] == [0, 5]
+
+
+def test_names_that_a_driver_has_for_each_queue_are_not_read():
+    """vmxnet3."""
+    queues = ETHTOOL + "     Tx Queue#: 0\n       ucast pkts tx: 7\n     Tx Queue#: 1\n       ucast pkts tx: 9\n"
+    for text in (queues, queues + queues):
+        found = values(ethtool, text)
+        assert (found["ucast pkts tx"].value, found["ucast pkts tx"].words) == (None, "given several times in one text")
+        assert found["rx_prio0_pause"].value is not None
 
 
 def test_a_file_is_told_by_what_is_in_it(tmp_path):
