@@ -226,3 +226,12 @@ def test_a_caveat_of_a_count_is_against_the_cause(evidence):
 )
 def test_nothing_is_not_said_of_what_was_not_read(evidence, text, line):
     assert line in diagnose(made(), recorded=evidence(text)).not_measured
+
+
+def test_pause_frames_that_were_not_read_are_said(evidence):
+    text = "NIC statistics:\n     rx_packets: {}\n     rx_prio0_pause: {}\n"
+    new = text.format(1, 2) + text.format(2, 2) + "     tx_prio0_pause: 100000\n"
+    (line,) = (line for line in diagnose(made(), recorded=evidence(new)).not_measured if "pause" in line)
+    assert line == "pause-frames: counters of pause frames that were not read: tx_prio0_pause: in 1 of 2 texts"
+    cause = found(evidence(new.replace("pause: 2", "pause: 1", 1)))["pause-frames"]
+    assert cause.evidence == "rx_prio0_pause 1 (ethtool -S)" and "tx_prio0_pause: in 1 of 2 texts" in cause.not_measured

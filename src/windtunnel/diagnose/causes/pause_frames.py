@@ -14,13 +14,10 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         return None
     readings = [reading for text in texts for reading in text.readings if is_received(reading.name) is not None]
     require(readings or None, "no counter of pause frames in this text of ethtool -S")
-    values = [reading for reading in readings if reading.value is not None]
-    require(
-        values or None,
-        f"no counter of pause frames was read: {readings[0].name}: {readings[0].words}" if readings else "",
-    )
-    frames = {reading.name: reading.value for reading in values if reading.value}
+    unread = [f"{reading.name}: {reading.words}" for reading in readings if reading.value is None]
+    frames = {reading.name: reading.value for reading in readings if reading.value}
     if not frames:
+        require(None if unread else readings, f"counters of pause frames that were not read: {'; '.join(unread)}")
         return None
     is_told_to_pause = any(is_received(name) for name in frames)
     return Case(
@@ -33,7 +30,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         ]
         if any(reading.words == ethtool.SINCE for text in texts for reading in text.readings)
         else [],
-        not_measured=["for how long the port stood still"],
+        not_measured=["for how long the port stood still", *unread],
     )
 
 
