@@ -227,6 +227,10 @@ NO_ROW, NO_COUNT = "no row of perf stat", "not a count, a time in ns and a perce
         (pcm_pcie, PCM + "0,1,x,3,4,5(Miss)\n", 11, 'ItoM: "x" is not a count'),
         (pcm_pcie, "Skt,PCIRdCur\n", 1, "no socket follows the head of pcm-pcie"),
         (axio_report, REPORT + "LLC-loads: 7\n", 15, "LLC-loads is given twice, first in line 10"),
+        (axio_report, REPORT + "LLC-loads2: 1200 1300\n", 15, "LLC-loads2 has 2 numbers"),
+        (axio_report, REPORT + "LLC-loads2: about 5\n", 15, 'LLC-loads2: "about" is not a number'),
+        (axio_report, REPORT + "2 loads: 5\n", 15, '"2 loads" is not a name'),
+        (axio_report, REPORT + "LLC-loads:u: 5\n", 15, 'LLC-loads: "u:" is not a number'),
         (axio_report, REPORT + "LLC-loads2: 1.2.3\n", 15, 'LLC-loads2: "1.2.3" is not a number'),
         (ethtool, TWICE, 5, "rx_prio0_pause is given twice, first in line 3"),
         (
@@ -261,6 +265,47 @@ def test_axios_report():
     assert (found["PCIe_wr_tput"].value, found["PCIe_wr_tput"].unit) == (97.123, "Gbps")
     assert found["LLC-stores"].value is None and found["LLC-store-misses-rate"].value is None
     assert "PCIe_rd(wr)_tput" not in found
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "value", "unit"),
+    [
+        ("IOTLB/miss: 5", "IOTLB/miss", 5, ""),
+        ("very.dotted: 3", "very.dotted", 3, ""),
+        ("LLC-loads2: 12 per sec now", "LLC-loads2", 12, "per sec now"),
+        ("LLC-loads2:  .5", "LLC-loads2", 0.5, ""),
+        ("Socket 0 IO Write Miss Rate: 0.5", "Socket 0 IO Write Miss Rate", 0.5, ""),
+    ],
+)
+def test_each_value_of_axios_report_is_read(line, name, value, unit):
+    read = values(axio_report, REPORT + line + "\n")[name]
+    assert (read.value, read.unit, read.line) == (value, unit, 15)
+
+
+def test_a_line_of_a_socket_without_a_number_is_no_head():
+    text = "----begin all measurement----\nSocket 0:\nA: 1\nSocket 1 IO Write Miss Rate:\nB: 2\nSocket 2 ==\nB: 3\n"
+    read = values(axio_report, text)
+    assert {name: each.value for name, each in read.items()} == {
+        "Socket 0 A": 1,
+        "Socket 1 IO Write Miss Rate": None,
+        "Socket 0 B": 2,
+        "Socket 2 B": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("<not counted>", "the report has <not counted>"),
+        ("<not supported>", "the report has <not supported>"),
+        ("<not", "the report has <not"),  # awk's first word
+        (" Gbps", "the report has Gbps"),  # the number is empty
+        ("NaN", "the report has no number"),
+    ],
+)
+def test_a_value_that_axios_report_lacks_is_said(text, words):
+    read = values(axio_report, f"{REPORT}LLC-loads2: {text}\n")["LLC-loads2"]
+    assert (read.value, read.words) == (None, words)
 
 
 def test_ethtool_since_the_driver_began_or_between_two_texts():
