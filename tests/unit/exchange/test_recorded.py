@@ -274,6 +274,7 @@ def test_axios_report():
         ("very.dotted: 3", "very.dotted", 3, ""),
         ("LLC-loads2: 12 per sec now", "LLC-loads2", 12, "per sec now"),
         ("LLC-loads2:  .5", "LLC-loads2", 0.5, ""),
+        ("core 20 : 12.50%", "core 20", 12.5, "%"),  # cpu_util.py
         ("Socket 0 IO Write Miss Rate: 0.5", "Socket 0 IO Write Miss Rate", 0.5, ""),
     ],
 )
@@ -405,7 +406,7 @@ def test_what_perf_writes_is_read(counts, separator):
     assert {name: each.value for name, each in found.items()} == {name: float(n) for name, n in counts.items()}
 
 
-@pytest.mark.parametrize("line", ["a:" + " " * 200_000 + "c d e", "-" * 200_000 + "x"])
+@pytest.mark.parametrize("line", ["a:" + " " * 200_000 + "c d e", "-" * 200_000 + "x", "a:" + "1" * 200_000 + "x"])
 def test_a_line_that_others_chose_is_read_once(line):
     """Not once for each of its characters: this would not end."""
     assert axio_report.readings([line])[0] == []

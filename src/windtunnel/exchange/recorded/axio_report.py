@@ -56,6 +56,8 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
 def _read(socket: str, name: str, words: Sequence[str], place: int) -> Reading | Fault | None:
     """The reading of a line with a colon. None: the line explains."""
     text, *unit = words or [""]
+    if len(words) == 1 and text.endswith("%"):  # cpu_util.py of Axio prints no space
+        text, *unit = words = [text[:-1], "%"]
     value = number(text)
     numbers = [word for word in words if number(word) is not None]
     if not _NAME.fullmatch(name):
