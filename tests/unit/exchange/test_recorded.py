@@ -316,7 +316,7 @@ def test_ethtool_since_the_driver_began_or_between_two_texts():
     assert later["rx_prio0_pause"].value == 7 and later["rx_prio0_pause"].words == ""
 
 
-ANEW = "the driver began anew between two texts: rx_packets is less in line {} than in line {}"
+ANEW = "the driver was loaded again between two texts: rx_packets is less in line {} than in line {}"
 ONE_TEXT = "NIC statistics:\n     rx_packets: {}\n     rx_prio0_pause: {}\n"
 
 

@@ -31,7 +31,7 @@ def is_one(lines: Sequence[str]) -> bool:
 
 def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
     """A reading for each counter, and the faults. If a file has several texts, the reading is the last value minus the first; it has no value if
-    a text lacks the counter, or if the counter or the driver began anew between two texts.
+    a text lacks the counter, or if the counter or the driver was loaded again between two texts.
     """
     texts: dict[str, list[_Text]] = {}
     faults = []
@@ -100,7 +100,7 @@ def _difference(rows: Sequence[Reading], texts: int, anew: str) -> Reading:
         return Reading(name, None, "", line, f"in {len(rows)} of {texts} texts")
     values = [row.value or 0.0 for row in rows]
     if fell := next(((before, after) for before, after in pairwise(values) if after < before), None):
-        caveat = f"it fell from {fell[0]:.15g} to {fell[1]:.15g}: a gauge, or begun anew"
+        caveat = f"it fell from {fell[0]:.15g} to {fell[1]:.15g}: a gauge, or begun again"
         return Reading(name, None, "", line, caveat)
     return Reading(name, None if anew else values[-1] - values[0], "", line, anew)
 
@@ -115,7 +115,7 @@ def _began_anew(before: _Text, after: _Text) -> str:
     if not fallen or more > 0:
         return ""
     lines = f"in line {after[fallen[0]].line} than in line {before[fallen[0]].line}"
-    return f"the driver began anew between two texts: {fallen[0]} is less {lines}"
+    return f"the driver was loaded again between two texts: {fallen[0]} is less {lines}"
 
 
 def _counts(name: str) -> bool:
