@@ -48,6 +48,8 @@ def readings(lines: Sequence[str]) -> tuple[list[Reading], list[Fault]]:
         cells = cells_of(line)
         if cells[0] == _SOCKET:
             names = cells
+            if twice := [name for name, count in Counter(filter(None, cells)).items() if count > 1]:
+                faults.append(Fault(place, f"the head of pcm-pcie names {twice[0][:40]} twice", _REMEDY))
         elif names and cells[0].isdigit():
             faults += _add(by_name, names, cells, place)
     if not by_name and not faults:

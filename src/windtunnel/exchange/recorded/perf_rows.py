@@ -47,6 +47,8 @@ _OF_TABLE = re.compile(
 _NO_EVENT = re.compile(r"seconds (?:time elapsed|user|sys)\b|\+- [\d.,]+ seconds time elapsed")
 _NO_ROW = re.compile(rf"[ \t]*[\d{_MARKS}]+ (?:\([+-]|\+-)")
 """The times of --table, and the elapsed time of -r."""
+_COUNT = re.compile(r"\s*(?:(?:CPU\d+|[SDN]\d+(?:-[A-Z]+\d+)*)\s+)?[\d<]", re.ASCII)
+"""Matches a line that should have a count."""
 _VERBOSE = re.compile(r"\S+: \d+ \d+ \d+\s*$|Using CPUID |Control descriptor ")
 """Matches further lines of -v."""
 _OF_RUNS = re.compile(r"\( *\+- *[\d.,]+% *\)")
@@ -85,7 +87,7 @@ def rows(lines: Sequence[str]) -> Iterator[tuple[int, Row | Fault | None]]:
         if not line.strip() or line.lstrip().startswith("#") or _VERBOSE.match(line):
             continue
         row = row_of(line, table)
-        if row is None and table and not re.match(r"\s*[\d<]", line):
+        if row is None and table and not _COUNT.match(line):
             continue  # a head, a hint of perf, or output of the program that it ran
         if row is None and table and (_NO_ROW.match(line) or _NO_EVENT.search(line)):
             continue
