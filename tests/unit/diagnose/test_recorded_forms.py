@@ -294,3 +294,9 @@ def test_parts_of_an_event_are_no_rows_of_it(of_text, loads, misses, share):
         assert causes["shared-cache"].evidence.startswith(f"{share} of loads ")
     else:
         assert any("LLC-loads: without the kernel's part" in line for line in not_measured)
+
+
+def test_counts_of_other_times_are_not_compared(of_text):
+    causes, not_measured = of_text("     1.000000000,100,,LLC-loads,9,100.00,,\n50,,LLC-load-misses,9,100.00,,\n")
+    assert "shared-cache" not in causes
+    assert any("LLC-loads with LLC-load-misses" in line and "of the same times" in line for line in not_measured)

@@ -19,7 +19,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         for rate, tool in [rate_and_tool]
     ]
     not_counted, caveats = observation.recorded.not_counted(_NAMES), observation.recorded.caveats(_NAMES)
-    reason = "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, or their rates"
+    reason = "no text has LLC-loads with LLC-load-misses, LLC-stores with LLC-store-misses, of the same times and places, or their rates"
     require(rates or None, "; ".join((reason, *not_counted, *caveats)))
     if not any(rate for _, rate, _ in rates):
         require(None if not_counted else rates, "; ".join(not_counted))
