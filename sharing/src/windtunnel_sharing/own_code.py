@@ -6,6 +6,7 @@ would be root at the next start.
 
 import io
 import os
+import shutil
 import site
 import stat
 import subprocess
@@ -18,12 +19,15 @@ import windtunnel
 import windtunnel_sharing
 from windtunnel.api.errors import UserError
 from windtunnel.api.files import beginning
+from windtunnel.api.host import proc
 from windtunnel.api.runs import find_engine
 from windtunnel_sharing.native import SLICER, find_native
 
 ROOT = 0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MODULES = {".py", ".pyc", ".so", ".pth"}
+SYSTEM_PATH = "/usr/bin:/bin"
+"""Where the system's own programs are, whatever PATH says."""
 MOST_BYTES = 1 << 20
 """Of a .pth file."""
 
@@ -41,7 +45,10 @@ def check() -> None:
 
 
 def places() -> Iterator[Path]:
-    """What is run: the interpreter, whatever it imports from, both packages file by file, the engine and the slicer."""
+    """What is run: the interpreter with the libraries that it has loaded, whatever it imports from, both packages file by file, the engine, the
+    slicer, and the directories in which programs are looked for."""
+    yield from (Path(entry).absolute() for entry in os.environ.get("PATH", SYSTEM_PATH).split(os.pathsep))
+    yield from loaded()
     entries = [Path(entry).absolute() for entry in sys.path]
     if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
         entries.append(Path(site.getusersitepackages()))
@@ -67,6 +74,12 @@ def places() -> Iterator[Path]:
             yield find()
 
 
+def loaded() -> set[Path]:
+    """The files that this process has mapped to run them, as /proc/self/maps has it: libpython, say, which any directory may hold."""
+    fields = (line.split(maxsplit=5) for line in proc.lines(proc.text(Path("/proc/self/maps"))))
+    return {Path(each[5]) for each in fields if len(each) == 6 and "x" in each[1] and each[5].startswith("/")}
+
+
 def _listed(directory: Path) -> list[Path]:
     with suppress(OSError):  # a zip archive, or nothing that this process may import
         return list(directory.iterdir())
@@ -75,7 +88,7 @@ def _listed(directory: Path) -> list[Path]:
 
 def _questionable(directories: Sequence[Path]) -> Iterator[Path]:
     """What is to be looked at of all that these hold at any depth: links, and what is not root's alone. Raises UserError if that is not
-    known. find(1) looks at a hundred thousand files in the time that Python takes for ten thousand."""
+    known. find(1), the system's own, looks at a hundred thousand files in the time that Python takes for ten thousand."""
     not_roots_alone = [
         "(",
         "!",
@@ -87,11 +100,13 @@ def _questionable(directories: Sequence[Path]) -> Iterator[Path]:
         ")",
         "-print0",
     ]  # a link has every permission
+    find = shutil.which("find", path=SYSTEM_PATH) or "/usr/bin/find"
     try:
         listing = subprocess.run(
-            ["find", "-H", *map(str, filter(Path.exists, directories)), "-ignore_readdir_race", *not_roots_alone],
+            [find, "-H", *map(str, filter(Path.exists, directories)), "-ignore_readdir_race", *not_roots_alone],
             capture_output=True,
             check=False,
+            env={"PATH": SYSTEM_PATH, "LC_ALL": "C"},
         )
     except OSError as error:
         raise UserError(f"find: {error.strerror}", remedy="install the package findutils") from None

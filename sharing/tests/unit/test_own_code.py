@@ -104,9 +104,12 @@ def test_all_that_runs_is_looked_at(monkeypatch, tmp_path):
     monkeypatch.setattr(own_code, "find_engine", lambda: tmp_path / "engine")
     monkeypatch.setattr(own_code, "find_native", lambda name: tmp_path / name)
     monkeypatch.setattr(sys, "path", ["", "relative", str(Path(os.__file__).parent)])
+    monkeypatch.setenv("PATH", f"/of/programs{os.pathsep}below")
     monkeypatch.chdir(tmp_path)
     found = set(own_code.places())
     assert {tmp_path, tmp_path / "relative", tmp_path / "engine", tmp_path / "windtunnel-slicer"} <= found
+    assert {Path("/of/programs"), tmp_path / "below"} <= found
+    assert own_code.loaded() <= found and any("libc" in file.name for file in own_code.loaded())
     assert {
         Path(own_code.__file__).parent,
         Path(windtunnel.__file__).parent,
@@ -179,9 +182,17 @@ def test_code_that_cannot_be_looked_at_is_no_code_of_roots(monkeypatch, tmp_path
     if find:
         (tmp_path / "find").write_text(find)
         (tmp_path / "find").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(own_code.shutil, "which", lambda name, path: str(tmp_path / name))
     with pytest.raises(UserError, match=r"find: (no|No such file or directory)"):
         list(own_code.places())
+
+
+def test_only_the_systems_own_find_is_run(monkeypatch, tmp_path):
+    """PATH may begin with a directory of another user: `su` without a dash keeps it."""
+    (tmp_path / "find").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    (tmp_path / "find").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert list(own_code.places()) and not (tmp_path / "ran").exists()
 
 
 @pytest.fixture
