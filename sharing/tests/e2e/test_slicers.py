@@ -465,6 +465,12 @@ def test_a_weight_lies_between_its_steps(weights):
     assert len(said) == beyond
 
 
+def test_no_member_has_a_nice_value_that_needs_a_right_where_none_may_be_given():
+    found, said = steps([1, 100, 1 << 20], least_nice=0)
+    assert [one.high for one in found] == [19, 19, 0] and len(said) == 2
+    assert min(one.high for one in steps([1, 5000])[0]) < 0
+
+
 def test_members_in_different_groups_are_warned_of(tmp_path, monkeypatch):
     """Autogroups, a cpu cgroup of v1, and threads that are older than autogroups: their files are empty."""
     given = {

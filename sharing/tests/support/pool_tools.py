@@ -68,8 +68,8 @@ class Turns(Slicer):
     name = "turns"
     broken = False
 
-    def __init__(self, journal, turn_cost_ns=0):
-        super().__init__(journal, turn_cost_ns)
+    def __init__(self, journal, *values):
+        super().__init__(journal, *values)
         self.members: list[Member] = []
         self.history: list[list[Member]] = []
 

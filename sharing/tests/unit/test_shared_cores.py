@@ -88,3 +88,4 @@ def test_a_slicer_gets_what_the_probes_of_its_cpu_and_placement_say_of_its_turn(
         assert {cpu: slicer.turn_cost_ns for cpu, slicer in carrier.slicers.items()} == {
             cpu: 16_000 if cpu == CPUS[-1] else 0 for cpu in CPUS
         }
+        assert {slicer.least_nice for slicer in carrier.slicers.values()} == {0}, "there is no shield"

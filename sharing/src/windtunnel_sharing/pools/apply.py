@@ -17,6 +17,7 @@ from windtunnel_sharing.pools.plan import Arrangement
 from windtunnel_sharing.pools.shield import Cap, Shield
 from windtunnel_sharing.rounds import MOST, Budgets, Rota
 from windtunnel_sharing.slicers import Member, Slicer
+from windtunnel_sharing.slicers.weights import LEAST_NICE
 from windtunnel_sharing.threads import CannotChange, Ended, Fields, Value
 
 Members = Mapping[int, int]
@@ -170,7 +171,9 @@ class Carrier:
     def warm(self, cpu: int) -> None:
         """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
         if cpu not in self.slicers:
-            slicer = self._kind(self._handover, self._turn_cost_ns(cpu, self._kind.name))
+            # without a shield nothing tells whose the orphans of a double fork are: they keep what they have, and no right must be in that
+            least_nice = 0 if self._shield is None else LEAST_NICE
+            slicer = self._kind(self._handover, self._turn_cost_ns(cpu, self._kind.name), least_nice)
             with self._starting():
                 slicer.start(cpu, self._slice_ns)
             self.slicers[cpu] = slicer

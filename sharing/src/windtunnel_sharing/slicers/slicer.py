@@ -17,7 +17,7 @@ from windtunnel_sharing import sched, threads
 from windtunnel_sharing.native import SLICER, Native, Silent, ThreadRefused
 from windtunnel_sharing.slicers import warnings
 from windtunnel_sharing.slicers.readings import MemberReading, SliceReading
-from windtunnel_sharing.slicers.weights import Steps, steps
+from windtunnel_sharing.slicers.weights import LEAST_NICE, Steps, steps
 from windtunnel_sharing.threads import Value
 
 CPU_WEIGHT = 256
@@ -76,9 +76,11 @@ class Slicer:
     raises: ClassVar[bool] = False
     """It makes members SCHED_FIFO for a while."""
 
-    def __init__(self, journal: SlicerJournal, turn_cost_ns: int = 0):
-        """`turn_cost_ns`: what a turn loses, however long it is. A rotor adds it to each, so that weights hold for what is left."""
+    def __init__(self, journal: SlicerJournal, turn_cost_ns: int = 0, least_nice: int = LEAST_NICE):
+        """`turn_cost_ns`: what a turn loses, however long it is. A rotor adds it to each, so that weights hold for what is left. `least_nice`:
+        no member gets a lower nice value."""
         self.journal = journal
+        self.least_nice = least_nice
         self.turn_cost_ns = turn_cost_ns
         self.cpu = -1
         self.slice_ns = 0
@@ -143,7 +145,7 @@ class Slicer:
             elif not _lives(member.tid):
                 threads.check(member.tid)
         self._running()
-        found, self._said = steps([member.weight for member in members])
+        found, self._said = steps([member.weight for member in members], self.least_nice)
         now = {member.tid: step for member, step in zip(members, found, strict=True)}
         before = dict(self._steps)
         for tid in new:

@@ -30,14 +30,14 @@ def kernel_weight(nice: int) -> int:
     return OF_NICE[nice - LEAST_NICE]
 
 
-def steps(weights: list[int]) -> tuple[list[Steps], list[str]]:
+def steps(weights: list[int], least_nice: int = LEAST_NICE) -> tuple[list[Steps], list[str]]:
     """Of each weight, and words about those that cannot be had. The heaviest is at nice 0, unless the lightest would then be beyond
-    19; a ratio of more than 5,900 is beyond both."""
+    19; a ratio of more than 5,900 is beyond both. `least_nice`: the heaviest gets no less."""
     if not weights:
         return [], []
     heaviest, lightest = max(weights), min(weights)
     top = 0
-    while top > LEAST_NICE and lightest / heaviest * kernel_weight(top) < OF_NICE[-1]:
+    while top > least_nice and lightest / heaviest * kernel_weight(top) < OF_NICE[-1]:
         top -= 1
     found, said = [], []
     for weight in weights:
