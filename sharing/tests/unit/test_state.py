@@ -6,6 +6,7 @@ from dataclasses import asdict
 from types import SimpleNamespace
 
 import pytest
+from sharing_tools import needs_rights
 
 from windtunnel.errors import UserError
 from windtunnel_sharing import journal, threads
@@ -73,5 +74,29 @@ def test_numbers_of_another_boot_name_nobody():
 
 def test_a_state_that_is_no_file_is_refused_without_a_wait(tmp_path):
     os.mkfifo(tmp_path / "state.json")
-    with pytest.raises(UserError, match="not a regular file"):
+    with pytest.raises(UserError, match="not a file"):
         state.read(tmp_path / "state.json")
+
+
+@pytest.mark.parametrize("theirs", ["a link", "other users may write it"])
+def test_a_state_that_others_may_have_written_is_not_believed(tmp_path, theirs):
+    """The daemon would change processes of theirs, and with its own rights."""
+    path, own = tmp_path / "state.json", tmp_path / "own.json"
+    kept(own)
+    path.symlink_to(own) if theirs == "a link" else own.rename(path).chmod(0o666)
+    with pytest.raises(UserError, match=theirs) as refused:
+        state.read(path)
+    assert f"move {path} away" in refused.value.remedy
+
+
+@needs_rights
+def test_a_state_of_another_user_is_not_believed(tmp_path):
+    kept(tmp_path / "state.json")
+    os.chown(tmp_path / "state.json", 1, 1)
+    with pytest.raises(UserError, match="of user 1, and this is user 0"):
+        state.read(tmp_path / "state.json")
+
+
+def test_only_its_owner_may_read_it(tmp_path):
+    kept(tmp_path / "state.json")
+    assert (tmp_path / "state.json").stat().st_mode & 0o777 == 0o600

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.api.errors import UserError
-from windtunnel.api.files import beginning, replace
+from windtunnel.api.files import own_directory, replace
 from windtunnel_sharing import journal
 from windtunnel_sharing.daemon.allocation import Sharing
 from windtunnel_sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys
@@ -72,14 +72,14 @@ class State(_Part):
 
 
 def read(path: Path) -> State:
-    """Nothing where there is no file. Raises UserError for one that is not ours or of another version."""
+    """Nothing where there is no file. Raises UserError for one that is not ours alone or of another version."""
     remedy = f"move {path} away to start from the file of tenants"
     try:
-        state = State.model_validate_json(beginning(path, MOST_BYTES + 1)[0])
+        state = State.model_validate_json(own_directory.read(path, MOST_BYTES))
     except FileNotFoundError:
         return State()
-    except OSError as error:
-        raise UserError(f"{path}: {error.strerror}", remedy) from None
+    except UserError as error:
+        raise UserError(error.message, remedy) from None
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         where = ".".join(map(str, fault["loc"]))
@@ -92,7 +92,7 @@ def read(path: Path) -> State:
 def write(path: Path, sharing: Sharing) -> None:
     """Raises UserError where it cannot; then the one before is still there."""
     try:
-        replace(path, of(sharing).model_dump_json(by_alias=True) + "\n")
+        replace(path, of(sharing).model_dump_json(by_alias=True) + "\n", mode=0o600)
     except UserError as error:
         raise UserError(error.message, remedy="free some space there") from None
 
