@@ -35,6 +35,7 @@ NEW = ".new"
 """Ends the name of a journal that is being rewritten."""
 _TEXT = TypeAdapter(Annotated[str, Strict()])
 _NUMBER = Annotated[int, Strict()]
+_WHOLE, _USERS = TypeAdapter(_NUMBER), TypeAdapter(tuple[_NUMBER, ...])
 _KINDS: dict[str, TypeAdapter[Value]] = {
     "affinity": TypeAdapter(tuple[_NUMBER, ...]),
     "policy": TypeAdapter(tuple[_NUMBER, _NUMBER, _NUMBER]),
@@ -97,11 +98,12 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
     elif kind == "helper":
         contents.helpers.append(_process(line))
     elif kind == "before":
-        tid, pid, started, since = (int(line[name]) for name in ("tid", "pid", "started", "since"))
+        tid, pid, started, since = (_number(line, name) for name in ("tid", "pid", "started", "since"))
         before = {name: _value(name, value) for name, value in line["before"].items()}
-        contents.entries[tid] = Entry(tid, pid, started, since, before, users=tuple(map(int, line.get("users", ()))))
+        users = _USERS.validate_python(line.get("users", ()))
+        contents.entries[tid] = Entry(tid, pid, started, since, before, users=users)
     elif kind == "ours":
-        entry = contents.entries[line["tid"]]
+        entry = contents.entries[_number(line, "tid")]
         for name, values in line["values"].items():
             contents.entries.allow(entry, name, [_value(name, value) for value in values])
     elif kind == "setting":
@@ -110,7 +112,7 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
     elif kind == "settings back":
         contents.settings.clear()
     elif kind == "back":
-        contents.entries.pop(line["tid"], None)
+        contents.entries.pop(_number(line, "tid"), None)
     else:
         raise ValueError(f"a line of kind {kind!r}")
 
@@ -122,7 +124,12 @@ def check_setting(path: Path) -> None:
 
 
 def _process(line: dict[str, Any]) -> Process:
-    return Process(int(line["pid"]), int(line["started"]))
+    return Process(_number(line, "pid"), _number(line, "started"))
+
+
+def _number(line: dict[str, Any], name: str) -> int:
+    """Nothing that is made a number of: 1e999 cannot be, and "7" is not what was written."""
+    return _WHOLE.validate_python(line[name])
 
 
 def _value(name: str, value: list[int] | int | str) -> Value:

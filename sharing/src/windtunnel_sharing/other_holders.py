@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from windtunnel.api.errors import UserError
+from windtunnel.api.errors import UserError, in_words
 from windtunnel_sharing import journal, left_behind
 from windtunnel_sharing.threads import CannotChange, Process, Stat
 
@@ -49,7 +49,7 @@ class OtherHolders:
         before, self._known = self._known, {}
         with contextlib.suppress(UserError, OSError):
             for path in left_behind.journals():
-                with contextlib.suppress(UserError, OSError):
+                with contextlib.suppress(UserError), in_words():
                     if path.absolute() != self._mine:
                         self._known[path] = _known(path, before.get(path))
 

@@ -62,6 +62,9 @@ def before_line(**fields) -> str:
     return json.dumps({"is": "before", "tid": 1, "pid": 1, "started": 1, "since": 1, "before": fields}) + "\n"
 
 
+NO_NUMBERS = ("1e999", "NaN", "1.0", '"7"', "true", "null", "[1]")
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -70,6 +73,11 @@ def before_line(**fields) -> str:
         "no json\n",
         '{"is": "journal", "version": 99}\n',
         '{"is": "ours", "tid": 1}\n',
+        *(
+            f'{{"is": "before", "tid": {tid}, "pid": 1, "started": 1, "since": 1, "before": {{}}}}\n'
+            for tid in NO_NUMBERS
+        ),
+        '{"is": "helper", "pid": 1e999, "started": 1}\n',
         before_line(affinity="0"),
         before_line(affinity=[[0]]),
         before_line(policy=[0, 0]),

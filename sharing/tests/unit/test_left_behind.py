@@ -4,6 +4,7 @@ import fcntl
 import os
 import threading
 import time
+from importlib import import_module
 
 import pytest
 from journal_tools import entry_of
@@ -71,3 +72,20 @@ def test_a_journal_that_another_process_restores_is_not_waited_for_without_end(p
         left_behind.restore_all(told.append)
     assert "fuser -v" in busy.value.remedy and "left as it is" in told[0] and path.exists()
     assert not left_behind.restore(path).failed and not path.exists()
+
+
+def test_one_journal_that_cannot_be_restored_keeps_no_other_one_from_it(tmp_path, monkeypatch, capsys):
+    """Also where nobody has foreseen what is wrong with it."""
+    paths = [tmp_path / f"{name}.journal" for name in "abc"]
+    for path in paths:
+        journal.File(path, Contents(holder=Process(1, 1))).close()
+    paths[0].write_text(paths[0].read_text() + '{"is": "helper", "pid": 1e999, "started": 1}\n')
+    read, command = journal.read, import_module("windtunnel_sharing.cli.restore")
+    monkeypatch.setattr(journal, "read", lambda path: read(path) if path != paths[1] else 1 // 0)
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "run"))
+    monkeypatch.setattr(command, "_remove_groups", list)
+    monkeypatch.setattr("windtunnel.api.host.places.remove_all_stale", lambda: None)
+    with pytest.raises(UserError, match=r"a.journal.*not a journal(.|\n)*ZeroDivisionError"):
+        command.restore(paths)
+    assert [path.exists() for path in paths] == [True, True, False]
+    assert f"{paths[2]}: 0 threads restored" in capsys.readouterr().out

@@ -65,3 +65,20 @@ def test_journals_are_looked_at_for_a_part_of_the_time_and_read_once(tmp_path, m
         for _ in range(20):
             others.check(holder.pid, found)
     assert len(asked) == 1 and len(paths) == 2
+
+
+def test_a_journal_that_cannot_be_read_hides_no_other_one(tmp_path, monkeypatch):
+    """Also where nobody has foreseen what is wrong with it."""
+    monkeypatch.setenv("RUNTIME_DIRECTORY", str(tmp_path / "run"))
+    read, bad = journal.read, tmp_path / "run/windtunnel/a.journal"
+    with (
+        tenant() as holder,
+        closing(held_by(holder.pid, bad)[0]),
+        closing(held_by(holder.pid, bad.with_name("b.journal"))[0]) as file,
+    ):
+        contents = journal.read(file.path)
+        file.add(contents, journal.line_of(entry_of(holder.pid, threads.read(holder.pid), {})))
+        monkeypatch.setattr(journal, "read", lambda path: read(path) if path != bad else 1 // 0)
+        others = other_holders.OtherHolders(tmp_path / "run/windtunnel/my.journal")
+        with pytest.raises(CannotChange, match=f"is shared by process {holder.pid}"):
+            others.check(holder.pid, threads.stat(holder.pid))

@@ -27,7 +27,7 @@ def restore(
     windtunnel share restore
     windtunnel share restore /run/windtunnel/mine.journal
     """
-    from windtunnel.api.errors import UserError
+    from windtunnel.api.errors import UserError, in_words
     from windtunnel.api.host import places
     from windtunnel_sharing import journal, left_behind
     from windtunnel_sharing.daemon.lock import default_directory, tidy
@@ -43,7 +43,8 @@ def restore(
     directories = {default_directory()}
     for path in paths:
         try:
-            done = left_behind.restore(path)
+            with in_words():  # whatever is wrong with one, the others are restored
+                done = left_behind.restore(path)
             directories.add(path.parent)
         except UserError as error:
             refused.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
