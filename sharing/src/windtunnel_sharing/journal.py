@@ -10,15 +10,17 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import Strict, TypeAdapter
+from pydantic import AfterValidator, Field, Strict, TypeAdapter, ValidationError
 
 from windtunnel.api.errors import UserError, cannot_write
 from windtunnel.api.files import own_directory
+from windtunnel_sharing import sched
 from windtunnel_sharing.entries import Entries, Entry
 from windtunnel_sharing.threads import CGROUP, CannotChange, Fields, Process, Value
 
+T = TypeVar("T")
 VERSION = 1
 SUFFIX = ".journal"
 MOST_LINES = 4096
@@ -33,14 +35,36 @@ SETTINGS = (Path("/proc/sys"), Path("/sys/kernel/debug/sched"))
 """Below these are the files of the kernel that may be written when a journal is restored."""
 NEW = ".new"
 """Ends the name of a journal that is being rewritten."""
-_TEXT = TypeAdapter(Annotated[str, Strict()])
-_NUMBER = Annotated[int, Strict()]
-_WHOLE, _USERS = TypeAdapter(_NUMBER), TypeAdapter(tuple[_NUMBER, ...])
+
+
+def _for_the_kernel(text: str) -> str:
+    """Raises ValueError for what is the name of no file."""
+    if b"\0" in os.fsencode(text):
+        raise ValueError("a NUL is in it")
+    return text
+
+
+_Number = Annotated[int, Strict(), Field(ge=1, le=1 << 22)]
+_Ticks = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
+_U32 = Annotated[int, Strict(), Field(ge=0, lt=1 << 32)]
+_Cpu = Annotated[int, Strict(), Field(ge=0, lt=1 << 16)]
+_Policy = Annotated[int, Strict(), Field(ge=0, lt=1 << 8)]
+_Priority = Annotated[int, Strict(), Field(ge=0, le=99)]
+_Flags = Annotated[int, Strict(), Field(ge=0, le=sched.RESET_ON_FORK)]
+_Nice = Annotated[int, Strict(), Field(ge=-20, le=19)]
+_NUMBERS: dict[str, TypeAdapter[int]] = {
+    "tid": TypeAdapter(_Number),
+    "pid": TypeAdapter(_Number),
+    "started": TypeAdapter(_Ticks),
+    "since": TypeAdapter(_Ticks),
+}
+_USERS = TypeAdapter(tuple[_U32, ...])
+_TEXT = TypeAdapter(Annotated[str, Strict(), AfterValidator(_for_the_kernel)])
 _KINDS: dict[str, TypeAdapter[Value]] = {
-    "affinity": TypeAdapter(tuple[_NUMBER, ...]),
-    "policy": TypeAdapter(tuple[_NUMBER, _NUMBER, _NUMBER]),
-    "nice": TypeAdapter(_NUMBER),
-    "runtime_ns": TypeAdapter(_NUMBER),
+    "affinity": TypeAdapter(tuple[_Cpu, ...]),
+    "policy": TypeAdapter(tuple[_Policy, _Priority, _Flags]),
+    "nice": TypeAdapter(_Nice),
+    "runtime_ns": TypeAdapter(_U32),
 }
 """The fields of a thread; each hierarchy of cgroups has one more."""
 SPACE = "free some space: no thread is changed without its line in the journal"
@@ -69,14 +93,15 @@ def read(path: Path) -> Contents:
         *lines, _ = own_directory.read(path, MOST_BYTES).split(b"\n")
     except FileNotFoundError:
         return found
+    number = 0
     try:
-        for line in lines:
+        for number, line in enumerate(lines, 1):
             take(found, json.loads(line))  # pydantic's parser refuses the names of cgroups that are not UTF-8
     except _AnotherBoot:
         return Contents()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
-            f"{path}: not a journal: {error}",
+            f"{path}, line {number}: not a journal: {error}",
             remedy="nothing was restored from it; remove the file if it is not needed",
         ) from None
     return found
@@ -89,6 +114,8 @@ class _AnotherBoot(Exception):
 def take(contents: Contents, line: dict[str, Any]) -> None:
     """What a line says becomes part of the contents. Raises ValueError, KeyError, TypeError or AttributeError for one that is malformed."""
     kind = line["is"]
+    if (kind == "journal") != (contents.holder is None):
+        raise ValueError("the first line, and no other one, says whose journal it is")
     if kind == "journal":
         if line["version"] != VERSION:
             raise ValueError(f"version {line['version']}, this windtunnel reads version {VERSION}")
@@ -100,15 +127,17 @@ def take(contents: Contents, line: dict[str, Any]) -> None:
     elif kind == "before":
         tid, pid, started, since = (_number(line, name) for name in ("tid", "pid", "started", "since"))
         before = {name: _value(name, value) for name, value in line["before"].items()}
-        users = _USERS.validate_python(line.get("users", ()))
+        users = _checked(_USERS, "users", line.get("users", ()))
         contents.entries[tid] = Entry(tid, pid, started, since, before, users=users)
     elif kind == "ours":
         entry = contents.entries[_number(line, "tid")]
         for name, values in line["values"].items():
             contents.entries.allow(entry, name, [_value(name, value) for value in values])
     elif kind == "setting":
-        check_setting(Path(line["path"]))
-        contents.settings[line["path"]] = _TEXT.validate_python(line["before"])
+        path, text = (_checked(_TEXT, name, line[name]) for name in ("path", "before"))
+        check_setting(Path(path))
+        text.encode()  # as it is written
+        contents.settings[path] = text
     elif kind == "settings back":
         contents.settings.clear()
     elif kind == "back":
@@ -129,15 +158,24 @@ def _process(line: dict[str, Any]) -> Process:
 
 def _number(line: dict[str, Any], name: str) -> int:
     """Nothing that is made a number of: 1e999 cannot be, and "7" is not what was written."""
-    return _WHOLE.validate_python(line[name])
+    return _checked(_NUMBERS[name], name, line[name])
+
+
+def _checked(kind: TypeAdapter[T], name: str, value: object) -> T:
+    """Raises ValueError in one line."""
+    try:
+        return kind.validate_python(value)
+    except ValidationError as error:
+        raise ValueError(f"{name}: {error.errors(include_url=False)[0]['msg']}") from None
 
 
 def _value(name: str, value: list[int] | int | str) -> Value:
-    """Of a field. Raises ValueError for one that is none, or whose value is of another type."""
-    kind: TypeAdapter[Value] | TypeAdapter[str] | None = _TEXT if name.startswith(CGROUP) else _KINDS.get(name)
-    if kind is None:
+    """Of a field. Raises ValueError for one that is none, or whose value no thread has."""
+    if name.startswith(CGROUP):
+        return _checked(_TEXT, repr(name), value)
+    if name not in _KINDS:
         raise ValueError(f"a field {name!r}")
-    return kind.validate_python(value)
+    return _checked(_KINDS[name], name, value)
 
 
 def boot() -> str:

@@ -203,8 +203,8 @@ def test_one_that_was_put_back_and_is_changed_again_is_written_as_both():
     entries = Entries([changed(1, 10), changed(2, 30)])
     del entries[1]
     entries[1] = changed(1, 40)
-    again = journal.Contents()
     for forgotten in ([], [2]):
+        again = journal.Contents()
         for tid in forgotten:
             del entries[tid]
         for line in journal.lines_of(journal.Contents(threads.Process(1, 1), entries=entries)):

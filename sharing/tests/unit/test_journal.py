@@ -57,9 +57,12 @@ def test_a_long_life_does_not_make_a_long_journal(path, one, monkeypatch):
         assert mine.put_back_all() == [] and threads.read(one.pid) == before
 
 
+HEAD = json.dumps({"is": "journal", "version": 1, "boot": journal.boot(), "pid": 1, "started": 1}) + "\n"
+
+
 def before_line(**fields) -> str:
-    """The line of a thread that ran so."""
-    return json.dumps({"is": "before", "tid": 1, "pid": 1, "started": 1, "since": 1, "before": fields}) + "\n"
+    """A journal with the line of a thread that ran so."""
+    return HEAD + json.dumps({"is": "before", "tid": 1, "pid": 1, "started": 1, "since": 1, "before": fields}) + "\n"
 
 
 NO_NUMBERS = ("1e999", "NaN", "1.0", '"7"', "true", "null", "[1]")
@@ -72,12 +75,12 @@ NO_NUMBERS = ("1e999", "NaN", "1.0", '"7"', "true", "null", "[1]")
         "[1]\n",
         "no json\n",
         '{"is": "journal", "version": 99}\n',
-        '{"is": "ours", "tid": 1}\n',
+        HEAD + '{"is": "ours", "tid": 1}\n',
         *(
             f'{{"is": "before", "tid": {tid}, "pid": 1, "started": 1, "since": 1, "before": {{}}}}\n'
             for tid in NO_NUMBERS
         ),
-        '{"is": "helper", "pid": 1e999, "started": 1}\n',
+        HEAD + '{"is": "helper", "pid": 1e999, "started": 1}\n',
         before_line(affinity="0"),
         before_line(affinity=[[0]]),
         before_line(policy=[0, 0]),
@@ -89,7 +92,7 @@ NO_NUMBERS = ("1e999", "NaN", "1.0", '"7"', "true", "null", "[1]")
         before_line(colour=3),
         before_line(nice=5) + '{"is": "ours", "tid": 1, "values": {"nice": [[5]]}}\n',
         before_line(nice=5) + '{"is": "ours", "tid": [1], "values": {}}\n',
-        '{"is": "setting", "path": "/proc/sys/kernel/sched_autogroup_enabled", "before": 1}\n',
+        HEAD + '{"is": "setting", "path": "/proc/sys/kernel/sched_autogroup_enabled", "before": 1}\n',
         "[" * 100_000 + "\n",
     ],
     ids=lambda text: text[-60:].strip(),
@@ -98,6 +101,46 @@ def test_what_is_no_journal_is_refused(path, text):
     path.write_text(text)
     with pytest.raises(UserError, match="not a journal"):
         left_behind.restore(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        before_line(affinity=[-1]),
+        before_line(affinity=[1 << 70]),
+        before_line(policy=[1 << 40, 0, 0]),
+        before_line(policy=[2, 100, 0]),
+        before_line(policy=[0, 0, 2]),
+        before_line(nice=100_000),
+        before_line(nice=-21),
+        before_line(runtime_ns=1 << 80),
+        before_line(runtime_ns=-1),
+        before_line(**{"cgroup cpu": "/\0"}),
+        before_line(**{"cgroup cpu": "/\ud800"}),
+        HEAD + '{"is": "setting", "path": "/proc/sys/a\\u0000b", "before": "x"}\n',
+        HEAD + '{"is": "setting", "path": "/proc/sys/\\ud800", "before": "x"}\n',
+        HEAD + '{"is": "setting", "path": "/proc/sys/kernel/sched_autogroup_enabled", "before": "\\udcff"}\n',
+        HEAD + '{"is": "helper", "pid": 0, "started": 1}\n',
+        HEAD + '{"is": "helper", "pid": -1, "started": 1}\n',
+        HEAD + HEAD,
+    ],
+    ids=lambda text: ascii(text[-60:].strip()),
+)
+def test_what_no_thread_and_no_file_has_is_refused_with_its_line(path, text):
+    path.write_text(text)
+    with pytest.raises(UserError) as refused:
+        left_behind.restore(path)
+    assert refused.value.message.startswith(f"{path}, line 2: not a journal: ") and "\n" not in refused.value.message
+
+
+def test_what_comes_before_the_first_line_is_refused(path, one):
+    """Nobody knows of which boot it is."""
+    before = threads.read(one.pid)
+    written = recorded(path, entry_of(one.pid, before | {"nice": 19}, {"nice": [before["nice"]]})).read_text()
+    path.write_text(written.split("\n", 1)[1])
+    with pytest.raises(UserError, match="line 1: not a journal: the first line, and no other one"):
+        left_behind.restore(path)
+    assert threads.read(one.pid) == before
 
 
 def test_a_torn_last_line_and_another_boot_are_passed_over(path):
@@ -226,6 +269,7 @@ ANY = st.recursive(
 
 
 @given(
+    st.sampled_from([HEAD, HEAD, ""]),
     st.lists(
         st.builds(
             lambda line, at, value: json.dumps(line | {list(line)[at % len(line)]: value}),
@@ -239,11 +283,11 @@ ANY = st.recursive(
     ),
     st.binary(max_size=20),
 )
-def test_a_journal_of_anything_is_read_or_refused_in_words(tmp_path_factory, lines, torn):
+def test_a_journal_of_anything_is_read_or_refused_in_words(tmp_path_factory, head, lines, torn):
     """It is believed by root: what is not of the right type is not taken."""
     path = tmp_path_factory.mktemp("journal") / "a.journal"
     path.touch(mode=0o600)
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode(errors="replace") + torn)
+    path.write_bytes(head.encode() + "".join(f"{line}\n" for line in lines).encode(errors="replace") + torn)
     try:
         contents = journal.read(path)
     except UserError as error:
