@@ -41,13 +41,42 @@ def test_what_was_wanted_is_read_again(tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"weight": 0}, {"weight": "64"}, {"weight": None}, {"pool": "no"}, {"cap": 0}, {"slo_ns": 0}, {"more": 1}],
+    [
+        {"weight": 0},
+        {"weight": "64"},
+        {"weight": None},
+        {"pool": "no"},
+        {"cap": 0},
+        {"slo_ns": 0},
+        {"slo_ns": 10**400},
+        {"more": 1},
+    ],
 )
 def test_a_wish_that_cannot_be_is_refused(tmp_path, changes):
     with pytest.raises(
         UserError, match=rf"state.json: not a state of the daemon: tenants\.0\.wish\.{next(iter(changes))}"
     ):
         kept(tmp_path / "state.json", **changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        *({"pid": pid} for pid in (0, -1, 1 << 22, 10**30)),
+        *({"started": started} for started in (-1, 1 << 70)),
+        *({"threads": threads} for threads in ("*" * 65, "\0[")),
+    ],
+)
+def test_a_process_that_cannot_be_is_refused(tmp_path, changes):
+    """In words: the start ended with a traceback by what the tenant's keys refuse."""
+    kept(tmp_path / "state.json")
+    text = json.loads((tmp_path / "state.json").read_text())
+    text["tenants"][0]["added"] |= changes
+    (tmp_path / "state.json").write_text(json.dumps(text))
+    with pytest.raises(
+        UserError, match=rf"state.json: not a state of the daemon: tenants\.0\.added\.{next(iter(changes))}"
+    ):
+        state.read(tmp_path / "state.json")
 
 
 @pytest.mark.parametrize(

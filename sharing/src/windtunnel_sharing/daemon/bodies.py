@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from windtunnel_sharing.daemon.keys import Name, Weight
+from windtunnel_sharing.daemon.keys import Name, Pid, Weight
 from windtunnel_sharing.pools.weights import MOST_WEIGHT
 from windtunnel_sharing.slicers.slicer import LEAST_SLICE_NS, MOST_SLICE_NS
 
@@ -56,7 +56,7 @@ class Addition(Body):
     """A process that is a tenant from now on, until it ends."""
 
     name: Name
-    pid: Annotated[int, Field(ge=1, lt=1 << 22)]
+    pid: Pid
     threads: Annotated[str, Field(max_length=64, description="names of the threads that share")] = "*"
     pool: Literal["ls", "be"] = "ls"
     weight: Weight = 128

@@ -91,6 +91,8 @@ Name = Annotated[
     str, AfterValidator(_name), Wanted("a name of letters, digits, _ . and -, at most 64, and not of digits alone")
 ]
 Weight = Annotated[int, Field(ge=1, le=MOST_WEIGHT)]
+Pid = Annotated[int, Field(ge=1, lt=1 << 22)]
+Pattern = Annotated[Text, Field(max_length=64)]
 Address = Annotated[str, AfterValidator(_address), Wanted('an address and a port, as in "127.0.0.1:7777"')]
 Listen = Annotated[
     Text, AfterValidator(_listen), Wanted('a path with a "/", or an address and a port, as in "127.0.0.1:7777"')
@@ -134,7 +136,7 @@ class TenantKeys(Table):
     """A process whose threads share CPUs, or all processes of a cgroup, named by one of pid, pidfile, command, cgroup and unit."""
 
     name: Name = Field(description="its name in the API and in metrics; PvCC's clients number tenants from 1")
-    pid: Annotated[int, Field(ge=1, lt=1 << 22)] | None = Field(None, description="of the process")
+    pid: Pid | None = Field(None, description="of the process")
     pidfile: Text | None = Field(None, description="a file that holds the pid, relative to this file")
     command: Text | None = Field(
         None,
@@ -150,10 +152,8 @@ class TenantKeys(Table):
         None, description="all processes of this cgroup and of those within; a container is one"
     )
     unit: Unit | None = Field(None, description="all processes of the cgroup of this unit of the system's systemd")
-    threads: Text = Field(
-        "*",
-        description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"',
-        max_length=64,
+    threads: Pattern = Field(
+        "*", description='pattern of the names of its threads that share, as in "lcore-worker-*" or "CPU */KVM"'
     )
     qmp: Text | None = Field(
         None, description="QMP socket of a QEMU process, relative to this file: of its threads those of vCPUs share"

@@ -6,14 +6,14 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import filterfalse
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict
 
 from windtunnel.api.errors import UserError
 from windtunnel_sharing import threads
 from windtunnel_sharing.daemon.autoscale import Memory
-from windtunnel_sharing.daemon.bodies import Report
+from windtunnel_sharing.daemon.bodies import Ns, Report
 from windtunnel_sharing.daemon.find_tenant import Found, find, processes_of, tids_of
 from windtunnel_sharing.daemon.keys import Autoscale, BadValue, TenantKeys, Weight
 from windtunnel_sharing.guests import vcpus
@@ -40,7 +40,7 @@ class Wish:
     least: Weight = 1
     most: Weight | None = None
     cap: Weight | None = None
-    slo_ns: Annotated[int, Field(ge=1)] | None = None
+    slo_ns: Ns | None = None
     parked: bool = False
     __pydantic_config__: ClassVar = ConfigDict(extra="forbid", strict=True)
 

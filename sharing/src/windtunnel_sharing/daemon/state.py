@@ -13,7 +13,7 @@ from windtunnel.api.errors import UserError
 from windtunnel.api.files import own_directory, replace
 from windtunnel_sharing import journal
 from windtunnel_sharing.daemon.allocation import Sharing
-from windtunnel_sharing.daemon.keys import MOST_TENANTS, Name, TenantKeys
+from windtunnel_sharing.daemon.keys import MOST_TENANTS, Name, Pattern, Pid, TenantKeys
 from windtunnel_sharing.daemon.roster import Wish, first_wish
 from windtunnel_sharing.threads import Process
 
@@ -26,12 +26,12 @@ class _Part(BaseModel):
 
 
 class KeptNumber(_Part):
-    pid: int
-    started: int
+    pid: Pid
+    started: Annotated[int, Field(ge=0, lt=1 << 63)]
 
 
 class KeptProcess(KeptNumber):
-    threads: str
+    threads: Pattern
 
 
 class KeptTenant(_Part):
