@@ -57,6 +57,13 @@ def test_the_autoscaler_of_a_tenant_changes_without_a_restart(daemon):
     assert daemon.ask("DELETE", "/v1/tenants/kv1/autoscale").json()["autoscaled"] is False
 
 
+def test_half_a_surrogate_pair_is_refused_in_words(daemon):
+    """JSON can have one, and no message can."""
+    body, headers = b'{"rest": "\\ud800"}', {"content-type": "application/json"}
+    asked = daemon.ask("PUT", "/v1/tenants/kv1/autoscale", content=body, headers=headers)
+    assert asked.status_code == 422 and r'rest: "\ud800" is not a duration' in asked.json()["error"]
+
+
 def test_a_batch_is_all_or_nothing_and_a_dry_run_nothing(daemon, pools):
     changes = [{"tenant": "kv1", "weight": 256}, {"tenant": "2", "weight": 100}]
     dry = daemon.ask("POST", "/v1/batch", {"dry_run": True, "changes": changes}).json()

@@ -15,10 +15,11 @@ def dotted(path: Path) -> str:
 
 
 def shown(value: Any) -> str:
-    """A bad value, as a message has it."""
+    """A bad value, as a message has it: what JSON has of half a surrogate pair, no message can hold."""
     if isinstance(value, dict | list):
         return "a table" if isinstance(value, dict) else "a list"  # not str(): it may be nested deeper than the stack
     text = f'"{value}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
+    text = text.encode(errors="backslashreplace").decode()
     return text if len(text) <= 60 else text[:57] + "..."
 
 
