@@ -42,7 +42,7 @@ HEAD_S, BODY_S, SLOW_S, KEEP_S = 10.0, 10.0, 5.0, 30
 LEAST_TOKEN = 32
 _TOKEN = re.compile(r"[!-~]+")
 PEER = "windtunnel.peer"
-"""Key in the state of a request over a Unix socket: the `Peer`, unless it ended at once."""
+"""Key in the state of a request over a Unix socket: the `Peer`, unless it ended at once or has no number here."""
 PLACE = "windtunnel.place"
 """Key in the state of a request: the `Place` of its connection."""
 _BLANK = re.compile(rb"\n\r?\n")
@@ -63,7 +63,7 @@ class Peer:
     """The process that has connected to a Unix socket, as the kernel knows it. Another process may hold the connection later."""
 
     def __init__(self, connected: socket.socket):
-        """Raises ProcessLookupError if the process has ended."""
+        """Raises OSError if the process has ended, or is in a pid namespace that is not seen here: its number is 0."""
         self.pid, _ = places.peer(connected)
         self._descriptor = os.pidfd_open(self.pid)
 
@@ -137,7 +137,7 @@ class Guarded(H11Protocol):
         place.occupy(lambda: self._since if self._waits() else None, self.transport.abort)
         self.app_state = {**self.app_state, PLACE: place}
         if connected.family == socket.AF_UNIX:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(OSError):
                 self._peer = Peer(connected)
                 self.app_state[PEER] = self._peer
 

@@ -340,6 +340,27 @@ def test_a_connection_is_of_the_process_that_made_it_as_long_as_that_lives(tmp_p
     assert pids == [child.pid, None]
 
 
+def test_a_client_that_has_no_number_here_is_served_without_one(tmp_path, monkeypatch):
+    """As that of another pid namespace: its number is 0."""
+    states, faults = [], []
+
+    async def whose(scope, receive, send):
+        states.append(scope["state"])
+        await page(scope, receive, send)
+
+    async def run(path):
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: faults.append(context))
+        with http_server.unix_socket(path) as listening:
+            async with serving(http_server.server(Limits(whose)), listening):
+                connection = await asyncio.open_unix_connection(path)
+                assert await status_of(connection) == 200
+                connection[1].close()
+
+    monkeypatch.setattr(http_server.places, "peer", lambda connected: (0, os.geteuid()))
+    asyncio.run(run(tmp_path / "sock"))
+    assert [PEER in state for state in states] == [False] and faults == []
+
+
 @pytest.mark.parametrize("kind", [socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET])
 def test_a_socket_that_somebody_has_stays_even_if_it_is_full(tmp_path, kind):
     path = tmp_path / "sock"
