@@ -49,7 +49,7 @@ def test_with_a_cap_each_has_a_group_of_its_weight(tmp_path, version):
     made, moved = shield(tmp_path, version)
     (made.path / "cgroup.subtree_control").write_text("")
     made.hold({7: "a", 8: "b"}, {"a": Cap(64, 32), "b": Cap(192, None)})
-    a, b = made.path / "a", made.path / "b"
+    a, b = made.path / "tenant-a", made.path / "tenant-b"
     if version == 1:
         assert [(g / "cpu.shares").read_text() for g in (a, b)] == ["256", "768"]
         assert [(g / "cpu.cfs_quota_us").read_text() for g in (a, b)] == ["1000", "-1"]
@@ -57,7 +57,7 @@ def test_with_a_cap_each_has_a_group_of_its_weight(tmp_path, version):
     else:
         assert [(g / "cpu.weight").read_text() for g in (a, b)] == ["256", "768"]
         assert [(g / "cpu.max").read_text() for g in (a, b)] == ["1000 8000", "max 100000"]
-    assert list(moved.to[7].values()) == [f"/{made.path.name}/a"]
+    assert list(moved.to[7].values()) == [f"/{made.path.name}/tenant-a"]
 
 
 @pytest.mark.parametrize("cap", [1, 3, 32, 255, 256, 257, 1024])
@@ -177,6 +177,16 @@ def test_a_shield_that_cannot_be_made_leaves_nothing(tmp_path, monkeypatch, kern
 
 
 @pytest.mark.parametrize("version", [1, 2])
+def test_a_tenant_may_be_called_as_a_file_of_its_cgroup_is(tmp_path, version):
+    made, moved = shield(tmp_path, version)
+    files = V1 if version == 1 else V2
+    for file in files:
+        (made.path / file).write_text("")
+    made.hold(dict(enumerate(files)), dict.fromkeys(files, Cap(64, 32)))
+    assert moved.to.keys() == set(range(len(files)))
+
+
+@pytest.mark.parametrize("version", [1, 2])
 def test_groups_that_somebody_has_removed_while_they_were_empty_are_made_again(tmp_path, version, monkeypatch):
     made, moved = shield(tmp_path, version)
     for _ in range(2):
@@ -188,7 +198,7 @@ def test_groups_that_somebody_has_removed_while_they_were_empty_are_made_again(t
     (made.path / "cgroup.subtree_control").write_text("")
     cap = {"a": Cap(64, 32)}
     made.hold({7: "a"}, cap)
-    limit = made.path / "a" / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
+    limit = made.path / "tenant-a" / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")
     before = limit.read_text()
     for removed in (limit.parent, made.path):
         shutil.rmtree(removed)
@@ -197,13 +207,13 @@ def test_groups_that_somebody_has_removed_while_they_were_empty_are_made_again(t
             monkeypatch.setattr(shields, "_enable", lambda group: None)
         made.hold({7: "a"}, cap)
         assert limit.read_text() == before
-        assert list(moved.to[7].values()) == [f"/{made.path.name}/a"]
+        assert list(moved.to[7].values()) == [f"/{made.path.name}/tenant-a"]
 
 
 def test_a_group_in_which_somebody_stays_stops_nobody_and_is_removed_later(tmp_path, monkeypatch):
     """Whose tenant has left: a thread could not be put back, or was forked there."""
     made, moved = shield(tmp_path, 1)
-    busy = {"b"}
+    busy = {"tenant-b"}
 
     def remove(group):
         if group.name in busy:
@@ -214,14 +224,16 @@ def test_a_group_in_which_somebody_stays_stops_nobody_and_is_removed_later(tmp_p
     made.hold({7: "a", 8: "b"}, {"a": Cap(64, 32), "b": Cap(64, 32)})
     for weight in (65, 66):
         made.hold({7: "a"}, {"a": Cap(weight, 32)})
-        assert (made.path / "a/cpu.shares").read_text() == str(4 * weight) and (made.path / "b").exists()
+        assert (made.path / "tenant-a/cpu.shares").read_text() == str(4 * weight) and (made.path / "tenant-b").exists()
     made.hold({7: "a", 8: "b"}, {"a": Cap(66, 32), "b": Cap(9, 32)})  # it comes again
     made.tidy()
-    assert (made.path / "b/cpu.shares").read_text() == "36" and list(moved.to[8].values()) == [f"/{made.path.name}/b"]
+    assert (made.path / "tenant-b/cpu.shares").read_text() == "36" and list(moved.to[8].values()) == [
+        f"/{made.path.name}/tenant-b"
+    ]
     made.hold({7: "a"}, {"a": Cap(66, 32)})
     busy.clear()
     made.tidy()
-    assert [path.name for path in made.path.iterdir() if path.is_dir()] == ["a"]
+    assert [path.name for path in made.path.iterdir() if path.is_dir()] == ["tenant-a"]
 
 
 def test_a_shield_that_is_made_again_has_its_real_time_budget(tmp_path, kernel):

@@ -26,7 +26,8 @@ from windtunnel_sharing.pools.remove_groups import swept
 from windtunnel_sharing.pools.weights import CPU_WEIGHT
 from windtunnel_sharing.threads import Process
 
-PREFIX = "windtunnel-share-"
+PREFIX, TENANT = "windtunnel-share-", "tenant-"
+"""Of the names of shields, and of the groups of tenants within."""
 MOST_SHARES, MOST_V2 = 262_144, 10_000
 """cpu.shares of v1, cpu.weight of v2 (kernel: MAX_SHARES, CGROUP_WEIGHT_MAX)."""
 SHARES_A_WEIGHT, V2_A_WEIGHT = 4, 4
@@ -128,13 +129,13 @@ class Shield:
         if not self._base.is_dir():
             self._begin(self._raises)
         for name, cap in own.items():
-            missing = not (self._base / name).is_dir()
+            missing = not self._group(name).is_dir()
             if missing:
                 self._split()
-                _make(self._base / name)
+                _make(self._group(name))
                 self._in = {tid: where for tid, where in self._in.items() if where != name}
             if missing or self._tenants.get(name) != cap:
-                self._limit(self._base / name, cap)
+                self._limit(self._group(name), cap)
         for tid, name in groups.items():
             where = name if name in own else ""
             if self._in.get(tid) != where:
@@ -147,7 +148,7 @@ class Shield:
     def tidy(self) -> None:
         """Removes the groups of tenants that have left. One in which somebody is still, who could not be put back, or has been forked there, stays
         until the next time: it must not stop what is changed of the others."""
-        self._left = {name for name in self._left - self._tenants.keys() if not _is_removed(self._base / name)}
+        self._left = {name for name in self._left - self._tenants.keys() if not _is_removed(self._group(name))}
 
     def forget(self, tid: int) -> None:
         """A restored thread is no longer in the shield."""
@@ -168,8 +169,12 @@ class Shield:
 
     def _enter(self, tid: int, where: str) -> None:
         assert self._places is not None
-        path = "/" + str((self._base / where).relative_to(self._hierarchy.mount))
+        path = "/" + str(self._group(where).relative_to(self._hierarchy.mount))
         self._places.change(tid, cgroups={self._hierarchy.key: path})
+
+    def _group(self, name: str) -> Path:
+        """Of a tenant; of all that have no group of their own for "". The kernel has files there, and one may be called as a tenant is."""
+        return self._base / f"{TENANT}{name}" if name else self._base
 
     def _split(self) -> None:
         if self._hierarchy.version == 2:  # processes live in leaves
