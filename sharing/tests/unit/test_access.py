@@ -19,7 +19,7 @@ from windtunnel.exchange import http_server as http
 from windtunnel.exchange.connections import Client, Holder, Rank
 from windtunnel_sharing import threads
 from windtunnel_sharing.daemon import access, api
-from windtunnel_sharing.daemon.keys import Serve
+from windtunnel_sharing.daemon.keys import Pvcc, Serve
 
 
 @pytest.fixture
@@ -234,3 +234,10 @@ def test_a_tenant_has_places_on_the_report_socket_that_its_user_has_not():
     assert access.reporter(pools, Client(OTHER, 4711)) == Holder(("tenant", "kv1"), Rank.KNOWN)
     assert access.reporter(pools, Client(OTHER, 4712)) == Holder(OTHER, Rank.OTHER)
     assert access.reporter(pools, Client(0, 4711)) == Holder(0, Rank.OWN)
+
+
+def test_a_port_has_the_digits_of_ascii():
+    assert Pvcc(listen="127.0.0.1:7777").listen == "127.0.0.1:7777"
+    for port in ("\u0667\u0667\u0667\u0667", "7_777", "+7777", " 7777"):
+        with pytest.raises(ValueError, match="is not an address and a port"):
+            Pvcc(listen=f"127.0.0.1:{port}")

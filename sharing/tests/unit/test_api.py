@@ -89,6 +89,7 @@ def test_what_the_system_refuses_is_taken_back(daemon, pools):
     [
         ("GET", "/v1/tenants/nobody", None, 404),
         ("PATCH", "/v1/tenants/nobody", {"weight": 1}, 404),
+        ("PATCH", "/v1/tenants/\u0661", {"weight": 1}, 404),
         ("DELETE", "/v1/tenants/nobody", None, 404),
         ("PATCH", "/v1/tenants/kv1", {"weight": 0}, 422),
         ("PATCH", "/v1/tenants/kv1", {"weight": -5}, 422),

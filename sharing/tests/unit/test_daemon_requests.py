@@ -135,6 +135,7 @@ def test_the_autoscaler_of_tenants_is_set_and_switched_off(daemon):
         (["--slice", "fast"], "--slice"),
         (["--slice", "2s"], "--slice"),
         (["kv1"], "kv1: not TENANT=WEIGHT"),
+        (["kv1=\u0663"], "kv1=\u0663: not TENANT=WEIGHT"),
         (["kv1", "--slicer", "kicker"], "kv1: not TENANT=WEIGHT"),
     ],
 )

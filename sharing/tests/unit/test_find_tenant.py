@@ -445,3 +445,9 @@ def test_without_systemd_a_unit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(threads, "mounts", lambda: {"": tmp_path})
     with pytest.raises(UserError, match="systemd does not run here"):
         found(unit="a.service")
+
+
+def test_the_number_of_a_user_has_the_digits_of_ascii():
+    assert find_tenant.user_of(keys(pid=1, user="3")) == 3
+    with pytest.raises(BadValue, match="no user"):
+        find_tenant.user_of(keys(pid=1, user="\u0663"))

@@ -196,7 +196,7 @@ def _change(pair: str, slo: str | None) -> dict[str, Any]:
     from windtunnel.api.errors import UserError
 
     tenant, equals, weight = pair.partition("=")
-    if not tenant or (equals and not weight.isdecimal()) or not (equals or slo):
+    if not tenant or (equals and not (weight.isascii() and weight.isdecimal())) or not (equals or slo):
         raise UserError(f"{pair}: not TENANT=WEIGHT", remedy="windtunnel share set kv1=128, or kv1 --slo 500us")
     change: dict[str, Any] = {"tenant": tenant}
     if equals:

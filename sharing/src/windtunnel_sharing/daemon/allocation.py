@@ -117,7 +117,7 @@ class Sharing:
     def tenant(self, name: str) -> Tenant:
         """By its name, or its number. Raises UserError."""
         found = self.tenants.get(name)
-        if found is None and name.isdecimal() and len(name) <= 6:
+        if found is None and name.isascii() and name.isdecimal() and len(name) <= 6:
             found = self._numbers.get(int(name))
         if found is None:
             raise Unknown(f'no tenant "{name[:64]}"', remedy="windtunnel share list shows them")

@@ -73,7 +73,8 @@ def user_of(keys: TenantKeys) -> int | None:
     if keys.user is None:
         return None
     try:
-        return int(keys.user) if keys.user.isdecimal() else pwd.getpwnam(keys.user).pw_uid
+        number = keys.user.isascii() and keys.user.isdecimal()
+        return int(keys.user) if number else pwd.getpwnam(keys.user).pw_uid
     except KeyError:
         words = f'{keys.name}: no user "{keys.user}" on this host'
         raise BadValue(words, "a name or a number, as `id` shows them") from None

@@ -45,7 +45,7 @@ def _address(text: str) -> str:
     host, colon, port = text.rpartition(":")
     try:
         ipaddress.ip_address(host.strip("[]"))
-        good = colon and 1 <= int(port) <= 65535
+        good = colon and port.isascii() and port.isdecimal() and 1 <= int(port) <= 65535
     except ValueError:
         good = False
     if not good:
