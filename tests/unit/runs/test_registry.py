@@ -79,6 +79,9 @@ def test_every_counter_and_level_has_a_help_text():
 def test_engine_and_python_name_the_same_counters(model, line, derived):
     text = (CHECKOUT / "engine" / "core" / "counters.h").read_text()
     listed = set(re.findall(rf"X\((\w+), {line}, (?:shown|hidden)\)", text))
+    if line == "stage":
+        parts = [file.read_text() for file in (CHECKOUT / "engine" / "parts").glob("*/meson.build")]
+        listed |= {f"stalled_for_{name}" for build in parts for name in re.findall(r"part_stalls \+= '(\w+)'", build)}
     assert listed | derived == {counter.name for counter in counters_of(model)}
 
 
