@@ -15,6 +15,8 @@ from real_runs import SupervisedRun, scenario
 from real_runs import execute as run_any
 
 PORT = 9000
+IP_FREEBIND = 15
+"""linux/in.h; Python 3.11 does not name it."""
 CLIENT_MAC, SERVER_MAC = "02:77:74:00:00:01", "02:77:74:00:00:02"
 SIZES = (0, 1, 2, 17, 18, 19, 86, 255, 1001, 1023, 1471, 1472)
 """UDP payloads; 18 fills the shortest frame, 1472 the MTU."""
@@ -69,7 +71,9 @@ def over_tap() -> Iterator[Peer]:
 
     def udp(ip: str = "", port: int = 0) -> socket.socket:
         made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        made.bind((ip, port))
+        # the interface, and so its address, come later; at any other address the port may be somebody's
+        made.setsockopt(socket.IPPROTO_IP, IP_FREEBIND, 1)
+        made.bind((ip or kernel_ip, port))
         made.settimeout(2)
         return made
 
