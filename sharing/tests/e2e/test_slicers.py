@@ -34,7 +34,7 @@ from windtunnel_sharing.native import ThreadRefused
 from windtunnel_sharing.slicers import SLICERS, Member, warnings
 from windtunnel_sharing.slicers import slicer as slicer_module
 from windtunnel_sharing.slicers.slicer import LEAST_INTERVAL_NS
-from windtunnel_sharing.slicers.weights import kernel_weight, steps
+from windtunnel_sharing.slicers.weights import LEAST_NICE, kernel_weight, steps
 
 pytestmark = pytest.mark.alone
 CPU = CPUS[-1]
@@ -105,6 +105,20 @@ def test_a_turn_is_longer_by_what_it_costs_whatever_its_weight(journal, polling)
         until(lambda: readings.append(slicer.read()) or sum(one.kicks for one in readings) >= 3 * LEAST_TURNS)
     ran = [sum(one.members[which].ran_ns for one in readings) for which in (0, 1)]
     assert 0.56 < ran[0] / sum(ran) < 0.69
+
+
+@needs_rights
+@pytest.mark.parametrize("least_nice", [0, LEAST_NICE])
+def test_the_heaviest_member_has_a_right_only_if_it_may_have_one(journal, polling, least_nice):
+    needs_native("slicer")
+    light, heavy = polling
+    with SLICERS["kicker"](journal, least_nice=least_nice) as slicer:
+        slicer.start(CPU, SLICE_NS)
+        slicer.set_members([Member(light.pid, 1), Member(heavy.pid, 5000)])
+        assert (os.getpriority(os.PRIO_PROCESS, heavy.pid) < 0) == (least_nice < 0)
+        assert any("is less than the kernel can give" in warning for warning in slicer.read().warnings) == (
+            least_nice == 0
+        )
 
 
 @needs_rights
@@ -463,12 +477,6 @@ def test_a_weight_lies_between_its_steps(weights):
             )
             assert one.low - one.high in (0, 1)
     assert len(said) == beyond
-
-
-def test_no_member_has_a_nice_value_that_needs_a_right_where_none_may_be_given():
-    found, said = steps([1, 100, 1 << 20], least_nice=0)
-    assert [one.high for one in found] == [19, 19, 0] and len(said) == 2
-    assert min(one.high for one in steps([1, 5000])[0]) < 0
 
 
 def test_members_in_different_groups_are_warned_of(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import ast
 from contextlib import closing, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from pool_tools import Turns
@@ -13,8 +14,10 @@ from windtunnel.errors import UserError
 from windtunnel_sharing import costs
 from windtunnel_sharing.changed_threads import Journal
 from windtunnel_sharing.pools import cgroups, shared_cores
+from windtunnel_sharing.pools.apply import Carrier
 from windtunnel_sharing.pools.shared_cores import Shielding, shielding
 from windtunnel_sharing.pools.shield import PREFIX, NoRealTime
+from windtunnel_sharing.slicers.weights import LEAST_NICE
 
 PRODUCT = Path(windtunnel_sharing.__file__).parent
 CHECKOUT = PRODUCT.parents[2]
@@ -75,6 +78,14 @@ def test_a_slicer_without_its_budget_is_refused_instead_of_run_without_a_shield(
         pass
 
 
+@pytest.mark.parametrize(("shield", "least_nice"), [(None, 0), (SimpleNamespace(enters_through=id), LEAST_NICE)])
+def test_only_a_shield_finds_the_orphans_that_keep_a_nice_value_below_0(tmp_path, shield, least_nice):
+    with closing(Journal(tmp_path / "a.journal")) as journal:
+        carrier = Carrier(journal, Turns, 150_000, shield)
+        carrier.warm(CPUS[0])
+        assert carrier.slicers[CPUS[0]].least_nice == least_nice
+
+
 def test_a_slicer_gets_what_the_probes_of_its_cpu_and_placement_say_of_its_turn(monkeypatch, tmp_path):
     kept = probed(turns=(16, 500))
     monkeypatch.setattr(costs, "kept", lambda cpu, shield: [kept] if (cpu, shield) == (CPUS[-1], False) else [])
@@ -88,4 +99,3 @@ def test_a_slicer_gets_what_the_probes_of_its_cpu_and_placement_say_of_its_turn(
         assert {cpu: slicer.turn_cost_ns for cpu, slicer in carrier.slicers.items()} == {
             cpu: 16_000 if cpu == CPUS[-1] else 0 for cpu in CPUS
         }
-        assert {slicer.least_nice for slicer in carrier.slicers.values()} == {0}, "there is no shield"

@@ -171,7 +171,7 @@ class Carrier:
     def warm(self, cpu: int) -> None:
         """Starts a slicer on a CPU in advance: a start takes milliseconds, and a slicer without members sleeps. Raises UserError."""
         if cpu not in self.slicers:
-            # without a shield nothing tells whose the orphans of a double fork are: they keep what they have, and no right must be in that
+            # without a shield nobody finds the orphans of a double fork: they keep their nice value, which may not be one that needs a right
             least_nice = 0 if self._shield is None else LEAST_NICE
             slicer = self._kind(self._handover, self._turn_cost_ns(cpu, self._kind.name), least_nice)
             with self._starting():
