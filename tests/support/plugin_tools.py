@@ -27,7 +27,7 @@ const struct wt_handler wt_handler = {.abi = WT_HANDLER_ABI, .size = sizeof(stru
 
 def built(directory, name: str):
     """One of the engine's own broken plug-ins."""
-    return _compiled(BROKEN / f"{name}.c", directory / f"lib{name}.so", "-std=c11", "-Wno-override-init")
+    return compiled(BROKEN / f"{name}.c", directory / f"lib{name}.so", "-std=c11", "-Wno-override-init")
 
 
 def handler(library: Path, *flags: str, beside: str = "", **does: str) -> Path:
@@ -39,9 +39,10 @@ def handler(library: Path, *flags: str, beside: str = "", **does: str) -> Path:
     assert not does
     source = library.with_suffix(".c")
     source.write_text(text)
-    return _compiled(source, library, *flags)
+    return compiled(source, library, *flags)
 
 
-def _compiled(source: Path, library: Path, *flags: str) -> Path:
+def compiled(source: Path, library: Path, *flags: str) -> Path:
+    """The library, made of a source in C."""
     subprocess.run(["cc", "-shared", "-fPIC", "-I", str(ROOT / "include"), *flags, "-o", library, source], check=True)
     return library

@@ -2,16 +2,19 @@
 
 import os
 
+import in_process
 import pytest
 from crosses import cross
+from plugin_tools import ROOT, compiled
 from real_runs import after, assert_sound, execute, messages, run_well, scenario, stages
+from scenario_tools import written
 
 from windtunnel.engine.leftovers import runtime_directory
 from windtunnel.errors import UserError
 from windtunnel.parts.copies.costs import SIZES, measure
 from windtunnel.parts.copies.ledger import CopyLedger, VerifiedLedger
 from windtunnel.parts.copies.measured_profiles import profile_text
-from windtunnel.runs import Run
+from windtunnel.runs import Run, load
 from windtunnel.runs.identity import identity
 from windtunnel.runs.summary import summarise
 
@@ -288,6 +291,41 @@ def test_requests_and_responses_of_two_workloads_have_copiers_of_their_own(tmp_p
     assert len({ledger.device for ledger in engine.result.copies}) == 2
     assert all(ledger.packets > 0 and ledger.wrong_packets == 0 for ledger in engine.result.verified)
     assert [row.workload for row in summarise(run).parts["copies"]] == ["a", "b"]
+
+
+CHECKS = """
+static void looks(void *state, struct wt_part *burst, uint32_t count) {
+    (void)state;
+    for (uint32_t i = 0; i < count; ++i)
+        for (uint32_t at = 0; at < burst[i].length; ++at) burst[i].wrong += burst[i].data[at] != BYTE;
+}
+"""
+
+
+@pytest.mark.parametrize("byte", [0, 1])
+def test_a_handler_without_requests_of_its_own_checks_responses(tmp_path, byte):
+    """It responds with zeros."""
+    text = (ROOT / "engine/parts/copies/tests/names_copies.c").read_text()
+    head, define, rest = text.partition("const struct wt_handler wt_handler")
+    source = tmp_path / "checks.c"
+    source.write_text(head + CHECKS.replace("BYTE", str(byte)) + define + rest.replace("= {", "= {.check = looks,", 1))
+    handler = str(compiled(source, tmp_path / "checks.so"))
+    data = naming({}, handler=handler, response=64, options={})
+    run = execute(tmp_path, data).run
+    assert verified(run).packets > 0 and bool(verified(run).wrong_packets) == bool(byte)
+
+
+def test_time_of_a_copiers_thread_in_which_the_run_was_held_is_in_no_window(tmp_path, monkeypatch):
+    """Two runs take turns; the threads of both work on meanwhile."""
+    monkeypatch.chdir(tmp_path)
+    file = written(tmp_path, copying({"engine": "dma"}) | {"duration": "600ms", "warmup": "50ms", "window": "50ms"})
+    done = in_process.run("compare", file, file, "--pairs", 1, "--alternate", "window", "--out", "out", "--quiet")
+    assert not done.exception or isinstance(done.exception, SystemExit), done.exception
+    for side in ("a", "b"):
+        run = load(tmp_path / "out" / side / "01")
+        [engine] = run.record.engines
+        in_windows = sum(part.thread.on_cpu_ns for window in run.windows[engine.name] for part in window.copies)
+        assert 0 < in_windows < 0.85 * engine.result.copies[0].cpu_ns  # some 0.6: of its turns, and set-up is in none
 
 
 def test_a_real_file_leaves_nothing_to_a_copier(tmp_path):
