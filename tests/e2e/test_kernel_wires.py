@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from children import children
-from kernel_peer import execute, over_tap, over_veth, over_xdp
+from kernel_peer import execute, over_tap, over_veth, over_xdp, ping
 from namespace import run
 from real_runs import assert_sound
 
@@ -105,8 +105,8 @@ def test_tap_shares_its_flows_among_queues(tmp_path):
 
         def talk():
             peer.meet()
-            return peer.command("ping", "-q", "-c", "20", "-i", "0.01", peer.engine_ip)
+            return ping(peer.command, peer.engine_ip, 20)
 
         finished = execute(tmp_path, data, beside=talk)
         assert_sound(finished.run)
-        assert "20 received" in finished.beside, "ARP and ICMP are answered on every queue"
+        assert finished.beside == list(range(1, 21)), "ARP and ICMP are answered on every queue"

@@ -1,5 +1,6 @@
 """The kernel at the other end of a wire, for tests of every wire that has it there. Needs root."""
 
+import re
 import secrets
 import socket
 import struct
@@ -45,6 +46,13 @@ class Peer:
 def outside(*words: str) -> str:
     """Runs a command on the host itself to its end; what it printed."""
     return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def ping(command: Callable[..., str], ip: str, count: int) -> list[int]:
+    """The numbers of the first `count` pings that were answered. With a deadline, ping goes on until so many are: else it ends within two round
+    trips of its last one, and what a busy host answers later counts as lost."""
+    said = command("ping", "-c", str(count), "-w", "30", "-i", "0.01", ip)
+    return [int(number) for number in re.findall(r"icmp_seq=(\d+) ", said)][:count]
 
 
 @contextmanager
