@@ -63,12 +63,11 @@ def test_ping_gets_its_responses(tmp_path, around):
     with met(around) as made:
 
         def talk():
-            answered = ping(made.command, around.engine_ip, 20)
-            return answered, made.command("ip", "neigh", "show", around.engine_ip)
+            return ping(made.command, around.engine_ip, 20), made.command("ip", "neigh", "show", around.engine_ip)
 
         finished = execute(tmp_path, server(made, around, {"packet_handler": "echo"}), beside=talk)
-    answered, neighbour = finished.beside
-    assert answered == list(range(1, 21))
+    sequence_numbers, neighbour = finished.beside
+    assert sequence_numbers == list(range(1, 21))
     assert SERVER_MAC in neighbour
     assert_sound(finished.run)
     assert ports(finished.run, "server")["tx_packets"] >= 21, "one to each ping, and one to who asked for the MAC"

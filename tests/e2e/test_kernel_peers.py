@@ -63,8 +63,8 @@ def test_ping_and_shipped_scenario(tmp_path, name, engine_ip):
     finally:
         if not tap:
             subprocess.run([script, "down"], check=True)
-    answered, neighbour = finished.beside
-    assert answered == list(range(1, 101))
+    sequence_numbers, neighbour = finished.beside
+    assert sequence_numbers == list(range(1, 101))
     assert SERVER_MAC in neighbour
     assert_sound(finished.run)
     assert ports(finished.run, "server")["tx_packets"] >= 101, "an answer to ARP and one to each ping"
