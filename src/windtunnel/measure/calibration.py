@@ -93,6 +93,9 @@ class Calibration(Part):
     metric: str | None = Field(description="by which comparisons were decided; null: there is none with a verdict")
     comparisons: int = Field(description="with a verdict")
     without_verdict: int
+    no_verdict_because: str | None = Field(
+        default=None, description="why the newest comparison without a verdict has none; null: all have one"
+    )
     unread: list[str] = Field(
         description="directories that hold no comparison that can be read, and why; they are not counted"
     )
@@ -170,6 +173,8 @@ class _CountedComparison:
     """Whether the interval of the difference holds 0."""
     values: tuple[float, ...] = ()
     """Values of the runs of both sides."""
+    reason: str = ""
+    """Why it has no verdict."""
 
     @property
     def alike(self) -> tuple[object, ...]:
@@ -190,6 +195,7 @@ def judge(directory: Path, scenario: dict[str, Any], stopped: Stopped = "all run
         metric=decided[-1].key[1] if decided and decided[-1].key else None,
         comparisons=len(decided),
         without_verdict=len(kept) - len(with_verdict),
+        no_verdict_because=next((comparison.reason for comparison in reversed(kept) if not comparison.key), None),
         unread=unread,
         others=len(with_verdict) - len(decided),
         days=len(days),
@@ -320,9 +326,11 @@ def _counted(file: Path, comparison: Comparison, record: Record) -> _CountedComp
         raise UserError(f"{file}: its runs have no time")
     runs = [_place(file, run) for run in point.runs if run.place is not None]
     about = _CountedComparison(record.started, list(map(_host, record.hosts)), list(dict.fromkeys(runs)), None)
-    judged = point.judged[0] if point.judged else None
-    if judged is None or judged.verdict in NO_VERDICT:
-        return about
+    if not point.judged:
+        return replace(about, reason="no workload was compared")
+    judged = point.judged[0]
+    if judged.verdict in NO_VERDICT:
+        return replace(about, reason="; ".join([judged.verdict, *judged.reasons]))
     key = (judged.workload, judged.decided_by)
     measure = next((candidate for candidate in point.measures if (candidate.workload, candidate.metric) == key), None)
     values = [value for value in (*measure.a, *measure.b) if value is not None] if measure else []
@@ -336,7 +344,9 @@ def _counted(file: Path, comparison: Comparison, record: Record) -> _CountedComp
     ):
         raise UserError(f"{file}: no values of {judged.decided_by}, by which it was decided")
     if any(measure.interval and measure.interval.method == "assumed" for measure in deciders):
-        return about  # too few pairs: the interval is an assumption
+        return replace(
+            about, reason="the spread between runs is assumed, because too few pairs are of one state of the host"
+        )
     return replace(
         about,
         key=(measure.workload, measure.metric),

@@ -38,7 +38,8 @@ def compared(calibration: Calibration) -> list[str]:
     if calibration.metric:
         sentences.append(f"They were decided by {calibration.metric}.")
     if calibration.without_verdict:
-        sentences.append(f"Without a verdict, and not counted: {calibration.without_verdict}.")
+        reason = f" (the newest: {calibration.no_verdict_because})" if calibration.no_verdict_because else ""
+        sentences.append(f"Without a verdict, and not counted: {calibration.without_verdict}{reason}.")
     if calibration.unread:
         sentences.append(f"Cannot be read, and not counted: {len(calibration.unread)}, as {calibration.unread[0]}.")
     if calibration.others:

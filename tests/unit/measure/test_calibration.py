@@ -56,6 +56,7 @@ def shares(found: Calibration):
 def test_what_is_kept_is_counted_by_kind_of_interval(five_days):
     found = judge(five_days)
     assert (found.comparisons, found.without_verdict, found.others, found.days) == (5, 0, 0, 5)
+    assert found.no_verdict_because is None
     assert found.metric == "responses_per_s" and found.exit_code == 0
     errors, differences, runs, another_day = shares(found)
     assert errors == (0, 5) and differences == (5, 5) and runs[1] == 80 and runs[0] > 60
@@ -111,7 +112,9 @@ def test_comparisons_without_a_verdict_or_of_two_scenarios_are_not_counted(kept)
     comparison(kept, "changed", day=6, scenario=SCENARIO | {"server": {"batch": {"app_rx": 64}}})
     found = judge(kept)
     assert (found.comparisons, found.without_verdict, found.days) == (4, 1, 4)
-    assert "Without a verdict, and not counted: 1." in compared(found)
+    assert found.no_verdict_because.startswith("invalid; A: 8 of 8 runs invalid, ")
+    assert found.no_verdict_because.endswith("ledger open")
+    assert f"Without a verdict, and not counted: 1 (the newest: {found.no_verdict_because})." in compared(found)
 
 
 def test_cores_that_the_host_gave_make_no_other_scenario(kept):
@@ -158,6 +161,7 @@ def test_a_comparison_whose_interval_is_an_assumption_has_no_verdict(kept):
 
     found = changed_comparison(kept, assumed)
     assert (found.comparisons, found.without_verdict) == (4, 1)
+    assert found.no_verdict_because.startswith("the spread between runs is assumed")
 
 
 def test_a_comparison_of_another_level_is_not_counted(kept):
