@@ -421,6 +421,9 @@ TEST(Plan, RefusesInvalidJson) {
     EXPECT_TRUE(contains(refusal_of("[]"), "must be an object"));
     EXPECT_TRUE(contains(refusal_of(R"({"seed": 1, "seed": 2})"), "\"seed\" twice"));
     EXPECT_TRUE(contains(refusal_of(std::string(1 << 20, '[')), "nested deeper"));
+    const auto nested = [](size_t levels) { return std::string(levels, '[') + std::string(levels, ']'); };
+    EXPECT_TRUE(contains(refusal_of(nested(17)), "nested deeper than 16 levels"));
+    EXPECT_FALSE(contains(refusal_of(nested(16)), "nested deeper"));
 }
 
 TEST(Plan, ShortensLongTextInMessages) {
