@@ -12,6 +12,7 @@ from printed_pages import blocks, save
 from real_runs import messages, recorded, run_well
 from study_tools import invoke
 
+from windtunnel.part_registry import PARTS
 from windtunnel.runs.summary import summarise
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -84,6 +85,7 @@ def test_the_study_of_the_tutorial_has_points_for_both_methods(mine, monkeypatch
 
 
 @of_the_guide
+@pytest.mark.skipif("copies" not in PARTS, reason="the example copies its responses")
 @pytest.mark.parametrize("copies", [("workload.0.copies.engine=dma",), ("workload.0.copies.engine=cpu",), None])
 def test_the_example_that_names_copies_responds_the_same_with_and_without_a_copier(mine, copies, tmp_path):
     away, _ = mine

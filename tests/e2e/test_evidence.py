@@ -6,12 +6,14 @@ from real_runs import PATIENT, execute, scenario
 from scenario_tools import LENIENT, written
 
 from windtunnel.engine.find import find_engine
+from windtunnel.engine.windows import StageWindow
 from windtunnel.measure.validity import call_cost
 from windtunnel.model.capacity import what_if
 from windtunnel.runs import load
 from windtunnel.runs.counters import Absent, Asked, Count, event_rows, read_counters
 
-WANTS = ("mbufs", "ring", "port", "copies")
+WANTS = tuple(name.removeprefix("stalled_for_") for name in StageWindow.model_fields if name.startswith("stalled_for_"))
+"""Those of parts, too."""
 
 
 def stages(run):

@@ -14,6 +14,7 @@ from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.plan_values import Side, Stage
 
 
+@with_fields_of_parts("window")
 class StageWindow(Line):
     """A counter of stages is named here and in engine/core/counters.h."""
 
@@ -64,9 +65,6 @@ class StageWindow(Line):
     stalled_for_port: Annotated[int | None, Counted("calls")] = Field(
         None,
         description="stalled calls that the port took nothing of; of disp_tx, because nic_tx of the same worker could send nothing before",
-    )
-    stalled_for_copies: Annotated[int | None, Counted("calls")] = Field(
-        None, description="stalled calls of app_tx or app_rx that found only packets whose copies run"
     )
     interrupted_calls: Annotated[int, Counted("calls")] = Field(
         description="timed calls above the threshold, in no other time"

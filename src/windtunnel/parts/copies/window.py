@@ -55,6 +55,12 @@ class ProbeCopier(Line):
     )
 
 
+STAGEWINDOW: dict[str, Any] = {
+    "stalled_for_copies": (
+        Annotated[int | None, Counted("calls")],
+        Field(None, description="stalled calls of app_tx or app_rx that found only packets whose copies run"),
+    ),
+}
 WINDOW: dict[str, Any] = {
     "copies": (list[CopyWindow], Field([], description="one an application with a copier")),
 }
