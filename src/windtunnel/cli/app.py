@@ -87,7 +87,7 @@ def _version(requested: bool) -> None:
 
 _add(PREPARE, init, check, handlers, wires, *_of_parts("PREPARE"), schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, *_of_parts("HOST"))
-_add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, tune, ui)
+_add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, tune, ui, *_of_parts("MEASURE"))
 _add(MEASURE, query, name="study query")
 _add_group(
     "model",

@@ -1,0 +1,5 @@
+"""What claims have outside of their folders."""
+
+SCENARIOS: dict[str, tuple[str, ...]] = {}
+STUDIES: dict[str, tuple[str, ...]] = {}
+FILES = ("docs/reference/claims.md",)

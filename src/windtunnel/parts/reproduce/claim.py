@@ -1,0 +1,156 @@
+"""The file of a claim: where a document makes it, which commands of this product answer it, and which quantities decide.
+
+A quantity is a query in SQL over what the commands have written. So a claim is data, and whoever doubts a verdict can type its commands.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from windtunnel.errors import UserError
+from windtunnel.scenario.load import parsed, refusal_of
+from windtunnel.scenario.quantities import Duration
+from windtunnel.scenario.refusal import Source
+from windtunnel.scenario.table import FileTable, Table
+from windtunnel.scenario.values import Wanted
+from windtunnel.text_file import read_text
+
+MAX_FILE_BYTES = 64 << 10
+DOCUMENTS = {
+    "000": "Axio",
+    "001": "Performance evaluation of software data planes",
+    "002": "User space network stack acceleration with DSA",
+    "003": "PCIe traffic in DPDK apps",
+    "004": "PvCC",
+}
+"""Number of a document -> its short title; docs/how-to/reproduce-a-paper.md has the whole ones."""
+NEEDS = ("cpus", "counters", "rdma", "dsa", "tshark", "qemu", "sources", "sharing", "nic")
+"""What a claim may need of a host (`needs`); of "cpus" with their number, as "cpus:4"."""
+
+
+def _need(text: str) -> str:
+    name, _, count = text.partition(":")
+    if name not in NEEDS or (name == "cpus") != count.isdecimal():
+        raise ValueError(f'"{text}" is no need')
+    return text
+
+
+Need = Annotated[str, AfterValidator(_need), Wanted("one of cpus:N, " + ", ".join(NEEDS[1:]))]
+
+
+class Command(Table):
+    """A command of this product, in the claim's directory."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="of the file or directory that it writes")
+    run: str = Field(
+        min_length=1,
+        description="words behind `windtunnel`; {out}: the directory that it writes; {place}: that of the claim; {claims}: of the shipped claims; {checkout}: of the sources",
+    )
+    stdout: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9][a-z0-9_.-]{0,60}$",
+        description="file to which its standard output goes, as in diagnosis.json",
+    )
+    exits: list[int] = Field([0], min_length=1, description="exit codes with which it has done its work")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it goes on in the directory that an earlier call of it was ended in."""
+        return self.run.partition(" ")[0] == "study"
+
+
+class Quantity(Table):
+    """A number that decides, and its bounds. The claim holds if the whole 99% interval of each quantity lies within them."""
+
+    what: str = Field(min_length=1, max_length=200, description="what it is, with its unit")
+    sql: str = Field(
+        min_length=1, description="one row a repeat, in the order of time: `value`, and `case` if there are several"
+    )
+    at_least: float | None = Field(None, description="lower bound")
+    at_most: float | None = Field(None, description="upper bound")
+    exact: bool = Field(
+        False, description="each value is counted or calculated: it has no noise, and lies within the bounds by itself"
+    )
+
+    @model_validator(mode="after")
+    def _bounded(self) -> "Quantity":
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("has no bound: at_least, at_most or both")
+        return self
+
+
+class Claim(FileTable):
+    """What a document says, and how it is decided here."""
+
+    id: str = Field(
+        pattern=r"^[a-z0-9]{1,20}/[a-z0-9][a-z0-9-]{0,39}$", description="number of the document, and a word"
+    )
+    place: str = Field(min_length=1, max_length=200, description="where the document says it")
+    says: str = Field(min_length=1, max_length=500, description="what it says, in one sentence")
+    holds_if: str = Field(min_length=1, max_length=500, description="the criterion, as the end of a sentence")
+    takes: Annotated[int, Duration("1s", "100h")] = Field(
+        "1min", validate_default=True, description="about how long, on two CPUs"
+    )
+    needs: list[Need] = Field(default_factory=list, description="what the host must have")
+    modelled: bool = Field(
+        False, description="a model is asked, or an emulated device, and nothing is measured: it never just holds"
+    )
+    command: list[Command] = Field(default_factory=list, description="what answers it, in this order")
+    quantity: list[Quantity] = Field(default_factory=list, description="what decides")
+    undecided: str | None = Field(
+        None, max_length=300, description="why this product cannot decide it, if there are no commands"
+    )
+
+    @model_validator(mode="after")
+    def _decidable(self) -> "Claim":
+        if bool(self.command and self.quantity) == bool(self.undecided):
+            raise ValueError("has commands and quantities, or says why it is undecided")
+        return self
+
+    @property
+    def document(self) -> str:
+        number = self.id.partition("/")[0]
+        return DOCUMENTS.get(number, number)
+
+
+def shipped() -> list[Claim]:
+    """All claims of the five documents, by their ids."""
+    return sorted(map(read, folder().glob("*.toml")), key=lambda claim: claim.id)
+
+
+def folder() -> Path:
+    return Path(str(files("windtunnel.parts.reproduce") / "claims"))
+
+
+def read(file: Path) -> Claim:
+    """The claim in a file. Raises UserError with file and line, the fault, and a remedy."""
+    text = read_text(file, MAX_FILE_BYTES, "name a claim by its id, or a file of a claim")
+    data: dict[str, Any] = parsed(file, text)
+    source = Source(file, text)
+    try:
+        claim = Claim.model_validate(data)
+    except ValidationError as error:
+        errors = error.errors(include_url=False)
+        first = next((detail for detail in errors if detail["type"] == "extra_forbidden"), errors[0])
+        raise source.error(refusal_of(first, Claim, "the file of a claim")) from None
+    claim._source = source
+    return claim
+
+
+def selected(words: list[str]) -> list[Claim]:
+    """The claims that words name: an id, a document as "001", "all", or a file that ends in .toml. Raises UserError for any other word."""
+    claims = shipped()
+    chosen: dict[str, Claim] = {}
+    for word in words:
+        if word.endswith(".toml"):
+            named = [read(Path(word))]
+        else:
+            named = [claim for claim in claims if word in ("all", claim.id, claim.id.partition("/")[0])]
+        if not named:
+            raise UserError(
+                f'there is no claim "{word}"', remedy="windtunnel reproduce lists them; all of a document: 001"
+            )
+        chosen |= {claim.id: claim for claim in named}
+    return list(chosen.values())

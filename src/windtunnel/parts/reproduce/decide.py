@@ -1,0 +1,95 @@
+"""Verdicts: from what the commands have written, the quantities; from their intervals and bounds, what holds."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from windtunnel.errors import UserError
+from windtunnel.measure.study.sql import BOUNDS, first_line, lock
+from windtunnel.parts.reproduce.claim import Claim, Quantity
+from windtunnel.parts.reproduce.claim_record import Finding, Outcome
+from windtunnel.stats.mean import DECIDING, mean_of
+
+MOST_CASES = 100
+
+
+def findings(claim: Claim, directory: Path) -> list[Finding]:
+    """A finding for each case of each quantity. Its query reads files of the directory, and no others. Raises UserError if it fails."""
+    place = str(directory.resolve()).replace("'", "''")
+    with duckdb.connect(config=dict(BOUNDS)) as connection:
+        connection.execute(f"SET allowed_directories = ['{place}']")
+        lock(connection)
+        return [finding for quantity in claim.quantity for finding in _of_quantity(claim, quantity, place, connection)]
+
+
+def verdict(claim: Claim, found: Sequence[Finding]) -> tuple[Outcome, str]:
+    """A claim holds if all of its findings do, and does not hold if one does not; and why."""
+    short = [finding.what for finding in found if finding.outcome == "does not hold"]
+    open_ = [finding.what for finding in found if finding.outcome == "not shown"]
+    if short:
+        return "does not hold", f"contradicted by: {_listed(short)}"
+    if open_ or not found:
+        return "not shown", f"the intervals do not decide: {_listed(open_)}" if open_ else "nothing was measured"
+    return "modelled" if claim.modelled else "holds", f"in all of {len(found)} cases" if len(found) > 1 else found[
+        0
+    ].what
+
+
+def _of_quantity(
+    claim: Claim, quantity: Quantity, place: str, connection: duckdb.DuckDBPyConnection
+) -> Iterable[Finding]:
+    try:
+        result = connection.execute(quantity.sql.replace("{place}", place))
+        names, rows = [column[0] for column in result.description or ()], result.fetchall()
+    except duckdb.Error as error:
+        raise UserError(f'claim {claim.id}, "{quantity.what}": {first_line(error)}', remedy="mend its sql") from None
+    if "value" not in names:
+        raise UserError(
+            f'claim {claim.id}, "{quantity.what}": the query has no column "value"', remedy="select ... as value"
+        )
+    cases: dict[str, list[float]] = {}
+    for row in rows:
+        cells: dict[str, Any] = dict(zip(names, row, strict=True))
+        values = cases.setdefault(str(cells.get("case", "")), [])
+        if cells["value"] is not None:
+            values.append(float(cells["value"]))
+    for case, values in list(cases.items())[:MOST_CASES] or [("", [])]:
+        yield _judged(quantity, f"{quantity.what}, {case}" if case else quantity.what, values)
+
+
+def _judged(quantity: Quantity, what: str, values: list[float]) -> Finding:
+    """An exact value is its own interval; of others the 99% interval of the mean decides."""
+    low = high = mean = None
+    if values and quantity.exact:
+        low, high, mean = min(values), max(values), sum(values) / len(values)
+    elif values:
+        estimate = mean_of(values, DECIDING)
+        low, high, mean = estimate.low, estimate.high, estimate.mean
+    return Finding(
+        what=what,
+        at_least=quantity.at_least,
+        at_most=quantity.at_most,
+        values=len(values),
+        mean=mean,
+        low=low,
+        high=high,
+        outcome=_outcome(quantity, low, high),
+    )
+
+
+def _outcome(quantity: Quantity, low: float | None, high: float | None) -> Outcome:
+    if low is None or high is None:
+        return "not shown"
+    least = float("-inf") if quantity.at_least is None else quantity.at_least
+    most = float("inf") if quantity.at_most is None else quantity.at_most
+    if least <= low and high <= most:
+        return "holds"
+    if quantity.exact or high < least or low > most:
+        return "does not hold"
+    return "not shown"
+
+
+def _listed(names: Sequence[str], most: int = 4) -> str:
+    return "; ".join([*names[:most], *([f"and {len(names) - most} more"] if len(names) > most else [])])

@@ -1,0 +1,180 @@
+"""Commands of claims run once, in order, and what they write decides. The command line is a script here."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from windtunnel.errors import UserError
+from windtunnel.parts.reproduce import claim_record, conduct
+from windtunnel.parts.reproduce.claim import read
+
+SCRIPT = """
+import json, pathlib, sys
+with open("calls", "a") as calls: calls.write(" ".join(sys.argv[1:]) + "\\n")
+behaviour, *values = sys.argv[1].split(",")
+if behaviour == "exit": sys.exit(int(values[0]))
+print(json.dumps([{"repeat": n, "value": float(value)} for n, value in enumerate(values)]))
+"""
+CLAIM = """\
+id = "007/{name}"
+place = "page 1"
+says = "It is 42."
+holds_if = "it is 42"
+takes = "{takes}"
+[[command]]
+name = "one"
+run = "{run}"
+stdout = "one.json"
+[[quantity]]
+what = "the answer"
+sql = "SELECT value FROM read_json('{place}/one.json') ORDER BY repeat"
+{bounds}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    monkeypatch.setattr(conduct, "OWN_COMMAND", (sys.executable, str(script)))
+
+
+def claim(run="values,42", bounds="at_least = 42\nexact = true", name="answer", takes="1s", more=""):
+    file = Path(f"{name}.toml")
+    file.write_text(CLAIM.format(run=run, bounds=bounds, name=name, takes=takes, place="{place}") + more)
+    return read(file)
+
+
+def calls():
+    return Path("calls").read_text().splitlines()
+
+
+def reproduce(*claims, **options):
+    return conduct.reproduce(claims, Path("out"), **options)
+
+
+@pytest.mark.parametrize(
+    ("run", "bounds", "outcome"),
+    [
+        ("values,42", "at_least = 42\nexact = true", "holds"),
+        ("values,41.9", "at_least = 42\nexact = true", "does not hold"),
+        ("values,42,41", "at_least = 42\nexact = true", "does not hold"),
+        ("values,42,43", "at_least = 42\nat_most = 42.5\nexact = true", "does not hold"),
+        ("values,50,51,50,51,50,51", "at_least = 42", "holds"),
+        ("values,30,31,30,31,30,31", "at_least = 42", "does not hold"),
+        ("values,50,51,50,51,50,51", "at_most = 42", "does not hold"),
+        ("values,30,60,35,55,40,45", "at_least = 42", "not shown"),
+        ("values,50,51,50,51", "at_least = 42", "not shown"),
+    ],
+)
+def test_the_interval_and_the_bounds_decide(run, bounds, outcome):
+    (state,) = reproduce(claim(run, bounds)).claims
+    assert state.outcome == outcome and state.record.outcome == outcome
+
+
+def test_a_claim_of_a_model_never_just_holds():
+    modelled = claim(name="right", takes='1s"\nmodelled = true#')
+    assert [state.outcome for state in reproduce(modelled).claims] == ["modelled"]
+    assert [state.outcome for state in reproduce(claim("values,1", takes='1s"\nmodelled = true#')).claims] == [
+        "does not hold"
+    ]
+
+
+def test_each_case_is_a_finding_and_the_worst_decides():
+    more = """
+[[quantity]]
+what = "parts"
+exact = true
+at_least = 1
+sql = "SELECT unnest(['left', 'right']) AS case, unnest([1, 0]) AS value"
+"""
+    (state,) = reproduce(claim(more=more)).claims
+    assert [(finding.what, finding.outcome) for finding in state.record.findings] == [
+        ("the answer", "holds"),
+        ("parts, left", "holds"),
+        ("parts, right", "does not hold"),
+    ]
+    assert (state.outcome, state.because) == ("does not hold", "contradicted by: parts, right")
+
+
+def test_what_is_decided_is_not_decided_again():
+    first = reproduce(claim()).claims[0].record
+    assert reproduce(claim()).claims[0].record == first and len(calls()) == 1
+
+
+def test_results_of_another_text_of_the_claim_are_kept_and_decide_nothing():
+    first = reproduce(claim()).claims[0].record
+    changed = reproduce(claim(bounds="at_most = 41\nexact = true")).claims[0]
+    assert changed.outcome == "not shown" and "of another text of the claim (name another directory" in changed.because
+    assert reproduce(claim()).claims[0].record == first and len(calls()) == 1
+
+
+def test_nothing_is_shown_by_no_values():
+    none = "sql = \"SELECT value FROM read_json('{place}/one.json') WHERE value < 0\"\nwhat = 'none'\nat_least = 1\n"
+    (state,) = reproduce(claim(more=f"[[quantity]]\n{none}")).claims
+    assert (state.outcome, state.because) == ("not shown", "the intervals do not decide: none")
+
+
+def test_an_interrupted_command_is_run_again_and_those_before_it_are_not():
+    more = '[[command]]\nname = "two"\nrun = "exit,130"\n'
+    result = reproduce(claim(more=more), claim(name="later", takes="2s"))
+    assert result.interrupted and [state.outcome for state in result.claims] == [None, None]
+    (Path("out") / "007-answer" / "two").mkdir()
+    again = reproduce(claim(more=more), claim(name="later", takes="2s"))
+    assert again.interrupted and calls() == ["values,42", "exit,130", "exit,130"]
+    assert not (Path("out") / "007-answer" / "two").exists()
+
+
+def test_a_command_that_fails_leaves_its_claim_undecided_and_the_others_are_decided():
+    states = reproduce(claim("exit,2"), claim(name="later", takes="2s")).claims
+    assert [state.outcome for state in states] == ["not shown", "holds"]
+    assert "the command one ended with exit code 2" in states[0].because and "commands.log" in states[0].because
+
+
+def test_a_query_that_is_wrong_is_named():
+    wrong = claim(more='[[quantity]]\nwhat = "x"\nat_least = 1\nsql = "SELECT valu FROM read_json(\'one.json\')"\n')
+    assert 'claim 007/answer, "x"' in reproduce(wrong).claims[0].because
+    nameless = claim(name="b", more='[[quantity]]\nwhat = "x"\nat_least = 1\nsql = "SELECT 1"\n')
+    assert 'no column "value"' in reproduce(nameless).claims[0].because
+
+
+def test_no_claim_is_begun_that_takes_longer_than_what_is_left():
+    clock = iter(range(0, 1000, 10))
+    states = reproduce(
+        claim(name="quick", takes="5s"), claim(name="slow", takes="60s"), within_s=30, clock=lambda: next(clock)
+    ).claims
+    assert [(state.id, state.outcome) for state in states] == [("007/quick", "holds"), ("007/slow", None)]
+
+
+def test_the_newest_verdict_of_each_claim_is_known_and_a_damaged_one_is_none(tmp_path):
+    for number in (1, 2):
+        conduct.reproduce([claim(f"values,{40 + number}")], tmp_path / "runs" / f"r{number}")
+    kept = claim_record.last_verdicts(tmp_path / "runs")
+    assert kept["007/answer"][1] == tmp_path / "runs" / "r2" / "007-answer"
+    assert conduct.states([claim("values,42")], kept).claims[0].outcome == "holds"
+    assert conduct.states([claim("values,43")], kept).claims[0].outcome is None, "of another text"
+    file = tmp_path / "runs" / "r2" / "007-answer" / "claim.json"
+    for damaged in ("", "[" * 100_000, json.dumps({"version": 2})):
+        file.write_text(damaged)
+        assert claim_record.read(file.parent) is None
+
+
+def test_a_claim_that_this_host_cannot_decide_runs_nothing():
+    states = reproduce(claim(takes='1s"\nneeds = ["nic"]#')).claims
+    assert states[0].outcome == "not shown" and states[0].because.startswith("this needs a NIC")
+    assert not Path("calls").exists()
+    with pytest.raises(UserError):
+        claim(takes='1s"\nneeds = [1]#')
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1 AS value FROM read_text('/etc/hostname')", "COPY (SELECT 1) TO '{place}/../taken'", "INSTALL httpfs"],
+)
+def test_a_query_reads_the_directory_of_its_claim_and_nothing_else(sql):
+    state = reproduce(claim(more=f'[[quantity]]\nwhat = "x"\nat_least = 1\nsql = "{sql}"\n')).claims[0]
+    assert state.outcome == "not shown" and 'claim 007/answer, "x"' in state.because
+    assert not list(Path().rglob("taken"))
