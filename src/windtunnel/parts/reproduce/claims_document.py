@@ -92,7 +92,7 @@ def _details(claim: ClaimState) -> Section:
     record = claim.record
     blocks: list[Block] = [_quantities(record.findings)] if record else []
     blocks.append(Listing("\n".join(f"windtunnel {command}" for command in claim.commands)))
-    about = f"{claim.document}, {claim.place}: {claim.says}. It holds if {claim.holds_if}."
+    about = f"{claim.document}, {claim.place}: {claim.says} It holds if {claim.holds_if}."
     return Section(claim.id, blocks, about=about, terminal="titled")
 
 
@@ -115,14 +115,15 @@ def _wanted(finding: Finding) -> str:
         return f"at most {_number(finding.at_most)}"
     if finding.at_most is None:
         return f"at least {_number(finding.at_least)}"
-    if finding.at_least == finding.at_most:
-        return _number(finding.at_least)
-    return f"{_number(finding.at_least)} to {_number(finding.at_most)}"
+    least, most = _number(finding.at_least), _number(finding.at_most)
+    return least if least == most else f"{least} to {most}"
 
 
 def _interval(finding: Finding) -> str:
-    return fmt.DASH if finding.low is None else f"{_number(finding.low)} .. {_number(finding.high)}"
+    if finding.low is None or finding.low == finding.high:
+        return fmt.DASH
+    return f"{_number(finding.low)} .. {_number(finding.high)}"
 
 
 def _number(value: float | None) -> str:
-    return fmt.DASH if value is None else f"{value:.4g}"
+    return fmt.DASH if value is None else f"{value + 0.0:.4g}"

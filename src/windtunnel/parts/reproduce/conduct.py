@@ -51,7 +51,7 @@ def states(
                 place=claim.place,
                 says=claim.says,
                 holds_if=claim.holds_if,
-                commands=[command.run for command in claim.command],
+                commands=[shlex.join(_arguments(command, place or Path(_name(claim)))) for command in claim.command],
                 takes_ns=claim.takes,
                 lacking=_lacking(claim) or (failures or {}).get(claim.id),
                 record=record if is_of_text else None,
@@ -76,7 +76,7 @@ def reproduce(
     for claim in sorted(claims, key=lambda claim: claim.takes):
         if _lacking(claim):
             continue
-        place = directory / claim.id.replace("/", "-")
+        place = directory / _name(claim)
         record = claim_record.read(place)
         if record is None or record.text != claim.source.text:
             if within_s is not None and clock() - began + claim.takes / 1e9 > within_s:
@@ -126,6 +126,11 @@ def _decide(claim: Claim, place: Path, announce: Callable[[Claim, str], None]) -
     )
     replace(place / claim_record.NAME, record.model_dump_json(indent=1))
     return record
+
+
+def _name(claim: Claim) -> str:
+    """Of its directory."""
+    return claim.id.replace("/", "-")
 
 
 def _arguments(command: Command, place: Path) -> list[str]:
