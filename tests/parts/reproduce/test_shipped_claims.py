@@ -127,7 +127,7 @@ def latency(place, factor):
     study(place, "latency", rows)
 
 
-def figure(number, outcome):
+def judged_by_sharing(number, outcome):
     def plant(place, _):
         found = [{"what": "x", "outcome": outcome}]
         write(place, "figure/figure.json", {"verdicts": [{"number": number, "findings": found}]})
@@ -207,10 +207,10 @@ PLANTED = {
     "002/unpack": (UNPACKED, (0.1, 0.8, 0.9, 0.01), (0.1, 0.4, 0.5, 0.01)),
     "003/average-batch": (peaks, 11.0, 10.0),
     "003/equations": (equations, 0.0, 0.5),
-    "004/consolidation": (figure("2", "holds"), None, None),
-    "004/efficiency": (figure("1", "holds"), None, None),
-    "004/short-slice": (figure("3", "holds"), None, None),
-    "004/trade-off": (figure("4", "holds"), None, None),
+    "004/consolidation": (judged_by_sharing("2", "holds"), None, None),
+    "004/efficiency": (judged_by_sharing("1", "holds"), None, None),
+    "004/short-slice": (judged_by_sharing("3", "holds"), None, None),
+    "004/trade-off": (judged_by_sharing("4", "holds"), None, None),
 }
 NEVER_RUN_HERE = {"000/roce", "001/shared-pointer", "004/best-effort", "004/scaling-api"}
 """Nobody has tried them on a host that has what they need."""
@@ -240,6 +240,6 @@ def test_it_does_not_hold_on_the_opposite(claim_id, tmp_path):
 
 
 @pytest.mark.parametrize("outcome", ["does not hold", "not shown"])
-def test_what_the_judge_of_a_figure_says_is_kept(outcome, tmp_path):
-    figure("2", outcome)(tmp_path, None)
+def test_what_sharing_judges_is_kept(outcome, tmp_path):
+    judged_by_sharing("2", outcome)(tmp_path, None)
     assert decided("004/consolidation", tmp_path) == outcome
