@@ -99,7 +99,7 @@ class Index:
         """`cache`: the directory of the file."""
         self.directory = directory.resolve()
         self._lock = threading.Lock()
-        self._file = _file_of(self.directory, cache or home.cache_directory() / "ui")
+        self._file = _file_of(self.directory, cache or home.cache_directory() / "index")
         self._base = _opened(self._file)
         self._named: dict[str, str] = {}
         """Name in the tables -> name of the file, which need not be UTF-8."""
