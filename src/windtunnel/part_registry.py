@@ -20,6 +20,7 @@ PARTS = [
     "streams",
     "swx",
     "fleet",
+    "ui",
     "reproduce",
 ]
 """One line a part, behind those that it uses."""

@@ -1,20 +1,16 @@
 """README and tutorials, typed as they are printed: each file is saved, each command entered in order, and all end well."""
 
 import re
-import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from printed_pages import Block, blocks, save
-from ui_tools import free_port, signed_in
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 PAGES = [CHECKOUT / "README.md", *sorted(CHECKOUT.glob("docs/tutorials/*.md"))]
-TRIED_ELSEWHERE = re.compile(
-    r"\./windtunnel quickstart|\./test\b|git clone|cd |\./windtunnel ui|\./windtunnel share serve"
-)
-"""By test_setup.py, by who runs this test, below, and by the share daemon's tests."""
+TRIED_ELSEWHERE = re.compile(r"\./windtunnel quickstart|\./test\b|git clone|cd |\./windtunnel share serve")
+"""By test_setup.py, by who runs this test, and by the share daemon's tests."""
 MADE_HERE = {".git", ".venv", "build", "runs", "mine", "mine.toml"}
 OUTCOMES = {"compare": {0, 1, 3}, "history": {0, 3}}
 """Exit codes that answer the question: two variants cannot always be told apart, and the first runs are no history."""
@@ -73,18 +69,3 @@ def test_a_page_can_be_followed_to_its_end(checkout, page):
             save(block, checkout)
         for line in commands(block):
             enter(line, checkout)
-
-
-def test_the_pages_in_a_browser_open_as_readme_says(checkout):
-    """With what quickstart and ./test have installed."""
-    assert "./windtunnel ui" in PAGES[0].read_text()
-    with subprocess.Popen(
-        ["./windtunnel", "ui", "--listen", f":{free_port()}"], cwd=checkout, stdout=subprocess.PIPE, text=True
-    ) as server:
-        assert server.stdout is not None
-        address = re.search(r"http://\S+", server.stdout.readline())
-        assert address
-        with signed_in(address[0]) as client:
-            assert client.get("/").status_code == 200
-        server.send_signal(signal.SIGINT)
-        assert server.wait(60) in (0, 130)

@@ -1,50 +1,38 @@
 """A directory that somebody sent: a run with a scenario that names a plug-in beside it, whose code nothing opens that only reads; a run or an
 export with links, which lead nowhere. The plug-in writes a file as soon as it is opened."""
 
-import asyncio
 import io
 import json
 import os
 import re
 import shutil
 from pathlib import Path
-from urllib.parse import urlencode
 
 import duckdb
-import httpx
 import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
-from plugin_tools import handler
 from rich.table import Table
 from rich.text import Text
+from sent_runs import marking_runs, rename_oddly
 
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import FORMATS, export, files, restore
-from windtunnel.index.index import Index
 from windtunnel.results.terminal.harmless import HarmlessConsole
 from windtunnel.runs import load
-from windtunnel.ui.app import Context, make
-from windtunnel.ui.edit.scenario_directory import ScenarioDirectory
-from windtunnel.ui.edit.start import StartedRuns
-from windtunnel.ui.guard import OWN, Allowed
-from windtunnel.ui.templates import Pages
-from windtunnel.ui.watch import Watch
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to build a plug-in")
 
 
 @pytest.fixture
 def mark(tmp_path) -> Path:
-    """What the plug-in writes. Beside it: a directory of runs, two of which name it, and a scenario that does."""
-    (tmp_path / "runs").mkdir()
-    library = handler(tmp_path / "runs" / "libmarks.so", loaded=f'fclose(fopen("{tmp_path / "opened"}", "w"));')
-    scenario = {"title": "sent", "workload": [{"handler": str(library)}]}
-    for number, name in enumerate(("a", "b")):
-        made(tmp_path / "runs" / name, 6.0, 10 * number, scenario=scenario)
-    (tmp_path / "runs" / "sent.toml").write_text(SCENARIO.format(duration="1s").replace('"l_app"', '"./libmarks.so"'))
-    return tmp_path / "opened"
+    return marking_runs(tmp_path)
+
+
+@pytest.fixture
+def odd(mark):
+    rename_oddly(mark)
 
 
 def said(mark: Path, *words: str) -> str:
@@ -83,82 +71,11 @@ def test_check_opens_it(mark):
     assert mark.exists()
 
 
-@pytest.fixture
-def ask(mark, monkeypatch):
-    """Method, path and fields of a request of this user -> the text of the response."""
-    monkeypatch.setenv(VARIABLE, str(find_engine()))
-    runs = mark.parent / "runs"
-    index, started = Index(runs, mark.parent / "cache"), StartedRuns(runs)
-    index.refresh()
-    app = make(Context(Watch(started), Pages(Allowed("unix", "localhost")), index, ScenarioDirectory(runs), started))
-
-    async def own(scope, receive, send):
-        await app(scope | {OWN: True}, receive, send)
-
-    async def sent(method: str, path: str, fields: dict[str, str]) -> str:
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(own), base_url="http://localhost") as client:
-            return (await client.request(method, path, content=urlencode(fields))).raise_for_status().text
-
-    yield lambda method, path, **fields: asyncio.run(sent(method, path, fields))
-    index.close()
-
-
-ORIGINS = [{"kind": "run", "name": "a/run.json"}, {"kind": "file", "name": "sent.toml"}]
-
-
-def test_no_page_opens_it(mark, ask):
-    pages = ["/", "/runs", "/history", "/edit", *(f"/edit?{urlencode(origin)}" for origin in ORIGINS)]
-    pages += ["/report?path=a%2Frun.json", "/compare?run=a%2Frun.json&run=b%2Frun.json"]
-    for page in pages:
-        assert ask("GET", page), page
-        assert not mark.exists(), page
-
-
-@pytest.mark.parametrize("origin", ORIGINS, ids=lambda origin: origin["kind"])
-def test_a_check_in_the_browser_asks_before_it_opens_it(mark, ask, origin):
-    text = (mark.parent / "runs" / "sent.toml").read_text()
-    asked = json.loads(ask("POST", "/edit/check", text=text, **origin))["checked"]
-    assert "Not checked yet" in asked and "libmarks.so" in asked and "Open and check" in asked
-    assert not mark.exists()
-    assert "Not checked yet" not in json.loads(ask("POST", "/edit/check", text=text, opens="1", **origin))["checked"]
-    assert mark.exists()
-
-
-@pytest.fixture
-def odd(mark):
-    """The runs have names that are not UTF-8."""
-    for name in ("a", "b"):
-        (mark.parent / "runs" / name).rename(mark.parent / "runs" / os.fsdecode(name.encode() + b"\xe9"))
-
-
-@pytest.mark.parametrize(
-    ("page", "shown"),
-    [
-        ("/runs", "/report?path=a%5Cxe9/run.json"),
-        ("/history", "/report?path=a%5Cxe9/run.json"),
-        ("/history?run=a%5Cxe9/run.json", "/report?path=a%5Cxe9/run.json"),
-        ("/report?path=a%5Cxe9/run.json", "echo"),
-        ("/compare?run=a%5Cxe9/run.json&run=b%5Cxe9/run.json", r"a\udce9"),
-        ("/notes?path=a%5Cxe9/run.json", r"a\xe9/run.json"),
-        ("/edit?kind=run&name=a%5Cxe9/run.json", "libmarks.so"),
-    ],
-)
-def test_a_page_about_a_run_whose_name_is_not_utf_8(odd, ask, page, shown):
-    assert shown in ask("GET", page)
-
-
 @pytest.mark.parametrize("words", ["show a", "compare a b --force", "diagnose a", "history a b"])
 def test_json_about_a_run_whose_name_is_not_utf_8(odd, mark, words):
     command, *runs = (os.fsdecode(word.encode() + b"\xe9") if len(word) == 1 else word for word in words.split())
     done = in_process(command, *runs, "--json", cwd=mark.parent / "runs")
     assert runs[0] in json.dumps(json.loads(done.stdout), ensure_ascii=False)
-
-
-def test_a_refusal_that_names_it(mark, odd, ask):
-    os.mkfifo(mark.parent / "runs" / os.fsdecode(b"a\xe9/\xff"))
-    with pytest.raises(httpx.HTTPStatusError) as refused:
-        ask("GET", "/report?path=a%5Cxe9/run.json")
-    assert refused.value.response.status_code == 404 and refused.value.response.text == "\\udcff: not a file\n"
 
 
 EVIL = "[red]a[link=b]c:warning:d\x1b]0;owned\x07e\x1b[2Jf\x9b31mg\x7fh\u202ei"

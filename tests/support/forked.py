@@ -22,7 +22,7 @@ from functools import cache
 from typing import Any, NoReturn
 
 SERVER = "import sys; sys.path[:0] = sys.argv[1:]; import forked; forked.serve()"
-APART = ("windtunnel_sharing", "windtunnel.ui", "windtunnel.schemas")
+APART = ("windtunnel_sharing", "windtunnel.schemas")
 """Rooms that few commands import. Parts of which this holds say so in their samples."""
 PR_SET_CHILD_SUBREAPER = 36
 LONGEST_REQUEST_BYTES = 1 << 20

@@ -43,3 +43,10 @@ def awaited(found, seconds: float = 20.0):
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.02)
     return result
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A TCP port that nobody has at the moment."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])

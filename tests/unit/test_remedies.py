@@ -96,7 +96,14 @@ def test_commands_for_files_with_such_names(tmp_path, name):
 
 def test_what_is_missing_is_installed_from_the_checkout(monkeypatch, tmp_path):
     python = sys.executable
-    assert shlex.split(find.to_install("ui")) == [python, "-m", "pip", "install", "--editable", f"{find.CHECKOUT}[ui]"]
+    assert shlex.split(find.to_install("pandas")) == [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--editable",
+        f"{find.CHECKOUT}[pandas]",
+    ]
     assert shlex.split(find.to_install(package="other"))[-2:] == ["install", "other"]
 
 

@@ -11,13 +11,16 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 REQUIRED = PROJECT["build-system"]["requires"] + PROJECT["project"]["dependencies"]
-TESTED = next(pinned.extras for pinned in map(Requirement, EXTRAS["test"]) if pinned.name == "windtunnel")
-"""Extras that the tests need."""
-PURPOSES = {
-    "run": EXTRAS["ui"],
-    "test": [text for extra in ("test", "docs", *TESTED) for text in EXTRAS[extra]],
-    "mutants": EXTRAS["mutants"],
-}
+
+
+def needed(*extras: str) -> list[str]:
+    """What they ask for, with the extras of this package that they name."""
+    asked = [text for extra in extras for text in EXTRAS[extra]]
+    own = [name for pinned in map(Requirement, asked) if pinned.name == "windtunnel" for name in pinned.extras]
+    return asked + (needed(*own) if own else [])
+
+
+PURPOSES = {"run": needed("run"), "test": needed("test", "docs"), "mutants": needed("mutants")}
 
 
 def locked(purpose: str) -> dict[str, list[tuple[Requirement, int]]]:

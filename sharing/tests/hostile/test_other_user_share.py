@@ -19,10 +19,10 @@ import pytest
 import tls_files
 from crosses import cross
 from daemon_tools import daemon, refused, tenant_toml, write
+from live_tools import free_port
 from other_users import python, user
 from programs_of_users import process_of, program_of
 from sharing_tools import CPUS, alone_on_this_machine, cpu_cgroup, until
-from ui_tools import free_port
 
 from windtunnel_sharing import journal, threads
 

@@ -7,10 +7,10 @@ import os
 
 import pytest
 from daemon_tools import daemon, tenant_toml, write
+from live_tools import free_port
 from other_users import python
 from programs_of_users import process_of, program_of
 from sharing_tools import CPUS, alone_on_this_machine, until
-from ui_tools import free_port
 
 A, B = 61_874, 61_875
 pytestmark = [

@@ -66,7 +66,7 @@ State = Annotated[
 Labels = Annotated[
     list[str] | None,
     typer.Option(
-        "--label", metavar="KEY=VALUE", help="Mark the run, as in commit=8fe5ed78, for `history` and `ui`. Repeatable."
+        "--label", metavar="KEY=VALUE", help="Mark the run, as in commit=8fe5ed78, for `history`. Repeatable."
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")]

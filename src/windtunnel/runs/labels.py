@@ -8,7 +8,7 @@ from windtunnel.errors import UserError
 Labels = dict[str, str]
 
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-"""What a search of `windtunnel ui` can name."""
+"""What a search of the index can name."""
 MOST_CHARACTERS = 200
 """Longest key, and longest value."""
 MOST_LABELS = 32

@@ -1,27 +1,18 @@
-"""The testbeds of a command on the page Now."""
-
-import json
+"""The testbeds of a command, as a table."""
 
 import pytest
 
 from windtunnel.results.document import Marked
-from windtunnel.ui.watched import WatchedProcess
+from windtunnel.results.status import parsers
 
 BUSY = {"name": "alpha", "state": "running", "about": "0012", "runs": 11000, "utilisation": 0.934}
 LOST = {"name": "beta", "state": "lost", "about": "silent for 30 s", "runs": 9, "utilisation": 0.5}
 FREE = {"name": "gamma", "state": "free", "about": "", "runs": 0, "utilisation": 0.0}
 
 
-def told(about) -> WatchedProcess:
-    process = WatchedProcess(4711, 0)
-    process.line(json.dumps({"fleet": about}))
-    return process
-
-
 def test_testbeds_are_a_table():
-    process = told({"waiting": 40, "testbeds": [BUSY, LOST, FREE]})
-    status = process.statuses["fleet"]
-    assert process.trouble is None and status.caption == "Testbeds; 40 waiting for one"
+    status = parsers()["fleet"]({"waiting": 40, "testbeds": [BUSY, LOST, FREE]})
+    assert status.caption == "Testbeds; 40 waiting for one"
     assert [list(column.cells) for column in status.table.columns] == [
         ["alpha", "beta", "gamma"],
         [Marked("running: 0012"), Marked("lost: silent for 30 s", "loss"), Marked("free")],
@@ -31,6 +22,6 @@ def test_testbeds_are_a_table():
 
 
 @pytest.mark.parametrize("about", [None, {"waiting": 1}, {"waiting": 1, "testbeds": [BUSY | {"state": "odd"}]}])
-def test_what_is_no_status_is_said(about):
-    process = told(about)
-    assert process.trouble and "cannot be parsed" in process.trouble and process.statuses == {}
+def test_what_is_no_status_is_refused(about):
+    with pytest.raises(ValueError, match="validation error"):
+        parsers()["fleet"](about)

@@ -4,14 +4,12 @@ import json
 
 import pytest
 from command_line import SCENARIO
-from fake_runs import FAKE
 from scenario_tools import engine, finished, refused
 
-from windtunnel.engine import find
 from windtunnel.host.facts import collect
 from windtunnel.parts.swx.findings import judge
-from windtunnel.scenario.handlers import code_not_opened, code_refused
-from windtunnel.ui.edit.scenario_check import check
+from windtunnel.scenario.handlers import code_not_opened, code_of, code_refused
+from windtunnel.scenario.load import scenario_of
 
 SWX = {
     "name": "swx",
@@ -71,11 +69,9 @@ def test_a_spec_is_planned_and_not_compiled(tmp_path, opened):
     assert not opened.exists()
 
 
-def test_a_compiler_runs_after_a_question_alone(tmp_path, monkeypatch):
-    monkeypatch.setenv(find.VARIABLE, str(FAKE))
+def test_a_compiler_is_named_before_it_runs(tmp_path):
     text = SCENARIO.format(duration="1s").replace('"l_app"', '"swx"\noptions = {compiler = "./mine.sh"}')
-    checked = check(tmp_path / "mine.toml", text, tmp_path, came_with_run=False, opens=False)
-    assert checked.not_yet == "The check runs ./mine.sh as you."
+    assert code_of(scenario_of(tmp_path / "mine.toml", text)) == ["./mine.sh"]
 
 
 def test_the_doctor_looks_for_gcc(tmp_path, monkeypatch):

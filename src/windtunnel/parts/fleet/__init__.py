@@ -14,5 +14,5 @@ cables       two testbeds as one, for runs with a side on each; without Ray
 executor     the executor of `windtunnel.measure` on them: which job runs where, and what happens to that of a lost testbed; without Ray
 utilisation  what a command announces of its testbeds
 
-For the rooms: `on_option` opens a fleet for `cli`, `status` shows the testbeds in `ui`, `pages` has the reference of the fleet file.
+For the rooms: `on_option` opens a fleet for `cli`, `status` shows the testbeds on a page, `pages` has the reference of the fleet file.
 """

@@ -1,4 +1,4 @@
-"""The testbeds of a command, as `windtunnel ui` shows them."""
+"""The testbeds of a command, as a page shows them."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from windtunnel import format as fmt
 from windtunnel.parts.fleet.utilisation import STATUS
 from windtunnel.results.document import Column, Marked, Table
-from windtunnel.ui.status import Status
+from windtunnel.results.status import Status
 
 NAME = STATUS
 

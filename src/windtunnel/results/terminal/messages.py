@@ -10,7 +10,7 @@ from windtunnel.results.terminal.harmless import HarmlessConsole
 
 _COMMAND = re.compile(
     r"(?<![\w./'\"-])windtunnel(?= (?:calibrate|check|compare|copiers|diagnose|export|handlers|history|host|import|init|model|pcie|run|schema"
-    r"|search|share|show|study|tune|ui|wires)\b)"
+    r"|search|share|show|study|tune|wires)\b)"
 )
 """Where a remedy names a command. A file of this name is quoted or has a directory."""
 
