@@ -26,6 +26,7 @@ FILES = {
     "scenarios/summer.toml": "",
     "mkdocs.yml": "nav:\n  - Home: index.md\n  - Sums: sums.md\n",
     "pyproject.toml": 'sums = "windtunnel.parts.sums:app [sums]"\nmaxima = "windtunnel.parts.maxima:app"\n'
+    'dependencies = [\n  # parts/sums adds with it\n  "adder>=1",\n  "other>=2",\n]\n'
     'windtunnel = ["a/*.html", "parts/sums/*.toml", "b/*"]\n# for sums\nsums = ["adder>=1"]\ntest = ["windtunnel[maxima,sums]"]\n',
     "docs/sums.md": "# Sums\n",
     "bench/sums.py": "",
@@ -72,7 +73,8 @@ def test_a_part_is_taken_out_with_all_that_it_has_and_with_those_that_use_it(che
         "src/windtunnel/part_registry.py": 'PARTS = [\n    "maxima",\n]\n',
         "engine/parts/meson.build": "parts = [\n  'maxima',\n]\n",
         "mkdocs.yml": "nav:\n  - Home: index.md\n",
-        "pyproject.toml": 'maxima = "windtunnel.parts.maxima:app"\nwindtunnel = ["a/*.html", "b/*"]\n'
+        "pyproject.toml": 'maxima = "windtunnel.parts.maxima:app"\ndependencies = [\n  "other>=2",\n]\n'
+        'windtunnel = ["a/*.html", "b/*"]\n'
         'test = ["windtunnel[maxima]"]\n',
         "bench/README.md": "| `other.py`, sums.py |\n",
         "docs/index.md": "# Home\n\nSee the `[sum]`, `SUMS[name](sums)`, [here](#home) and there.\n\n"
