@@ -24,13 +24,13 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
 from windtunnel.measure.executor import ThisHost
+from windtunnel.parts.tune.goal import Goal
+from windtunnel.parts.tune.rig import Engines
+from windtunnel.parts.tune.trial import pair_record
+from windtunnel.parts.tune.tuner import Silent, Tuned, prepare, run
+from windtunnel.parts.tune.tuning_record import differences
 from windtunnel.scenario.load import parsed
 from windtunnel.scenario.overrides import apply, as_sets, parse_overrides
-from windtunnel.tune.goal import Goal
-from windtunnel.tune.rig import Engines
-from windtunnel.tune.trial import pair_record
-from windtunnel.tune.tuner import Silent, Tuned, prepare, run
-from windtunnel.tune.tuning_record import differences
 
 SCENARIOS = Path(__file__).resolve().parents[1] / "scenarios"
 STAGES = ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx")

@@ -37,15 +37,15 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.executor import ThisHost
 from windtunnel.measure.study.constraints import Combination
+from windtunnel.parts.tune.first import Move, remedies
+from windtunnel.parts.tune.goal import Goal
+from windtunnel.parts.tune.propose import TrialSample, suggest
+from windtunnel.parts.tune.rig import Engines, Measured, Sets, Side
+from windtunnel.parts.tune.space import Space, from_file
+from windtunnel.parts.tune.trial import Trial
+from windtunnel.parts.tune.tuner import History, Prepared
 from windtunnel.runs import load
 from windtunnel.scenario import here
-from windtunnel.tune.first import Move, remedies
-from windtunnel.tune.goal import Goal
-from windtunnel.tune.propose import TrialSample, suggest
-from windtunnel.tune.rig import Engines, Measured, Sets, Side
-from windtunnel.tune.space import Space, from_file
-from windtunnel.tune.trial import Trial
-from windtunnel.tune.tuner import History, Prepared
 
 WITHIN = 0.05
 """Of the best point."""

@@ -20,6 +20,7 @@ PARTS = [
     "streams",
     "swx",
     "fleet",
+    "tune",
     "ui",
     "reproduce",
 ]

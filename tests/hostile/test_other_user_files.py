@@ -4,6 +4,7 @@ for a shipped scenario."""
 import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
+from part_samples import part_samples
 
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.measure import execute
@@ -57,7 +58,7 @@ def test_all_files_of_a_run_are_in_the_directory_that_was_made(tmp_path, monkeyp
     )
 
 
-@pytest.mark.parametrize("command", ["check", "run", "search", "tune"])
+@pytest.mark.parametrize("command", ["check", "run", "search", *part_samples("PLANNING_COMMAND")])
 def test_no_file_takes_the_place_of_a_shipped_scenario(tmp_path, command):
     """The change is refused in the words of the scenario that was read, before anything is opened; who means the file can name it."""
     (tmp_path / "echo").write_text("of another user")

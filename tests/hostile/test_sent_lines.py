@@ -1,27 +1,24 @@
-"""A line of a command's output is Windtunnel's own: no text of a record, a scenario, a study or a tuning that somebody sent begins one, as
+"""A line of a command's output is Windtunnel's own: no text of a record, a scenario or a study that somebody sent begins one, as
 `::error::` would, which the log of a CI takes for an annotation. Every text of a record says it that may say something else, at its begin too
 where it may begin so."""
 
 import json
-import re
 import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from command_line import SCENARIO, in_process
+from command_line import SCENARIO
+from forged_lines import FORGED, LINES, forge, said
 from importing import DATA, imported
 from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from net import unpack
 from part_samples import part_samples
 from study_tools import invoke, on_paper, written
-from tuning_tools import MadeUp, tuned
 
 from windtunnel.errors import UserError
 from windtunnel.measure.study.record import read as read_study
 from windtunnel.model.model_record import read as read_model
 from windtunnel.runs import load
-from windtunnel.tune.tuning_record import read as read_tuning
 
 SAMPLES = (
     *part_samples("KEPT_RUN"),
@@ -37,47 +34,6 @@ SAMPLES = (
 )
 IMPORTED = {"testpmd": "testpmd-macswap.txt", "axio": "axio-client.log"}
 """Tool -> a text of it."""
-FORGED = "::error::forged"
-LINES = f"\n{FORGED}\r{FORGED}\u2028{FORGED}\u0085{FORGED}\u000b{FORGED}##[error]forged##vso[forged]"
-COMMAND = re.compile(rf"[\s\u2502]*{FORGED}|.*##\w*\[")
-
-
-def forge(file: Path, read: Callable[[Path], object]) -> int:
-    """Puts the lines behind each text of a JSON document with which it is still read, and before it if it may begin so. Says how many these
-    are."""
-    document = json.loads(file.read_text())
-    count = 0
-    for holder, key in list(texts(document)):
-        before = holder[key]
-        for said in (f"{FORGED}{before}{LINES}", f"{before}{LINES}"):
-            holder[key] = said
-            file.write_text(json.dumps(document))
-            try:
-                read(file)
-            except UserError:
-                holder[key] = before
-            else:
-                count += 1
-                break
-    file.write_text(json.dumps(document))
-    return count
-
-
-def texts(document) -> Iterator[tuple[dict | list, str | int]]:
-    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
-        if isinstance(value, str):
-            yield document, key
-        elif isinstance(value, dict | list):
-            yield from texts(value)
-
-
-def said(*words: object, cwd: Path) -> str:
-    """What the command said: no line is the files' own."""
-    done = in_process(*words, cwd=cwd)
-    shown = done.stdout + done.stderr
-    assert shown and "Traceback" not in shown
-    assert not [line for line in shown.splitlines() if COMMAND.match(line)], shown
-    return shown
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +109,7 @@ def scenario(tmp_path) -> Path:
         "run bad.toml",
         "study study.toml --plan",
         "study study.toml --out out",
-        "tune a.toml --plan",
+        *(f"{command} a.toml --plan" for command in part_samples("PLANNING_COMMAND")),
         "search a.toml --out out --trial 60ms --trial-sum 60ms --bursts 0 --no-latency --within 1s",
     ],
 )
@@ -190,9 +146,3 @@ def check_models(file: Path) -> None:
     study = read_study(file)
     if study.factors[0].name != "entries" or study.factors[0].keys != [ENTRIES] or study.host != HERE:
         raise UserError("another factor, or another host than the ladder's")
-
-
-def test_no_text_of_a_tuning_begins_a_line(tmp_path):
-    tuned(tmp_path, MadeUp(), budget=3)
-    assert forge(tmp_path / "out" / "tuning.json", lambda file: read_tuning(file.parent)) > 3
-    said("tune", "echo.toml", "--out", "out", "--space", "space.toml", cwd=tmp_path)

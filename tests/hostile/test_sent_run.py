@@ -12,6 +12,7 @@ import duckdb
 import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
+from part_samples import part_samples
 from rich.table import Table
 from rich.text import Text
 from sent_runs import marking_runs, rename_oddly
@@ -128,7 +129,7 @@ def evil(tmp_path) -> Path:
         "run EVIL.toml --out EVIL.run --repeat 2",
         "study EVIL/study.toml --plan",
         "study EVIL/study.toml --out EVIL.out",
-        "tune EVIL.toml --plan",
+        *(f"{command} EVIL.toml --plan" for command in part_samples("PLANNING_COMMAND")),
         "search EVIL.toml --out EVIL.found --trial 60ms --trial-sum 60ms --bursts 0 --no-latency --within 1s",
         "host ladder --most 64KiB --rounds 1 --out EVIL.json",
         "init echo EVIL.new.toml",

@@ -14,5 +14,3 @@ from harness.other_rules import axios, busiest, pipetunes  # noqa: F401
 from harness.sample import Sample  # noqa: F401
 from harness.session import Rounds, Session, compared  # noqa: F401
 from harness.statistics import Spread  # noqa: F401
-from spoilt import ALL, SCENARIOS, Result, spoil  # noqa: F401
-from tuner import LEAST_SAMPLES, RUN, Halves, Step, needed, read  # noqa: F401

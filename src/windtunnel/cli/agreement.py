@@ -1,4 +1,4 @@
-"""Continuing what another user began: the option and the question of `study` and `tune`."""
+"""Continuing what another user began: the option and the question of commands that go on in a directory."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated

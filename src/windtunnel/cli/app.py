@@ -27,7 +27,6 @@ from windtunnel.cli.show import show
 from windtunnel.cli.state import state
 from windtunnel.cli.study import study
 from windtunnel.cli.texts import Command, of_docstring
-from windtunnel.cli.tune import tune
 from windtunnel.cli.wires import wires
 from windtunnel.part_registry import part_modules
 
@@ -86,7 +85,7 @@ def _version(requested: bool) -> None:
 
 _add(PREPARE, init, check, handlers, wires, *_of_parts("PREPARE"), schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, *_of_parts("HOST"))
-_add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, tune, *_of_parts("MEASURE"))
+_add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, *_of_parts("MEASURE"))
 _add(MEASURE, query, name="study query")
 _add_group(
     "model",

@@ -9,6 +9,7 @@ from windtunnel.errors import UserError
 from windtunnel.index import notes
 from windtunnel.index.find import LABEL, LISTED, number_of
 from windtunnel.index.untrusted import check_files
+from windtunnel.part_registry import part_modules
 from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ KINDS = {
     "study.json": "study",
     "search.json": "search",
     "comparison.json": "comparison",
-    "tuning.json": "tuning",
 }
+for _part in part_modules("indexed"):
+    KINDS |= _part.KINDS
 
 
 @dataclass(frozen=True)

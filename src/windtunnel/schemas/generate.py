@@ -19,7 +19,7 @@ from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.model.model_record import ModelRecord
-from windtunnel.part_registry import part_functions
+from windtunnel.part_registry import part_functions, part_modules
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
 from windtunnel.schemas import (
@@ -32,7 +32,6 @@ from windtunnel.schemas import (
     study_page,
     wires_page,
 )
-from windtunnel.tune.tuning_record import FinalRecord, TrialRecord, TuningRecord
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 
@@ -61,9 +60,7 @@ def generated() -> dict[Path, str]:
         "study": StudyRecord.model_json_schema(),
         "model": ModelRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),
-        "tuning": TuningRecord.model_json_schema(),
-        "tuning-trial": TrialRecord.model_json_schema(),
-        "tuning-final": FinalRecord.model_json_schema(),
+        **{name: model.model_json_schema() for part in part_modules("schemas") for name, model in part.SCHEMAS.items()},
         **{f"editor/{kind}": editor.editor_schema(kind) for kind in editor.FILES},
     }
     plain = {name: schema if name == "plan" else _without_cpp(schema) for name, schema in schemas.items()}

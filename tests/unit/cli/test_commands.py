@@ -3,15 +3,17 @@
 import os
 import re
 from importlib.metadata import EntryPoint
+from itertools import chain
 
 import pytest
 from command_line import windtunnel
+from part_samples import part_samples
 
 from windtunnel.cli import extensions
 from windtunnel.engine.find import to_install
 from windtunnel.errors import UserError
 
-COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, diagnose, compare, history, search, study, study query, tune, model fit,
+COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, diagnose, compare, history, search, study, study query, model fit,
 model predict, model validate, pcie estimate, pcie nics, export, import axio, import testpmd, import run"""
 
 
@@ -24,7 +26,7 @@ def test_help_is_a_line_a_command_by_task(typed):
     assert max(map(len, text.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("name", re.split(r",\s", COMMANDS))
+@pytest.mark.parametrize("name", [*re.split(r",\s", COMMANDS), *chain(*part_samples("COMMANDS"))])
 def test_help_shows_usage_defaults_and_examples(typed, name):
     done = typed(*name.split(), "--help")
     assert done.returncode == 0 and done.stdout.startswith(f"Usage: windtunnel {name} [OPTIONS]")

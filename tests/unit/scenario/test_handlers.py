@@ -164,7 +164,7 @@ def test_every_command_that_runs_a_scenario_can_refuse_code(tmp_path, monkeypatc
         "check",
         "run",
         "run --repeat 2",
-        "tune",
+        *part_samples("PLANNING_COMMAND"),
         "compare",
         "search",
         "diagnose",

@@ -1,5 +1,5 @@
-"""Which studies and tunings this user began: beside study.json, or tuning.json, lies its seal, which is made with a key that only this user
-reads.
+"""Which studies and tunings this user began: beside study.json, or the record of a tuning, lies its seal, which is made with a key that
+only this user reads.
 
 A study's record names files that are run as whoever continues it, and both are continued from what they have found so far. A directory that
 somebody sent has no seal of the reader's key, and a record that was changed has another one.

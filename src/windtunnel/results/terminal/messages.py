@@ -8,10 +8,7 @@ from rich.text import Text
 from windtunnel.errors import UserError, as_argument
 from windtunnel.results.terminal.harmless import HarmlessConsole
 
-_COMMAND = re.compile(
-    r"(?<![\w./'\"-])windtunnel(?= (?:calibrate|check|compare|copiers|diagnose|export|handlers|history|host|import|init|model|pcie|run|schema"
-    r"|search|share|show|study|tune|wires)\b)"
-)
+_COMMAND = re.compile(r"(?<![\w./'\"-])windtunnel(?= [a-z]+\b)")
 """Where a remedy names a command. A file of this name is quoted or has a directory."""
 
 

@@ -1,0 +1,3 @@
+"""What the index lists of tunings."""
+
+KINDS = {"tuning.json": "tuning"}
