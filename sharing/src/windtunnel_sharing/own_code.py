@@ -39,7 +39,7 @@ def check() -> None:
     if why := open_to_others(*places()):
         raise UserError(
             f"{why}: a user who can write there could run code as root",
-            remedy='install windtunnel in directories that only root can write to (page "Share cores among tenants"), or give --from-anywhere if '
+            remedy='install Windtunnel in directories that only root can write to (page "Share cores among tenants"), or give --from-anywhere if '
             "you trust these users",
         )
 

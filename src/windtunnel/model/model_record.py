@@ -358,7 +358,7 @@ def read(path: Path) -> ModelRecord:
     if version != MODEL_VERSION:
         raise UserError(
             f"{path}: model of version {version}, this windtunnel reads version {MODEL_VERSION}",
-            remedy="fit it again from its study, or use the version of windtunnel that wrote it",
+            remedy="fit it again from its study, or use the version of Windtunnel that wrote it",
         )
     with in_words(path, how):
         return ModelRecord.model_validate_json(text)

@@ -24,7 +24,7 @@ def readable(version: object, path: object) -> int:
     newer = isinstance(version, int) and version > RUN_VERSION
     raise UserError(
         f"{path}: record of version {version}, this windtunnel reads versions {FIRST_VERSION} to {RUN_VERSION}",
-        remedy="read it with the windtunnel that wrote it, or a later one" if newer else None,
+        remedy="read it with the Windtunnel that wrote it, or a later one" if newer else None,
     )
 
 
