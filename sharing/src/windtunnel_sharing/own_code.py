@@ -6,6 +6,7 @@ would be root at the next start.
 
 import io
 import os
+import re
 import shutil
 import site
 import stat
@@ -45,9 +46,11 @@ def check() -> None:
 
 
 def places() -> Iterator[Path]:
-    """What is run: the interpreter with the libraries that it has loaded, whatever it imports from, both packages file by file, the engine, the
-    slicer, and the directories in which programs are looked for."""
+    """What is run: the interpreter with the libraries that it has loaded, whatever it imports from, both packages file by file, the engine and
+    the slicer with the libraries that they load, and the directories in which programs are looked for, and libraries first."""
     yield from (Path(entry).absolute() for entry in os.environ.get("PATH", SYSTEM_PATH).split(os.pathsep))
+    if named := os.environ.get("LD_LIBRARY_PATH"):
+        yield from (Path(entry).absolute() for entry in re.split("[:;]", named))
     yield from loaded()
     entries = [Path(entry).absolute() for entry in sys.path]
     if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
@@ -71,7 +74,24 @@ def places() -> Iterator[Path]:
     yield from _questionable([*imported, *packages_by_link])
     for find in (find_engine, lambda: find_native(SLICER)):
         with suppress(UserError):  # it is not installed, which whoever needs it says
-            yield find()
+            yield (program := find())
+            yield from libraries(program)
+
+
+def libraries(program: Path) -> list[Path]:
+    """The shared libraries that the loader finds for a program, in this environment. None of one that another user may change: whoever asks the
+    loader runs what the program names as its loader. ldd(1), the system's own, takes no script for a program."""
+    if open_to_others(program):
+        return []
+    ldd = shutil.which("ldd", path=SYSTEM_PATH)
+    if ldd is None:
+        raise UserError("ldd: No such file or directory", remedy="install the package libc-bin, or glibc-common")
+    set_ = {name: value for name, value in os.environ.items() if name in ("LD_LIBRARY_PATH", "LD_PRELOAD")}
+    environment = {"PATH": SYSTEM_PATH, "LC_ALL": "C"} | set_
+    listing = subprocess.run([ldd, program], capture_output=True, check=False, env=environment)
+    return [
+        Path(os.fsdecode(found)) for found in re.findall(rb"^\t(?:.* => )?(/.*) \(0x", listing.stdout, re.MULTILINE)
+    ]
 
 
 def loaded() -> set[Path]:

@@ -1,6 +1,7 @@
 """A daemon of root's runs code that only root may change, or says whose it is and does not start."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -139,6 +140,41 @@ def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path)
     assert tmp_path / "none.txt" not in found and Path(sys.prefix, "pyvenv.cfg") in found
     monkeypatch.setattr(own_code.site, "ENABLE_USER_SITE", False)
     assert Path("/of/the/user") not in set(own_code.places())
+
+
+@pytest.fixture
+def with_library(installed, monkeypatch) -> tuple[Path, Path]:
+    """A program, and a library that the loader finds for it in a directory that LD_LIBRARY_PATH names."""
+    program = shutil.copy(shutil.which("true", path=own_code.SYSTEM_PATH), installed.with_name("program"))
+    library = next(file for file in own_code.libraries(Path(program)) if file.name.startswith("libc."))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(installed.parent))
+    monkeypatch.setattr(own_code, "find_native", lambda name: Path(program))
+    return Path(program), Path(shutil.copy(library, installed.parent))
+
+
+@needs_root
+def test_a_library_that_a_program_loads_is_looked_at(with_library):
+    program, library = with_library
+    assert library in own_code.libraries(program)
+    assert {library, library.parent} <= set(own_code.places())
+    os.chown(library, ANOTHER, -1)
+    assert own_code.open_to_others(*own_code.places()) == f"{library} is of user {ANOTHER}, mode 0755"
+
+
+@needs_root
+def test_the_loader_is_asked_of_no_program_that_another_user_may_change(with_library):
+    program, _ = with_library
+    os.chown(program, ANOTHER, -1)
+    assert own_code.libraries(program) == []
+    assert f"{program} is of user {ANOTHER}" in (own_code.open_to_others(*own_code.places()) or "")
+
+
+@needs_root
+def test_a_program_that_loads_nothing_is_not_run(installed):
+    ran = installed.with_name("ran")
+    installed.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    installed.chmod(0o755)
+    assert own_code.libraries(installed) == [] and not ran.exists()
 
 
 @needs_root
