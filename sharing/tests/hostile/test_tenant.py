@@ -49,6 +49,7 @@ def test_whatever_a_tenant_does_the_daemon_starts_for_the_others(tmp_path):
             os.chown(theirs / name, B, B)
         (theirs / "open").chmod(0o666)
         (theirs / "link").symlink_to("of-another")
+        (theirs / "qmp").symlink_to("../state/share.sock")
         wrong = {
             "link": ('pidfile = "theirs/link"', "is a link"),
             "open": ('pidfile = "theirs/open"', "may be written by others"),
@@ -56,6 +57,7 @@ def test_whatever_a_tenant_does_the_daemon_starts_for_the_others(tmp_path):
             "thread": ('pidfile = "theirs/thread"', f"is a thread of process {one.pid}"),
             "twice": (f'command = "{text}"\nuser = "{B}"', "several processes have"),
             "guest": (f'pid = {one.pid}\nqmp = "theirs/none"', "no QMP server"),
+            "guest-of-root": (f'pid = {one.pid}\nqmp = "theirs/qmp"', "is a link"),
         }
         tables = [f'[[tenant]]\nname = "{name}"\n{by}\nweight = 20\n' for name, (by, _) in wrong.items()]
         file = write(tmp_path, "".join(tables) + tenant_toml("victim", victim.pid, weight=20))

@@ -5,22 +5,25 @@ import os
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 from contextlib import contextmanager, suppress
 
 import pytest
-from sharing_tools import CPUS, ENDS_WITH_US, needs_rights, python_tenant, until
+from sharing_tools import CPUS, ENDS_WITH_US, needs_rights, python_tenant, started, until
 
 from windtunnel.errors import UserError
-from windtunnel_sharing import guests, threads
+from windtunnel_sharing import threads
 from windtunnel_sharing.changed_threads import held
-from windtunnel_sharing.daemon import roster
+from windtunnel_sharing.daemon import guests, roster
 from windtunnel_sharing.daemon.keys import TenantKeys
 from windtunnel_sharing.daemon.roster import Tenant, first_wish
 from windtunnel_sharing.slicers import SLICERS, Member
 
 pytestmark = pytest.mark.slow
 QEMU = shutil.which("qemu-system-x86_64")
+ANOTHER = 54321
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 POLLS = bytes.fromhex("fa ebfe").ljust(510, b"\0") + b"\x55\xaa"
 """cli; jmp to itself."""
 
@@ -66,7 +69,7 @@ def guest(directory, accelerator, number):
 @pytest.mark.parametrize("accelerator", accelerators())
 def test_vcpus_share_a_core(tmp_path, accelerator):
     with guest(tmp_path, accelerator, 1) as (one, first), guest(tmp_path, accelerator, 2) as (two, second):
-        asked = [guests.vcpus(monitor) for monitor in (first, second)]  # who answers has its threads
+        asked = [guests.vcpus("a", monitor, os.geteuid()) for monitor in (first, second)]  # who answers has its threads
         named = [[tid for tid in threads.threads_of(pid) if "CPU" in threads.name(tid)] for pid in (one, two)]
         assert [list(each) for each in asked] == [[0], [0]] and [list(each.values()) for each in asked] == named
         tids = [each[0] for each in asked]
@@ -163,13 +166,13 @@ def test_a_server_without_qmp_is_refused(tmp_path, sent):
                 pass
 
     with listening(tmp_path / "a.qmp", respond), pytest.raises(UserError, match="no QMP server") as refused:
-        guests.vcpus(tmp_path / "a.qmp")
+        guests.vcpus("a", tmp_path / "a.qmp", os.geteuid())
     assert len(refused.value.message) < 500
 
 
 def test_no_socket_is_said(tmp_path):
     with pytest.raises(UserError, match="no QMP server"):
-        guests.vcpus(tmp_path / "none")
+        guests.vcpus("a", tmp_path / "none", os.geteuid())
 
 
 def test_a_peer_that_sends_a_byte_now_and_then_takes_no_longer(tmp_path, monkeypatch):
@@ -187,14 +190,14 @@ def test_a_peer_that_sends_a_byte_now_and_then_takes_no_longer(tmp_path, monkeyp
 
         monkeypatch.setattr(guests.socket, "socket", Slow)
         with pytest.raises(UserError, match="no QMP server: timed out"):
-            guests.vcpus(tmp_path / "a.qmp")
+            guests.vcpus("a", tmp_path / "a.qmp", os.geteuid())
     assert 0 < sent["count"] <= 100 * guests.PATIENCE_S
 
 
 def test_a_guest_that_does_not_respond_is_not_asked_again_at_once(tmp_path, monkeypatch):
     asked = []
 
-    def silent(path):
+    def silent(name, path, user):
         asked.append(path)
         raise UserError("timed out")
 
@@ -203,9 +206,85 @@ def test_a_guest_that_does_not_respond_is_not_asked_again_at_once(tmp_path, monk
     one = Tenant("a", 1, keys, first_wish(keys))
     for words in ("timed out", "no QMP server a moment ago"):
         with pytest.raises(UserError, match=words):
-            one._ask_for_vcpus(tmp_path / "a.qmp")
+            one._ask_for_vcpus(tmp_path / "a.qmp", os.getppid())
     monkeypatch.setattr(roster, "QMP_REST_S", 0.0)
     one._ask_again_at = 0.0
     with pytest.raises(UserError, match="timed out"):
-        one._ask_for_vcpus(tmp_path / "a.qmp")
+        one._ask_for_vcpus(tmp_path / "a.qmp", os.getppid())
     assert len(asked) == 2
+
+
+@contextmanager
+def of_root(path):
+    """A socket on which this process listens, and which nobody may reach by a tenant; afterwards, whether somebody did, and said something."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        server.setblocking(False)
+        said = []
+        yield said
+        with suppress(BlockingIOError):
+            connection, _ = server.accept()
+            with connection:
+                said.append(connection.recv(4096))
+
+
+@needs_root
+@pytest.mark.parametrize("how", ["a link", "a link above", "of root", "of theirs by its name"])
+def test_root_connects_to_no_socket_of_its_own_for_a_tenant(tmp_path, how):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    os.chown(theirs, ANOTHER, -1)
+    place = theirs / "a.qmp"
+    real = place if how in ("of root", "of theirs by its name") else tmp_path / "roots.qmp"
+    with of_root(real) as said:
+        if how == "a link":
+            place.symlink_to(real)
+        elif how == "a link above":
+            (theirs / "up").symlink_to(tmp_path)
+            os.chown(theirs / "up", ANOTHER, -1, follow_symlinks=False)
+            place = theirs / "up" / real.name
+        elif how == "of theirs by its name":
+            os.chown(real, ANOTHER, -1)
+        with pytest.raises(UserError) as refused:
+            guests.vcpus("a", place, ANOTHER)
+    words = {
+        "a link": f"a: {place} is a link",
+        "of theirs by its name": f"a: at {place} user root listens, not {ANOTHER}",
+    }
+    assert refused.value.message == words.get(how, f"a: {place} is of user root, not of {ANOTHER}")
+    assert said == ([b""] if how == "of theirs by its name" else [])
+
+
+@needs_root
+def test_a_socket_that_anybody_may_replace_is_refused(tmp_path):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    theirs.chmod(0o777)
+    with of_root(theirs / "a.qmp") as said, pytest.raises(UserError, match="may be replaced by others"):
+        guests.vcpus("a", theirs / "a.qmp", 0)
+    assert said == []
+
+
+LISTENS = """
+import json, os, socket
+os.chdir(DIRECTORY)
+os.setuid(USER)
+server = socket.socket(socket.AF_UNIX)
+server.bind("a.qmp")
+server.listen()
+print("ready", flush=True)
+file = server.accept()[0].makefile("rwb")
+for said in {"QMP": {}}, {"return": {}}, {"return": [{"cpu-index": 0, "thread-id": 7}]}:
+    "QMP" in said or file.readline()
+    file.write(json.dumps(said).encode() + b"\\n")
+    file.flush()
+"""
+
+
+@needs_root
+def test_a_guest_of_another_user_is_asked(tmp_path):
+    os.chown(tmp_path, ANOTHER, -1)
+    code = LISTENS.replace("DIRECTORY", repr(str(tmp_path))).replace("USER", str(ANOTHER))
+    with started(sys.executable, "-S", "-c", code):
+        assert guests.vcpus("a", tmp_path / "a.qmp", ANOTHER) == {0: 7}

@@ -15,8 +15,8 @@ from windtunnel_sharing import threads
 from windtunnel_sharing.daemon.autoscale import Memory
 from windtunnel_sharing.daemon.bodies import Ns, Report
 from windtunnel_sharing.daemon.find_tenant import Found, find, processes_of, tids_of
+from windtunnel_sharing.daemon.guests import vcpus
 from windtunnel_sharing.daemon.keys import Autoscale, BadValue, TenantKeys, Weight
-from windtunnel_sharing.guests import vcpus
 from windtunnel_sharing.pools.plan import Crew
 from windtunnel_sharing.pools.weights import CPU_WEIGHT
 from windtunnel_sharing.threads import CannotChange
@@ -181,7 +181,7 @@ class Tenant:
             if self.named not in (None, started):
                 return False
             self.named = started
-        self._vcpus = self._ask_for_vcpus(base / self.keys.qmp) if self.keys.qmp else None
+        self._vcpus = self._ask_for_vcpus(base / self.keys.qmp, found.pid) if self.keys.qmp else None
         try:
             self.pid_fd = os.pidfd_open(found.pid)
         except OSError as error:
@@ -189,13 +189,16 @@ class Tenant:
         self.found = found
         return True
 
-    def _ask_for_vcpus(self, socket: Path) -> frozenset[int]:
-        """A guest that does not respond is not asked again for a while: the daemon waits for the response."""
+    def _ask_for_vcpus(self, socket: Path, pid: int) -> frozenset[int]:
+        """Of its process. A guest that does not respond is not asked again for a while: the daemon waits for the response."""
+        user = threads.user(pid)
+        if user is None:
+            raise UserError(f"{self.name}: process {pid} has ended")
         now = time.monotonic()
         if now < self._ask_again_at:
             raise UserError(f"{socket}: no QMP server a moment ago")
         self._ask_again_at = now + QMP_REST_S
-        found = frozenset(vcpus(socket).values())
+        found = frozenset(vcpus(self.name, socket, user).values())
         self._ask_again_at = 0.0
         return found
 

@@ -1,5 +1,7 @@
 """The vCPU threads of a QEMU guest, which share a core like any other thread, by QMP (query-cpus-fast).
 
+The socket lies where its tenant may put anything: it has to be of the tenant's user, and so has who listens there.
+
 A guest that was started with `-name NAME,debug-threads=on` (libvirt does) needs no QMP: `threads = "CPU */*"` finds them by their names.
 """
 
@@ -12,6 +14,9 @@ from typing import Any
 from pydantic_core import from_json
 
 from windtunnel.api.errors import UserError
+from windtunnel.api.host import places
+from windtunnel_sharing.daemon import tenant_file
+from windtunnel_sharing.daemon.tenant_file import user_name
 
 PATIENCE_S = 0.25
 """For all of it, however often something arrives: the daemon waits meanwhile. QEMU responds in milliseconds."""
@@ -21,12 +26,17 @@ MOST_WORDS = 200
 """Characters of an error, whose text may be the peer's."""
 
 
-def vcpus(path: Path) -> dict[int, int]:
-    """Thread by vCPU, over a QMP socket. Raises UserError where there is no QMP server."""
+def vcpus(name: str, path: Path, user: int) -> dict[int, int]:
+    """Thread by vCPU, over a QMP socket of the tenant `name`, whose user is `user`. Raises UserError where there is no QMP server, where another
+    user listens, to whom nothing is said, and as `tenant_file.opened_socket`."""
     try:
-        with socket.socket(socket.AF_UNIX) as connection:
+        with tenant_file.opened_socket(name, path, user) as opened, socket.socket(socket.AF_UNIX) as connection:
             lines = _Lines(connection, time.monotonic() + PATIENCE_S)
-            connection.connect(str(path))
+            connection.connect(f"/proc/self/fd/{opened}")
+            _, listens = places.peer(connection)
+            if listens != user:
+                words = f"{name}: at {path} user {user_name(listens)} listens, not {user_name(user)}"
+                raise UserError(words, remedy="the socket of a QEMU that was started by the tenant's user")
             lines.read()  # QMP opens with a line of its own
             for command in ("qmp_capabilities", "query-cpus-fast"):
                 connection.sendall(json.dumps({"execute": command}).encode() + b"\n")
