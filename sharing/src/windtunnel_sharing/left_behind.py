@@ -10,6 +10,7 @@ from pathlib import Path
 from windtunnel.api.errors import UserError, as_argument, cannot_write, in_words
 from windtunnel.api.files import own_directory, own_lock
 from windtunnel_sharing import claims, inherited_changes, journal
+from windtunnel_sharing.before_tenants import before_tenants
 from windtunnel_sharing.entries import Entries
 
 SETTLE_S = 0.05
@@ -37,17 +38,18 @@ def _there(path: Path) -> bool:
 def restore_all(say: Callable[[str], object]) -> None:
     """Restores what killed holders have left, whose guardians were killed too, before anything is changed: how a thread of theirs runs now is
     not how it ran. `say` is called with a line about each journal that was restored, or cannot be."""
-    for path in journals():
-        try:
-            with in_words():
-                done = restore(path)
-        except Held:
-            continue
-        except UserError as error:
-            say(f"left as it is: {error.message}")
-        else:
-            said = "".join(f"; {line}" for line in done.said)
-            say(f"{path} was left by a process that was killed: {done.threads} of its threads looked after{said}")
+    with before_tenants():
+        for path in journals():
+            try:
+                with in_words():
+                    done = restore(path)
+            except Held:
+                continue
+            except UserError as error:
+                say(f"left as it is: {error.message}")
+            else:
+                said = "".join(f"; {line}" for line in done.said)
+                say(f"{path} was left by a process that was killed: {done.threads} of its threads looked after{said}")
 
 
 class Held(UserError):

@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import platform
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 
@@ -15,6 +16,8 @@ NAMES = {OTHER: "other", FIFO: "fifo", RR: "rr", BATCH: "batch", IDLE: "idle", D
 FAIR = (OTHER, BATCH)
 """Policies of which the kernel takes a nice value and a slice."""
 RESET_ON_FORK = 1
+RAISED_PRIORITY = 1
+"""Of the tenant whose turn it is: raised_priority of slicers/task.h."""
 LEAST_SLICE_NS, MOST_SLICE_NS = 100_000, 100_000_000
 """The kernel's limits of a custom slice."""
 _NUMBERS = {"x86_64": (314, 315), "aarch64": (274, 275), "riscv64": (274, 275)}
@@ -47,8 +50,9 @@ class Attributes:
 
 
 @cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
+def _libc() -> ctypes.PyDLL:
+    """Its calls keep Python's lock: no other thread of this process runs meanwhile."""
+    return ctypes.PyDLL(None, use_errno=True)
 
 
 def _call(which: int, *arguments: object) -> None:
@@ -79,19 +83,22 @@ def put(tid: int, to: Attributes) -> None:
 def default_slice_ns() -> int:
     """The slice of a thread without a custom slice, in ns; 0 where the kernel does not tell it (before 6.12).
 
-    Read in a new thread that is ordinary and has no custom slice: it inherits both of the caller, which may be a real-time thread.
+    Read of a new thread that is ordinary for a moment and has no custom slice: it inherits both of the caller, which may be a real-time thread.
+    That waits for it, so it does not have to run meanwhile: it may get no time as an ordinary one.
     """
-    from threading import Thread, get_native_id
+    from threading import Event, Thread
 
-    found = [0]
-
-    def ask() -> None:
-        me = get_native_id()
-        mine = get(me)
-        put(me, Attributes(mine.policy if mine.policy in FAIR else OTHER, 0, mine.nice, 0, mine.flags))
-        found[0] = get(me).runtime_ns
-
-    thread = Thread(target=ask)
+    told = Event()
+    thread = Thread(target=told.wait)
     thread.start()
+    tid = thread.native_id
+    assert tid is not None  # it has started
+    before = get(tid)
+    put(tid, Attributes(before.policy if before.policy in FAIR else OTHER, 0, before.nice, 0, before.flags))
+    found = get(tid).runtime_ns
+    if before.policy in (FIFO, RR):
+        with suppress(PermissionError):
+            put(tid, before)
+    told.set()
     thread.join()
-    return found[0]
+    return found

@@ -6,7 +6,7 @@ In process: a kernel of three threads, and files whose every write may be the la
 import errno
 import os
 from collections.abc import Callable, Container
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -95,6 +95,7 @@ def machine():
         for name in ("started", "stat", "read", "write"):
             patched.setattr(threads, name, getattr(made, name))
         patched.setattr(left_behind, "SETTLE_S", 0)  # nobody's fork or call has begun here
+        patched.setattr(left_behind, "before_tenants", nullcontext)  # nor does anybody else run
         patched.setattr(threads, "check", made.stat)
         patched.setattr(threads, "check_policy", lambda tid: None)
         patched.setattr(threads, "children", lambda: lambda pid: [])

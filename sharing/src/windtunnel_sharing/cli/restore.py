@@ -27,10 +27,9 @@ def restore(
     windtunnel share restore
     windtunnel share restore /run/windtunnel/mine.journal
     """
-    from windtunnel.api.errors import UserError, in_words
-    from windtunnel.api.host import places
-    from windtunnel_sharing import journal, left_behind
-    from windtunnel_sharing.daemon.lock import default_directory, tidy
+    from windtunnel.api.errors import UserError
+    from windtunnel_sharing import journal
+    from windtunnel_sharing.before_tenants import before_tenants
 
     for path in journals or ():
         if path.suffix != journal.SUFFIX:
@@ -38,6 +37,19 @@ def restore(
                 f"{path}: not a journal (*{journal.SUFFIX})",
                 remedy=f"without arguments: all in {journal.directory()}",
             )
+    with before_tenants():
+        refused = _restore(journals)
+    if refused:
+        raise UserError("\n".join(refused))
+
+
+def _restore(journals: list[Path] | None) -> list[str]:
+    """Prints what was done, and returns words about what could not be restored."""
+    from windtunnel.api.errors import UserError, in_words
+    from windtunnel.api.host import places
+    from windtunnel_sharing import journal, left_behind
+    from windtunnel_sharing.daemon.lock import default_directory, tidy
+
     paths = journals or left_behind.journals()
     refused = []
     directories = {default_directory()}
@@ -63,8 +75,7 @@ def restore(
         if directory.exists():
             tidy(directory)
     places.remove_all_stale()
-    if refused:
-        raise UserError("\n".join(refused))
+    return refused
 
 
 def _remove_groups() -> list[str]:

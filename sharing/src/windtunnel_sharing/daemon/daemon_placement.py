@@ -2,15 +2,17 @@
 for a quarter of a second to do a millisecond of work.
 
 It keeps to the CPUs that are always `be`'s, before the others there. Where there are none (be_cpus = 0) it is SCHED_RR and goes before
-the tenants; what it takes is then the tenants' (bench/sharing_api.py says how much).
+the tenants, with each of its threads, since it ends with the last one; what it takes is then the tenants' (bench/sharing_api.py says how much).
 """
 
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
 
+from windtunnel_sharing import threads
+from windtunnel_sharing.before_tenants import PRIORITY
+
 NICE = -20
-RR_PRIORITY = 1
 
 
 class Standing:
@@ -23,7 +25,8 @@ class Standing:
             os.setpriority(os.PRIO_PROCESS, 0, NICE)
             os.sched_setaffinity(0, self._home)
         else:
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(RR_PRIORITY))
+            for tid in threads.threads_of(os.getpid()):
+                os.sched_setscheduler(tid, os.SCHED_RR, os.sched_param(PRIORITY))
 
     @contextlib.contextmanager
     def everywhere(self) -> Iterator[None]:

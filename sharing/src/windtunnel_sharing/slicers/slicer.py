@@ -26,8 +26,7 @@ MOST_WEIGHT = CPU_WEIGHT * 4096
 """Of one tenant, wherever it runs: no machine has more CPUs."""
 LEAST_SLICE_NS, MOST_SLICE_NS = 10_000, 1_000_000_000
 ORDINARY = (sched.OTHER, 0, 0)
-RAISED = (sched.FIFO, 1, sched.RESET_ON_FORK)
-"""raised_priority of slicers/task.h."""
+RAISED = (sched.FIFO, sched.RAISED_PRIORITY, sched.RESET_ON_FORK)
 ALWAYS = 0.9
 """Of the interval runnable: it wanted all that it could get (slicers/balance.cc)."""
 LEAST_INTERVAL_NS = 100_000_000

@@ -1,0 +1,39 @@
+"""Whoever restores tenants runs before them: one of them may be real-time still, and together they may have nearly all of the weight. What is
+ordinary beside them has some milliseconds of a second, or none. It works for a moment, and the kernel's bound for real-time threads stays.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from threading import get_native_id
+
+from windtunnel_sharing import sched, threads
+
+PRIORITY = sched.RAISED_PRIORITY + 1
+
+
+@contextlib.contextmanager
+def before_tenants() -> Iterator[None]:
+    """The calling thread runs before all tenants, raised ones too, and afterwards as it did. Without the right, or a real-time budget of its
+    cgroup, it runs as it did throughout. What it starts meanwhile is ordinary, and nothing to wait for."""
+    me = get_native_id()
+    found = threads.read(me)  # looks up the default slice, too, for which a thread is started and waited for
+    before = {name: found[name] for name in ("policy", "runtime_ns")}
+    policy, priority, flags = threads.numbers(before, "policy")
+    try:
+        threads.write(me, {"policy": (sched.FIFO, max(priority, PRIORITY), sched.RESET_ON_FORK)})
+    except PermissionError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        threads.write(me, before | {"policy": (policy, priority, sched.RESET_ON_FORK)})
+        with contextlib.suppress(PermissionError):  # RLIMIT_RTPRIO permits to be real-time, and not to lose the flag
+            threads.write(me, {"policy": (policy, priority, flags)})
+
+
+def put_before_tenants(pid: int) -> None:
+    """A process that restores, from its start to its end: it sleeps until it has to. The one thread that it starts, and waits for, tells the
+    default slice, and runs so as well. Without the right, or a real-time budget, it runs as it did."""
+    with contextlib.suppress(PermissionError, ProcessLookupError):
+        threads.write(pid, {"policy": (sched.FIFO, PRIORITY, 0)})

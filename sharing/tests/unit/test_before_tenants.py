@@ -1,0 +1,258 @@
+"""Whoever restores tenants runs before them, and only meanwhile."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import termios
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
+
+import pytest
+from daemon_tools import Running, tenant_toml, write
+from sharing_tools import (
+    CPUS,
+    POLL,
+    as_before,
+    needs_rights,
+    needs_two_cpus,
+    share_restore,
+    started,
+    tenant,
+    until,
+)
+from tenant_tools import needs_native
+
+from windtunnel_sharing import left_behind, own_process, sched, threads
+from windtunnel_sharing.before_tenants import before_tenants
+from windtunnel_sharing.native import SLICER
+from windtunnel_sharing.slicers.slicer import RAISED
+from windtunnel_sharing.slicers.weights import LEAST_NICE, MOST_NICE
+
+pytestmark = pytest.mark.slow
+FIRST = (sched.FIFO, 2, sched.RESET_ON_FORK)
+CPU = CPUS[-1]
+MANY = 20_000
+REMOVES = "windtunnel_sharing.pools.remove_groups"
+HOLDER = """
+import sys
+from pathlib import Path
+from windtunnel_sharing.changed_threads import Journal
+from windtunnel_sharing.slicers.slicer import RAISED
+path, cpu, *tids = sys.argv[1:]
+journal = Journal(Path(path))
+print("ready", flush=True)
+sys.stdin.readline()
+for tid in map(int, tids):
+    journal.change(tid, affinity=(int(cpu),), policy=RAISED)
+print("changed", flush=True)
+sys.stdin.read()
+"""
+TELLS = """
+import threading
+from windtunnel_sharing import threads
+from windtunnel_sharing.before_tenants import before_tenants
+def tell():
+    print(*threads.read(threading.get_native_id())["policy"])
+tell()
+with before_tenants():
+    tell()
+tell()
+"""
+
+
+def mine() -> threads.Fields:
+    return threads.read(threading.get_native_id())
+
+
+@needs_rights
+def test_a_thread_runs_first_and_afterwards_as_before():
+    seen = []
+
+    def ordinary():
+        sched.put(0, sched.Attributes(sched.BATCH, 0, 3, 400_000))
+        before = mine()
+        with before_tenants():
+            seen.append(mine())
+            with tenant() as started:
+                seen.append(threads.read(started.pid)["policy"])
+        seen.append(mine())
+        assert seen == [before | {"policy": FIRST, "runtime_ns": 0}, (sched.OTHER, 0, 0), before]
+
+    worker = threading.Thread(target=ordinary)
+    worker.start()
+    worker.join()
+    assert len(seen) == 3
+
+
+@needs_rights
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [([], ["0 0 0", "0 0 0", "0 0 0"]), (["chrt", "-f", "7"], ["1 7 0", "1 7 1", "1 7 1"])],
+    ids=["ordinary", "real-time"],
+)
+def test_who_has_no_right_runs_as_before(how, said):
+    """Nor may it lose the flag again, whatever made it real-time."""
+    without = [*how, "setpriv", "--bounding-set=-sys_nice", sys.executable, "-c", TELLS]
+    done = subprocess.run(without, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == said, done.stderr
+
+
+@needs_rights
+def test_a_command_and_a_start_that_restore_run_first(tmp_path, monkeypatch):
+    seen = []
+
+    def restored(path):
+        seen.append(mine()["policy"])
+        return left_behind.Restored(0, [], False)
+
+    monkeypatch.setattr(left_behind, "restore", restored)
+    monkeypatch.setattr(left_behind, "journals", lambda: [tmp_path / "a.journal"])
+    before = mine()
+    assert share_restore()[0] == 0 and mine() == before
+    left_behind.restore_all(print)
+    assert seen == [FIRST, FIRST] and mine() == before
+
+
+@contextmanager
+def elsewhere() -> Iterator[None]:
+    """This process, and what it starts, is on other CPUs than CPU."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, before - {CPU})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@contextmanager
+def two_tenants() -> Iterator[dict[int, threads.Fields]]:
+    """That poll, and how they run. At the end they run so again: who is killed does not end behind one that is real-time."""
+    with tenant(POLL) as one, tenant(POLL) as other:
+        before = {process.pid: threads.read(process.pid) for process in (one, other)}
+        try:
+            yield before
+        finally:
+            for pid, then in before.items():
+                threads.write(pid, then)
+
+
+@contextmanager
+def no_time_left() -> Iterator[None]:
+    """For whoever is ordinary on CPU: of what the kernel keeps from real-time threads a poller takes nearly all."""
+    with started("setsid", "sh", "-c", f"echo ready\n{POLL}") as poller:
+        weigh(poller.pid, LEAST_NICE)
+        os.sched_setaffinity(poller.pid, {CPU})
+        yield
+
+
+def confine(pid: int) -> None:
+    """A process, which has what it needs, to CPU, where an ordinary one is the last to run."""
+    weigh(pid, MOST_NICE)
+    for tid in threads.threads_of(pid):
+        os.sched_setaffinity(tid, {CPU})
+
+
+def weigh(pid: int, nice: int) -> None:
+    """Beside those of other sessions, too, which may be other autogroups."""
+    for tid in threads.threads_of(pid):
+        os.setpriority(os.PRIO_PROCESS, tid, nice)
+    autogroup = threads.PROC / str(pid) / "autogroup"
+    if os.getsid(pid) == pid and autogroup.exists():
+        autogroup.write_text(str(nice))
+
+
+@contextmanager
+def waits(module: str, arguments: Callable[[int], list[object]]) -> Iterator[Callable[[], None]]:
+    """A process of ours on CPU, which waits for the end of a pipe, and what ends that."""
+    read_end, write_end = os.pipe()
+    process = own_process.start(module, [str(each) for each in arguments(read_end)], [read_end])
+    os.close(read_end)
+    with open(write_end, "wb", buffering=0) as end:
+        try:
+            end.write(b"x")
+            until(lambda: not unread(end))  # it has begun to wait
+            confine(process.pid)
+            yield end.close
+        finally:
+            with suppress(ProcessLookupError):
+                os.sched_setaffinity(process.pid, os.sched_getaffinity(0))  # to end takes time, too
+            process.kill()
+            process.wait()
+
+
+def unread(end: IO[bytes]) -> int:
+    """Bytes in a pipe."""
+    count = array("i", [0])
+    fcntl.ioctl(end, termios.FIONREAD, count)
+    return count[0]
+
+
+def starving(test):
+    for mark in (pytest.mark.alone, pytest.mark.root, needs_rights, needs_two_cpus):
+        test = mark(test)
+    return test
+
+
+@starving
+def test_a_guardian_restores_tenants_that_leave_it_no_time(path):
+    with (
+        elsewhere(),
+        two_tenants() as before,
+        started(sys.executable, "-c", HOLDER, str(path), str(CPU), *map(str, before)) as holder,
+    ):
+        of_holder = [holder.pid, threads.process_started(holder.pid)]
+        guardian = waits("windtunnel_sharing.guardian", lambda fd: [path, fd, *of_holder])
+        with guardian as end, no_time_left():
+            holder.stdin.write("change\n")
+            assert holder.stdout.readline() == "changed\n"
+            assert all(threads.read(pid)["policy"] == RAISED for pid in before)
+            holder.kill()
+            end()
+            until(as_before(before))
+
+
+@starving
+def test_a_sweeper_removes_groups_while_tenants_leave_it_no_time():
+    """So many that a moment in which an ordinary process runs all the same is not enough. No disk is waited for, as none is for cgroups."""
+    with TemporaryDirectory(dir="/dev/shm") as memory:
+        group = Path(memory) / "group"
+        for number in range(MANY):
+            (group / str(number)).mkdir(parents=True)
+        with elsewhere(), two_tenants() as before, waits(REMOVES, lambda fd: [fd, group]) as end, no_time_left():
+            for pid in before:
+                threads.write(pid, {"affinity": (CPU,), "policy": RAISED})
+            end()
+            until(lambda: not group.exists())
+
+
+@starving
+@pytest.mark.parametrize("with_slicers", [False, True])
+def test_a_daemon_that_tenants_leave_no_time_ends_when_it_is_killed(tmp_path, with_slicers):
+    """Each of its threads: its pipes are open until the last one has ended."""
+    needs_native("slicer")
+    head = f'cpus = [{CPU}]\nbe_cpus = 0\nslicer = "rotor"\nslice = "150us"\nshield = false'
+    with two_tenants() as before:
+        tables = "".join(tenant_toml(f"t{pid}", pid, weight=100) for pid in before)
+        running = Running(write(tmp_path, tables, head), "real")
+        try:
+            until(running.responds, running.said)
+            children = threads.children()(running.pid)
+            slicers = [pid for pid in children if threads.name(pid) == SLICER[: threads.MOST_NAME]]
+            assert len(slicers) == 1
+            with elsewhere(), no_time_left():
+                for pid in (running.pid, *children):
+                    confine(pid)
+                for pid in (*(slicers if with_slicers else ()), running.pid):
+                    os.kill(pid, signal.SIGKILL)
+                until(as_before(before))
+        finally:
+            for pid, then in before.items():
+                threads.write(pid, then)
+            running.close()
