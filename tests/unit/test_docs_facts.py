@@ -10,7 +10,6 @@ from terminal_views import printed
 
 from windtunnel.engine.wires import of_snapshot
 from windtunnel.exchange.openmetrics import PHASES, Windows
-from windtunnel.index.index import MEMORY
 from windtunnel.part_registry import part_modules
 from windtunnel.results.run.document import run_document
 from windtunnel.version import __version__
@@ -47,12 +46,6 @@ def test_every_openmetrics_family_is_on_a_page():
 def test_phases_of_openmetrics_are_on_the_page():
     phases = row(page("reference/live.md"), "`windtunnel_phase` (state set)")[-1]
     assert re.sub(r" \(.*?\)", "", phases).split(", ") == list(PHASES)
-
-
-def test_the_memory_of_the_index_is_on_the_page():
-    assert re.findall(r"the (\d+) MB that the index may have", page("how-to/watch-in-a-browser.md")) == [
-        MEMORY.removesuffix("MB")
-    ]
 
 
 def test_default_slicers_are_on_the_page():
