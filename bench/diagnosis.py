@@ -16,11 +16,12 @@ from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Verdict, extent
 
-from windtunnel.diagnose import diagnose, execute_experiment, load_in_short_windows
-from windtunnel.diagnose.model import Limit
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.measure.execute import execute
+from windtunnel.parts.diagnose.conduct import execute_experiment, load_in_short_windows
+from windtunnel.parts.diagnose.diagnose import diagnose
+from windtunnel.parts.diagnose.model import Limit
 from windtunnel.scenario import here, resolve
 
 NAMES = ("echo", "handler-m_app")

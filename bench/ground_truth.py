@@ -31,13 +31,13 @@ from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Spread, interval, judge
 
-from windtunnel.diagnose import diagnose
-from windtunnel.diagnose.model import Cause, Diagnosis
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.execute import execute
 from windtunnel.measure.executor import in_turns
+from windtunnel.parts.diagnose.diagnose import diagnose
+from windtunnel.parts.diagnose.model import Cause, Diagnosis
 from windtunnel.runs import Run
 from windtunnel.runs import load as read
 from windtunnel.runs.metrics import measured, seconds

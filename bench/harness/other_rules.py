@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from windtunnel.diagnose import axio
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
+from windtunnel.parts.diagnose import axio
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import measured, seconds
 from windtunnel.runs.summary import summarise

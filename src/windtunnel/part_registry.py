@@ -20,6 +20,7 @@ PARTS = [
     "streams",
     "swx",
     "fleet",
+    "diagnose",
     "tune",
     "ui",
     "reproduce",

@@ -55,7 +55,7 @@ def test_no_text_of_a_run_begins_a_line(runs, sample, tmp_path):
     for words in (
         "compare a b --force",
         "compare a b --force -q",
-        "diagnose a --include-invalid",
+        *(f"{command} a --include-invalid" for command in part_samples("READING_COMMAND")),
         "history .",
         "history . -q",
         "export a tables --include-invalid",
@@ -75,7 +75,7 @@ def test_no_name_of_a_directory_begins_a_line(runs, tmp_path):
         "show a b",
         "show a --html",
         "compare a b --force",
-        "diagnose c",
+        *(f"{command} c" for command in part_samples("READING_COMMAND")),
         "history a b",
         "export a t",
     ):

@@ -55,7 +55,17 @@ def test_a_command_that_reads_opens_no_plug_in(mark, words):
     assert not mark.exists()
 
 
-@pytest.mark.parametrize("words", ["diagnose 1", "compare 1 2", "study 3", "study 3 --plan", "history . 1", "show 1"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(f"{command} 1" for command in part_samples("READING_COMMAND")),
+        "compare 1 2",
+        "study 3",
+        "study 3 --plan",
+        "history . 1",
+        "show 1",
+    ],
+)
 def test_a_file_in_the_place_of_a_directory_opens_none(mark, words):
     """Who names one is told what is there, and nothing of it runs."""
     runs = mark.parent / "runs"
@@ -72,7 +82,10 @@ def test_check_opens_it(mark):
     assert mark.exists()
 
 
-@pytest.mark.parametrize("words", ["show a", "compare a b --force", "diagnose a", "history a b"])
+@pytest.mark.parametrize(
+    "words",
+    ["show a", "compare a b --force", *(f"{command} a" for command in part_samples("READING_COMMAND")), "history a b"],
+)
 def test_json_about_a_run_whose_name_is_not_utf_8(odd, mark, words):
     command, *runs = (os.fsdecode(word.encode() + b"\xe9") if len(word) == 1 else word for word in words.split())
     done = in_process(command, *runs, "--json", cwd=mark.parent / "runs")
@@ -119,8 +132,8 @@ def evil(tmp_path) -> Path:
         "history EVIL --json",
         "export EVIL/a EVIL.tables",
         "export EVIL/c tables --include-invalid",
-        "diagnose EVIL/a",
-        "diagnose EVIL/a --json",
+        *(f"{command} EVIL/a" for command in part_samples("READING_COMMAND")),
+        *(f"{command} EVIL/a --json" for command in part_samples("READING_COMMAND")),
         "check EVIL.toml",
         "check EVIL.toml --json",
         "run EVIL.toml --out EVIL.run",
@@ -198,7 +211,13 @@ def test_no_command_reads_a_private_run_through_links_of_a_sent_one(tmp_path, na
     (tmp_path / "sent" / name).unlink(missing_ok=True)
     (tmp_path / "sent" / name).symlink_to(tmp_path / "private" / name)
     here = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    for words in ("show sent", "show sent --html", "export sent tables", "compare other sent", "diagnose sent"):
+    for words in (
+        "show sent",
+        "show sent --html",
+        "export sent tables",
+        "compare other sent",
+        *(f"{command} sent" for command in part_samples("READING_COMMAND")),
+    ):
         if name == "counters.jsonl" and not words.startswith(("show", "export")):
             continue
         done = in_process(*words.split(), cwd=tmp_path)

@@ -19,7 +19,7 @@ AREAS: dict[str, dict[str, list[str]]] = {
         "stats": ["src/windtunnel/stats/*.py"],
         "search": ["src/windtunnel/measure/search/*.py", "src/windtunnel/measure/throughput/*.py"],
         "history": ["src/windtunnel/measure/history/*.py"],
-        "diagnose": ["src/windtunnel/diagnose/**/*.py"],
+        "diagnose": ["src/windtunnel/parts/diagnose/**/*.py"],
         "runs": [
             f"src/windtunnel/runs/{name}.py"
             for name in (

@@ -124,13 +124,11 @@ def model(path: Path) -> str:
 
 OF_ECHO = {"accounting-off", "counted", "probed", "probed-first", "rejected", "traced"}
 """Runs that need no part. The others have the names of their scenarios, and are left out if a part was taken out with its scenarios."""
-RUN: Mapping[str, View] = {
+RUN = {
     "show": command("show", "INPUT"),
     "json": command("show", "INPUT", "--json"),
     "markdown": command("show", "INPUT", "--format", "markdown"),
     "axio": command("show", "INPUT", "--as", "axio"),
-    "diagnose": command("diagnose", "INPUT"),
-    "diagnose-json": command("diagnose", "INPUT", "--json"),
     "page": page,
 }
 OTHERS: Mapping[str, Mapping[str, View]] = {
@@ -155,6 +153,19 @@ OTHERS: Mapping[str, Mapping[str, View]] = {
 }
 
 
+@cache
+def views_of_runs() -> Mapping[str, View]:
+    """With those of parts' commands that read one."""
+    from part_samples import part_samples
+
+    of_parts = {
+        f"{name}{option.removeprefix('-')}": command(name, "INPUT", *filter(None, [option]))
+        for name in part_samples("READING_COMMAND")
+        for option in ("", "--json")
+    }
+    return RUN | of_parts
+
+
 def cases() -> Iterator[tuple[str, str]]:
     """Every input with every view of it. A shipped scenario is an input, too."""
     with tarfile.open(INPUTS) as inputs:
@@ -162,7 +173,7 @@ def cases() -> Iterator[tuple[str, str]]:
             {parts[2] for name in inputs.getnames() if len(parts := name.split("/")) > 2 and parts[1] == "runs"}
         )
     here = (name for name in runs if name in OF_ECHO or (SCENARIOS / f"{name}.toml").exists())
-    yield from ((f"runs/{name}", view) for name in here for view in RUN)
+    yield from ((f"runs/{name}", view) for name in here for view in views_of_runs())
     yield from ((name, view) for name, views in OTHERS.items() for view in views)
     yield from ((f"scenarios/{file.name}", "plan") for file in sorted(SCENARIOS.glob("*.toml")))
 
@@ -172,7 +183,7 @@ def shown(name: str, view: str, inputs: Path) -> str:
     if name.startswith("scenarios/"):
         text = plan(SCENARIOS / Path(name).name)
     else:
-        of = RUN if name.startswith("runs/") else OTHERS[name]
+        of = views_of_runs() if name.startswith("runs/") else OTHERS[name]
         text = of[view](inputs / name)
     text = text.replace(str(inputs), "INPUTS").replace(str(SCENARIOS.parent), "CHECKOUT")
     for pattern, instead in CHANGING:
@@ -289,5 +300,5 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.path.append(str(HERE.parent / "support"))
+    sys.path += map(str, [HERE.parent / "support", *HERE.parent.glob("parts/*")])
     sys.exit(main(sys.argv[1:]))

@@ -5,12 +5,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 
-from ground_truth import Bench, Case, Truth, among, held, resource, wilson  # noqa: F401
 from harness import results  # noqa: F401
-from harness.faults import DECK, Fault, draw, pair  # noqa: F401
 from harness.main import finish  # noqa: F401
 from harness.noise import Noise  # noqa: F401
-from harness.other_rules import axios, busiest, pipetunes  # noqa: F401
 from harness.sample import Sample  # noqa: F401
 from harness.session import Rounds, Session, compared  # noqa: F401
 from harness.statistics import Spread  # noqa: F401

@@ -9,7 +9,6 @@ from windtunnel.cli import model
 from windtunnel.cli.calibrate import calibrate
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
-from windtunnel.cli.diagnose import diagnose
 from windtunnel.cli.doctor import doctor
 from windtunnel.cli.export import export
 from windtunnel.cli.group import EXCHANGE, MEASURE, MODEL, PREPARE, Commands
@@ -85,7 +84,7 @@ def _version(requested: bool) -> None:
 
 _add(PREPARE, init, check, handlers, wires, *_of_parts("PREPARE"), schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, *_of_parts("HOST"))
-_add(MEASURE, run, show, diagnose, compare, calibrate, history, search, study, *_of_parts("MEASURE"))
+_add(MEASURE, run, show, compare, calibrate, history, search, study, *_of_parts("MEASURE"))
 _add(MEASURE, query, name="study query")
 _add_group(
     "model",

@@ -5,7 +5,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from windtunnel.diagnose import Diagnosis
 from windtunnel.engine.lines import LINE
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.query import Wire
@@ -55,7 +54,6 @@ def generated() -> dict[Path, str]:
         "calibration": Calibration.model_json_schema(),
         "repeated": Repeated.model_json_schema(),
         "history": Histories.model_json_schema(),
-        "diagnosis": Diagnosis.model_json_schema(),
         "counters": counters.LINE.json_schema(),
         "study": StudyRecord.model_json_schema(),
         "model": ModelRecord.model_json_schema(),

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from diagnosed_runs import made
 
-from windtunnel.diagnose.model import Gain
+from windtunnel.parts.diagnose.model import Gain
 from windtunnel.parts.tune import first
 from windtunnel.parts.tune.first import remedies
 

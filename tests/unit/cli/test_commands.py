@@ -13,7 +13,7 @@ from windtunnel.cli import extensions
 from windtunnel.engine.find import to_install
 from windtunnel.errors import UserError
 
-COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, diagnose, compare, history, search, study, study query, model fit,
+COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, compare, history, search, study, study query, model fit,
 model predict, model validate, pcie estimate, pcie nics, export, import axio, import testpmd, import run"""
 
 

@@ -37,7 +37,7 @@ def offered(place: Path, *words: str) -> list[str]:
 
 def test_commands(place):
     assert {"run", "show", "study", "share", "host", "import"} <= set(offered(place, ""))
-    assert offered(place, "dia") == ["diagnose"]
+    assert offered(place, "cal") == ["calibrate"]
     of_parts = {command.__name__ for part in part_modules("commands") for command in getattr(part, "HOST", ())}
     assert set(offered(place, "host", "")) == {"doctor", "ladder", "state"} | of_parts
     assert "validate" in offered(place, "model", "")

@@ -95,13 +95,16 @@ def test_bash_loads_the_script_and_offers_commands(share, tmp_path):
     (tmp_path / "windtunnel").chmod(0o755)
     asked = f"""source {script}
 complete -p windtunnel
-COMP_WORDS=(windtunnel dia) COMP_CWORD=1 COMPREPLY=()
+COMP_WORDS=(windtunnel cal) COMP_CWORD=1 COMPREPLY=()
 _windtunnel_completion windtunnel
 echo "offered: ${{COMPREPLY[*]}}" """
     variables = environment("run") | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(["bash", "-c", asked], env=variables, capture_output=True, text=True, check=False)
     assert done.stderr == ""
-    assert done.stdout.splitlines() == ["complete -o default -F _windtunnel_completion windtunnel", "offered: diagnose"]
+    assert done.stdout.splitlines() == [
+        "complete -o default -F _windtunnel_completion windtunnel",
+        "offered: calibrate",
+    ]
 
 
 @pytest.mark.slow

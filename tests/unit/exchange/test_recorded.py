@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windtunnel.diagnose.recorded import read_evidence
 from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat, read_recorded
 from windtunnel.exchange.source import MOST_LINE
@@ -415,7 +414,7 @@ def test_a_line_that_others_chose_is_read_once(line):
     assert axio_report.readings([line])[0] == []
 
 
-@pytest.mark.parametrize("reader", [read_recorded, read_measured, lambda file: read_evidence([file])])
+@pytest.mark.parametrize("reader", [read_recorded, read_measured])
 def test_a_line_of_no_tool_is_too_long_before_it_is_cut(tmp_path, monkeypatch, reader):
     """A table may have no million columns."""
     cut, cells_of = [], pcm_pcie.cells_of

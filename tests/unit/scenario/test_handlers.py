@@ -167,8 +167,6 @@ def test_every_command_that_runs_a_scenario_can_refuse_code(tmp_path, monkeypatc
         *part_samples("PLANNING_COMMAND"),
         "compare",
         "search",
-        "diagnose",
-        "diagnose --probe",
         "study",
     ):
         command, *options = words.split()

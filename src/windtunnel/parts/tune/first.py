@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from windtunnel.diagnose import diagnose
+from windtunnel.parts.diagnose.diagnose import diagnose
 from windtunnel.runs import Run
 from windtunnel.scenario import Scenario
 from windtunnel.scenario.keys import Client

@@ -1,0 +1,16 @@
+"""Why a run is as fast as it is: what limits it, by which evidence, and what could not be measured.
+
+planted     takes out of a run what was put in on purpose: a diagnosis must not use it
+recorded    what other tools counted during the run
+observation what a diagnosis reads of a run
+limits      what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
+causes      why, one file each: evidence, remedy, what it should bring
+experiment  what limits by experiment: slopes of delays, and remedies, of windows of one run
+conduct     the runs of a diagnosis
+tried       remedies, run in turns with the file
+accounts    where a worker's nanoseconds went, with the rest that no part has
+axio        the verdict of Axio's own rule
+document    a diagnosis as a document
+
+For the rooms: `commands` has the command, `schemas` the schema of its JSON.
+"""

@@ -1,0 +1,107 @@
+"""The causes, one file each. A new one is a file with a `CAUSE`, and a line here."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from windtunnel.finding import NotMeasured
+from windtunnel.parts.diagnose.causes import (
+    few_mbufs,
+    full_ring,
+    generator,
+    handler,
+    host_state,
+    host_time,
+    inflight,
+    link,
+    losses,
+    nic_writes,
+    one_worker,
+    pause_frames,
+    payload,
+    pcie_link,
+    shared_cache,
+    small_batches,
+    tables,
+)
+from windtunnel.parts.diagnose.causes.cause import Check
+from windtunnel.parts.diagnose.model import Cause, Gain, Limit, Remedy
+from windtunnel.parts.diagnose.observation import Observation
+
+CAUSES: dict[str, Check] = {
+    module.CAUSE.code: module.CAUSE
+    for module in (
+        handler, tables, small_batches, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
+        host_state, shared_cache, nic_writes, pcie_link, pause_frames,
+    )
+}  # fmt: skip
+"""The checks by the code of their cause."""
+
+
+def find_causes(
+    observation: Observation, limit: Limit, remedies: Sequence[Remedy] = ()
+) -> tuple[list[Cause], list[str]]:
+    """The causes of a run, and what was not measured.
+
+    The cause whose remedy brings the most at the least comes first; of causes alike in that, the one that may bring the most. Causes of
+    unknown gain come last, unless they are what limits. A run without windows has recorded causes alone. `remedies`: what an experiment has tried. A measured gain replaces the estimate."""
+    causes, not_measured = [], []
+    for code, check in CAUSES.items():
+        if not observation.count and check.observable != "recorded":
+            continue
+        try:
+            cause = check.cause(observation, limit)
+        except NotMeasured as missing:
+            not_measured.append(f"{code}: {missing}")
+            continue
+        if cause is not None:
+            causes.append(cause)
+    tried = {remedy.code: remedy for remedy in remedies}
+    known = [_with_measured_gain(cause, tried.pop(cause.code)) if cause.code in tried else cause for cause in causes]
+    more = [
+        _cause_of_experiment(remedy) for remedy in tried.values() if remedy.gain.low is not None and remedy.gain.low > 0
+    ]
+    valid = observation.run.record.verdict.valid
+    ranked = [_bounded(cause, valid) for cause in (*known, *more)]
+    return sorted(ranked, key=lambda cause: _rank(cause, limit)), not_measured
+
+
+def _with_measured_gain(cause: Cause, remedy: Remedy) -> Cause:
+    """The cause with the measured gain of its remedy."""
+    tried_text, gain = f"tried: {remedy.sentence}", remedy.gain
+    if gain.low is None or gain.high is None:
+        return replace(cause, not_measured=[*cause.not_measured, f"{tried_text}, in too few windows for an interval"])
+    if gain.low <= 0:
+        return replace(cause, gain=Gain(gain.low, gain.high), against=[*cause.against, tried_text], confidence="medium")
+    return replace(cause, gain=Gain(gain.low, gain.high), evidence=f"{cause.evidence}; {tried_text}", confidence="high")
+
+
+def _cause_of_experiment(remedy: Remedy) -> Cause:
+    """A cause that only an experiment shows."""
+    return Cause(
+        code=remedy.code,
+        title=CAUSES[remedy.code].title,
+        evidence=f"tried: {remedy.sentence}",
+        remedy="as tried",
+        observable=CAUSES[remedy.code].observable,
+        against=[],
+        not_measured=[],
+        sets=remedy.sets,
+        gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0),
+        confidence="high",
+    )
+
+
+def _bounded(cause: Cause, valid: bool) -> Cause:
+    """No cause is surer than the run that shows it: that of an invalid run has low confidence, also if a remedy was tried."""
+    return cause if valid or cause.confidence is None else replace(cause, confidence="low")
+
+
+def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float, float]:
+    """A cause that is what limits comes first although its gain is not known, as for a link; what other tools recorded comes last. A gain that is known to be
+    30% stands before one that may be anything up to 200%: the middle of a bound says nothing."""
+    decided = cause.gain is None and cause.code == limit.kind
+    low, high = (cause.gain.low, cause.gain.high) if cause.gain else (0.0, 0.0)
+    return not decided, cause.observable == "recorded", cause.gain is None, -low, -high
+
+
+__all__ = ["CAUSES", "look"]

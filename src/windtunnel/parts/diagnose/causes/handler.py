@@ -1,0 +1,53 @@
+"""The handler: the stage that calls it takes most of the limiting worker's time."""
+
+from windtunnel import format as fmt
+from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.model import Limit
+from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.stats.mean import Estimate
+
+
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    slack = next((slack for slack in observation.of_limit(limit) if "server" in slack.sides), None)
+    if slack is None:
+        return None
+    stages = list(observation.stages_of(slack.engine, slack.worker).items())
+    names = _handlers(observation)
+    (stage, share), *others = stages
+    if stage not in names:
+        return None
+    work = observation.account(slack).work(stage)
+    evidence = (
+        f"{stage} calls {names[stage]} and takes {work.mean:.1f} ns per message, {share:.0%} of its worker's work"
+    )
+    if others:
+        evidence += f"; the next stage, {others[0][0]}, takes {others[0][1]:.0%}"
+    steps = [
+        row
+        for row in observation.summary.steps
+        if f"{row.endpoint} {row.stage}" == stage and row.stage_ns and not row.copier
+    ]
+    if steps:
+        evidence += f"; of its steps {', '.join(f'{row.step} {fmt.number(row.stage_ns)} ns' for row in steps)}"
+    half = Estimate(work.mean / 2, work.low and work.low / 2, work.high and work.high / 2)
+    return Case(
+        evidence=evidence,
+        remedy="make the handler cheaper; the gain is that of one whose stage takes half as long",
+        gain=gain(observation, slack, half),
+        not_measured=[] if steps else ["how much of the stage is the handler: it has no steps of its own"],
+    )
+
+
+def _handlers(observation: Observation) -> dict[str, str]:
+    """Stage -> the handlers that it calls."""
+    handlers: dict[str, str] = {}
+    for plan in observation.plans:
+        for workload in plan.workloads:
+            for stage, handler in (("app_rx", workload.handler), ("disp_rx", workload.packet_handler)):
+                if handler:
+                    name = f"server {stage}"
+                    handlers[name] = f"{handlers[name]} and {handler.name}" if name in handlers else handler.name
+    return handlers
+
+
+CAUSE = Check("handler", "the handler takes most of the time", _find)

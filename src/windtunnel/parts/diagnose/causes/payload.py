@@ -1,0 +1,61 @@
+"""The payload: what every byte costs, if messages have different sizes."""
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from windtunnel.finding import NotMeasured
+from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.model import Limit
+from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.stats.line import slope_of
+from windtunnel.stats.mean import Estimate
+
+LEAST_POINTS = 8
+
+
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    slack = next(iter(observation.of_limit(limit)), None)
+    if slack is None:
+        return None
+    vary = any(
+        workload.request_sizes or workload.response_sizes for plan in observation.plans for workload in plan.workloads
+    )
+    sizes = list(_bytes(observation))
+    if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
+        raise NotMeasured("what a byte costs: messages have one size, or windows are few")
+    account = observation.account(slack)
+    work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
+    if len(work) != len(sizes):
+        raise NotMeasured("what a byte costs: some windows have no message")
+    per_byte = slope_of(sizes, work)
+    if per_byte.low is None or per_byte.high is None or per_byte.low <= 0:
+        return None
+    mean = fmean(sizes)
+    of_all = per_byte.mean * mean
+    return Case(
+        evidence=f"a byte costs {per_byte.mean:.3f} ns (at least {per_byte.low:.3f}), and a message has {mean:.0f}: {of_all:.1f} ns of it",
+        remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
+        sets=list(_sets(observation)),
+        gain=gain(observation, slack, Estimate(of_all, 0.0, per_byte.high * mean)),
+        not_measured=["which part of it is the scan, the checksum, and the copy"],
+    )
+
+
+def _bytes(observation: Observation) -> Iterator[float]:
+    """Bytes that ports received per message, for each window with messages."""
+    for n, messages in enumerate(observation.messages):
+        received = sum(port.rx_bytes for windows in observation.windows.values() for port in windows[n].ports)
+        if messages:
+            yield received / messages
+
+
+def _sets(observation: Observation) -> Iterator[str]:
+    scenario = observation.run.record.scenario
+    for n, workload in enumerate(scenario.get("workload") or []):
+        if workload.get("handler") and workload.get("scan"):
+            yield f"workload.{n}.scan=false"
+    if (scenario.get("wire") or {}).get("udp_checksum"):
+        yield "wire.udp_checksum=false"
+
+
+CAUSE = Check("payload", "every byte of the payload costs", _find)

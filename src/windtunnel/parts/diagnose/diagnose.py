@@ -1,0 +1,69 @@
+"""The diagnosis of one run."""
+
+from windtunnel.finding import NotMeasured
+from windtunnel.measure.validity import Slack
+from windtunnel.parts.diagnose import axio
+from windtunnel.parts.diagnose.causes import find_causes
+from windtunnel.parts.diagnose.experiment import experiment, is_experiment
+from windtunnel.parts.diagnose.limits import limit
+from windtunnel.parts.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
+from windtunnel.parts.diagnose.observation import Observation, observe
+from windtunnel.parts.diagnose.recorded import NONE, Evidence
+from windtunnel.runs import Run
+
+
+def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diagnosis:
+    """What the record of a run shows, and if the run is an experiment, what its delays show; an invalid run is read too. `as_axio`:
+    adds the verdict of Axio's own rule, which raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile."""
+    observation = observe(run, recorded)
+    record = run.record
+    workers = [_worker(observation, slack) for slack in observation.slacks]
+    by_experiment, not_shown = _experiment(run, observation, workers)
+    diagnosis = Diagnosis(
+        run=str(run.path),
+        verdict=record.verdict_words,
+        state=record.where.state,
+        windows=observation.count,
+        limit=limit(observation),
+        workers=workers,
+        ledgers=[account.ledger for account in observation.accounts],
+        causes=[],
+        experiment=by_experiment,
+        not_measured=[*_not_measured(observation), *not_shown],
+        axio=axio.verdicts(run) if as_axio else None,
+    )
+    causes, not_measured = find_causes(
+        observation, diagnosis.conclusion, by_experiment.remedies if by_experiment else ()
+    )
+    return diagnosis.model_copy(update={"causes": causes, "not_measured": [*diagnosis.not_measured, *not_measured]})
+
+
+def _worker(observation: Observation, slack: Slack) -> WorkerSeen:
+    return WorkerSeen(
+        engine=slack.engine,
+        worker=slack.worker,
+        cpu=slack.cpu,
+        sides=slack.sides,
+        slack=Interval.from_estimate(slack.share),
+        stages=observation.stages_of(slack.engine, slack.worker),
+    )
+
+
+def _experiment(run: Run, observation: Observation, workers: list[WorkerSeen]) -> tuple[Experiment | None, list[str]]:
+    """None if the run is no experiment, or if its windows show nothing: then the list says what is missing."""
+    if not workers or not is_experiment(run):
+        return None, []
+    try:
+        return experiment(run, observation, workers), []
+    except NotMeasured as missing:
+        return None, [str(missing)]
+
+
+def _not_measured(observation: Observation) -> list[str]:
+    """What this run cannot show."""
+    sentences = []
+    if observation.run.record.imported:
+        sentences.append("slack, and with it what limits: the text has no windows and no idle time")
+    elif not observation.slacks:
+        sentences.append("slack: no call was timed")
+    return sentences

@@ -1,0 +1,4 @@
+"""What tests of the spine ask diagnoses for."""
+
+READING_COMMAND = "diagnose"
+COMMANDS = ("diagnose",)
