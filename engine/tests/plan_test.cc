@@ -351,8 +351,12 @@ TEST(Plan, RefusesVariantsOfALoadThatChanges) {
     phases.insert(phases.begin(), phases[0]);
     phases[0]["length_ns"] = 1'000'000;
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "variants: workloads[0].load has phases"));
+    json second = plan["workloads"][0];
     plan["workloads"][0]["load"]["lead"] = 1;
     EXPECT_EQ(refusal_of(plan.dump()), "");
+    second["name"] = "second";
+    plan["workloads"].push_back(second);
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "variants: workloads[1].load has phases"));
 }
 
 TEST(Plan, RefusesVariantsBesideAnotherProcess) {
