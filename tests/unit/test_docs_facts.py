@@ -71,7 +71,7 @@ def test_every_wire_is_on_the_overview():
 def test_what_was_measured_has_a_date_and_is_no_explanation():
     a_date = re.compile(r"\b20\d\d-\d\d-\d\d\b")
     dated = [name for name in sorted(DOCS.glob("measurements/*.md")) if name.name != "index.md"]
-    assert len(dated) > 8
+    assert len(dated) > 4
     for file in dated:
         assert a_date.search(file.read_text()), file.name
         assert f"]({file.name})" in page("measurements/index.md")

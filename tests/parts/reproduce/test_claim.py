@@ -36,7 +36,7 @@ def written(tmp_path):
 
 def test_each_shipped_claim_can_be_read_and_has_its_place():
     claims = shipped()
-    assert len(claims) == 40
+    assert len({claim.id for claim in claims}) == len(claims) > 30
     for claim in claims:
         number, _, name = claim.id.partition("/")
         assert number in DOCUMENTS and claim.source.file.name == f"{number}-{name}.toml"
@@ -76,7 +76,7 @@ def test_a_fault_is_refused_with_its_line(written, old, new, refusal):
 def test_words_select_claims(written):
     assert [claim.id for claim in selected(["000/frames", "000/frames"])] == ["000/frames"]
     assert {claim.id.partition("/")[0] for claim in selected(["003"])} == {"003"}
-    assert len(selected(["all"])) == 40
+    assert selected(["all"]) == shipped()
     assert [claim.id for claim in selected([str(written())])] == ["007/answer"]
     with pytest.raises(UserError, match='no claim "frames"'):
         selected(["frames"])

@@ -177,7 +177,7 @@ def copied(factor, sizes):
 
 
 WRITES, UNPACKED = copied("write", (4096, 1 << 20)), copied("payload", (64, 4096, 8192))
-PLANTED = {
+PLANTED = {  # a part has taken its claim along if it was taken out
     "000/diagnosis": (text("diagnosis.txt", "critical: disp_rx, C1"), True, False),
     "000/frames": (frames, 0, 4),
     "000/handlers": (handlers, (), ("handler wrong: bad_bytes is 3",)),
@@ -222,17 +222,19 @@ def decided(claim_id, place):
 
 
 def test_each_claim_with_commands_is_planted():
-    assert PLANTED.keys() | NEVER_RUN_HERE == {claim.id for claim in CLAIMS.values() if claim.command}
+    assert (PLANTED.keys() & CLAIMS.keys()) | NEVER_RUN_HERE == {claim.id for claim in CLAIMS.values() if claim.command}
 
 
-@pytest.mark.parametrize("claim_id", PLANTED)
+@pytest.mark.parametrize("claim_id", [claim_id for claim_id in PLANTED if claim_id in CLAIMS])
 def test_it_holds_on_what_the_document_says(claim_id, tmp_path):
     plant, right, _ = PLANTED[claim_id]
     plant(tmp_path, right)
     assert decided(claim_id, tmp_path) == ("modelled" if CLAIMS[claim_id].modelled else "holds")
 
 
-@pytest.mark.parametrize("claim_id", [claim_id for claim_id in PLANTED if not claim_id.startswith("004")])
+@pytest.mark.parametrize(
+    "claim_id", [claim_id for claim_id in PLANTED if claim_id in CLAIMS and not claim_id.startswith("004")]
+)
 def test_it_does_not_hold_on_the_opposite(claim_id, tmp_path):
     plant, _, wrong = PLANTED[claim_id]
     plant(tmp_path, wrong)
