@@ -39,14 +39,19 @@ def both(directory, listen, **keys):
     return [ended.result() for ended in running]
 
 
-def test_alternating_windows_hold_no_time_of_the_other_run(tmp_path):
+ONE_CPU = {side: {"cores": [min(os.sched_getaffinity(0))]} for side in ("client", "server")}
+
+
+@pytest.mark.parametrize("keys", [{}, ONE_CPU], ids=["auto", "one CPU"])
+def test_alternating_windows_hold_no_time_of_the_other_run(tmp_path, keys):
+    """Whether or not a CPU is free to read windows while the workers run."""
     heard = {"a": [], "b": []}
 
     def listen(side, line):
         if isinstance(line, Window) and line.phase != "drain":
             heard[side].append(time.monotonic())
 
-    for side, ended in zip("ab", both(tmp_path, listen), strict=True):
+    for side, ended in zip("ab", both(tmp_path, listen, **keys), strict=True):
         # as long again was the other's: on the wall the windows took twice the time that they hold
         assert heard[side][-1] - heard[side][0] > 1.5 * WINDOWS * WINDOW_S
         windows = ended.run.windows["windtunnel"]
