@@ -193,6 +193,20 @@ def test_a_genome_is_sent_letter_by_letter_and_repeats(tmp_path):
     assert min(responses[0]) >= 16 and max(responses[0]) <= 400 and len(set(responses[0])) > 300
 
 
+@pytest.mark.parametrize("response", ["request", "new"])
+def test_a_handler_knows_the_size_of_each_request(tmp_path, response):
+    """`l_app` makes its response as long as the request."""
+    workload = {
+        "handler": "l_app",
+        "response": 400,
+        "request_sizes": {"distribution": "uniform", "least": 32, "most": 400},
+    }
+    run = run_well(tmp_path, scenario(workload, server={"response_mbuf": response}, **ONE_BY_ONE))
+    requests, responses = ([len(payload) for payload in payloads(run, kind)] for kind in (REQUEST, RESPONSE))
+    assert len(set(responses)) > 100
+    assert responses == requests[: len(responses)]
+
+
 def test_weights_of_sizes_are_kept(tmp_path):
     (tmp_path / "sizes.txt").write_text("64 6\n300 3\n5000 1\n")
     workload = {"handler": "t_app", "request_sizes": {"distribution": "file", "file": "sizes.txt"}}
