@@ -105,8 +105,8 @@ def test_a_reader_that_goes_away_leaves_no_process(tmp_path, both):
     assert stream.readline()
     stream.close()
     assert process.wait(60) == 1
-    # which looks for its engine, and for what EAL leaves
-    assert reasons(tmp_path / "run") == ["stopped before the end: the reader of its progress has left"]
+    # which looks for its engine, and for what EAL leaves; on a busy host no packet may have been on its way yet
+    assert reasons(tmp_path / "run")[0] == "stopped before the end: the reader of its progress has left"
 
 
 @pytest.mark.parametrize(
