@@ -14,24 +14,26 @@ LEAST_RUNS = 6
 LEVEL = 0.95
 MOST_EXACT = 1000
 """Values up to which heads are counted; of more, their number is normal."""
-TAIL = NormalDist().inv_cdf((1 - LEVEL) / 2)
 
 
-def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    """The 95% interval of the median of so many values as were decided on before, exact up to MOST_EXACT of them; None, None for fewer than
-    LEAST_RUNS. It is that of the sign test (W. R. Thompson, 1936): the ends are the k-th values from either side, with the greatest k of which a fair coin, thrown once a
-    value, shows fewer heads in at most 2.5%."""
-    count = len(values)
-    if count < LEAST_RUNS:
+def interval(values: Sequence[float], level: float = LEVEL) -> tuple[float | None, float | None]:
+    """The interval of the median of so many values as were decided on before, exact up to MOST_EXACT of them; None, None for too few, which are
+    less than LEAST_RUNS with 95% and less than 8 with 99%. It is that of the sign test (W. R. Thompson, 1936): the ends are the k-th values from
+    either side, with the greatest k of which a fair coin, thrown once a value, shows fewer heads in at most half of what the level leaves."""
+    count, tail = len(values), (1 - level) / 2
+    if count <= MOST_EXACT:
+        k = _most_rare(count, tail)
+    else:
+        k = int(count / 2 + NormalDist().inv_cdf(tail) * sqrt(count) / 2 + 0.5)
+    if not k:
         return None, None
-    k = _most_rare(count) if count <= MOST_EXACT else int(count / 2 + TAIL * sqrt(count) / 2 + 0.5)
     ordered = sorted(values)
     return float(ordered[k - 1]), float(ordered[-k])
 
 
-def _most_rare(count: int) -> int:
+def _most_rare(count: int, tail: float) -> int:
     k, fewer = 0, 1
-    while fewer <= (1 - LEVEL) / 2 * 2**count:
+    while fewer <= tail * 2**count:
         k += 1
         fewer += comb(count, k)
     return k

@@ -100,7 +100,7 @@ def new_mbuf(place, responses):
 
 
 def pipeline(place, share):
-    for number in range(1, 7):
+    for number in range(1, 9):
         steps = [
             {"stage": "disp_rx", "step": "parser", "traffic": False, "ns": noisy(100 * share, number)},
             {"stage": "disp_rx", "step": "traffic", "traffic": True, "ns": 500.0},

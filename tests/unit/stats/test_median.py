@@ -15,12 +15,17 @@ from windtunnel.stats.median import (
 )
 
 
-@given(st.lists(st.floats(1.0, 1e9), min_size=LEAST_RUNS, max_size=30))
-def test_the_interval_is_that_of_the_sign_test(values):
-    """The k-th value from either end, with the greatest k that a fair coin falls short of in at most 2.5% of cases."""
-    below = next(k for k in range(len(values)) if binom.cdf(k, len(values), 0.5) > 0.025)
+@given(st.lists(st.floats(1.0, 1e9), max_size=30), st.sampled_from([0.95, 0.99]))
+def test_the_interval_is_that_of_the_sign_test(values, level):
+    """The k-th value from either end, with the greatest k that a fair coin falls short of in at most half of what the level leaves."""
+    below = next((k for k in range(len(values)) if binom.cdf(k, len(values), 0.5) > (1 - level) / 2), 0)
     ordered = sorted(values)
-    assert interval(values) == (ordered[below - 1], ordered[-below])
+    assert interval(values, level) == ((ordered[below - 1], ordered[-below]) if below else (None, None))
+
+
+def test_fewest_values_of_an_interval():
+    assert interval([1.0] * LEAST_RUNS) == (1.0, 1.0) and interval([1.0] * (LEAST_RUNS - 1)) == (None, None)
+    assert interval([1.0] * 8, 0.99) == (1.0, 1.0) and interval([1.0] * 7, 0.99) == (None, None)
 
 
 def test_the_interval_holds_the_median_in_95_of_100():

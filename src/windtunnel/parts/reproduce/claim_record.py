@@ -28,7 +28,7 @@ class Finding(Part):
     at_least: float | None
     at_most: float | None
     values: int = Field(description="repeats")
-    mean: float | None = Field(description="null: nothing was measured")
+    median: float | None = Field(description="null: nothing was measured")
     low: float | None = Field(description="of the 99% interval, or the least of exact values; null: too few repeats")
     high: float | None
     outcome: Outcome

@@ -102,7 +102,7 @@ def _quantities(findings: Sequence[Finding]) -> Table:
         [
             column("quantity", lambda finding: finding.what, words=True),
             column("wanted", _wanted),
-            column("here", lambda finding: _number(finding.mean)),
+            column("here", lambda finding: _number(finding.median)),
             column("99% interval", _interval, spare=1),
             column("values", lambda finding: str(finding.values), spare=2),
             column("", lambda finding: Marked(finding.outcome, TONES[finding.outcome]), words=True),

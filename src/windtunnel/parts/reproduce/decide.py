@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import duckdb
@@ -10,7 +11,8 @@ from windtunnel.errors import UserError
 from windtunnel.measure.study.sql import BOUNDS, first_line, lock
 from windtunnel.parts.reproduce.claim import Claim, Quantity
 from windtunnel.parts.reproduce.claim_record import Finding, Outcome
-from windtunnel.stats.mean import DECIDING, mean_of
+from windtunnel.stats.mean import DECIDING
+from windtunnel.stats.median import interval
 
 MOST_CASES = 100
 
@@ -60,19 +62,19 @@ def _of_quantity(
 
 
 def _judged(quantity: Quantity, what: str, values: list[float]) -> Finding:
-    """An exact value is its own interval; of others the 99% interval of the mean decides."""
-    low = high = mean = None
-    if values and quantity.exact:
-        low, high, mean = min(values), max(values), sum(values) / len(values)
-    elif values:
-        estimate = mean_of(values, DECIDING)
-        low, high, mean = estimate.low, estimate.high, estimate.mean
+    """Exact values lie within the bounds themselves; of others the 99% interval of the median does. Runs of a study are in a random order."""
+    low: float | None
+    high: float | None
+    if quantity.exact:
+        low, high = min(values, default=None), max(values, default=None)
+    else:
+        low, high = interval(values, DECIDING)
     return Finding(
         what=what,
         at_least=quantity.at_least,
         at_most=quantity.at_most,
         values=len(values),
-        mean=mean,
+        median=median(values) if values else None,
         low=low,
         high=high,
         outcome=_outcome(quantity, low, high),
