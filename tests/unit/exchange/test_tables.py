@@ -182,6 +182,7 @@ def spoil(directory, name, old, new):
         ),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"../latency.hlog"'), "is not the name of one"),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"run.json"'), "is not the name of one"),
+        (lambda d: spoil(d, "export.json", '"latency.hlog"', '""'), "export.json: files: a name is empty"),
         (lambda d: spoil(d, "export.json", '"latency.hlog"', '"gone.log"'), "gone.log: No such file"),
         (lambda d: (d / "pools.csv").unlink(), "pools.csv: No such file"),
         (lambda d: (d / "pools.csv").write_text("x\n1\n"), "pools.csv: cannot be read"),

@@ -239,6 +239,8 @@ def _manifest(source: Path) -> Manifest:
         first = error.errors(include_url=False)[0]
         raise UserError(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     for name in manifest.files:
+        if not name:
+            raise UserError(f"{path}: files: a name is empty")
         if Path(name).name != name or name in _MADE_AGAIN or "\0" in name:
             raise UserError(f"{path}: {name!r} is not the name of one of the run's other files")
     return manifest
