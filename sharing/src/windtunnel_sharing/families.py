@@ -47,7 +47,7 @@ class Family:
             gone = [entry for entry in self._gone if entry.hands_on(name, value)]
             handing_on = self.entries.handing_on(self.pid, name, value)
             if entry := self._first(handing_on, born) or self._first(gone, born) or self._exceeded(name, value, born):
-                had[name] = entry.before[name]
+                had[name] = entry.before[name] if self.execed else handed_on(name, entry.before)
         return granted(had) if self.guessed else had
 
     def _exceeded(self, name: str, value: Value, born: int) -> Entry | None:
@@ -157,6 +157,19 @@ def might_have(name: str, value: Value, before: Value) -> bool:
     if policy == had_policy:
         return priority <= had_priority
     return policy == sched.IDLE or policy in sched.FAIR and had_policy != sched.IDLE
+
+
+def handed_on(name: str, before: Fields) -> Value:
+    """What whoever has these values hands on of a field when it forks: with RESET_ON_FORK no right (sched(7))."""
+    policy, _, flags = threads.numbers(before, "policy") if "policy" in before else ORDINARY
+    if not flags & sched.RESET_ON_FORK:
+        return before[name]
+    is_fair = policy in (*sched.FAIR, sched.IDLE)
+    if name == "policy":
+        return (policy, 0, flags & ~sched.RESET_ON_FORK) if is_fair else ORDINARY
+    if name == "nice":
+        return _granted(name, before[name]) if is_fair else 0
+    return before[name]
 
 
 def granted(had: Fields) -> Fields:

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sharing_tools import needs_rights, starting_tenant
 
 from windtunnel_sharing import entries as entries_
 from windtunnel_sharing import journal, sched, threads
 from windtunnel_sharing.entries import Entries, Entry
-from windtunnel_sharing.families import Families, Family, might_have
+from windtunnel_sharing.families import ORDINARY, Families, Family, handed_on, might_have
 from windtunnel_sharing.threads import Stat
 
 FIELDS = {
@@ -31,10 +32,10 @@ def searched(entries, gone, pid, now, born):
             if name == "nice" and any(policy[2] for policy in entry.ours.get("policy", [])):
                 ours.append(0)
             if name not in back and now[name] in ours and now[name] != entry.before[name]:
-                back[name] = entry.before[name]
+                back[name] = handed_on(name, entry.before)
         given = [entry for entry in old if name in entry.ours]
         if name not in back and given and not any(might_have(name, now[name], entry.before[name]) for entry in known):
-            back[name] = given[0].before[name]
+            back[name] = handed_on(name, given[0].before)
     return back
 
 
@@ -88,6 +89,36 @@ def test_what_is_looked_up_is_what_a_search_finds(rows, now, born, forgotten):
 )
 def test_without_a_right_nobody_takes_more_than_they_had(name, before, takes, can):
     assert might_have(name, takes, before) == can
+
+
+@needs_rights
+@pytest.mark.parametrize(
+    "had",
+    [
+        sched.Attributes(sched.OTHER, 0, -5, 0),
+        sched.Attributes(sched.FIFO, 10, 0, 0),
+        sched.Attributes(sched.OTHER, 0, -5, 0, sched.RESET_ON_FORK),
+        sched.Attributes(sched.BATCH, 0, 5, 0, sched.RESET_ON_FORK),
+        sched.Attributes(sched.IDLE, 0, 3, 0, sched.RESET_ON_FORK),
+        sched.Attributes(sched.FIFO, 10, 0, 0, sched.RESET_ON_FORK),
+        sched.Attributes(sched.RR, 10, 0, 0, sched.RESET_ON_FORK),
+    ],
+    ids=str,
+)
+def test_a_fork_hands_on_what_it_does_in_the_kernel(had):
+    with starting_tenant() as (process, start):
+        sched.put(process.pid, had)
+        before, child = threads.read(process.pid), threads.read(start("child"))
+    assert {name: handed_on(name, before) for name in FIELDS} == {name: child[name] for name in FIELDS}
+
+
+def test_who_was_raised_with_reset_on_fork_hands_on_no_right():
+    """As rtkit raises a thread. One that execed is that thread."""
+    before = {"policy": (sched.FIFO, 10, sched.RESET_ON_FORK), "nice": 0}
+    entries = Entries([Entry(1, 1, 0, 0, before, {"policy": [ORDINARY]})])
+    family = Family(entries, 1)
+    assert family.before({"policy": ORDINARY, "nice": 0}, 5) == {"policy": ORDINARY}
+    assert replace(family, execed=True).before({"policy": ORDINARY, "nice": 0}, 5) == {"policy": before["policy"]}
 
 
 def test_what_is_forgotten_leaves_nothing():
