@@ -46,8 +46,7 @@ class Silent(UserError):
 def find_native(name: str, room: str = "sharing/slicers") -> Path:
     """In this room of the build, next to the engine itself (installed), or on PATH. Raises UserError."""
     with contextlib.suppress(UserError):
-        engine = find_engine()
-        for path in (engine.parent.parent / room / name, engine.parent / name):
+        for path in beside(find_engine(), name, room):
             if runnable(path):
                 return path
     installed = shutil.which(name)
@@ -56,6 +55,11 @@ def find_native(name: str, room: str = "sharing/slicers") -> Path:
     raise UserError(
         f"{name} not found next to {NAME} or on PATH", remedy="ninja -C build in a source checkout builds it"
     )
+
+
+def beside(engine: Path, name: str, room: str = "sharing/slicers") -> list[Path]:
+    """Where a program is looked for before PATH, there or not."""
+    return [engine.parent.parent / room / name, engine.parent / name]
 
 
 class Native:

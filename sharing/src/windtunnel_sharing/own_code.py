@@ -21,8 +21,8 @@ import windtunnel_sharing
 from windtunnel.api.errors import UserError
 from windtunnel.api.files import beginning
 from windtunnel.api.host import proc
-from windtunnel.api.runs import find_engine
-from windtunnel_sharing.native import SLICER, find_native
+from windtunnel.api.runs import find_engine, first_place
+from windtunnel_sharing.native import SLICER, beside, find_native
 
 ROOT = 0
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
@@ -51,6 +51,9 @@ def places() -> Iterator[Path]:
     yield from (Path(entry).absolute() for entry in os.environ.get("PATH", SYSTEM_PATH).split(os.pathsep))
     if named := os.environ.get("LD_LIBRARY_PATH"):
         yield from (Path(entry).absolute() for entry in re.split("[:;]", named))
+    for variable in ("LD_PRELOAD", "LD_AUDIT"):  # without a slash they are looked for where libraries are
+        entries_of_loader = re.split("[: ]", os.environ.get(variable, ""))
+        yield from (Path(entry).absolute() for entry in entries_of_loader if "/" in entry)
     yield from loaded()
     entries = [Path(entry).absolute() for entry in sys.path]
     if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
@@ -72,16 +75,21 @@ def places() -> Iterator[Path]:
             if path.suffix == ".pth":
                 yield from (entry / line for line in _lines(path) if not line.startswith(("#", "import ", "import\t")))
     yield from _questionable([*imported, *packages_by_link])
-    for find in (find_engine, lambda: find_native(SLICER)):
-        with suppress(UserError):  # it is not installed, which whoever needs it says
-            yield (program := find())
-            yield from libraries(program)
+    engines = [first_place()]
+    with suppress(UserError):  # it is not installed, which whoever needs it says
+        engines.append(find_engine())
+    programs = [*engines, *(path for engine in engines for path in beside(engine, SLICER))]
+    with suppress(UserError):
+        programs.append(find_native(SLICER))
+    for program in programs:  # those that are not there, too: somebody may make them
+        yield program
+        yield from libraries(program)
 
 
 def libraries(program: Path) -> list[Path]:
     """The shared libraries that the loader finds for a program, in this environment. None of one that another user may change: whoever asks the
     loader runs what the program names as its loader. ldd(1), the system's own, takes no script for a program."""
-    if open_to_others(program):
+    if not program.exists() or open_to_others(program):
         return []
     ldd = shutil.which("ldd", path=SYSTEM_PATH)
     if ldd is None:

@@ -121,6 +121,26 @@ def test_all_that_runs_is_looked_at(monkeypatch, tmp_path):
 
 
 @needs_root
+def test_an_engine_and_a_slicer_that_somebody_may_make_later_are_looked_at(monkeypatch, installed):
+    """They go before those on PATH, and each start of a slicer looks again."""
+    engine = installed.parent / "build/engine/windtunnel-engine"
+    monkeypatch.setenv("WINDTUNNEL_ENGINE", str(engine))
+    slicers = {engine.parent / "windtunnel-slicer", engine.parents[1] / "sharing/slicers/windtunnel-slicer"}
+    assert {engine, *slicers} <= set(own_code.places())
+    assert str(installed.parent) not in (own_code.open_to_others(*own_code.places()) or "")
+    os.chown(installed.parent, ANOTHER, -1)
+    assert f"{installed.parent} is of user {ANOTHER}" in (own_code.open_to_others(*own_code.places()) or "")
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "LD_AUDIT"])
+def test_what_the_loader_is_told_to_load_is_looked_at_before_it_is_there(monkeypatch, variable):
+    monkeypatch.setenv(variable, "/of/one/first.so:/of/two/second.so libnamed.so")
+    found = set(own_code.places())
+    assert {Path("/of/one/first.so"), Path("/of/two/second.so")} <= found
+    assert Path("libnamed.so").absolute() not in found, "that is looked for where libraries are"
+
+
+@needs_root
 def test_what_a_start_of_python_would_import_is_looked_at(monkeypatch, tmp_path):
     for name in ("package", "data", "none.txt", "module.py", "native.so"):
         (tmp_path / name).mkdir() if "." not in name else (tmp_path / name).write_text("")

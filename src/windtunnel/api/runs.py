@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from windtunnel.engine.find import CHECKOUT as CHECKOUT
     from windtunnel.engine.find import NAME as NAME
     from windtunnel.engine.find import find_engine as find_engine
+    from windtunnel.engine.find import first_place as first_place
     from windtunnel.engine.find import is_checkout as is_checkout
     from windtunnel.engine.find import runnable as runnable
     from windtunnel.engine.verdict import INTERRUPTED as INTERRUPTED

@@ -29,28 +29,30 @@ def find_engine() -> Path:
     Raises UserError with the remedy when there is none, when the variable names something that cannot be run, or when the installed
     engine is of another version than this package.
     """
-    named = os.environ.get(VARIABLE)
+    named, place = os.environ.get(VARIABLE), first_place()
+    if runnable(place):
+        return place
     if named:
-        path = Path(named).absolute()
-        if not runnable(path):
-            raise UserError(
-                f"{VARIABLE}={named}: {'not an executable file' if path.exists() else 'no such file'}",
-                remedy=f"set it to a {NAME}, or unset it",
-            )
-        return path
-    built = CHECKOUT / "build" / "engine" / NAME
-    if runnable(built):
-        return built
+        raise UserError(
+            f"{VARIABLE}={named}: {'not an executable file' if place.exists() else 'no such file'}",
+            remedy=f"set it to a {NAME}, or unset it",
+        )
     installed = shutil.which(NAME)
     if installed:
         return _of_this_version(Path(installed).absolute())
     if is_checkout():
-        raise UserError(f"the engine is not built: no {built}", remedy=f"run {quickstart()}")
+        raise UserError(f"the engine is not built: no {place}", remedy=f"run {quickstart()}")
     raise UserError(
         f"no {NAME} found on PATH",
         remedy=f"apt install ./windtunnel-engine_{__version__}_*.deb, or build it in a source checkout (./windtunnel quickstart) and set "
         f"{VARIABLE} to the file",
     )
+
+
+def first_place() -> Path:
+    """Where the engine is looked for before PATH, there or not."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).absolute() if named else CHECKOUT / "build" / "engine" / NAME
 
 
 @cache
