@@ -3,6 +3,7 @@ ordinary beside them has some milliseconds of a second, or none. It works for a 
 """
 
 import contextlib
+import resource
 from collections.abc import Iterator
 from threading import get_native_id
 
@@ -14,8 +15,11 @@ PRIORITY = sched.RAISED_PRIORITY + 1
 @contextlib.contextmanager
 def before_tenants() -> Iterator[None]:
     """The calling thread runs before all tenants, raised ones too, and afterwards as it did. Without the right, or a real-time budget of its
-    cgroup, it runs as it did throughout. What it starts meanwhile is ordinary, and nothing to wait for."""
+    cgroup, or with a limit of real-time CPU time, it runs as it did throughout. What it starts meanwhile is ordinary, and nothing to wait for."""
     me = get_native_id()
+    if not _without_time_limit(0):
+        yield
+        return
     found = threads.read(me)  # looks up the default slice, too, for which a thread is started and waited for
     before = {name: found[name] for name in ("policy", "runtime_ns")}
     policy, priority, flags = threads.numbers(before, "policy")
@@ -36,4 +40,14 @@ def put_before_tenants(pid: int) -> None:
     """A process that restores, from its start to its end: it sleeps until it has to. The one thread that it starts, and waits for, tells the
     default slice, and runs so as well. Without the right, or a real-time budget, it runs as it did."""
     with contextlib.suppress(PermissionError, ProcessLookupError):
-        threads.write(pid, {"policy": (sched.FIFO, PRIORITY, 0)})
+        if _without_time_limit(pid):
+            threads.write(pid, {"policy": (sched.FIFO, PRIORITY, 0)})
+
+
+def _without_time_limit(pid: int) -> bool:
+    """Takes RLIMIT_RTTIME from a process (0: this one), at which the kernel would kill it in the middle. False: it has to keep it."""
+    try:
+        resource.prlimit(pid, resource.RLIMIT_RTTIME, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except (PermissionError, ValueError):
+        return False
+    return True

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from windtunnel.api.errors import UserError, in_words
+from windtunnel_sharing import sched
 from windtunnel_sharing.left_behind import restore
 from windtunnel_sharing.threads import Process
 
@@ -18,6 +19,7 @@ PATIENCE_S = 30.0
 def main(path: Path, fd: int, holder: Process) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # whoever ends everything politely ends the holder, and with it us
+    sched.default_slice_ns()  # in a thread, which a host that is full may refuse later
     while os.read(fd, 4096):
         pass
     # A process that is killed closes its files a moment before it counts as dead.

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from daemon_tools import Running, tenant_toml, write
 from sharing_tools import (
     CPUS,
     POLL,
+    SLEEP,
     as_before,
     needs_rights,
     needs_two_cpus,
@@ -29,7 +31,7 @@ from sharing_tools import (
 )
 from tenant_tools import needs_native
 
-from windtunnel_sharing import left_behind, own_process, sched, threads
+from windtunnel_sharing import guardian, left_behind, own_process, sched, threads
 from windtunnel_sharing.before_tenants import before_tenants
 from windtunnel_sharing.native import SLICER
 from windtunnel_sharing.slicers.slicer import RAISED
@@ -64,6 +66,18 @@ tell()
 with before_tenants():
     tell()
 tell()
+"""
+
+LIMITED = """
+import resource, sys, threading
+from windtunnel_sharing import threads
+from windtunnel_sharing.before_tenants import before_tenants, put_before_tenants
+pid, *limit = map(int, sys.argv[1:])
+put_before_tenants(pid)
+resource.setrlimit(resource.RLIMIT_RTTIME, limit)
+with before_tenants():
+    print(threads.read(threading.get_native_id())["policy"][0])
+print(threads.read(threading.get_native_id())["policy"][0])
 """
 
 
@@ -102,6 +116,47 @@ def test_who_has_no_right_runs_as_before(how, said):
     without = [*how, "setpriv", "--bounding-set=-sys_nice", sys.executable, "-c", TELLS]
     done = subprocess.run(without, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == said, done.stderr
+
+
+UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+LIMITS = {"soft": (100_000, resource.RLIM_INFINITY), "hard": (100_000, 100_000)}
+"""Of real-time CPU time, us. Who has no CAP_SYS_RESOURCE takes away the first only."""
+
+
+@needs_rights
+@pytest.mark.parametrize(("kind", "left"), [("soft", UNLIMITED), ("hard", LIMITS["hard"])])
+def test_no_limit_of_real_time_ends_what_restores(kind, left):
+    """A process that keeps its limit stays ordinary: the kernel would kill it in the middle."""
+    without = ["setpriv", "--bounding-set=-sys_resource", "sh", "-c", f"echo ready\n{SLEEP}"]
+    with started(*without) as process:
+        resource.prlimit(process.pid, resource.RLIMIT_RTTIME, LIMITS[kind])
+        tells = subprocess.run(
+            [
+                "setpriv",
+                "--bounding-set=-sys_resource",
+                sys.executable,
+                "-c",
+                LIMITED,
+                str(process.pid),
+                *map(str, LIMITS[kind]),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert resource.prlimit(process.pid, resource.RLIMIT_RTTIME) == left
+        assert (threads.read(process.pid)["policy"][0] == sched.FIFO) == (kind == "soft")
+    assert tells.stdout.split() == (["1", "0"] if kind == "soft" else ["0", "0"]), tells.stderr
+
+
+def test_a_guardian_needs_no_new_thread_when_it_restores(monkeypatch, tmp_path):
+    """A host may be full by then. The default slice is asked for in one."""
+    done, holder = [], threads.Process.of(os.getpid())
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(sched, "default_slice_ns", lambda: done.append("default slice"))
+    monkeypatch.setattr(os, "read", lambda *_: done.append("waited") or b"")
+    guardian.main(tmp_path / "gone.journal", 0, holder)
+    assert done == ["default slice", "waited"]
 
 
 @needs_rights

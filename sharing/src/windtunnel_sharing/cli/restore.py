@@ -24,6 +24,8 @@ def restore(
     Threads that have ended are skipped. Settings that a thread has changed itself meanwhile stay. A journal that a running process holds is left alone; so
     is one of another user, or in a directory that others may write. Exit code 2: something could not be restored.
 
+    It runs before tenants once it has begun. If tenants that poll leave it no CPU to begin on, start it as a real-time process: `chrt -f 2`.
+
     windtunnel share restore
     windtunnel share restore /run/windtunnel/mine.journal
     """
