@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from windtunnel.parts.reproduce.conduct import OWN_COMMAND
+from windtunnel.engine.own_command import OWN_COMMAND
 
 pytestmark = pytest.mark.slow
 PATIENCE_S = 120

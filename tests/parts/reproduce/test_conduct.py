@@ -1,8 +1,11 @@
 """Commands of claims run once, in order, and what they write decides. The command line is a script here."""
 
 import json
+import os
+import signal
 import sys
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -11,10 +14,17 @@ from windtunnel.parts.reproduce import claim_record, conduct
 from windtunnel.parts.reproduce.claim import read
 
 SCRIPT = """
-import json, pathlib, sys
+import json, os, pathlib, signal, sys
 with open("calls", "a") as calls: calls.write(" ".join(sys.argv[1:]) + "\\n")
 behaviour, *values = sys.argv[1].split(",")
 if behaviour == "exit": sys.exit(int(values[0]))
+if behaviour == "wait":
+    signals = {signal.SIGINT, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    with open("began", "w") as began: began.write("!")
+    signal.sigwait(signals)
+    pathlib.Path("in good order").touch()
+    sys.exit(130)
 print(json.dumps([{"repeat": n, "value": float(value)} for n, value in enumerate(values)]))
 """
 CLAIM = """\
@@ -126,6 +136,39 @@ def test_an_interrupted_command_is_run_again_and_those_before_it_are_not():
     again = reproduce(claim(more=more), claim(name="later", takes="2s"))
     assert again.interrupted and calls() == ["values,42", "exit,130", "exit,130"]
     assert not (Path("out") / "007-answer" / "two").exists()
+
+
+def test_ctrl_c_ends_a_command_in_good_order():
+    os.mkfifo("began")
+
+    def press_ctrl_c() -> None:
+        Path("began").read_text()
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = Thread(target=press_ctrl_c)
+    presser.start()
+    assert reproduce(claim("wait"), claim(name="later", takes="2s")).interrupted
+    presser.join()
+    assert Path("in good order").exists() and calls() == ["wait"]
+
+
+def test_a_study_goes_on_in_its_directory():
+    study = claim(name="later", more='[[command]]\nname = "two"\nrun = "study 1"\n')
+    rows = Path("out") / "007-later" / "two" / "rows"
+    rows.mkdir(parents=True)
+    assert reproduce(study).claims[0].outcome == "holds" and rows.exists()
+
+
+def test_a_claim_may_name_other_exit_codes():
+    more = '[[command]]\nname = "two"\nrun = "exit,1"\nexits = [0, 1]\n'
+    assert reproduce(claim(more=more)).claims[0].outcome == "holds"
+
+
+def test_a_directory_below_a_file_cannot_be_written():
+    Path("out").write_text("mine")
+    (state,) = reproduce(claim()).claims
+    assert state.outcome == "not shown" and "out/007-answer" in state.because, state.because
+    assert Path("out").read_text() == "mine" and not Path("calls").exists()
 
 
 def test_a_command_that_fails_leaves_its_claim_undecided_and_the_others_are_decided():

@@ -3,13 +3,15 @@
 A quantity is a query in SQL over what the commands have written. So a claim is data, and whoever doubts a verdict can type its commands.
 """
 
+import shlex
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from windtunnel.errors import UserError
+from windtunnel.parts.reproduce.needs import NEEDS
 from windtunnel.scenario.load import parsed, refusal_of
 from windtunnel.scenario.quantities import Duration
 from windtunnel.scenario.refusal import Source
@@ -26,8 +28,8 @@ DOCUMENTS = {
     "004": "PvCC",
 }
 """Number of a document -> its short title; docs/how-to/reproduce-a-paper.md has the whole ones."""
-NEEDS = ("cpus", "counters", "rdma", "dsa", "tshark", "qemu", "sources", "sharing", "nic")
-"""What a claim may need of a host (`needs`); of "cpus" with their number, as "cpus:4"."""
+PLACES = ("out", "place", "claims", "checkout")
+"""Of {...} in the words of a command."""
 
 
 def _need(text: str) -> str:
@@ -37,7 +39,9 @@ def _need(text: str) -> str:
     return text
 
 
-Need = Annotated[str, AfterValidator(_need), Wanted("one of cpus:N, " + ", ".join(NEEDS[1:]))]
+Need = Annotated[
+    str, AfterValidator(_need), Wanted(f"one of {', '.join(name if name != 'cpus' else 'cpus:N' for name in NEEDS)}")
+]
 
 
 class Command(Table):
@@ -54,6 +58,19 @@ class Command(Table):
         description="file to which its standard output goes, as in diagnosis.json",
     )
     exits: list[int] = Field([0], min_length=1, description="exit codes with which it has done its work")
+
+    @field_validator("run")
+    @classmethod
+    def _can_be_split(cls, run: str) -> str:
+        try:
+            "".join(shlex.split(run)).format_map(dict.fromkeys(PLACES, ""))
+        except KeyError as error:
+            raise ValueError(
+                f"{{{error.args[0]}}} is none of {', '.join(f'{{{place}}}' for place in PLACES)}"
+            ) from None
+        except ValueError as error:
+            raise ValueError(f"it cannot be split into words: {error}") from None
+        return run
 
     @property
     def goes_on(self) -> bool:

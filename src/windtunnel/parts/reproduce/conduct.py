@@ -2,33 +2,37 @@
 
 import os
 import platform
+import selectors
 import shlex
 import shutil
+import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import BinaryIO
 
 from windtunnel.engine.find import CHECKOUT
-from windtunnel.errors import UserError
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.own_command import OWN_COMMAND
+from windtunnel.engine.verdict import INTERRUPTED
+from windtunnel.errors import UserError, cannot_write
 from windtunnel.parts.reproduce import claim_record, decide
 from windtunnel.parts.reproduce.claim import Claim, Command, folder
 from windtunnel.parts.reproduce.claim_record import ClaimRecord, Claims, ClaimState
 from windtunnel.parts.reproduce.needs import missing
+from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import replace
 from windtunnel.version import __version__
 
-OWN_COMMAND = (sys.executable, "-P", "-c", "from windtunnel.cli import main; main()")
-"""-P: no module of the working directory shadows ours."""
-INTERRUPTED = 130
 LOG = "commands.log"
 TEXT = "claim.toml"
 """The claim as it was when its first command ran."""
 DONE = ".done"
 """Suffix of the empty file that says that a command has done its work."""
 Verdicts = Mapping[str, tuple[ClaimRecord, Path]]
+Announce = Callable[[Claim, str], None]
 
 
 class _Interrupted(Exception):
@@ -65,11 +69,23 @@ def reproduce(
     claims: Sequence[Claim],
     directory: Path,
     within_s: float | None = None,
-    announce: Callable[[Claim, str], None] = lambda claim, command: None,
+    announce: Announce = lambda claim, command: None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Claims:
     """Decides in `directory` the claims that this host can decide, the quick ones first. `within_s`: none is begun that takes longer than
     what is left of it. `announce` gets each claim and command before it runs. A command that fails leaves its claim undecided, and the next call repeats it."""
+    with Interrupts() as interrupts:
+        return _reproduce(claims, directory, within_s, announce, clock, interrupts)
+
+
+def _reproduce(
+    claims: Sequence[Claim],
+    directory: Path,
+    within_s: float | None,
+    announce: Announce,
+    clock: Callable[[], float],
+    interrupts: Interrupts,
+) -> Claims:
     began = clock()
     failures: dict[str, str] = {}
     verdicts: dict[str, tuple[ClaimRecord, Path]] = {}
@@ -82,8 +98,8 @@ def reproduce(
             if within_s is not None and clock() - began + claim.takes / 1e9 > within_s:
                 continue
             try:
-                record = _decide(claim, place, announce)
-            except (_Interrupted, KeyboardInterrupt):
+                record = _decide(claim, place, announce, interrupts)
+            except _Interrupted:
                 return states(claims, verdicts, failures, interrupted=True)
             except UserError as error:
                 failures[claim.id] = f"{error.message} ({error.remedy})" if error.remedy else error.message
@@ -94,13 +110,16 @@ def reproduce(
 
 def _lacking(claim: Claim) -> str | None:
     """Why this host, or this product, cannot decide the claim; None: it can."""
-    if lacking := missing(claim):
+    if lacking := missing(claim.needs):
         return f"this needs {' and '.join(lacking)}"
     return claim.undecided
 
 
-def _decide(claim: Claim, place: Path, announce: Callable[[Claim, str], None]) -> ClaimRecord:
-    place.mkdir(parents=True, exist_ok=True)
+def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupts) -> ClaimRecord:
+    try:
+        make_missing(place)
+    except OSError as error:
+        raise cannot_write(place, error) from error
     text = place / TEXT
     if not text.exists():
         replace(text, claim.source.text)
@@ -110,7 +129,7 @@ def _decide(claim: Claim, place: Path, announce: Callable[[Claim, str], None]) -
         if not (place / f"{command.name}{DONE}").exists():
             arguments = _arguments(command, place)
             announce(claim, shlex.join(arguments))
-            _run(command, arguments, place)
+            _run(command, arguments, place, interrupts)
             replace(place / f"{command.name}{DONE}", "")
     findings = decide.findings(claim, place)
     outcome, because = decide.verdict(claim, findings)
@@ -138,24 +157,34 @@ def _arguments(command: Command, place: Path) -> list[str]:
     return [argument.format_map(places) for argument in shlex.split(command.run)]
 
 
-def _run(command: Command, arguments: list[str], place: Path) -> None:
-    """What it prints is in the claim's log, but for a standard output that the claim asks for. Raises UserError for an exit code that the
-    claim does not name."""
+def _run(command: Command, arguments: list[str], place: Path, interrupts: Interrupts) -> None:
+    """What it prints is in the claim's log, but for a standard output that the claim asks for. Raises _Interrupted if it was, and UserError for
+    an exit code that the claim does not name."""
     out = place / command.name
     if out.exists() and not command.goes_on:
         shutil.rmtree(out)  # by an earlier call that was ended
     with (place / LOG).open("ab") as log, open(place / command.stdout if command.stdout else os.devnull, "wb") as file:
         log.write(f"$ windtunnel {shlex.join(arguments)}\n".encode())
         log.flush()
-        ended = subprocess.run(
-            [*OWN_COMMAND, *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=file if command.stdout else log,
-            stderr=log,
-            check=False,
-        )
-    if ended.returncode == INTERRUPTED:
+        code = _end_of([*OWN_COMMAND, *arguments], file if command.stdout else log, log, interrupts)
+    if interrupts.count or code == INTERRUPTED:
         raise _Interrupted
-    if ended.returncode not in command.exits:
-        message = f"the command {command.name} ended with exit code {ended.returncode}"
+    if code not in command.exits:
+        message = f"the command {command.name} ended with exit code {code}"
         raise UserError(message, remedy=f"its messages are in {place / LOG}")
+
+
+def _end_of(arguments: Sequence[str], stdout: BinaryIO, stderr: BinaryIO, interrupts: Interrupts) -> int:
+    """The exit code of a command in a process group of its own: Ctrl-C reaches it from here alone, once each time, and it ends in good order."""
+    with (
+        subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, process_group=0) as process,
+        open(os.pidfd_open(process.pid), "rb", buffering=0) as ended,
+        selectors.DefaultSelector() as selector,
+    ):
+        selector.register(ended, selectors.EVENT_READ)
+        selector.register(interrupts.fd, selectors.EVENT_READ)
+        while process.poll() is None:
+            if any(key.fd == interrupts.fd for key, _ in selector.select()):
+                interrupts.drain()
+                process.send_signal(signal.SIGINT)
+        return process.returncode

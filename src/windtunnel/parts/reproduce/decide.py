@@ -26,17 +26,16 @@ def findings(claim: Claim, directory: Path) -> list[Finding]:
         return [finding for quantity in claim.quantity for finding in _of_quantity(claim, quantity, place, connection)]
 
 
-def verdict(claim: Claim, found: Sequence[Finding]) -> tuple[Outcome, str]:
+def verdict(claim: Claim, results: Sequence[Finding]) -> tuple[Outcome, str]:
     """A claim holds if all of its findings do, and does not hold if one does not; and why."""
-    short = [finding.what for finding in found if finding.outcome == "does not hold"]
-    open_ = [finding.what for finding in found if finding.outcome == "not shown"]
-    if short:
-        return "does not hold", f"contradicted by: {_listed(short)}"
-    if open_ or not found:
-        return "not shown", f"the intervals do not decide: {_listed(open_)}" if open_ else "nothing was measured"
-    return "modelled" if claim.modelled else "holds", f"in all of {len(found)} cases" if len(found) > 1 else found[
-        0
-    ].what
+    contradicting = [finding.what for finding in results if finding.outcome == "does not hold"]
+    undecided = [finding.what for finding in results if finding.outcome == "not shown"]
+    if contradicting:
+        return "does not hold", f"contradicted by: {_listed(contradicting)}"
+    if undecided:
+        return "not shown", f"the intervals do not decide: {_listed(undecided)}"
+    because = f"in all of {len(results)} cases" if len(results) > 1 else results[0].what
+    return ("modelled" if claim.modelled else "holds"), because
 
 
 def _of_quantity(

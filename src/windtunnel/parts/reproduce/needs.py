@@ -2,22 +2,20 @@
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from windtunnel.engine.find import CHECKOUT, is_checkout
-from windtunnel.parts.reproduce.claim import Claim
 
 
-def missing(claim: Claim) -> list[str]:
-    """What the host lacks, in words; empty: all is here."""
+def missing(needs: Sequence[str]) -> list[str]:
+    """What the host lacks of these; empty: all is here."""
     lacking = []
-    for need in claim.needs:
+    for need in needs:
         name, _, count = need.partition(":")
-        words = NEEDS[name](int(count or 0))
-        if words:
-            lacking.append(words)
+        if lack := NEEDS[name](int(count or 0)):
+            lacking.append(lack)
     return lacking
 
 
@@ -69,4 +67,4 @@ NEEDS: dict[str, Callable[[int], str | None]] = {
     "sharing": _sharing,
     "nic": _nobody("a NIC of 100 Gbit/s, with which this was not tried"),
 }
-"""Name of a need -> what is missing, in words, for a number behind a colon; None: it is here."""
+"""Name of a need -> what is missing, for the number behind its colon ("cpus:4" alone has one); None: it is here."""

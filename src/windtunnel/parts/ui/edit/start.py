@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from windtunnel.engine.own_command import OWN_COMMAND
 from windtunnel.errors import UserError
 from windtunnel.measure.execute import new_directory
 from windtunnel.scenario.load import digest_of
@@ -15,8 +15,7 @@ from windtunnel.scenario.load import digest_of
 MOST_WORDS = 4000
 """Last characters of the output of a failed run that are kept."""
 KEPT = 6
-_COMMAND = (sys.executable, "-P", "-c", "from windtunnel.cli import main; main()", "run", "--quiet")
-"""-P: no module of the working directory shadows ours."""
+_COMMAND = (*OWN_COMMAND, "run", "--quiet")
 
 
 @dataclass(frozen=True)
