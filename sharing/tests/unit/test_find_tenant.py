@@ -3,6 +3,7 @@
 import errno
 import os
 import subprocess
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from sharing_tools import SLEEP, needs_rights, python_tenant, started, tenant, u
 
 from windtunnel.errors import UserError
 from windtunnel_sharing import rounds, threads
-from windtunnel_sharing.daemon import find_tenant
+from windtunnel_sharing.daemon import command_lines, find_tenant
 from windtunnel_sharing.daemon.allocation import Sharing
 from windtunnel_sharing.daemon.events import Events
 from windtunnel_sharing.daemon.find_tenant import Found, find, others_commanded
@@ -36,8 +37,9 @@ def found(**by):
 @pytest.fixture
 def named(monkeypatch):
     """The command line of this process, which is that of the daemon here, has the word too."""
-    command_line = find_tenant._command_line
-    monkeypatch.setattr(find_tenant, "_command_line", lambda pid: WORD if pid == os.getpid() else command_line(pid))
+    read = command_lines.read
+    own = {os.getpid(): WORD}
+    monkeypatch.setattr(command_lines, "read", lambda pids, user: read(pids, user) | own)
 
 
 def test_a_word_in_the_daemons_own_command_line_finds_the_tenant_alone(named, apart):
@@ -117,17 +119,43 @@ def test_a_word_that_another_user_has_is_no_tenant_unless_it_is_said(apart):
 
 @needs_root
 def test_the_command_line_of_another_user_is_not_read(apart, monkeypatch):
-    read, command_line = [], find_tenant._command_line
-    monkeypatch.setattr(find_tenant, "_command_line", lambda pid: read.append(pid) or command_line(pid))
+    asked, read = [], command_lines.read
+    monkeypatch.setattr(command_lines, "read", lambda pids, user: asked.extend(pids) or read(pids, user))
     with of_another_user() as theirs, tenant(f"{SLEEP} # {WORD}") as one:
-        assert found(command=WORD) == Found(one.pid) and one.pid in read and theirs.pid not in read
+        assert found(command=WORD) == Found(one.pid) and one.pid in asked and theirs.pid not in asked
 
 
 def test_of_a_long_command_line_the_beginning_is_read(apart):
     for words in ([WORD, "x" * 100_000, "y" * 100_000], ["x" * 100_000, "y" * 100_000, WORD]):
         with started("sh", "-c", f"echo ready\n{SLEEP}", *words) as one:
-            assert len(find_tenant._command_line(one.pid)) == find_tenant.MOST_COMMAND_BYTES
+            assert len(command_lines.read([one.pid], os.geteuid())[one.pid]) == command_lines.MOST_BYTES
             assert found(command=WORD) == (Found(one.pid) if words[0] == WORD else None)
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A process whose command line does not come before somebody writes here."""
+    (tmp_path / "7").mkdir()
+    os.mkfifo(tmp_path / "7" / "cmdline")
+    monkeypatch.setattr(threads, "pids", lambda: [7])
+    monkeypatch.setattr(find_tenant, "_real_user", lambda pid: OTHER)
+    monkeypatch.setattr(threads, "PROC", tmp_path)
+    monkeypatch.setattr(command_lines, "_waiting", {})
+    return tmp_path / "7" / "cmdline"
+
+
+def test_a_process_that_keeps_its_command_line_stops_nobody(kept, monkeypatch):
+    """As one does that holds the lock of its memory. It is waited for once, and by one thread."""
+    before = threading.active_count()
+    for patience_s in (command_lines.PATIENCE_S, 60):
+        monkeypatch.setattr(command_lines, "PATIENCE_S", patience_s)
+        with pytest.raises(UserError, match="a: process 7 keeps its command line from being read"):
+            found(command=WORD, user=str(OTHER))
+    assert threading.active_count() == before + 1
+    monkeypatch.setattr(command_lines, "PATIENCE_S", 0.01)
+    assert "is not known: process 7 keeps its command line" in others_commanded(keys(command=WORD))
+    kept.write_text("other words")
+    until(lambda: threading.active_count() == before)
 
 
 LEASES = """

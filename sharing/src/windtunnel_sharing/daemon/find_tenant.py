@@ -11,14 +11,12 @@ from pathlib import Path
 from windtunnel.api.errors import UserError
 from windtunnel.api.files import walk_whole
 from windtunnel_sharing import threads
-from windtunnel_sharing.daemon import tenant_file
+from windtunnel_sharing.daemon import command_lines, tenant_file
 from windtunnel_sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel_sharing.daemon.tenant_file import user_name
 from windtunnel_sharing.rounds import YOUNG_S
 
 MAX_PIDFILE_BYTES = 64
-MOST_COMMAND_BYTES = 128 << 10
-"""Of a command line, in which a text is looked for: one may have megabytes."""
 MOST_GROUPS = 512
 """Cgroups within a tenant's: whom they were delegated to may make any number, and nobody is served while they are looked at."""
 MOST_PROCESSES = 4096
@@ -120,15 +118,23 @@ def others_commanded(keys: TenantKeys) -> str | None:
     """A process with the text of `command` that is passed over because it is another user's, in words: everybody may start one."""
     if keys.command is None or keys.user is not None:
         return None
-    for pid in threads.pids():
-        if (real := _real_user(pid)) not in (os.geteuid(), None) and keys.command in _command_line(pid):
-            return f'process {pid} of user {user_name(real)} has the text of command: user = "{user_name(real)}" would take it'
-    return None
+    users = {pid: user for pid in threads.pids() if (user := _real_user(pid)) is not None and user != os.geteuid()}
+    try:
+        pid = next(iter(_having(keys.command, users, None)), None)
+    except command_lines.NotRead as kept:
+        return f"whether a process of another user has the text of command is not known: {_not_read(kept.pid)}"
+    if pid is None:
+        return None
+    named = user_name(users[pid])
+    return f'process {pid} of user {named} has the text of command: user = "{named}" would take it'
 
 
 def _commanded(name: str, command: str, owner: int) -> int | None:
     """The process of that user with the text. Those of others are not read: anybody may start many with long command lines."""
-    found = [pid for pid in threads.pids() if _real_user(pid) == owner and command in _command_line(pid)]
+    try:
+        found = _having(command, [pid for pid in threads.pids() if _real_user(pid) == owner], owner)
+    except command_lines.NotRead as kept:
+        raise UserError(f"{name}: {_not_read(kept.pid)}", "pid = ...") from None
     if found:
         mine = _family()
         found = [pid for pid in found if pid not in mine]
@@ -137,6 +143,14 @@ def _commanded(name: str, command: str, owner: int) -> int | None:
             f'{name}: several processes have "{command}" in their command line: {_named(found)}', "pid = ..."
         )
     return found[0] if found else None
+
+
+def _having(text: str, pids: Iterable[int], user: int | None) -> list[int]:
+    return [pid for pid, line in command_lines.read(pids, user).items() if text in line]
+
+
+def _not_read(pid: int) -> str:
+    return f"process {pid} keeps its command line from being read"
 
 
 def _groups_of(keys: TenantKeys) -> tuple[Path, ...]:
@@ -226,15 +240,6 @@ def _real_user(pid: int) -> int | None:
         return threads.user(pid)
     except OSError:
         return None
-
-
-def _command_line(pid: int) -> str:
-    """The beginning of it."""
-    try:
-        with (threads.PROC / str(pid) / "cmdline").open("rb", buffering=0) as file:
-            return file.read(MOST_COMMAND_BYTES).replace(b"\0", b" ").decode(errors="replace")
-    except OSError:
-        return ""
 
 
 def _named(pids: list[int]) -> str:
