@@ -1,15 +1,17 @@
 """Whoever restores tenants runs before them: one of them may be real-time still, and together they may have nearly all of the weight. What is
-ordinary beside them has some milliseconds of a second, or none. It works for a moment, and the kernel's bound for real-time threads stays.
+ordinary beside them has some milliseconds of a second, or none, and so has what is real-time below one that made itself so. It works for a
+moment, and the kernel's bound for real-time threads stays.
 """
 
 import contextlib
+import os
 import resource
 from collections.abc import Iterator
 from threading import get_native_id
 
 from windtunnel_sharing import sched, threads
 
-PRIORITY = sched.RAISED_PRIORITY + 1
+PRIORITY = os.sched_get_priority_max(os.SCHED_FIFO)
 
 
 @contextlib.contextmanager

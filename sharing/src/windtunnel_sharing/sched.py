@@ -18,6 +18,8 @@ FAIR = (OTHER, BATCH)
 RESET_ON_FORK = 1
 RAISED_PRIORITY = 1
 """Of the tenant whose turn it is: raised_priority of slicers/task.h."""
+SLICER_PRIORITY = 90
+"""Of a slicer: slicer_priority there."""
 LEAST_SLICE_NS, MOST_SLICE_NS = 100_000, 100_000_000
 """The kernel's limits of a custom slice."""
 _NUMBERS = {"x86_64": (314, 315), "aarch64": (274, 275), "riscv64": (274, 275)}

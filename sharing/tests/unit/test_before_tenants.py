@@ -38,7 +38,7 @@ from windtunnel_sharing.slicers.slicer import RAISED
 from windtunnel_sharing.slicers.weights import LEAST_NICE, MOST_NICE
 
 pytestmark = pytest.mark.slow
-FIRST = (sched.FIFO, 2, sched.RESET_ON_FORK)
+FIRST = (sched.FIFO, 99, sched.RESET_ON_FORK)
 CPU = CPUS[-1]
 MANY = 20_000
 REMOVES = "windtunnel_sharing.pools.remove_groups"
@@ -108,11 +108,15 @@ def test_a_thread_runs_first_and_afterwards_as_before():
 @needs_rights
 @pytest.mark.parametrize(
     ("how", "said"),
-    [([], ["0 0 0", "0 0 0", "0 0 0"]), (["chrt", "-f", "7"], ["1 7 0", "1 7 1", "1 7 1"])],
-    ids=["ordinary", "real-time"],
+    [
+        ([], ["0 0 0", "0 0 0", "0 0 0"]),
+        (["chrt", "-f", "7"], ["1 7 0", "1 7 0", "1 7 0"]),
+        (["chrt", "-f", "99"], ["1 99 0", "1 99 1", "1 99 1"]),
+    ],
+    ids=["ordinary", "real-time", "first"],
 )
 def test_who_has_no_right_runs_as_before(how, said):
-    """Nor may it lose the flag again, whatever made it real-time."""
+    """Nor may it lose the flag again, if it was first."""
     without = [*how, "setpriv", "--bounding-set=-sys_nice", sys.executable, "-c", TELLS]
     done = subprocess.run(without, capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == said, done.stderr
@@ -199,11 +203,14 @@ def two_tenants() -> Iterator[dict[int, threads.Fields]]:
 
 
 @contextmanager
-def no_time_left() -> Iterator[None]:
-    """For whoever is ordinary on CPU: of what the kernel keeps from real-time threads a poller takes nearly all."""
+def no_time_left(priority: int = 0) -> Iterator[None]:
+    """For whoever is ordinary on CPU: of what the kernel keeps from real-time threads a poller takes nearly all. With a priority: nor for who is
+    real-time below it."""
     with started("setsid", "sh", "-c", f"echo ready\n{POLL}") as poller:
         weigh(poller.pid, LEAST_NICE)
         os.sched_setaffinity(poller.pid, {CPU})
+        if priority:
+            os.sched_setscheduler(poller.pid, os.SCHED_FIFO, os.sched_param(priority))
         yield
 
 
@@ -256,7 +263,8 @@ def starving(test):
 
 
 @starving
-def test_a_guardian_restores_tenants_that_leave_it_no_time(path):
+@pytest.mark.parametrize("priority", [0, 98], ids=["ordinary poller", "real-time poller"])
+def test_a_guardian_restores_tenants_that_leave_it_no_time(path, priority):
     with (
         elsewhere(),
         two_tenants() as before,
@@ -264,7 +272,7 @@ def test_a_guardian_restores_tenants_that_leave_it_no_time(path):
     ):
         of_holder = [holder.pid, threads.process_started(holder.pid)]
         guardian = waits("windtunnel_sharing.guardian", lambda fd: [path, fd, *of_holder])
-        with guardian as end, no_time_left():
+        with guardian as end, no_time_left(priority):
             holder.stdin.write("change\n")
             assert holder.stdout.readline() == "changed\n"
             assert all(threads.read(pid)["policy"] == RAISED for pid in before)

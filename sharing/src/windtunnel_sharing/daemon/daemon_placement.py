@@ -2,17 +2,17 @@
 for a quarter of a second to do a millisecond of work.
 
 It keeps to the CPUs that are always `be`'s, before the others there. Where there are none (be_cpus = 0) it is SCHED_RR and goes before
-the tenants, with each of its threads, since it ends with the last one; what it takes is then the tenants' (bench/sharing_api.py says how much).
+the tenants, and behind the slicers, with each of its threads, since it ends with the last one; what it takes is then the tenants' (bench/sharing_api.py says how much).
 """
 
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
 
-from windtunnel_sharing import threads
-from windtunnel_sharing.before_tenants import PRIORITY
+from windtunnel_sharing import sched, threads
 
 NICE = -20
+PRIORITY = sched.SLICER_PRIORITY - 1
 
 
 class Standing:
