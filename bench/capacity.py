@@ -22,7 +22,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.plan import Delay
 from windtunnel.errors import UserError
 from windtunnel.measure.variants import execute_variants, variant
-from windtunnel.model.capacity import Capacity, what_if
+from windtunnel.parts.models.capacity import Capacity, what_if
 from windtunnel.runs import Run
 from windtunnel.scenario import load
 

@@ -14,17 +14,13 @@ import numpy as np
 from harness.main import main
 from harness.results import Result
 from harness.session import Session
-from harness.statistics import Goal, extent, judge
+from harness.shares import result_of
+from harness.statistics import Goal
 from scipy.signal import lfilter
 
 from windtunnel.measure.search import NDR, Limits, TrialResult, search
 from windtunnel.measure.throughput.pauses import Patience
 from windtunnel.measure.throughput.trials import MOST_PAUSED
-from windtunnel.model.curve import Options, fit_curve
-from windtunnel.model.heldout import FORMS
-from windtunnel.model.observe import ObservedRun, Series
-from windtunnel.model.points import World
-from windtunnel.model.predict import band, curve_samples
 from windtunnel.stats.days import another_day
 from windtunnel.stats.family import greatest_of_all
 from windtunnel.stats.levels import LEAST_RUNS, change_points
@@ -50,12 +46,6 @@ BEFORE = 60
 """Values that a series has behind it when it begins."""
 EDGES = np.exp(np.linspace(0, 9, 2_000))
 """Of the buckets of a latency, ns."""
-LAWS = {"one piece": np.array([4e4, 50, 200]), "power": np.array([0.3, 5, 3])}
-"""Form of a table's cost -> its parameters: 50 to 240 ns, and 17 to 194 ns."""
-CURVES = 20
-"""Fitted curves of each kind: one takes a second."""
-
-Shares = dict[str, float]
 
 
 def measure(session: Session) -> Iterator[Result]:
@@ -67,31 +57,25 @@ def measure(session: Session) -> Iterator[Result]:
         held = {(n, r): _quantile_holds(n, r, share) for n, r in product(WINDOWS, (0.0, 0.5, 0.8))}
         yield _of_windows(session, f"p{100 * share:g} over windows: likewise", held, None)
     best = {f"{points} points, 3 repeats": _best_holds(points) for points in (9, 27, 100)}
-    yield _result(session, "best point of a study: likewise", best, Goal(0.92, "at least", least_samples=1))
-    held = {
-        f"{sizes} sizes, {noise:.0%} noise": _model_holds(sizes, noise) for sizes in (8, 11) for noise in (0.02, 0.05)
-    }
-    for n, what in enumerate(("the band holds the true cost", "the band holds what 3 runs measure", "intervals hold")):
-        shares = {kind: each[n] for kind, each in held.items()}
-        yield _result(session, f"model: {what}", shares, Goal(0.9, "at least", least_samples=1))
+    yield result_of(session, "best point of a study: likewise", best, Goal(0.92, "at least", least_samples=1))
     day = {f"{days} days, {runs} runs": _day_holds(days, runs) for days, runs in ((3, 10), (5, 1), (10, 4))}
-    yield _result(session, "a run on another day lies in its interval", day, Goal(0.9, "at least", least_samples=1))
+    yield result_of(session, "a run on another day lies in its interval", day, Goal(0.9, "at least", least_samples=1))
     shown = {
         f"{groups} points or workloads, {pairs} pairs": _shown(groups, pairs) for groups, pairs in ((1, 10), (16, 10))
     }
-    yield _result(session, "compare shows a difference of none", shown, Goal(0.02, "at most", least_samples=1))
+    yield result_of(session, "compare shows a difference of none", shown, Goal(0.02, "at most", least_samples=1))
     better = {f"one of five scatters {times} times as much": _better(times) for times in (1, 4)}
-    yield _result(session, "tune calls better what is not", better, Goal(0.025, "at most", least_samples=1))
+    yield result_of(session, "tune calls better what is not", better, Goal(0.025, "at most", least_samples=1))
     until = {"at any of 30 looks": _until_holds(interval_at_any_look), "without all looks": _until_holds(interval)}
     goal = Goal(0.95, "at least", least_samples=1)
-    yield _result(session, "run --until: the 95% interval holds", until, goal, [until["at any of 30 looks"]])
+    yield result_of(session, "run --until: the 95% interval holds", until, goal, [until["at any of 30 looks"]])
     rates = {f"pauses in {share:.0%} of the trials": _rate_with_pauses(share) for share in (0.0, 0.5, 0.8, 0.9)}
-    yield _result(session, "NDR found, of the true one", {kind: rate for kind, (rate, _) in rates.items()}, None)
-    yield _result(
+    yield result_of(session, "NDR found, of the true one", {kind: rate for kind, (rate, _) in rates.items()}, None)
+    yield result_of(
         session, "searches in which pauses did not count", {kind: of for kind, (_, of) in rates.items()}, None
     )
     told = {f"correlation {r}": _told(r) for r in (0.0, 0.3, 0.5)}
-    yield _result(session, "a flat history shows a change at one of 100 looks", told, None)
+    yield result_of(session, "a flat history shows a change at one of 100 looks", told, None)
 
 
 def _mean_holds(windows: int, correlation: float, own: float) -> float:
@@ -129,31 +113,6 @@ def _best_holds(points: int) -> float:
         best = int(np.argmax(found.levels))
         hold += bool(abs(found.levels[best]) <= found.margins[best])
     return hold / count
-
-
-def _model_holds(sizes: int, noise: float) -> tuple[float, float, float]:
-    """Between the sizes that were run: how often the band holds the true cost, and the median of three runs; and how often the intervals of
-    parameters hold, where the form that is chosen is the true one."""
-    random, entries = np.random.default_rng(sizes), np.geomspace(100, 1e6, sizes).round()
-    between = np.sqrt(entries[1:] * entries[:-1])
-    true, measured, parameters = [], [], []
-    for form in [form for form in FORMS if form.name in LAWS] * (CURVES // len(LAWS)):
-        law = LAWS[form.name]
-        costs, wanted = (form.at(law, places, 64 * places, World()) for places in (entries, between))
-        runs = [
-            ObservedRun(point, float(n), 1, float(ns * np.exp(noise * random.standard_normal())), None, None)
-            for point, (n, ns) in enumerate(zip(entries, costs, strict=True))
-            for _ in range(3)
-        ]
-        curve = fit_curve(Series({}, tuple(runs)), "", World(), Options())
-        for n, ns in zip(between, wanted, strict=True):
-            low, high = band(curve_samples(curve, float(n), World(), np.random.default_rng(1)))
-            true.append(low <= ns <= high)
-            measured.append(low <= np.median(ns * np.exp(noise * random.standard_normal(3))) <= high)
-        if curve.form == form.name:
-            found = zip(curve.parameters, law, strict=True)
-            parameters += [one.low is not None and one.low <= value <= (one.high or 0) for one, value in found]
-    return float(np.mean(true)), float(np.mean(measured)), float(np.mean(parameters))
 
 
 def _day_holds(days: int, runs: int) -> float:
@@ -236,27 +195,7 @@ def _noise(random: np.random.Generator, count: int, correlation: float) -> np.nd
 def _of_windows(session: Session, name: str, held: Mapping[tuple[int, float], float], goal: Goal | None) -> Result:
     shares = {f"{windows} windows, correlation {r}": share for (windows, r), share in held.items()}
     judged = [share for (_, r), share in held.items() if r <= HELD_TO]
-    return _result(session, name, shares, goal, judged)
-
-
-def _result(
-    session: Session, name: str, shares: Shares, goal: Goal | None, judged: list[float] | None = None
-) -> Result:
-    """`judged`: those of the shares that the goal is for; None: all of them."""
-    shares = {kind: float(share) for kind, share in shares.items()}
-    of_goal = [float(share) for share in judged or shares.values()]
-    worst = (max if goal and goal.sense == "at most" else min)(of_goal)
-    spread = extent(of_goal)
-    return Result(
-        name,
-        session.memory,
-        spread,
-        "",
-        f"worst: {worst:.1%}, {next(kind for kind, share in shares.items() if share == worst)}",
-        goal=goal,
-        verdict=judge(spread, goal) if goal else None,
-        details=shares,
-    )
+    return result_of(session, name, shares, goal, judged)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.host.ladder import Ladder
 from windtunnel.host.ladder import read as read_ladder
-from windtunnel.model.composed import Composed
-from windtunnel.model.curve import Options
-from windtunnel.model.model_record import Curve, LatencyCurve
-from windtunnel.model.queueing import JUDGED
-from windtunnel.model.validate import GOALS, Checked, check
+from windtunnel.parts.models.composed import Composed
+from windtunnel.parts.models.curve import Options
+from windtunnel.parts.models.model_record import Curve, LatencyCurve
+from windtunnel.parts.models.queueing import JUDGED
+from windtunnel.parts.models.validate import GOALS, Checked, check
 
 STUDIES = Path(__file__).resolve().parents[1] / "studies"
 NAMES = ("exact", "exact-single", "lpm", "acl", "linear", "tss", "pipeline", "load", "load-one")

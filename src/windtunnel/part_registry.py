@@ -19,6 +19,7 @@ PARTS = [
     "rdma",
     "streams",
     "swx",
+    "models",
     "fleet",
     "diagnose",
     "tune",

@@ -8,7 +8,6 @@ from scenario_tools import LENIENT, written
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.windows import StageWindow
 from windtunnel.measure.validity import call_cost
-from windtunnel.model.capacity import what_if
 from windtunnel.runs import load
 from windtunnel.runs.counters import Absent, Asked, Count, event_rows, read_counters
 
@@ -50,13 +49,11 @@ def test_a_port_that_is_full_is_told_from_a_ring_and_a_pool(tmp_path):
         assert found["ring"] == found["mbufs"] == 0 and (found["port"] > 0 or stage == "disp_tx")
 
 
-def test_calls_of_a_real_run_split_and_predict_themselves(tmp_path):
+def test_calls_of_a_real_run_split(tmp_path):
     data = scenario(accounting={"level": "cycles"}, client={"rate": "200kpps", "arrivals": "poisson"})
     run = execute(tmp_path, data, *LENIENT, *PATIENT).run
     mine = [each for each in stages(run) if (each.endpoint, each.stage) == ("server", "app_rx")]
     assert call_cost(mine) is not None
-    found = what_if(run, [])
-    assert found.run_per_s > 0 and found.per_s > 0 and found.limit
 
 
 def test_events_of_workers(tmp_path):

@@ -10,14 +10,11 @@ import pytest
 from command_line import SCENARIO
 from forged_lines import FORGED, LINES, forge, said
 from importing import DATA, imported
-from model_tools import ENTRIES, HERE, SIZES, a_ladder, a_study
 from net import unpack
 from part_samples import part_samples
 from study_tools import invoke, on_paper, written
 
-from windtunnel.errors import UserError
 from windtunnel.measure.study.record import read as read_study
-from windtunnel.model.model_record import read as read_model
 from windtunnel.runs import load
 
 SAMPLES = (
@@ -60,7 +57,6 @@ def test_no_text_of_a_run_begins_a_line(runs, sample, tmp_path):
         "history . -q",
         "export a tables --include-invalid",
         "import run tables back",
-        "model what-if a --set server.batch.app_rx=64 --include-invalid",
         "pcie estimate a",
         "show a --html",
         "show a --as axio --include-invalid",
@@ -122,27 +118,10 @@ def test_no_text_of_a_study_begins_a_line(tmp_path):
     with on_paper():
         invoke("study", file, "--out", tmp_path / "out", "-q")
     assert forge(tmp_path / "out" / "study.json", read_study) > 10
-    for words in ("study out", "study out --plan", "study far.toml --out out", "model fit out", "model validate out"):
+    for words in ("study out", "study out --plan", "study far.toml --out out"):
         said(*words.split(), cwd=tmp_path)
     said("study", "query", "from results", "--study", "out", cwd=tmp_path)
     cell = f"x\n{FORGED}"
     query = f"""select '{FORGED}' as "{FORGED}", '{cell}' as "{cell}" from results limit 1"""
     for form in ([], ["--json"], ["--format", "markdown"]):
         assert "forged" in said("study", "query", query, "--study", "out", *form, cwd=tmp_path)
-
-
-def test_no_text_of_a_model_begins_a_line(tmp_path):
-    a_study(tmp_path / "study", lambda point: 20 + point[ENTRIES] / 1e3, {ENTRIES: SIZES})
-    forge(tmp_path / "study" / "study.json", check_models)
-    (tmp_path / "ladder.json").write_text(a_ladder().model_dump_json())
-    said("model", "fit", "study", "--ladder", "ladder.json", "--out", "model.json", cwd=tmp_path)
-    assert forge(tmp_path / "model.json", read_model) > 10
-    for words in ("validate study --ladder ladder.json", "predict model.json --entries 2M --allow-other-host"):
-        assert FORGED in said("model", *words.split(), cwd=tmp_path)
-
-
-def check_models(file: Path) -> None:
-    """Raises UserError for a study that no model can be fitted to."""
-    study = read_study(file)
-    if study.factors[0].name != "entries" or study.factors[0].keys != [ENTRIES] or study.host != HERE:
-        raise UserError("another factor, or another host than the ladder's")

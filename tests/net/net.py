@@ -91,35 +91,28 @@ def study(path: Path) -> str:
     finished = Study(
         path, read(path / "study.json"), [dict(zip(rows.columns, row, strict=True)) for row in rows.fetchall()], False
     )
-    return _rendered(study_document(finished))
+    return rendered(study_document(finished))
 
 
 def search(path: Path) -> str:
     from windtunnel.measure.throughput.search_record import SearchRecord
     from windtunnel.results.search import search_document
 
-    return _rendered(search_document(SearchRecord.model_validate_json(path.read_text())))
+    return rendered(search_document(SearchRecord.model_validate_json(path.read_text())))
 
 
 def comparison(path: Path) -> str:
     from windtunnel.measure.compare.comparison_record import Comparison
     from windtunnel.results.comparison import comparison_document
 
-    return _rendered(comparison_document(Comparison.model_validate_json(path.read_text())))
+    return rendered(comparison_document(Comparison.model_validate_json(path.read_text())))
 
 
 def repeated(path: Path) -> str:
     from windtunnel.measure.repeat import Repeated
     from windtunnel.results.repeat import repeated_document
 
-    return _rendered(repeated_document(Repeated.model_validate_json(path.read_text())))
-
-
-def model(path: Path) -> str:
-    from windtunnel.model.model_record import read
-    from windtunnel.results.model.fit import model_document
-
-    return _rendered(model_document(read(path)))
+    return rendered(repeated_document(Repeated.model_validate_json(path.read_text())))
 
 
 OF_ECHO = {"accounting-off", "counted", "probed", "probed-first", "rejected", "traced"}
@@ -140,15 +133,10 @@ OTHERS: Mapping[str, Mapping[str, View]] = {
     },
     "search.json": {"kept": search},
     "repeat.json": {"kept": repeated},
-    "model.json": {
-        "kept": model,
-        "predict": command("model", "predict", "INPUT", "--entries", "50k", "--allow-other-host"),
-    },
     "study-inflight": {"rows": command("study", "query", ROWS, "--study", "INPUT", "--json"), "page": study},
     "study-tables": {
         "rows": command("study", "query", ROWS, "--study", "INPUT", "--json"),
         "page": study,
-        "fit": command("model", "fit", "INPUT", "--json"),
     },
 }
 
@@ -166,6 +154,17 @@ def views_of_runs() -> Mapping[str, View]:
     return RUN | of_parts
 
 
+@cache
+def views_of_others() -> Mapping[str, Mapping[str, View]]:
+    """With those of parts, of inputs of their own, too."""
+    from part_samples import part_samples
+
+    views = dict(OTHERS)
+    for of_part in part_samples("KEPT_VIEWS"):
+        views |= {name: {**views.get(name, {}), **more} for name, more in of_part.items()}
+    return views
+
+
 def cases() -> Iterator[tuple[str, str]]:
     """Every input with every view of it. A shipped scenario is an input, too."""
     with tarfile.open(INPUTS) as inputs:
@@ -174,7 +173,7 @@ def cases() -> Iterator[tuple[str, str]]:
         )
     here = (name for name in runs if name in OF_ECHO or (SCENARIOS / f"{name}.toml").exists())
     yield from ((f"runs/{name}", view) for name in here for view in views_of_runs())
-    yield from ((name, view) for name, views in OTHERS.items() for view in views)
+    yield from ((name, view) for name, views in views_of_others().items() for view in views)
     yield from ((f"scenarios/{file.name}", "plan") for file in sorted(SCENARIOS.glob("*.toml")))
 
 
@@ -183,7 +182,7 @@ def shown(name: str, view: str, inputs: Path) -> str:
     if name.startswith("scenarios/"):
         text = plan(SCENARIOS / Path(name).name)
     else:
-        of = views_of_runs() if name.startswith("runs/") else OTHERS[name]
+        of = views_of_runs() if name.startswith("runs/") else views_of_others()[name]
         text = of[view](inputs / name)
     text = text.replace(str(inputs), "INPUTS").replace(str(SCENARIOS.parent), "CHECKOUT")
     for pattern, instead in CHANGING:
@@ -231,7 +230,7 @@ def surroundings(directory: Path) -> Iterator[None]:
         yield
 
 
-def _rendered(document: Document) -> str:
+def rendered(document: Document) -> str:
     """In a terminal, and as a page."""
     from windtunnel.results.page.renderer import render
     from windtunnel.results.terminal.renderer import document_view

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from windtunnel.cli import model
 from windtunnel.cli.calibrate import calibrate
 from windtunnel.cli.check import check
 from windtunnel.cli.compare import compare
@@ -68,8 +67,8 @@ def _add_group(name: str, help_: str, task: str, *commands: Callable[..., Any]) 
     app.add_typer(group, name=name, help=help_, short_help=help_.removesuffix("."), rich_help_panel=task)
 
 
-def _of_parts(group: str) -> list[Callable[..., Any]]:
-    """The commands that parts add to a group."""
+def _of_parts(group: str) -> list[Any]:
+    """The commands that parts add to a group; of MODEL their own groups, each with its name and help."""
     return [command for part in part_modules("commands") for command in getattr(part, group, ())]
 
 
@@ -86,15 +85,8 @@ _add(PREPARE, init, check, handlers, wires, *_of_parts("PREPARE"), schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, *_of_parts("HOST"))
 _add(MEASURE, run, show, compare, calibrate, history, search, study, *_of_parts("MEASURE"))
 _add(MEASURE, query, name="study query")
-_add_group(
-    "model",
-    "Fit models to studies and predict with them.",
-    MODEL,
-    model.fit,
-    model.predict,
-    model.what_if,
-    model.validate,
-)
+for name, help_, commands in _of_parts("MODEL"):
+    _add_group(name, help_, MODEL, *commands)
 _add_group("pcie", "Estimate the PCIe traffic of packets.", MODEL, estimate, nics)
 _add(EXCHANGE, export)
 _add_group("import", "Import files of other tools, or an exported run.", EXCHANGE, axio, testpmd, run_)

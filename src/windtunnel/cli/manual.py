@@ -61,7 +61,7 @@ def completion_script(shell: str) -> str:
 
 
 def man_pages() -> dict[str, str]:
-    """Text of each page by its name, `windtunnel-model-fit` for instance."""
+    """Text of each page by its name, `windtunnel-host-doctor` for instance."""
     names = ((context.command_path.replace(" ", "-"), context) for context in contexts())
     return {page: _page(page, context) for page, context in names}
 

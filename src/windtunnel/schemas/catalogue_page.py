@@ -67,17 +67,6 @@ STUDIES = {
         "tables-latency",
         "tables-percentiles",
     ),
-    "Input for models": (
-        "model-exact",
-        "model-exact-single",
-        "model-lpm",
-        "model-acl",
-        "model-linear",
-        "model-tss",
-        "model-pipeline",
-        "model-load",
-        "model-load-one",
-    ),
 }
 
 SCENARIO_HEAD = f"""\

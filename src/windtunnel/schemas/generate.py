@@ -17,7 +17,6 @@ from windtunnel.measure.history.history_record import Histories
 from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.search_record import SearchRecord
-from windtunnel.model.model_record import ModelRecord
 from windtunnel.part_registry import part_functions, part_modules
 from windtunnel.runs import Record, counters
 from windtunnel.scenario.keys import Scenario
@@ -56,7 +55,6 @@ def generated() -> dict[Path, str]:
         "history": Histories.model_json_schema(),
         "counters": counters.LINE.json_schema(),
         "study": StudyRecord.model_json_schema(),
-        "model": ModelRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),
         **{name: model.model_json_schema() for part in part_modules("schemas") for name, model in part.SCHEMAS.items()},
         **{f"editor/{kind}": editor.editor_schema(kind) for kind in editor.FILES},

@@ -12,7 +12,7 @@ def test_every_command_has_a_section_and_a_link():
     page = command_line_page.page()
     shown = set(typer.main.get_command(app).commands)
     sections = set(re.findall(r"^## windtunnel (.+)$", page, re.MULTILINE))
-    assert shown | {"model fit", "host doctor", "study query", "share serve"} <= sections
+    assert shown | {"host doctor", "study query", "share serve"} <= sections
     links = re.findall(r"\(#windtunnel-([^)]+)\)", page)
     assert sorted(links) == sorted({name.replace(" ", "-") for name in sections})
 
@@ -36,6 +36,6 @@ def test_nothing_in_a_text_is_markdown_but_names_between_backticks():
 
 
 def test_a_list_links_to_the_commands_that_there_are():
-    formatter = command_line_page.Markdown("windtunnel model", frozenset({"windtunnel model fit"}))
-    formatter.write_dl([("fit  ", "Fit."), ("other", "Other.")])
-    assert formatter.lines == ["- [`windtunnel model fit`](#windtunnel-model-fit): Fit.", "- `other`: Other."]
+    formatter = command_line_page.Markdown("windtunnel host", frozenset({"windtunnel host doctor"}))
+    formatter.write_dl([("doctor  ", "Check."), ("other", "Other.")])
+    assert formatter.lines == ["- [`windtunnel host doctor`](#windtunnel-host-doctor): Check.", "- `other`: Other."]

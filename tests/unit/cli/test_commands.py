@@ -13,8 +13,8 @@ from windtunnel.cli import extensions
 from windtunnel.engine.find import to_install
 from windtunnel.errors import UserError
 
-COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, compare, history, search, study, study query, model fit,
-model predict, model validate, pcie estimate, pcie nics, export, import axio, import testpmd, import run"""
+COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, compare, history, search, study, study query,
+pcie estimate, pcie nics, export, import axio, import testpmd, import run"""
 
 
 def test_help_is_a_line_a_command_by_task(typed):

@@ -40,7 +40,6 @@ def test_commands(place):
     assert offered(place, "cal") == ["calibrate"]
     of_parts = {command.__name__ for part in part_modules("commands") for command in getattr(part, "HOST", ())}
     assert set(offered(place, "host", "")) == {"doctor", "ladder", "state"} | of_parts
-    assert "validate" in offered(place, "model", "")
     assert "reproduce" in offered(place, "share", "rep")
 
 

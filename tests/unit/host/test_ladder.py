@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_tools import a_ladder
+from planted_studies import a_ladder
 from scenario_tools import engine
 from study_tools import invoke, refused
 

@@ -3,7 +3,7 @@
 from types import SimpleNamespace as Made
 
 import pytest
-from model_tools import a_ladder
+from planted_studies import a_ladder
 
 from windtunnel.host.caches import Cache
 from windtunnel.results.charts import search

@@ -126,7 +126,6 @@ def test_every_command_that_prints_json_instead_of_tables_prints_markdown_too():
         "study",
         "study query",
         "search",
-        "model fit",
         "pcie nics",
     } <= {name for name, has in offered.items() if "--format" in has}
 

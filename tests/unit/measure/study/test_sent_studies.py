@@ -17,7 +17,7 @@ from windtunnel.measure.study import record as records
 from windtunnel.measure.study import seal
 from windtunnel.measure.study.seal import BegunElsewhere
 from windtunnel.measure.study.study import prepare
-from windtunnel.model import model_record as models
+from windtunnel.parts.models import model_record as models
 from windtunnel.scenario import handlers
 
 ONCE = HEAD + "repeats = 1\n"
