@@ -19,6 +19,7 @@ PARTS = [
     "rdma",
     "streams",
     "swx",
+    "pcie",
     "models",
     "fleet",
     "diagnose",

@@ -8,8 +8,8 @@ from guest_runs import ADDRESSES, execute  # noqa: F401 - a fixture
 from real_runs import assert_sound
 from traced import Traced, bases_of, read_trace
 
-from windtunnel.pcie.nic import for_driver, load_nic
-from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.parts.pcie.nic import for_driver, load_nic
+from windtunnel.parts.pcie.run_estimate import ports_of
 from windtunnel.runs import Run
 
 AT_START = 1

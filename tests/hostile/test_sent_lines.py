@@ -57,7 +57,6 @@ def test_no_text_of_a_run_begins_a_line(runs, sample, tmp_path):
         "history . -q",
         "export a tables --include-invalid",
         "import run tables back",
-        "pcie estimate a",
         "show a --html",
         "show a --as axio --include-invalid",
     ):

@@ -16,7 +16,6 @@ from windtunnel.cli.history import history
 from windtunnel.cli.host import ladder
 from windtunnel.cli.imports import axio, run_, testpmd
 from windtunnel.cli.init import init
-from windtunnel.cli.pcie import estimate, nics
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
 from windtunnel.cli.schema import schema
@@ -87,7 +86,6 @@ _add(MEASURE, run, show, compare, calibrate, history, search, study, *_of_parts(
 _add(MEASURE, query, name="study query")
 for name, help_, commands in _of_parts("MODEL"):
     _add_group(name, help_, MODEL, *commands)
-_add_group("pcie", "Estimate the PCIe traffic of packets.", MODEL, estimate, nics)
 _add(EXCHANGE, export)
 _add_group("import", "Import files of other tools, or an exported run.", EXCHANGE, axio, testpmd, run_)
 

@@ -4,14 +4,16 @@ import stat
 from pathlib import Path
 
 from windtunnel.errors import UserError
+from windtunnel.part_registry import part_modules
 from windtunnel.text_file import MOST_RECORD_BYTES
 
 MOST_BYTES = {
     "run.json": MOST_RECORD_BYTES,
     "windows.jsonl": 64 << 20,
     "counters.jsonl": 16 << 20,
-    "pcie-counters.txt": 4 << 20,
 }
+for _part in part_modules("untrusted"):
+    MOST_BYTES |= _part.MOST_BYTES
 """Bounds of the files in a run directory that are read. 16 MiB hold an hour of 16 counters in windows of 1 s; a counter is of one event and worker."""
 
 

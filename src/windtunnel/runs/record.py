@@ -18,6 +18,7 @@ from windtunnel.engine.reason import Reason
 from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
 from windtunnel.host.states import Where
+from windtunnel.part_registry import part_functions
 from windtunnel.runs.rows import PortRow, StageRow, VariantRow
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.validity_keys import relaxed
@@ -154,8 +155,8 @@ class Record(Part):
         workloads = scenario.get("workload", [])
         if not isinstance(workloads, list) or not all(isinstance(workload, dict) for workload in workloads):
             raise ValueError("workload is no list of tables")
-        if not all(isinstance((scenario.get(s) or {}).get("nic_profile"), str | None) for s in ("client", "server")):
-            raise ValueError("nic_profile is no text")
+        for check in part_functions("record", "check_scenario"):
+            check(scenario)
         return scenario
 
     @field_validator("host")

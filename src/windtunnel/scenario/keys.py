@@ -45,7 +45,6 @@ from windtunnel.scenario.values import (
     Cores,
     Ip,
     Message,
-    NicProfile,
     Options,
     OwnMac,
     PeerMac,
@@ -150,6 +149,7 @@ class Worker(Table):
     stages: list[StageName] = Field(min_length=1, description='stages in the order of the loop, as in "nic_rx:0"')
 
 
+@with_fields_of_parts("keys")
 class Endpoint(OptionTable):
     SCOPE = "endpoint"
 
@@ -176,10 +176,6 @@ class Endpoint(OptionTable):
     rx_descriptors: WholeRing = Field(1024, description="receive descriptors of each queue")
     tx_descriptors: WholeRing = Field(1024, description="transmit descriptors of each queue")
     thresholds: Thresholds = Field(default_factory=Thresholds, description="descriptor thresholds of the port")
-    nic_profile: NicProfile | None = Field(
-        None,
-        description='NIC for which PCIe traffic is estimated (page "PCIe equations"); default: on pci the NIC of the driver, else generic',
-    )
     worker: list[Worker] = Field(
         default_factory=list, max_length=127, description="explicit placement of stages on workers, instead of `cores`"
     )

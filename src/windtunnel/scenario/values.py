@@ -112,8 +112,6 @@ PoolSize = Annotated[
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "integer", "minimum": LEAST_POOL, "maximum": MOST_POOL}]}),
 ]
 StageName = Annotated[str, AfterValidator(_stage), Wanted('a stage and its index, as in "nic_rx:0"')]
-NicProfile = Literal["generic", "bnxt", "e1000", "ena", "i40e", "ice", "igb", "ixgbe", "mlx5", "virtio"]
-"""The NICs of windtunnel.pcie."""
 Message = Annotated[int, within("size", MessageBytes)]
 WholeRing = Annotated[Descriptors, PowerOfTwo()]
 """Descriptors as every NIC takes them; a driver that wants others says so."""

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from windtunnel.cli.app import app
 from windtunnel.errors import UserError
 from windtunnel.parts.models.capacity import KEYS, UNSPLIT, what_if
-from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.parts.pcie.run_estimate import ports_of
 from windtunnel.runs import Run, RunWriter, Verdict
 
 HOST = {"cpus": {"allowed": [0, 1]}}

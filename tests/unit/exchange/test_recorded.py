@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from windtunnel.errors import UserError
 from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat, read_recorded
 from windtunnel.exchange.source import MOST_LINE
-from windtunnel.pcie.measured import read_measured
 
 PERF = """# started on Mon Nov 23 10:00:00 2026
 
@@ -414,13 +413,12 @@ def test_a_line_that_others_chose_is_read_once(line):
     assert axio_report.readings([line])[0] == []
 
 
-@pytest.mark.parametrize("reader", [read_recorded, read_measured])
-def test_a_line_of_no_tool_is_too_long_before_it_is_cut(tmp_path, monkeypatch, reader):
+def test_a_line_of_no_tool_is_too_long_before_it_is_cut(tmp_path, monkeypatch):
     """A table may have no million columns."""
     cut, cells_of = [], pcm_pcie.cells_of
     monkeypatch.setattr(pcm_pcie, "cells_of", lambda line: cut.append(line) or cells_of(line))
     head = "Skt,PCIe Rd (B),PCIe Wr (B)" + ",ItoM" * MOST_LINE
     (tmp_path / "pcm.csv").write_text(f"{head}\n0,1,1{',1' * MOST_LINE}\n")
     with pytest.raises(UserError, match="longer than 65,536 characters"):
-        reader(tmp_path / "pcm.csv")
+        read_recorded(tmp_path / "pcm.csv")
     assert cut == []

@@ -6,7 +6,6 @@ from pathlib import Path
 from windtunnel.exchange.imported_run import SOURCE
 from windtunnel.index.notes import NAME as NOTES
 from windtunnel.index.notes import Notes
-from windtunnel.pcie.measured import FILE as PCIE
 from windtunnel.results.page.files import REPORT
 from windtunnel.runs import counters, trace
 from windtunnel.runs.record import EngineRecord, Record
@@ -35,7 +34,7 @@ def test_every_part_of_an_engine_is_named():
 def test_files_have_the_names_of_the_code():
     always, sometimes = column("Files of every run"), column("Files that some runs have")
     assert always == ["run.json", "windows.jsonl", "latency.hlog", "engine.log", REPORT]
-    assert {counters.FILE, trace.FILE, trace.RAW, NOTES, PCIE, SOURCE} <= set(sometimes)
+    assert {counters.FILE, trace.FILE, trace.RAW, NOTES, SOURCE} <= set(sometimes)
     (row,) = (line for line in PAGE.splitlines() if line.startswith(f"| `{NOTES}` |"))
     assert set(re.findall(r"`([a-z]+)`", row)) >= set(Notes.model_fields)
 

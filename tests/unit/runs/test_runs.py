@@ -347,7 +347,6 @@ def test_a_record_has_a_bound(tmp_path, name, size, said):
         ({"scenario": {"server": 3}}, "scenario: .*server is no table"),
         ({"scenario": {"validity": []}}, "scenario: .*validity is no table"),
         ({"scenario": {"workload": [[3]]}}, "scenario: .*workload is no list of tables"),
-        ({"scenario": {"client": {"nic_profile": 3}}}, "scenario: .*nic_profile is no text"),
         ({"host": {"cpus": None}}, "host: .*cpus is no table"),
         ({"host": {"cpus": {"allowed": 3}}}, "host: .*cpus is no table"),
         ({"host": {"server": {"cpus": "x"}}}, "host: .*cpus is no table"),

@@ -118,7 +118,6 @@ def test_an_error_names_its_line(tmp_path, old, new, line, what, remedy):
             "rx_free is 2048, more than the 1024 descriptors of",
         ),
         ({"server": {"thresholds": {"tx_rs": -1}}}, "tx_rs", "tx_rs is -1"),
-        ({"server": {"nic_profile": "ixgb"}}, "nic_profile", 'nic_profile is "ixgb"'),
         ({"server": {"mempool": {"size": 100, "cache": 67}}}, "cache", "more than the pool's size / 1.5"),
         ({"server": {"port": 65535}, "workload": [{"handler": "l_app", "dispatchers": 2}]}, "port", "above 65535"),
         ({"server": {"cores": [0], "worker": [{"core": 0, "stages": ["nic_rx:0"]}]}}, "cores", "both cores"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from windtunnel.exchange.recorded import Reading, Recorded, is_recorded, read_recorded
 from windtunnel.exchange.source import read_counters
-from windtunnel.pcie.measured import Measured, is_measured, read_measured
+from windtunnel.parts.pcie.measured import Measured, is_measured, read_measured
 
 
 @dataclass(frozen=True)

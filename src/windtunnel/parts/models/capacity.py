@@ -28,7 +28,7 @@ from windtunnel.measure.validity import (
     slowest,
     timed_worker,
 )
-from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.parts.pcie.run_estimate import ports_of
 from windtunnel.runs.metrics import VARIED, measured, ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord

@@ -9,9 +9,8 @@ from typing import Any
 
 from windtunnel.engine.windows import Window
 from windtunnel.format import number
-from windtunnel.pcie.run_estimate import PortEstimate
-from windtunnel.results.charts.ceiling import ceiling
 from windtunnel.results.charts.layout import SERIES, label_text, layout_of
+from windtunnel.results.charts.limit_line import Limit, limit_line
 from windtunnel.results.charts.percentiles import percentile_chart, percentile_curve
 from windtunnel.runs.histogram import merge
 from windtunnel.runs.metrics import measured, ratio
@@ -85,9 +84,9 @@ def workers(rows: list[WorkerRow]) -> dict[str, Any] | None:
     return {"data": data, "layout": layout | {"barmode": "stack", "bargap": 0.4}}
 
 
-def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | None:
+def throughput(run: Run, limit: Limit | None = None) -> dict[str, Any] | None:
     """Per window: responses of each workload, or packets of each port without a client. Excluded windows are shaded. A line marks
-    the rate at which the tightest port's PCIe link would be full."""
+    the limit."""
     data: list[dict[str, Any]] = []
     shades: list[dict[str, Any]] = []
     asked = any(window.workloads for windows in run.windows.values() for window in windows)
@@ -111,7 +110,7 @@ def throughput(run: Run, link: PortEstimate | None = None) -> dict[str, Any] | N
     layout["xaxis"] |= {"title": {"text": "seconds since the first window"}, "showgrid": False}
     layout["yaxis"] |= {"tickformat": "~s", "rangemode": "tozero", "title": {"text": "per second"}}
     layout |= {"shapes": shades, "showlegend": True, "hovermode": "x unified"}
-    return {"data": data, "layout": layout | (ceiling(run, link, data, shades) if link and link.ceiling else {})}
+    return {"data": data, "layout": layout | (limit_line(run, limit, data, shades) if limit else {})}
 
 
 def latency(run: Run) -> dict[str, Any] | None:

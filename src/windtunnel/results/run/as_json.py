@@ -4,9 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from windtunnel.measure.earlier import Earlier
-from windtunnel.pcie.measured import measured_with_run
-from windtunnel.pcie.rows import json_document as pcie_json
-from windtunnel.pcie.run_estimate import ports_of
+from windtunnel.part_registry import part_functions
 from windtunnel.runs.counters import event_rows
 from windtunnel.runs.intervals import percentile_rows
 from windtunnel.runs.joined import Joined, crossings, on_two_hosts, session
@@ -17,10 +15,10 @@ SUMMARY_VERSION = 4
 
 
 def run_json(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
-    """The run for machines. `rejected`: `metrics` and `pcie` are those of an invalid run. They are null where no window was measured.
+    """The run for machines. `rejected`: `metrics` and what parts add are those of an invalid run. They are null if no window was measured.
     `earlier` is null where no earlier run is like it, and in a list of several runs."""
     record = run.record
-    return {
+    shown = {
         "version": SUMMARY_VERSION,
         "path": str(run.path),
         "title": record.title,
@@ -42,8 +40,10 @@ def run_json(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "metrics": summarise(run).json() if run.has_metrics else None,
         "percentiles": [asdict(row) for row in percentile_rows(run)] if run.has_metrics else [],
         "events": [asdict(row) for row in event_rows(run)] if run.has_metrics else [],
-        "pcie": pcie_json(ports_of(run), measured_with_run(run.path)) if run.has_metrics and record.engines else None,
-    } | (_between_hosts(run) if on_two_hosts(run) else {})
+    }
+    for fields in part_functions("as_json", "fields"):
+        shown |= fields(run)
+    return shown | (_between_hosts(run) if on_two_hosts(run) else {})
 
 
 def joined_json(joined: Joined) -> dict[str, Any]:

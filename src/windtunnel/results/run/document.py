@@ -6,11 +6,8 @@ from itertools import chain
 from windtunnel import format as fmt
 from windtunnel.measure.earlier import Earlier, line
 from windtunnel.part_registry import part_functions
-from windtunnel.pcie.measured import measured_with_run
-from windtunnel.pcie.run_estimate import shown_ports, tightest
 from windtunnel.results.document import Block, Document, Fold, Headlines, Listing, Rejected, Section, Sentence
 from windtunnel.results.host import host_facts, host_section, pretty
-from windtunnel.results.pcie import pcie_section
 from windtunnel.results.run.handlers import handler_sections
 from windtunnel.results.run.machine import (
     crossing_section,
@@ -83,7 +80,6 @@ def header(record: Record) -> Document:
 def _sections(run: Run, summary: Summary) -> Iterator[Section]:
     """All that was measured, in the order of a reader's questions: where the time goes first, what it rests on last."""
     record = run.record
-    links = shown_ports(run)
     yield from state_sections(record.validity, on_two_hosts(run))
     yield from stage_sections(summary, record.accounting)
     yield from handler_sections(summary)
@@ -93,8 +89,9 @@ def _sections(run: Run, summary: Summary) -> Iterator[Section]:
         yield from sections(summary)
     yield from phase_section(summary.phases)
     yield from variant_section(summary.variants)
-    yield from port_section(run, summary, tightest(links))
-    yield from pcie_section(links, measured_with_run(run.path))
+    yield from port_section(run, summary)
+    for sections in part_functions("blocks", "machine_sections"):
+        yield from sections(run)
     yield from event_section(run)
     yield from value_section(record.imported)
     yield from crossing_section(run)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from windtunnel import format as fmt
-from windtunnel.pcie.run_estimate import PortEstimate
+from windtunnel.part_registry import part_functions
 from windtunnel.results.charts.run import throughput
 from windtunnel.results.charts.run import workers as worker_chart
 from windtunnel.results.document import Block, Chart, Marked, Section, Sentence, Table, columns_of, groups_of
@@ -37,11 +37,13 @@ def worker_section(summary: Summary) -> Iterator[Section]:
     )
 
 
-def port_section(run: Run, summary: Summary, tightest: PortEstimate | None) -> Iterator[Section]:
-    """`tightest`: the port whose PCIe ceiling is drawn over throughput."""
+def port_section(run: Run, summary: Summary) -> Iterator[Section]:
+    """The least limit that parts know is drawn over throughput."""
     if not summary.ports:
         return
-    blocks: list[Block] = [Chart(plot)] if (plot := throughput(run, tightest)) else []
+    limits = [limit for of_part in part_functions("blocks", "limits") for limit in of_part(run)]
+    least = min(limits, key=lambda limit: limit.times, default=None)
+    blocks: list[Block] = [Chart(plot)] if (plot := throughput(run, least)) else []
     yield Section(
         "Throughput over time, and ports",
         [*blocks, port_table(summary.ports)],

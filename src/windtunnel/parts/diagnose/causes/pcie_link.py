@@ -4,7 +4,7 @@ from windtunnel.finding import require
 from windtunnel.parts.diagnose.causes.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
-from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.parts.pcie.run_estimate import ports_of, tightest
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:

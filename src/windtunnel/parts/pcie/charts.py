@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from windtunnel.pcie.estimate import BITS, MB, Cost
-from windtunnel.pcie.sweep import AFTER, BEFORE, HIGHEST, Point, Sweep
+from windtunnel.parts.pcie.estimate import BITS, MB, Cost
+from windtunnel.parts.pcie.sweep import AFTER, BEFORE, HIGHEST, Point, Sweep
 from windtunnel.results.charts.layout import SERIES, layout_of
 
 

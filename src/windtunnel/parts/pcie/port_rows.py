@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from windtunnel.pcie.estimate import BITS, MB, Cost, Estimate
-from windtunnel.pcie.link import OnWire
-from windtunnel.pcie.measured import Measured
-from windtunnel.pcie.run_estimate import PortEstimate
+from windtunnel.parts.pcie.estimate import BITS, MB, Cost, Estimate
+from windtunnel.parts.pcie.link import OnWire
+from windtunnel.parts.pcie.measured import Measured
+from windtunnel.parts.pcie.run_estimate import PortEstimate
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ import sample_runs
 from terminal_views import printed
 
 from windtunnel.errors import UserError
-from windtunnel.pcie.measured import FILE, read_measured
-from windtunnel.pcie.nic import text_of
-from windtunnel.pcie.run_estimate import ports_of, tightest
+from windtunnel.parts.pcie.blocks import limit_of
+from windtunnel.parts.pcie.measured import FILE, read_measured
+from windtunnel.parts.pcie.nic import text_of
+from windtunnel.parts.pcie.run_estimate import ports_of, tightest
 from windtunnel.results.charts.run import throughput
 from windtunnel.results.page.renderer import render
 from windtunnel.results.run.as_json import run_json
@@ -185,7 +186,7 @@ def test_the_report_has_the_table_and_the_ceiling(tmp_path):
     html = render(run_document(run))
     assert "PCIe traffic: an estimate" in html and "estimate: would be, on generic" in html and "not measured" in html
     link = tightest(ports_of(run))
-    layout = throughput(run, link)["layout"]
+    layout = throughput(run, limit_of(link, link.ceiling))["layout"]
     [note] = layout["annotations"]
     responses = sum(row.responses_per_s for row in summarise(run).workloads)
     assert f"PCIe ceiling of the {link.port}" in note["text"]
@@ -197,7 +198,7 @@ def test_a_near_ceiling_is_drawn(tmp_path):
     """Of a narrow link: the line lies at the rate times what it may grow, and within the plot."""
     run = execute(tmp_path / "run")
     link = tightest(ports_of(run, link={"generation": 2, "lanes": 4}))
-    layout = throughput(run, link)["layout"]
+    layout = throughput(run, limit_of(link, link.ceiling))["layout"]
     line = layout["shapes"][-1]
     responses = sum(row.responses_per_s for row in summarise(run).workloads)
     assert line["type"] == "line" and line["y0"] == line["y1"] == pytest.approx(responses * link.ceiling)

@@ -8,12 +8,12 @@ say at which rate the peak appears either: the charts draw nothing between both 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from windtunnel.pcie import traffic_options
-from windtunnel.pcie.batches import Batches
-from windtunnel.pcie.estimate import MB, Estimate, Settings, estimate
-from windtunnel.pcie.link import Link
-from windtunnel.pcie.nic import Nic
-from windtunnel.pcie.run_estimate import PortEstimate, Queue
+from windtunnel.parts.pcie import traffic_options
+from windtunnel.parts.pcie.batches import Batches
+from windtunnel.parts.pcie.estimate import MB, Estimate, Settings, estimate
+from windtunnel.parts.pcie.link import Link
+from windtunnel.parts.pcie.nic import Nic
+from windtunnel.parts.pcie.run_estimate import PortEstimate, Queue
 
 BEFORE, AFTER = 10e6, 13e6
 HIGHEST = 14.88e6

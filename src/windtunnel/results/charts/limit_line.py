@@ -1,9 +1,9 @@
-"""Where a PCIe link would be full, drawn over throughput."""
+"""A rate that cannot be exceeded, drawn over throughput."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.format import rate
-from windtunnel.pcie.run_estimate import PortEstimate
 from windtunnel.results.charts.layout import axis, label_text
 from windtunnel.runs.metrics import measured, ratio, seconds
 from windtunnel.runs.reader import Run
@@ -12,13 +12,21 @@ FARTHEST = 3
 """Times the highest point. A ceiling above that is labelled and not drawn, because it would flatten the lines."""
 
 
-def ceiling(run: Run, link: PortEstimate, lines: list[dict[str, Any]], shapes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Changes of the layout of a plot of these lines: a dotted line at the rate at which the PCIe link would be full, where there is
-    room for it, and its label."""
-    rate_now, asked = mean_rate(run, link.port)
-    height = rate_now * (link.ceiling or 0)
+@dataclass(frozen=True)
+class Limit:
+    """Something would be full at `times` the rate of a run, at the port of `side`."""
+
+    side: str
+    times: float
+    name: str
+
+
+def limit_line(run: Run, limit: Limit, lines: list[dict[str, Any]], shapes: list[dict[str, Any]]) -> dict[str, Any]:
+    """Changes of the layout of a plot of these lines: a dotted line at the limit, if there is room for it, and its label."""
+    rate_now, asked = mean_rate(run, limit.side)
+    height = rate_now * limit.times
     highest = max((y for line in lines for y in line["y"] if y is not None), default=0)
-    words = label_text(f"PCIe ceiling of the {link.port} ({link.label}): {rate(height)}")
+    words = label_text(f"{limit.name}: {rate(height)}")
     if asked and len(lines) > 1:
         words += " for all lines together"
     if highest == 0 or height > FARTHEST * highest:

@@ -10,9 +10,11 @@ from windtunnel.cli.shared_options import Format, IncludeInvalid, Json
 from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
-    from windtunnel.pcie import Link, Nic, Settings
-    from windtunnel.pcie.measured import Measured
-    from windtunnel.pcie.run_estimate import PortEstimate
+    from windtunnel.parts.pcie.estimate import Settings
+    from windtunnel.parts.pcie.link import Link
+    from windtunnel.parts.pcie.measured import Measured
+    from windtunnel.parts.pcie.nic import Nic
+    from windtunnel.parts.pcie.run_estimate import PortEstimate
 
 Run = Annotated[
     Path | None,
@@ -146,8 +148,8 @@ def estimate(
     windtunnel pcie estimate --from-testpmd testpmd.txt --size 64 --pps 14.8M
     windtunnel pcie estimate --sweep --out sweep.html
     """
-    from windtunnel.pcie.measured import measured_with_run, read_measured
-    from windtunnel.pcie.nic import GENERIC, load_nic
+    from windtunnel.parts.pcie.measured import measured_with_run, read_measured
+    from windtunnel.parts.pcie.nic import GENERIC, load_nic
 
     _check(
         {"RUN": run, "--from-testpmd": from_testpmd, "--sweep": sweep or None},
@@ -195,12 +197,12 @@ def nics(
     windtunnel pcie nics mlx5
     windtunnel pcie nics generic --toml > mine.toml
     """
-    from windtunnel.pcie.nic import GENERIC, load_nic, shipped, text_of
+    from windtunnel.parts.pcie.nic import GENERIC, load_nic, shipped, text_of
 
     if toml:
         print_file(text_of(name or GENERIC))
         return
-    from windtunnel.results.pcie import nic_document, nics_document
+    from windtunnel.parts.pcie.document import nic_document, nics_document
     from windtunnel.results.show import show
 
     show(nic_document(load_nic(name)) if name else nics_document([load_nic(nic_name) for nic_name in shipped()]))
@@ -224,13 +226,13 @@ def _check(sources: dict[str, object], options: dict[str, object]) -> None:
 
 
 def _link(card: "Nic", overrides: dict[str, Any]) -> "Link":
-    from windtunnel.pcie.link import Link
+    from windtunnel.parts.pcie.link import Link
 
     return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | overrides))
 
 
 def _settings(chosen: dict[str, Any]) -> "Settings":
-    from windtunnel.pcie.estimate import Settings
+    from windtunnel.parts.pcie.estimate import Settings
 
     return Settings(**({"rx_ring": RING, "tx_ring": RING} | chosen))
 
@@ -239,7 +241,7 @@ def _of_run(
     path: Path, nic: str | None, chosen: dict[str, Any], wire: dict[str, Any], include_invalid: bool
 ) -> "list[PortEstimate]":
     from windtunnel.errors import UserError, as_argument
-    from windtunnel.pcie.run_estimate import ports_of
+    from windtunnel.parts.pcie.run_estimate import ports_of
     from windtunnel.results.terminal.messages import show_warning
     from windtunnel.runs import load
 
@@ -260,8 +262,8 @@ def _of_testpmd(
 ) -> "list[PortEstimate]":
     from dataclasses import asdict
 
-    from windtunnel.pcie import traffic_options
-    from windtunnel.pcie.testpmd_estimate import ports_of, read_counted
+    from windtunnel.parts.pcie import traffic_options
+    from windtunnel.parts.pcie.testpmd_estimate import ports_of, read_counted
 
     directions, settings = read_counted(log)
     printed = {name: value for name, value in asdict(settings).items() if value is not None}
@@ -276,20 +278,21 @@ def _of_testpmd(
 
 
 def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: str, burst: str) -> "PortEstimate":
-    from windtunnel.pcie import estimate, traffic_options
-    from windtunnel.pcie.run_estimate import PortEstimate, Queue
+    from windtunnel.parts.pcie import traffic_options
+    from windtunnel.parts.pcie.estimate import estimate as estimate_traffic
+    from windtunnel.parts.pcie.run_estimate import PortEstimate, Queue
 
     batches = traffic_options.bursts(burst, settings.tx_ring or RING)
     traffic = traffic_options.forwarding(traffic_options.rate(pps), traffic_options.size(size), batches)
-    queue = Queue(0, estimate(traffic, card, settings, link))
+    queue = Queue(0, estimate_traffic(traffic, card, settings, link))
     return PortEstimate("asked", card.name, card.nic.title, True, link, [queue])
 
 
 def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None) -> None:
-    from windtunnel.pcie import traffic_options
-    from windtunnel.pcie.sweep import swept
+    from windtunnel.parts.pcie import traffic_options
+    from windtunnel.parts.pcie.document import sweep_document
+    from windtunnel.parts.pcie.sweep import swept
     from windtunnel.results.page.files import write_new_page
-    from windtunnel.results.pcie import sweep_document
 
     sweep = swept(card, settings, link, traffic_options.size(size))
     print_values(write_new_page(sweep_document(sweep), out or Path("pcie-sweep.html")))
@@ -299,11 +302,11 @@ def _show(ports: "list[PortEstimate]", counters: "Measured | None", json: bool) 
     if json:
         from json import dumps
 
-        from windtunnel.pcie.rows import json_document
+        from windtunnel.parts.pcie.port_rows import json_document
 
         print(dumps(json_document(ports, counters), indent=1, ensure_ascii=False))
         return
-    from windtunnel.results.pcie import estimate_document
+    from windtunnel.parts.pcie.document import estimate_document
     from windtunnel.results.show import show
 
     show(estimate_document(ports, counters))

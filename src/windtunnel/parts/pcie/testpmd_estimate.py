@@ -12,11 +12,11 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.exchange.source import Fault, read
 from windtunnel.exchange.testpmd import Bursts, parse
-from windtunnel.pcie.batches import Batches
-from windtunnel.pcie.estimate import Settings, Traffic, estimate
-from windtunnel.pcie.link import Link
-from windtunnel.pcie.nic import Nic
-from windtunnel.pcie.run_estimate import PortEstimate, Queue
+from windtunnel.parts.pcie.batches import Batches
+from windtunnel.parts.pcie.estimate import Settings, Traffic, estimate
+from windtunnel.parts.pcie.link import Link
+from windtunnel.parts.pcie.nic import Nic
+from windtunnel.parts.pcie.run_estimate import PortEstimate, Queue
 
 RECORD = "testpmd with --record-burst-stats prints them, as in RX-bursts : 1000 [10% of 0 pkts + 90% of 32 pkts]"
 _STREAM = re.compile(r"stream (\d+):(\d+) -> (\d+):(\d+)")

@@ -3,8 +3,8 @@
 import re
 
 from windtunnel.errors import UserError
-from windtunnel.pcie.batches import Batches
-from windtunnel.pcie.estimate import Traffic
+from windtunnel.parts.pcie.batches import Batches
+from windtunnel.parts.pcie.estimate import Traffic
 from windtunnel.scenario import quantities
 
 MAX_BURST = 1024

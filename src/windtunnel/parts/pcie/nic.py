@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from windtunnel.errors import UserError
-from windtunnel.pcie.link import GIGATRANSFERS, LANES
+from windtunnel.parts.pcie.link import GIGATRANSFERS, LANES
 from windtunnel.scenario.refusal import Refusal, dotted, shown
 from windtunnel.scenario.toml_model import validated
 from windtunnel.text_file import read_text
@@ -134,7 +134,7 @@ class Nic(Part):
 @cache
 def shipped() -> tuple[str, ...]:
     """Names of the NICs that come with Windtunnel, the generic one first."""
-    names = [entry.name.removesuffix(".toml") for entry in files("windtunnel.pcie").joinpath("nics").iterdir()]
+    names = [entry.name.removesuffix(".toml") for entry in files("windtunnel.parts.pcie").joinpath("nics").iterdir()]
     return tuple(sorted(names, key=lambda name: (name != GENERIC, name)))
 
 
@@ -154,7 +154,7 @@ def shipped_nic(name: str) -> Nic:
 def text_of(name: str) -> str:
     """The TOML of a shipped NIC, or of a file. Raises UserError if there is none."""
     if name in shipped():
-        return files("windtunnel.pcie").joinpath("nics", f"{name}.toml").read_text(encoding="utf-8")
+        return files("windtunnel.parts.pcie").joinpath("nics", f"{name}.toml").read_text(encoding="utf-8")
     if not name.endswith(".toml"):
         raise UserError(f'no NIC "{name}"', remedy=f"one of {', '.join(shipped())}, or a file of your own (.toml)")
     return read_text(Path(name), MAX_FILE_BYTES, "`windtunnel pcie nics generic --toml` prints one to begin with")

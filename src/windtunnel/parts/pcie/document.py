@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from windtunnel import format as fmt
-from windtunnel.pcie.estimate import BITS, MB
-from windtunnel.pcie.link import Link
-from windtunnel.pcie.measured import Measured
-from windtunnel.pcie.nic import Nic
-from windtunnel.pcie.rows import Row, rows_of
-from windtunnel.pcie.run_estimate import PortEstimate
-from windtunnel.pcie.sweep import AFTER, BEFORE, Sweep
-from windtunnel.results.charts import pcie as charts
+from windtunnel.parts.pcie import charts
+from windtunnel.parts.pcie.estimate import BITS, MB
+from windtunnel.parts.pcie.link import Link
+from windtunnel.parts.pcie.measured import Measured
+from windtunnel.parts.pcie.nic import Nic
+from windtunnel.parts.pcie.port_rows import Row, rows_of
+from windtunnel.parts.pcie.run_estimate import PortEstimate
+from windtunnel.parts.pcie.sweep import AFTER, BEFORE, Sweep
 from windtunnel.results.document import Block, Chart, Document, Fold, Section, Sentence, Table, columns_of, groups_of
 
 NOT_MEASURED = "not measured"

@@ -4,7 +4,7 @@ import pytest
 from from_the_world import FILES
 
 from windtunnel.errors import UserError
-from windtunnel.pcie.measured import read_measured
+from windtunnel.parts.pcie.measured import read_measured
 
 HEAD = "   port             Inbound Read(MB)    Inbound Write(MB)    Outbound Read(MB)   Outbound Write(MB)\n"
 BOTH = (640e6, 1280e6)

@@ -10,8 +10,10 @@ from importing import DATA
 
 from windtunnel.errors import UserError
 from windtunnel.exchange.testpmd import Bursts
-from windtunnel.pcie import Link, Settings, load_nic
-from windtunnel.pcie.testpmd_estimate import counted, ports_of, read_counted
+from windtunnel.parts.pcie.estimate import Settings
+from windtunnel.parts.pcie.link import Link
+from windtunnel.parts.pcie.nic import load_nic
+from windtunnel.parts.pcie.testpmd_estimate import counted, ports_of, read_counted
 
 GENERIC = load_nic("generic")
 MACSWAP, QUEUES = DATA / "testpmd-macswap.txt", DATA / "testpmd-queues.txt"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.errors import UserError
-from windtunnel.pcie.nic import for_driver, load_nic, read_nic, shipped, text_of
+from windtunnel.parts.pcie.nic import for_driver, load_nic, read_nic, shipped, text_of
 
 GENERIC = text_of("generic")
 

@@ -13,11 +13,11 @@ from windtunnel.engine.plan import Endpoint
 from windtunnel.engine.plan_values import Side
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
-from windtunnel.pcie.batches import Batches
-from windtunnel.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
-from windtunnel.pcie.link import Link
-from windtunnel.pcie.measured import measured_with_run
-from windtunnel.pcie.nic import GENERIC, Nic, for_driver, load_nic, shipped_nic
+from windtunnel.parts.pcie.batches import Batches
+from windtunnel.parts.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
+from windtunnel.parts.pcie.link import Link
+from windtunnel.parts.pcie.measured import measured_with_run
+from windtunnel.parts.pcie.nic import GENERIC, Nic, for_driver, load_nic, shipped_nic
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord

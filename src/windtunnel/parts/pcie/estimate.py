@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from windtunnel.errors import UserError
-from windtunnel.pcie.batches import Batches
-from windtunnel.pcie.link import Link, OnWire
-from windtunnel.pcie.nic import Nic
+from windtunnel.parts.pcie.batches import Batches
+from windtunnel.parts.pcie.link import Link, OnWire
+from windtunnel.parts.pcie.nic import Nic
 
 MB = 1e6
 BITS = 8
