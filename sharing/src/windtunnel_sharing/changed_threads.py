@@ -94,7 +94,8 @@ class Journal:
         """As `allow`, for recorded threads, without a check that each is still the same thread."""
         with self._lock:
             lines = []
-            for tid, them in values.items():
+            for tid, given in values.items():
+                them = _with_timer_slack(given)
                 ours = (self._contents.entries.get(tid) or self._entry(tid)).ours
                 if any(value not in ours.get(name, []) for name, values in them.items() for value in values):
                     lines.append({"is": "ours", "tid": tid, "values": them})
@@ -370,6 +371,12 @@ def held_alone(path: Path, cpus: Iterable[int]) -> Iterator[Journal]:
         yield journal_
 
 
+def _with_timer_slack(values: dict[str, list[Value]]) -> dict[str, list[Value]]:
+    """Also what the kernel takes from a thread with one of these policies."""
+    policies = [policy for policy in values.get("policy", ()) if isinstance(policy, tuple)]
+    return values | {threads.TIMER_SLACK: [0]} if any(policy[0] in sched.REAL_TIME for policy in policies) else values
+
+
 def _words(fields: Fields) -> str:
     return ", ".join(f"{name} {value}" for name, value in fields.items())
 
@@ -379,7 +386,7 @@ def _remedy(tid: int, fields: Fields, error: OSError) -> str | None:
         return "its cpuset has none of these CPUs: AllowedCPUs= of its unit, docker run --cpuset-cpus"
     if not isinstance(error, PermissionError):
         return None
-    real_time = "policy" in fields and threads.numbers(fields, "policy")[0] in (sched.FIFO, sched.RR)
+    real_time = "policy" in fields and threads.numbers(fields, "policy")[0] in sched.REAL_TIME
     child = [path for name, path in threads.read(tid).items() if name.startswith(threads.CGROUP) and path != "/"]
     if real_time and child:
         return f"CAP_SYS_NICE; with RT_GROUP_SCHED its cgroup also needs a real-time runtime (cpu.rt_runtime_us): {child[0]}"

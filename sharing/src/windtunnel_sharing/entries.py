@@ -10,14 +10,14 @@ from types import MappingProxyType
 from typing import Any
 
 from windtunnel_sharing import sched
-from windtunnel_sharing.threads import Fields, Value
+from windtunnel_sharing.threads import TIMER_SLACK, Fields, Value
 
 _NONE: Mapping[int, "Entry"] = MappingProxyType({})
 MOST_LEFT = 256
 """Users of whom the last thread that left is still known."""
 
-GRANTED = frozenset(("nice", "policy"))
-"""Fields of which some values need a right."""
+GRANTED = frozenset(("nice", "policy", TIMER_SLACK))
+"""Fields of which some values need a right, or come of themselves: who is not real-time any more has a timer slack that we did not set."""
 
 
 @dataclass

@@ -14,7 +14,7 @@ from itertools import chain
 
 from windtunnel_sharing import sched, threads
 from windtunnel_sharing.entries import Entries, Entry
-from windtunnel_sharing.threads import CGROUP, Fields, Stat, Value
+from windtunnel_sharing.threads import CGROUP, TIMER_SLACK, Fields, Stat, Value
 
 ORDINARY = (sched.OTHER, 0, 0)
 NOBODY = 0
@@ -145,7 +145,9 @@ class Families:
 
 def might_have(name: str, value: Value, before: Value) -> bool:
     """Whether a thread that had one value of a field may have given itself another without a right (sched_setattr(2)): nobody lowers a nice value,
-    leaves SCHED_IDLE, becomes real-time, or gives up RESET_ON_FORK."""
+    leaves SCHED_IDLE, becomes real-time, or gives up RESET_ON_FORK. Of a timer slack that is ours, whatever the kernel makes of it later is, too."""
+    if name == TIMER_SLACK:
+        return value == before
     if name == "nice" and isinstance(value, int) and isinstance(before, int):
         return value >= before
     if name != "policy" or not isinstance(value, tuple) or not isinstance(before, tuple):
@@ -214,6 +216,8 @@ def _least(name: str, values: set[Value], own: bool) -> Value:
         return tuple(sorted({cpu for value in values if isinstance(value, tuple) for cpu in value}))
     if name == "runtime_ns":
         return 0
+    if name == TIMER_SLACK:
+        return max(value for value in values if isinstance(value, int))
     paths = sorted(map(str, values))
     return max(paths, key=lambda path: path.count("/") if path != "/" else 0) if own else os.path.commonpath(paths)
 

@@ -18,7 +18,7 @@ from windtunnel.api.errors import UserError, cannot_write
 from windtunnel.api.files import own_directory
 from windtunnel_sharing import sched
 from windtunnel_sharing.entries import Entries, Entry
-from windtunnel_sharing.threads import CGROUP, CannotChange, Fields, Process, Value
+from windtunnel_sharing.threads import CGROUP, TIMER_SLACK, CannotChange, Fields, Process, Value
 
 T = TypeVar("T")
 VERSION = 1
@@ -47,6 +47,7 @@ def _for_the_kernel(text: str) -> str:
 _Number = Annotated[int, Strict(), Field(ge=1, le=1 << 22)]
 _Ticks = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 _U32 = Annotated[int, Strict(), Field(ge=0, lt=1 << 32)]
+_U64 = Annotated[int, Strict(), Field(ge=0, lt=1 << 64)]
 _Cpu = Annotated[int, Strict(), Field(ge=0, lt=1 << 16)]
 _Policy = Annotated[int, Strict(), Field(ge=0, lt=1 << 8)]
 _Priority = Annotated[int, Strict(), Field(ge=0, le=99)]
@@ -65,6 +66,7 @@ _KINDS: dict[str, TypeAdapter[Value]] = {
     "policy": TypeAdapter(tuple[_Policy, _Priority, _Flags]),
     "nice": TypeAdapter(_Nice),
     "runtime_ns": TypeAdapter(_U32),
+    TIMER_SLACK: TypeAdapter(_U64),
 }
 """The fields of a thread; each hierarchy of cgroups has one more."""
 SPACE = "free some space: no thread is changed without its line in the journal"

@@ -15,6 +15,8 @@ OTHER, FIFO, RR, BATCH, IDLE, DEADLINE = 0, 1, 2, 3, 5, 6
 NAMES = {OTHER: "other", FIFO: "fifo", RR: "rr", BATCH: "batch", IDLE: "idle", DEADLINE: "deadline"}
 FAIR = (OTHER, BATCH)
 """Policies of which the kernel takes a nice value and a slice."""
+REAL_TIME = (FIFO, RR)
+"""Policies with which a thread has no timer slack. One that leaves them has its default, and not what it had before (Linux 6.12)."""
 RESET_ON_FORK = 1
 RAISED_PRIORITY = 1
 """Of the tenant whose turn it is: raised_priority of slicers/task.h."""
@@ -98,7 +100,7 @@ def default_slice_ns() -> int:
     before = get(tid)
     put(tid, Attributes(before.policy if before.policy in FAIR else OTHER, 0, before.nice, 0, before.flags))
     found = get(tid).runtime_ns
-    if before.policy in (FIFO, RR):
+    if before.policy in REAL_TIME:
         with suppress(PermissionError):
             put(tid, before)
     told.set()

@@ -22,10 +22,11 @@ MOST_NAME = 15
 """Bytes of a name that the kernel keeps."""
 TICKS = os.sysconf("SC_CLK_TCK")
 Value = tuple[int, ...] | int | str
-"""Of one field: CPUs, (policy, priority, flags), nice, slice in ns, or the path of a cgroup."""
+"""Of one field: CPUs, (policy, priority, flags), nice, slice or timer slack in ns, or the path of a cgroup."""
 Fields = dict[str, Value]
-"""`affinity`, `policy`, `nice`, `runtime_ns`, and `cgroup HIERARCHY` for each (`cgroup ` is v2's, `cgroup cpu` one of v1)."""
+"""`affinity`, `policy`, `nice`, `runtime_ns`, `timer_slack_ns`, and `cgroup HIERARCHY` for each (`cgroup ` is v2's, `cgroup cpu` one of v1)."""
 CGROUP = "cgroup "
+TIMER_SLACK = "timer_slack_ns"
 KERNEL_THREAD, EXITING = 0x00200000, 0x00000004
 """PF_KTHREAD and PF_EXITING (include/linux/sched.h): anybody may give a process of theirs the name of the kernel's."""
 DAC_OVERRIDE = 1 << 1
@@ -282,7 +283,7 @@ def _hierarchies(text: str) -> dict[str, str]:
 def read(tid: int) -> Fields:
     """Raises ProcessLookupError where the thread does not exist."""
     try:
-        scheduling = _scheduling(tid)
+        scheduling = _scheduling(tid) | _timer_slack(tid)
         cgroups = cgroups_of(tid)
         affinity = tuple(sorted(os.sched_getaffinity(tid)))
     except FileNotFoundError:
@@ -296,6 +297,14 @@ def _scheduling(tid: int) -> dict[str, Any]:
     runtime = 0 if attributes.runtime_ns == sched.default_slice_ns() else attributes.runtime_ns
     policy = (attributes.policy, attributes.priority, attributes.flags)
     return {"policy": policy, "nice": attributes.nice, "runtime_ns": runtime}
+
+
+def _timer_slack(tid: int) -> Fields:
+    """Nothing without the right to see it (CAP_SYS_NICE)."""
+    try:
+        return {TIMER_SLACK: int(_text(tid, "timerslack_ns"))}
+    except PermissionError:
+        return {}
 
 
 def write(tid: int, fields: Fields) -> None:
@@ -315,6 +324,11 @@ def write(tid: int, fields: Fields) -> None:
             # The kernel takes these two of a fair thread only; under another policy they wait until it is fair again.
             sched.put(tid, sched.Attributes(sched.OTHER, 0, nice, runtime_ns, flags))
         sched.put(tid, sched.Attributes(policy, priority, nice, runtime_ns, flags))
+    if TIMER_SLACK in fields:  # afterwards: a real-time thread takes none
+        try:
+            (PROC / str(tid) / "timerslack_ns").write_text(str(fields[TIMER_SLACK]))
+        except FileNotFoundError:
+            raise ProcessLookupError(errno.ESRCH, f"no thread {tid}") from None
 
 
 def numbers(fields: Fields, name: str) -> tuple[int, ...]:

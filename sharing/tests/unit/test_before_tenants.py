@@ -91,18 +91,19 @@ def test_a_thread_runs_first_and_afterwards_as_before():
 
     def ordinary():
         sched.put(0, sched.Attributes(sched.BATCH, 0, 3, 400_000))
-        before = mine()
+        seen.append(mine())
         with before_tenants():
             seen.append(mine())
             with tenant() as started:
                 seen.append(threads.read(started.pid)["policy"])
         seen.append(mine())
-        assert seen == [before | {"policy": FIRST, "runtime_ns": 0}, (sched.OTHER, 0, 0), before]
 
     worker = threading.Thread(target=ordinary)
     worker.start()
     worker.join()
-    assert len(seen) == 3
+    before, first, child, after = seen
+    assert first == before | {"policy": FIRST, "runtime_ns": 0, "timer_slack_ns": 0}
+    assert child == (sched.OTHER, 0, 0) and after == before
 
 
 @needs_rights

@@ -29,6 +29,7 @@ from windtunnel_sharing.changed_threads import Journal, held
 from windtunnel_sharing.pools import shield
 from windtunnel_sharing.pools.cgroups import Hierarchy
 from windtunnel_sharing.pools.shield import PREFIX, own_group
+from windtunnel_sharing.slicers.slicer import ORDINARY, RAISED
 from windtunnel_sharing.threads import Process
 
 HOLDER = """
@@ -194,6 +195,26 @@ def test_policy_nice_and_slice_are_put_back(mine, one, attributes):
     os.sched_setscheduler(one.pid, os.SCHED_OTHER, os.sched_param(0))
     found = sched.get(one.pid)
     assert (found.nice, found.runtime_ns) == (attributes.nice, sched.default_slice_ns())
+
+
+@needs_rights
+@pytest.mark.parametrize("last", [RAISED, ORDINARY], ids=["raised", "lowered"])
+@pytest.mark.parametrize("by", ["put back", "restored"])
+def test_the_timer_slack_that_a_real_time_thread_loses_is_put_back(path, one, by, last):
+    """One that is lowered again has its default, which nobody has set."""
+    threads.write(one.pid, {"timer_slack_ns": 7})
+    before = threads.read(one.pid)
+    with closing(Journal(path)) as mine:
+        mine.allow(one.pid, policy=[ORDINARY, RAISED])
+        for policy in (RAISED, last):
+            threads.write(one.pid, {"policy": policy})  # as the slicer does
+        assert threads.read(one.pid)["timer_slack_ns"] != 7
+        if by == "put back":
+            assert mine.put_back(one.pid) == []
+        else:
+            contents = journal.read(path)
+            assert left_behind.restore_contents(contents) == [] and not contents.entries
+        assert threads.read(one.pid) == before
 
 
 @needs_rights

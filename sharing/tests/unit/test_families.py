@@ -85,6 +85,8 @@ def test_what_is_looked_up_is_what_a_search_finds(rows, now, born, forgotten):
         ("policy", (sched.FIFO, 1, 0), (sched.OTHER, 0, 0), True),
         ("policy", (sched.OTHER, 0, 1), (sched.OTHER, 0, 0), False),
         ("affinity", (0,), (1,), True),
+        ("timer_slack_ns", 7, 7, True),
+        ("timer_slack_ns", 7, 50_000, False),
     ],
 )
 def test_without_a_right_nobody_takes_more_than_they_had(name, before, takes, can):
@@ -156,7 +158,7 @@ def test_what_is_remembered_of_an_earlier_process_of_the_number_does_not_count()
     assert not Family(entries, 1, began=25).began_with(30)
 
 
-OURS = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0), "runtime_ns": 0}
+OURS = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0), "runtime_ns": 0, "timer_slack_ns": 0}
 ROOT, USER, OTHER_USER = (0, 0, 0), (61871, 61871, 61871), (61872, 61872, 61872)
 LEAST = {"policy": (sched.OTHER, 0, 0)}
 
@@ -166,6 +168,7 @@ def of_an_orphan(*tenants, users=USER):
     entries = Entries()
     for tid, (whose, path, nice, policy) in enumerate(tenants, 1):
         before = {"cgroup cpu": path, "nice": nice, "policy": policy, "runtime_ns": 100_000 * tid}
+        before["timer_slack_ns"] = 50_000 * tid
         entries[tid] = Entry(tid, tid, 0, tid, before, {name: [value] for name, value in OURS.items()}, whose)
     family = Families(entries).of(OURS, Stat(99, 0, 99, False, users))
     return family and family.before(OURS, 99)
@@ -182,7 +185,10 @@ BATCH = (sched.BATCH, 0, 0)
         ([(USER, "/its", -5, FIFO)], {"cgroup cpu": "/its", "nice": 0, "runtime_ns": 100_000}),
         ([(ROOT, "/roots", -15, FIFO)], {"cgroup cpu": "/roots", "nice": 0, "runtime_ns": 100_000}),
         ([(ROOT, "/", 3, FIFO), (USER, "/its", 5, BATCH)], {"cgroup cpu": "/its", "nice": 5, "policy": BATCH}),
-        ([(USER, "/a/limited", 5, BATCH), (USER, "/", -5, BATCH)], {"cgroup cpu": "/a/limited", "nice": 5}),
+        (
+            [(USER, "/a/limited", 5, BATCH), (USER, "/", -5, BATCH)],
+            {"cgroup cpu": "/a/limited", "timer_slack_ns": 100_000},
+        ),
         ([(ROOT, "/a/b", 5, FIFO), (OTHER_USER, "/a/c", 1, FIFO)], {"cgroup cpu": "/a", "nice": 5}),
         ([(ROOT, "/a/b", 5, FIFO), (OTHER_USER, "/c", 1, FIFO)], {"cgroup cpu": "/", "nice": 5}),
     ],

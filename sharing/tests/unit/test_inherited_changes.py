@@ -140,6 +140,24 @@ def test_what_a_raised_thread_forked_gets_back_the_nice_value_that_the_kernel_to
 
 
 @needs_rights
+@pytest.mark.parametrize("last", [RAISED, ORDINARY], ids=["raised", "lowered"])
+@pytest.mark.parametrize("by", ["put back", "release"])
+def test_what_a_raised_thread_forked_gets_back_the_timer_slack_that_the_kernel_took(mine, forks, by, last):
+    process, fork = forks
+    threads.write(process.pid, {"timer_slack_ns": 7})
+    before = threads.read(process.pid)
+    mine.allow(process.pid, policy=[ORDINARY, RAISED])
+    for policy in (RAISED, last):
+        threads.write(process.pid, {"policy": policy})  # as the slicer does
+    forked = fork()
+    assert 7 not in {threads.read(tid)["timer_slack_ns"] for tid in forked}
+    if by == "release":
+        assert [fields["timer_slack_ns"] for fields in mine.release(forked, {}, own=True).given.values()] == [7, 7]
+    mine.put_back_all()
+    assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+
+
+@needs_rights
 @pytest.mark.parametrize("killed", [False, True])
 def test_what_a_thread_started_by_a_double_fork_gets_back_what_it_had(mine, killed):
     """A killed holder leaves its journal alone."""

@@ -20,7 +20,7 @@ def restore(
 ) -> None:
     """Restore the threads of tenants after the process that shared them and its guardian were both killed.
 
-    Restores affinity, policy, priority, nice value, slice and cgroup, and removes the shields and cpusets of processes that have ended; a thread that is still in one leaves it.
+    Restores affinity, policy, priority, nice value, slice, timer slack and cgroup, and removes the shields and cpusets of processes that have ended; a thread that is still in one leaves it.
     Threads that have ended are skipped. Settings that a thread has changed itself meanwhile stay. A journal that a running process holds is left alone; so
     is one of another user, or in a directory that others may write. Exit code 2: something could not be restored.
 
