@@ -250,9 +250,10 @@ class Journal:
             found = threads.check(tid)
             self._others.check(tid, found)
             now, back = inherited_changes.inherited_by(tid, found, self._contents.entries)
-        journal.check_paths(tid, now | back)
+            before = threads.asked(now) | back
+        journal.check_paths(tid, before)
         since = found.started if back else threads.ticks_now()  # what it has inherited it may have handed on at once
-        lines = [journal.line_of(Entry(tid, found.pid, found.started, since, now | back, users=found.users))]
+        lines = [journal.line_of(Entry(tid, found.pid, found.started, since, before, users=found.users))]
         if back:
             lines.append({"is": "ours", "tid": tid, "values": {name: [now[name]] for name in back}})
         self._add(*lines)

@@ -5,6 +5,7 @@ of -6 from us may take -4, and has -4 from us, too.
 """
 
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -188,7 +189,7 @@ def is_changed(entry: Entry) -> bool:
             now = _now(entry.tid, entry.started) or {}
     except UserError:
         return True
-    return any(_is_ours(entry, name, now[name], entry.ours) for name in _differing(entry, now, entry.ours))
+    return any(_is_ours(entry, name, now, entry.ours) for name in _differing(entry, now, entry.ours))
 
 
 def put_settings_back(settings: Mapping[str, str]) -> dict[str, str]:
@@ -213,31 +214,42 @@ def _now(tid: int, started: int) -> Fields | None:
 
 
 def _mend(entry: Entry, now: Fields, ours: Mapping[str, list[Value]]) -> list[str]:
-    """Returns words about what was not put back."""
+    """Returns words about what was not put back. CPUs that we asked for are put back if they are those that it had, too: what it has asked for
+    decides where it runs when its cpuset changes."""
     differing = _differing(entry, now, ours)
-    mine = [name for name in differing if _is_ours(entry, name, now[name], ours)]
-    own = [name for name in differing if name not in mine]
+    own = [name for name in differing if not _is_ours(entry, name, now, ours)]
+    mine = [name for name in entry.before if name in differing or name == "affinity" and name in ours]
     said = [f"thread {entry.tid} has changed its {name} itself ({now[name]}): it stays" for name in own]
-    return said + _write(entry.tid, {name: entry.before[name] for name in mine})
+    return said + _write(entry.tid, {name: entry.before[name] for name in mine if name not in own})
 
 
 def _differing(entry: Entry, now: Fields, ours: Mapping[str, list[Value]]) -> list[str]:
     """The fields that we have changed, and that are not as they were."""
-    return [name for name, value in entry.before.items() if name in ours and now.get(name, value) != value]
+    changed = [name for name in entry.before if name in ours and name in now]
+    return [name for name in changed if not _shows(now, name, entry.before[name])]
 
 
-def _is_ours(entry: Entry, name: str, value: Value, ours: Mapping[str, list[Value]]) -> bool:
-    return value in ours[name] or not might_have(name, value, entry.before[name])
+def _is_ours(entry: Entry, name: str, now: Fields, ours: Mapping[str, list[Value]]) -> bool:
+    given = any(_shows(now, name, value) for value in ours[name])
+    return given or not might_have(name, now[name], entry.before[name])
+
+
+def _shows(now: Fields, name: str, value: Value) -> bool:
+    """Whether a thread is as one that was given this value: of CPUs it has those that its cpuset permits, which may have changed meanwhile."""
+    if name == "affinity" and isinstance(value, tuple) and now[name] != value:
+        return now[name] == threads.permitted(value, now)
+    return now[name] == value
 
 
 def _write(tid: int, fields: Fields) -> list[str]:
-    """Field by field where all at once is refused: one cgroup that is gone must not keep the rest from being put back."""
+    """Field by field where all at once is refused: one cgroup that is gone must not keep the rest from being put back. CPUs last: its cpuset has to
+    permit them."""
     try:
         threads.write(tid, fields)
         return []
     except OSError:
         said = []
-        for name, value in fields.items():
+        for name, value in sorted(fields.items(), key=lambda field: field[0] == "affinity"):
             try:
                 threads.write(tid, {name: value})
             except ProcessLookupError:
@@ -245,7 +257,8 @@ def _write(tid: int, fields: Fields) -> list[str]:
             except FileNotFoundError as error:
                 said.append(_to_nearest(tid, name, value, error))
             except OSError as error:
-                said.append(_not_restored(tid, name, value, error))
+                lost = name == "affinity" and error.errno == errno.EINVAL
+                said.append(_to_cpuset(tid, value) if lost else _not_restored(tid, name, value, error))
         return said
 
 
@@ -260,6 +273,15 @@ def _to_nearest(tid: int, name: str, value: Value, gone: OSError) -> str:
             return _not_restored(tid, name, above, error)
         return f"thread {tid}: its {name} {value} is gone: it is in {above} now"
     return _not_restored(tid, name, value, gone)
+
+
+def _to_cpuset(tid: int, cpus: Value) -> str:
+    """Whose cpuset has none of its CPUs any more has all of that, as the kernel would have it."""
+    try:
+        threads.write(tid, {"affinity": threads.possible_cpus()})
+    except OSError as error:
+        return _not_restored(tid, "affinity", cpus, error)
+    return f"thread {tid}: its cpuset has none of its CPUs {cpus} any more: it is on all of that now"
 
 
 def _not_restored(tid: int, name: str, value: Value, error: OSError) -> str:

@@ -10,14 +10,16 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from windtunnel.api.errors import UserError, in_words
-from windtunnel.api.host import proc
+from windtunnel.api.host import cpu_list, proc
 from windtunnel_sharing import sched
 
 PROC = Path("/proc")
+CPUS = Path("/sys/devices/system/cpu")
 MOST_NAME = 15
 """Bytes of a name that the kernel keeps."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -329,6 +331,46 @@ def write(tid: int, fields: Fields) -> None:
             (PROC / str(tid) / "timerslack_ns").write_text(str(fields[TIMER_SLACK]))
         except FileNotFoundError:
             raise ProcessLookupError(errno.ESRCH, f"no thread {tid}") from None
+
+
+@cache
+def possible_cpus() -> tuple[int, ...]:
+    """Of this machine, those that may come later too: the mask of a thread that has asked for no CPUs."""
+    return _listed("possible")
+
+
+def permitted(cpus: Iterable[int], fields: Fields) -> tuple[int, ...]:
+    """Where a thread with these fields runs that has asked for these CPUs: on those of its cpuset, and on all of that if none of them is in it."""
+    inside = _cpuset(fields)
+    return tuple(sorted(inside.intersection(cpus) or inside))
+
+
+def asked(fields: Fields) -> Fields:
+    """The fields, with the CPUs that the thread has asked for, which the kernel does not tell. Whoever may run on all CPUs of its cpuset counts
+    as one that has asked for none: when the cpuset changes, it follows."""
+    every = possible_cpus()
+    return fields | {"affinity": every} if fields["affinity"] == permitted(every, fields) else fields
+
+
+def _cpuset(fields: Fields) -> set[int]:
+    """The CPUs of a thread's cpuset; those of this machine if it is in none, or cannot be seen from here."""
+    for name, path in fields.items():
+        hierarchy = name.removeprefix(CGROUP)
+        if name.startswith(CGROUP) and (not hierarchy or "cpuset" in hierarchy.split(",")):
+            file = "cpuset.effective_cpus" if hierarchy else "cpuset.cpus.effective"
+            with contextlib.suppress(OSError):
+                group = _group(hierarchy, str(path))
+                for above in (group, *group.parents):  # of v2, only groups that control it have the file
+                    with contextlib.suppress(FileNotFoundError):
+                        return set(cpu_list(proc.text(above / file)))
+    return set(_listed("online"))
+
+
+def _listed(name: str) -> tuple[int, ...]:
+    """The CPUs of one of the kernel's lists; without /sys as many as there are."""
+    with contextlib.suppress(OSError):
+        return tuple(cpu_list(proc.text(CPUS / name)))
+    return tuple(range(os.cpu_count() or 1))
 
 
 def numbers(fields: Fields, name: str) -> tuple[int, ...]:

@@ -47,6 +47,10 @@ journal.change(tid, affinity=(0,), cgroups={hierarchy: group} if group else None
 """
 
 
+NO_POLICY = (4, 0, 0)
+"""The kernel has none of this number."""
+
+
 STAYS = "print('changed', flush=True)\ntime.sleep(600)"
 
 
@@ -338,8 +342,7 @@ def test_a_journal_taken_over_is_restored_first(path, one):
 
 @needs_rights
 def test_what_cannot_be_restored_stays_in_a_journal_that_is_taken_over(path, one):
-    before = threads.read(one.pid) | {"affinity": (4095,)}
-    ours = {"affinity": [tuple(sorted(os.sched_getaffinity(one.pid)))]}
+    before, ours = threads.read(one.pid) | {"policy": NO_POLICY}, {"policy": [threads.read(one.pid)["policy"]]}
     recorded(path, entry_of(one.pid, before, ours))
     with closing(Journal(path)) as mine:
         assert mine.tids == [one.pid]
@@ -442,12 +445,12 @@ def test_a_journal_that_is_not_there_is_said(default):
 @needs_rights
 def test_what_cannot_be_restored_stays_recorded_and_is_said(default, alone):
     with tenant() as one:
-        before = threads.read(one.pid) | {"affinity": (4095,), "nice": 3}
+        before = threads.read(one.pid) | {"policy": NO_POLICY, "nice": 3}
         os.setpriority(os.PRIO_PROCESS, one.pid, 7)
-        ours = {"nice": [7], "affinity": [tuple(sorted(os.sched_getaffinity(one.pid)))]}
+        ours = {"nice": [7], "policy": [threads.read(one.pid)["policy"]]}
         path = recorded(default / "a.journal", entry_of(one.pid, before, ours))
         code, said = share_restore()
-        assert code == 2 and "affinity could not be restored" in said and "the journal is kept" in said
+        assert code == 2 and "policy could not be restored" in said and "the journal is kept" in said
         assert os.getpriority(os.PRIO_PROCESS, one.pid) == 3 and path.exists()
     assert share_restore()[0] == 0 and not path.exists()
 

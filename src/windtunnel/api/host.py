@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from windtunnel.host import facts as facts
     from windtunnel.host import levels as levels
     from windtunnel.host.caches import reported as reported
+    from windtunnel.host.read import cpu_list as cpu_list
     from windtunnel.live import places as places
     from windtunnel.live.process import ANNOUNCEMENT as ANNOUNCEMENT
 
