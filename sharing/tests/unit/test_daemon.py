@@ -45,6 +45,16 @@ sys.stdin.readline()
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
 while True: time.sleep(60)
 """
+NAMES_ITSELF = """
+import sys, threading, time
+def work():
+    print(threading.get_native_id(), flush=True)
+    sys.stdin.readline()
+    with open("/proc/thread-self/comm", "w") as name: name.write("lcore-1")
+    time.sleep(60)
+threading.Thread(target=work, daemon=True).start()
+while True: time.sleep(60)
+"""
 LATE = '[[tenant]]\nname = "late"\npidfile = "late.pid"\nweight = 30\n'
 
 
@@ -199,6 +209,18 @@ def test_new_threads_are_taken_in(tmp_path):
         until(lambda: len(client.get("/v1/tenants/a")["threads"]) == 2)
         tids = client.get("/v1/tenants/a")["threads"]
         until(lambda: all(affinity(tid) == [CPUS[-1]] for tid in tids))
+
+
+def test_a_thread_that_names_itself_late_is_taken_in(tmp_path):
+    with python_tenant(NAMES_ITSELF) as one:
+        tid = int(one.stdout.readline())
+        file = write(tmp_path, tenant_toml("a", one.pid, threads="lcore-*"))
+        with daemon(file) as running, running.client() as client:
+            assert client.get("/v1/tenants/a")["threads"] == []
+            one.stdin.write("\n")
+            until(lambda: client.get("/v1/tenants/a")["threads"] == [tid])
+            until(lambda: affinity(tid) == [CPUS[-1]])
+            assert [event["tids"] for event in events(client, "thread in")] == [[tid]]
 
 
 def test_one_that_changes_its_affinity_is_told_and_put_right(tmp_path):

@@ -469,6 +469,28 @@ class TestGroups:
             assert f"(process {one.pid})" in refused.value.message and f"(process {two.pid})" in refused.value.message
 
 
+def test_threads_with_other_names_are_asked_again_some_at_a_time(monkeypatch):
+    names, asked = dict.fromkeys(range(1, 8), "main"), []
+    monkeypatch.setattr(threads, "threads_of", lambda pid: sorted(names))
+    monkeypatch.setattr(threads, "started", lambda tid: 1)
+    monkeypatch.setattr(threads, "name", lambda tid: asked.append(tid) or names[tid])
+    monkeypatch.setattr(find_tenant, "MOST", 3)
+    known = {}
+
+    def look():
+        asked.clear()
+        return find_tenant.tids_of([1], "lcore-*", known), sorted(asked)
+
+    assert look() == ((), [1, 2, 3, 4, 5, 6, 7])
+    names[5] = names[8] = "lcore-1"
+    assert look() == ((8,), [1, 2, 3, 8])
+    del names[6]
+    assert look() == ((5, 8), [4, 5, 7])
+    names[5] = "main"  # one that shares goes on
+    assert look() == ((5, 8), [1, 2, 3])
+    assert look() == ((5, 8), [1, 4, 7])
+
+
 def test_without_systemd_a_unit_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(threads, "mounts", lambda: {"": tmp_path})
     with pytest.raises(UserError, match="systemd does not run here"):

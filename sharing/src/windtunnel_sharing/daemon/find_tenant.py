@@ -14,7 +14,7 @@ from windtunnel_sharing import threads
 from windtunnel_sharing.daemon import command_lines, tenant_file
 from windtunnel_sharing.daemon.keys import BadValue, TenantKeys
 from windtunnel_sharing.daemon.tenant_file import user_name
-from windtunnel_sharing.rounds import YOUNG_S
+from windtunnel_sharing.rounds import MOST, YOUNG_S
 
 MAX_PIDFILE_BYTES = 64
 MOST_GROUPS = 512
@@ -102,15 +102,17 @@ def processes_of(found: Found, keys: TenantKeys, known: Mapping[int, int]) -> di
 
 
 def tids_of(pids: Iterable[int], pattern: str, known: dict[int, bool]) -> tuple[int, ...]:
-    """Threads of processes whose name matches. `known` remembers for each thread whether it does, and is changed in place: a thread
-    is asked once, since most name themselves as they begin. The first of a process may have ended, and is still there."""
+    """Threads of processes whose name matches. `known` remembers for each thread whether it does, and is changed in place: one that does is asked
+    once. Of those that do not, some are asked again in each look, in turn, since a thread may name itself late. The first of a process may have
+    ended, and is still there."""
     all_ = [(pid, tid) for pid in pids for tid in threads.threads_of(pid)]
     now = [tid for pid, tid in all_ if tid != pid or threads.started(tid)]
     for gone in known.keys() - set(now):
         del known[gone]
-    for tid in now:
-        if tid not in known:
-            known[tid] = pattern == "*" or fnmatchcase(threads.name(tid), pattern)
+    others = islice((tid for tid, matches in known.items() if not matches), MOST)
+    for tid in [*others, *(tid for tid in now if tid not in known)]:
+        known.pop(tid, None)  # behind the others, which come before it the next time
+        known[tid] = pattern == "*" or fnmatchcase(threads.name(tid), pattern)
     return tuple(tid for tid in now if known[tid])
 
 
