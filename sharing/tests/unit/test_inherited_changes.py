@@ -211,6 +211,44 @@ def test_an_orphan_leaves_our_cgroup_last_so_that_what_it_forks_meanwhile_is_fou
 
 
 @needs_rights
+def test_a_child_of_a_real_time_thread_is_so_once_it_is_out_of_our_cgroup(mine):
+    """Which has no real-time budget: of cgroup v1 none has one from its beginning."""
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
+        sched.put(process.pid, sched.Attributes(sched.FIFO, 10, 0, 0))
+        before = threads.read(process.pid)
+        mine.change(process.pid, affinity=(0,), policy=ORDINARY, nice=-6)
+        mine.change(process.pid, cgroups={hierarchy: group})
+        child = start("child")
+        done = mine.release([child], {hierarchy: "/"}, own=True)
+        assert (done.refused, list(done.given)) == ([], [child])
+        assert threads.read(child) == before
+        mine.put_back_all()
+
+
+@needs_rights
+def test_whoever_has_the_number_of_a_child_that_leaves_our_cgroup_gets_no_right(mine, monkeypatch):
+    write = threads.write
+    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
+        sched.put(process.pid, sched.Attributes(sched.FIFO, 10, 0, 0))
+        mine.change(process.pid, policy=ORDINARY)
+        mine.change(process.pid, cgroups={hierarchy: group})
+        child = start("child")
+
+        with monkeypatch.context() as moving:
+
+            def ends_as_it_is_moved(tid, fields):
+                if "policy" in fields and threads.read(tid)[f"cgroup {hierarchy}"] == group:
+                    raise PermissionError
+                write(tid, fields)
+                moving.setattr(threads, "started", lambda tid: None)
+
+            moving.setattr(threads, "write", ends_as_it_is_moved)
+            mine.release([child], {hierarchy: "/"}, own=True)
+        assert threads.read(child)[f"cgroup {hierarchy}"] == "/" and threads.read(child)["policy"] == ORDINARY
+        mine.put_back_all()
+
+
+@needs_rights
 def test_an_orphan_is_told_by_its_other_cgroups_and_a_child_by_its_parent(mine):
     """Two tenants in one cgroup of ours, with CPUs, nice values and cgroups of their own; the first one leaves."""
     with (
