@@ -12,6 +12,7 @@ import pytest
 from windtunnel.errors import UserError
 from windtunnel.parts.reproduce import claim_record, conduct
 from windtunnel.parts.reproduce.claim import read
+from windtunnel.parts.reproduce.plot import plotly_of
 
 SCRIPT = """
 import json, os, pathlib, signal, sys
@@ -182,6 +183,48 @@ def test_a_query_that_is_wrong_is_named():
     assert 'claim 007/answer, "x"' in reproduce(wrong).claims[0].because
     nameless = claim(name="b", more='[[quantity]]\nwhat = "x"\nat_least = 1\nsql = "SELECT 1"\n')
     assert 'no column "value"' in reproduce(nameless).claims[0].because
+
+
+PLOT = """
+[plot]
+x = "repeats"
+y = "answer"
+logarithmic = ["x"]
+[[plot.curve]]
+name = "here <b>"
+sql = "SELECT 1 + repeat % 2 AS x, {value} AS y FROM read_json('{place}/one.json')"
+[[plot.curve]]
+name = "of the document"
+published = true
+sql = "SELECT 1 AS x, 42 AS y"
+"""
+
+
+def test_a_plot_has_medians_with_their_spread_and_the_documents_own_numbers():
+    plotted = claim("values,40,42,44,42,42,42", more=PLOT.replace("{value}", "value"), bounds="at_least = 1")
+    (state,) = reproduce(plotted).claims
+    here, published = state.record.plot.curves
+    assert [point.model_dump() for point in here.points] == [
+        {"x": 1, "y": 42, "low": 40, "high": 44},
+        {"x": 2, "y": 42, "low": 42, "high": 42},
+    ]
+    measured, dashed = plotly_of(state.record.plot)["data"]
+    assert (measured["name"], measured["error_y"]["array"]) == ("here &lt;b&gt;", [2, 0])
+    assert (published.published, dashed["x"], dashed["y"], dashed["mode"]) == (True, [1], [42], "markers")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("'x'", "a point of its plot is no number"),
+        ("'nan'::DOUBLE", "a point of its plot is no number"),
+        ("valu", 'claim 007/answer, "here <b>": '),
+        ("value AS z, value", ""),
+    ],
+)
+def test_a_point_of_a_plot_is_a_number(value, message):
+    (state,) = reproduce(claim(more=PLOT.replace("{value}", value))).claims
+    assert message in state.because and (state.outcome == "not shown") == bool(message)
 
 
 def test_no_claim_is_begun_that_takes_longer_than_what_is_left():

@@ -7,6 +7,8 @@ import pytest
 
 from windtunnel.parts.reproduce.claim import shipped
 from windtunnel.parts.reproduce.decide import findings, verdict
+from windtunnel.parts.reproduce.plot import draw, plotly_of
+from windtunnel.parts.reproduce.queries import queries_of
 
 CLAIMS = {claim.id: claim for claim in shipped()}
 REPEATS = range(1, 9)
@@ -218,7 +220,8 @@ NEVER_RUN_HERE = {"000/roce", "001/shared-pointer", "004/best-effort", "004/scal
 
 def decided(claim_id, place):
     claim = CLAIMS[claim_id]
-    return verdict(claim, findings(claim, place))[0]
+    with queries_of(claim, place) as queries:
+        return verdict(claim, findings(claim, queries))[0]
 
 
 def test_each_claim_with_commands_is_planted():
@@ -239,6 +242,15 @@ def test_it_does_not_hold_on_the_opposite(claim_id, tmp_path):
     plant, _, wrong = PLANTED[claim_id]
     plant(tmp_path, wrong)
     assert decided(claim_id, tmp_path) == "does not hold"
+
+
+@pytest.mark.parametrize("claim_id", [claim_id for claim_id in PLANTED if claim_id in CLAIMS and CLAIMS[claim_id].plot])
+def test_its_plot_has_each_curve(claim_id, tmp_path):
+    plant, right, _ = PLANTED[claim_id]
+    plant(tmp_path, right)
+    with queries_of(CLAIMS[claim_id], tmp_path) as queries:
+        plot = draw(CLAIMS[claim_id], queries)
+    assert all(curve.points for curve in plot.curves) and plotly_of(plot)
 
 
 @pytest.mark.parametrize("outcome", ["does not hold", "not shown"])

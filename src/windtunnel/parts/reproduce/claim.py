@@ -6,7 +6,7 @@ A quantity is a query in SQL over what the commands have written. So a claim is 
 import shlex
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
@@ -98,6 +98,25 @@ class Quantity(Table):
         return self
 
 
+class Curve(Table):
+    """Points of a plot, as markers with the spread of their repeats."""
+
+    name: str = Field(min_length=1, max_length=100, description="in the legend")
+    published: bool = Field(
+        False, description="it is what the document says, and not measured here; drawn as a dashed line"
+    )
+    sql: str = Field(min_length=1, description="one row a repeat and point: `x` and `y`")
+
+
+class Plot(Table):
+    """The document's plot, drawn from what was measured here: the same axes, the same curves."""
+
+    x: str = Field(min_length=1, max_length=100, description="title of the axis")
+    y: str = Field(min_length=1, max_length=100, description="title of the axis")
+    logarithmic: list[Literal["x", "y"]] = Field(default_factory=list, description="axes")
+    curve: list[Curve] = Field(min_length=1, max_length=12, description="curves")
+
+
 class Claim(FileTable):
     """What a document says, and how it is decided here."""
 
@@ -116,6 +135,7 @@ class Claim(FileTable):
     )
     command: list[Command] = Field(default_factory=list, description="what answers it, in this order")
     quantity: list[Quantity] = Field(default_factory=list, description="what decides")
+    plot: Plot | None = Field(None, description="the document's plot, redrawn")
     undecided: str | None = Field(
         None, max_length=300, description="why this product cannot decide it, if there are no commands"
     )

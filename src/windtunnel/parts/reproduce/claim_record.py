@@ -34,6 +34,28 @@ class Finding(Part):
     outcome: Outcome
 
 
+class Point(Part):
+    x: float
+    y: float = Field(description="median of the repeats")
+    low: float = Field(description="the least of them")
+    high: float
+
+
+class DrawnCurve(Part):
+    name: str
+    published: bool
+    points: list[Point]
+
+
+class DrawnPlot(Part):
+    """The claim's plot."""
+
+    x: str
+    y: str
+    logarithmic: list[Literal["x", "y"]]
+    curves: list[DrawnCurve]
+
+
 class ClaimRecord(Part):
     """claim.json: a claim with its verdict."""
 
@@ -46,6 +68,7 @@ class ClaimRecord(Part):
     outcome: Outcome
     because: str
     findings: list[Finding]
+    plot: DrawnPlot | None = Field(None, description="null: the claim has none")
 
 
 class ClaimState(Part):

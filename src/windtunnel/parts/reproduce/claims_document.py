@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 from windtunnel import format as fmt
 from windtunnel.parts.reproduce.claim_record import Claims, ClaimState, Finding, Outcome
+from windtunnel.parts.reproduce.plot import plotly_of
 from windtunnel.results.document import (
     Block,
+    Chart,
     Column,
     Document,
     Listing,
@@ -18,6 +20,7 @@ from windtunnel.results.document import (
     groups_of,
 )
 
+DRAWN = "Points: the medians here, with the least and the greatest repeat. Dashed: what the document says, in numbers of its own machine or as a law."
 TONES: dict[Outcome, Tone] = {"holds": "good", "does not hold": "bad", "not shown": "waits", "modelled": "emulated"}
 
 
@@ -91,6 +94,8 @@ def _outcome(claim: ClaimState) -> Marked:
 def _details(claim: ClaimState) -> Section:
     record = claim.record
     blocks: list[Block] = [_quantities(record.findings)] if record else []
+    if record and record.plot and (chart := plotly_of(record.plot)):
+        blocks.append(Chart(chart, about=DRAWN))
     blocks.append(Listing("\n".join(f"windtunnel {command}" for command in claim.commands)))
     about = f"{claim.document}, {claim.place}: {claim.says} It holds if {claim.holds_if}."
     return Section(claim.id, blocks, about=about, terminal="titled")

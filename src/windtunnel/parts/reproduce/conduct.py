@@ -22,6 +22,8 @@ from windtunnel.parts.reproduce import claim_record, decide
 from windtunnel.parts.reproduce.claim import Claim, Command, folder
 from windtunnel.parts.reproduce.claim_record import ClaimRecord, Claims, ClaimState
 from windtunnel.parts.reproduce.needs import missing
+from windtunnel.parts.reproduce.plot import draw
+from windtunnel.parts.reproduce.queries import queries_of
 from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import replace
 from windtunnel.version import __version__
@@ -131,7 +133,8 @@ def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupt
             announce(claim, shlex.join(arguments))
             _run(command, arguments, place, interrupts)
             replace(place / f"{command.name}{DONE}", "")
-    findings = decide.findings(claim, place)
+    with queries_of(claim, place) as queries:
+        findings, plot = decide.findings(claim, queries), draw(claim, queries)
     outcome, because = decide.verdict(claim, findings)
     record = ClaimRecord(
         id=claim.id,
@@ -142,6 +145,7 @@ def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupt
         outcome=outcome,
         because=because,
         findings=findings,
+        plot=plot,
     )
     replace(place / claim_record.NAME, record.model_dump_json(indent=1))
     return record

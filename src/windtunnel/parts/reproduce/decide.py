@@ -1,29 +1,20 @@
 """Verdicts: from what the commands have written, the quantities; from their intervals and bounds, what holds."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from statistics import median
-from typing import Any
 
-import duckdb
-
-from windtunnel.errors import UserError
-from windtunnel.measure.study.sql import BOUNDS, first_line, lock
 from windtunnel.parts.reproduce.claim import Claim, Quantity
 from windtunnel.parts.reproduce.claim_record import Finding, Outcome
+from windtunnel.parts.reproduce.queries import Queries
 from windtunnel.stats.mean import DECIDING
 from windtunnel.stats.median import interval
 
 MOST_CASES = 100
 
 
-def findings(claim: Claim, directory: Path) -> list[Finding]:
-    """A finding for each case of each quantity. Its query reads files of the directory, and no others. Raises UserError if it fails."""
-    place = str(directory.resolve()).replace("'", "''")
-    with duckdb.connect(config=dict(BOUNDS)) as connection:
-        connection.execute(f"SET allowed_directories = ['{place}']")
-        lock(connection)
-        return [finding for quantity in claim.quantity for finding in _of_quantity(claim, quantity, place, connection)]
+def findings(claim: Claim, queries: Queries) -> list[Finding]:
+    """A finding for each case of each quantity. Raises UserError if a query fails."""
+    return [finding for quantity in claim.quantity for finding in _of_quantity(quantity, queries)]
 
 
 def verdict(claim: Claim, results: Sequence[Finding]) -> tuple[Outcome, str]:
@@ -38,21 +29,9 @@ def verdict(claim: Claim, results: Sequence[Finding]) -> tuple[Outcome, str]:
     return ("modelled" if claim.modelled else "holds"), because
 
 
-def _of_quantity(
-    claim: Claim, quantity: Quantity, place: str, connection: duckdb.DuckDBPyConnection
-) -> Iterable[Finding]:
-    try:
-        result = connection.execute(quantity.sql.replace("{place}", place))
-        names, rows = [column[0] for column in result.description or ()], result.fetchall()
-    except duckdb.Error as error:
-        raise UserError(f'claim {claim.id}, "{quantity.what}": {first_line(error)}', remedy="mend its sql") from None
-    if "value" not in names:
-        raise UserError(
-            f'claim {claim.id}, "{quantity.what}": the query has no column "value"', remedy="select ... as value"
-        )
+def _of_quantity(quantity: Quantity, queries: Queries) -> Iterable[Finding]:
     cases: dict[str, list[float]] = {}
-    for row in rows:
-        cells: dict[str, Any] = dict(zip(names, row, strict=True))
+    for cells in queries.rows(quantity.what, quantity.sql, ["value"]):
         values = cases.setdefault(str(cells.get("case", "")), [])
         if cells["value"] is not None:
             values.append(float(cells["value"]))
