@@ -9,6 +9,7 @@ testpmd_estimate  a log of testpmd
 traffic_options   traffic that is named on the command line
 sweep             the charts of the VTune recipe
 measured          what hardware counters say: nothing else here is measured
+facts, findings   the links of this host's NICs, and what `host doctor` says of them
 port_rows         rows of tables, and the document of --json
 document, charts  what is shown
 pcie_command      the commands

@@ -76,6 +76,14 @@ Completions = Annotated[
         show_default="mps",
     ),
 ]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="ADDRESS",
+        help="PCI address of a NIC of this host: take its link. The other options of the link come before it.",
+    ),
+]
 RxFree = Annotated[
     int | None, typer.Option("--rx-free", help="Rx free threshold in descriptors.", show_default="the driver's")
 ]
@@ -127,6 +135,7 @@ def estimate(
     mrrs: Mrrs = None,
     rcb: Rcb = None,
     completions: Completions = None,
+    device: Device = None,
     rx_free: RxFree = None,
     tx_rs: TxRs = None,
     ring: Ring = None,
@@ -146,6 +155,7 @@ def estimate(
     windtunnel pcie estimate --pps 13M --burst 4,8 --nic ixgbe --lanes 4
     windtunnel pcie estimate runs/2026-11-21T10-00-00Z-echo --nic i40e
     windtunnel pcie estimate --from-testpmd testpmd.txt --size 64 --pps 14.8M
+    windtunnel pcie estimate --pps 14.8M --nic ice --device 0000:17:00.0
     windtunnel pcie estimate --sweep --out sweep.html
     """
     from windtunnel.parts.pcie.measured import measured_with_run, read_measured
@@ -157,8 +167,9 @@ def estimate(
     )
     size, burst = SIZE if size is None else size, BURST if burst is None else burst
     card = load_nic(GENERIC if nic is None else nic)
-    wire = {"generation": generation, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "completions": completions}
-    link = _link(card, {name: value for name, value in wire.items() if value is not None})
+    given = {"generation": generation, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "completions": completions}
+    wire = _negotiated(device) | {name: value for name, value in given.items() if value is not None}
+    link = _link(card, wire)
     chosen = {
         "rx_free": rx_free,
         "tx_rs": tx_rs,
@@ -231,6 +242,20 @@ def _link(card: "Nic", overrides: dict[str, Any]) -> "Link":
     return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | overrides))
 
 
+def _negotiated(address: str | None) -> dict[str, Any]:
+    """What this host knows of the link of a NIC; nothing without an address. Raises UserError for a NIC that it does not have."""
+    from windtunnel.errors import UserError
+    from windtunnel.parts.pcie.facts import read
+
+    if address is None:
+        return {}
+    links = {link.address: link.known for link in read(Path("/"))["pcie_links"]}
+    if address not in links:
+        there = ", ".join(links) or "this host has none: give --gen, --lanes, --mps and --mrrs"
+        raise UserError(f"--device: no NIC {address} with a PCIe link", remedy=there)
+    return {**links[address]}
+
+
 def _settings(chosen: dict[str, Any]) -> "Settings":
     from windtunnel.parts.pcie.estimate import Settings
 
@@ -254,7 +279,7 @@ def _of_run(
     run.require_usable(include_invalid)
     if run.rejected:
         show_warning(f"1 invalid run included: {run.record.verdict.reasons[0]}")
-    return ports_of(run, nic, chosen, {name: value for name, value in wire.items() if value is not None})
+    return ports_of(run, nic, chosen, wire)
 
 
 def _of_testpmd(

@@ -15,9 +15,11 @@ from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.parts.pcie.batches import Batches
 from windtunnel.parts.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
+from windtunnel.parts.pcie.facts import recorded_link
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.measured import measured_with_run
 from windtunnel.parts.pcie.nic import GENERIC, Nic, for_driver, load_nic, shipped_nic
+from windtunnel.runs.joined import on_two_hosts
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
@@ -73,13 +75,14 @@ def ports_of(
     run: Run, nic: str | None = None, settings: Mapping[str, Any] = NOTHING, link: Mapping[str, Any] = NOTHING
 ) -> list[PortEstimate]:
     """The ports of every engine of a run, over the windows that its metrics use. `nic`, `settings` and `link` (by the names of their
-    fields) replace those of the scenario. Empty for an imported run. Raises UserError for an unknown NIC or link."""
+    fields) replace those of the scenario and of the host. Empty for an imported run. Raises UserError for an unknown NIC or link."""
     estimates = []
     for engine in run.record.engines:
         windows = measured(run.counted[engine.name])
         for endpoint in engine.plan.endpoints if windows else ():
             card = load_nic(nic) if nic else shipped_nic(_nic_of(run, engine, endpoint))
-            estimates.append(_port(endpoint, windows, card, settings, link))
+            negotiated = {} if nic else _negotiated(run, endpoint)
+            estimates.append(_port(endpoint, windows, card, settings, negotiated | dict(link)))
     return sorted(estimates, key=lambda port: port.port)
 
 
@@ -102,6 +105,13 @@ def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
         return named
     driver = engine.ready.drivers.get(endpoint.side, "") if engine.ready else ""
     return for_driver(driver) if "nic" in endpoint.port.traits else GENERIC
+
+
+def _negotiated(run: Run, endpoint: Endpoint) -> dict[str, int]:
+    """What the host had read of the link of the NIC that ran; nothing if no NIC ran."""
+    host = run.record.host[endpoint.side] if on_two_hosts(run) else run.record.host
+    link = recorded_link(host, endpoint.port.options.get("pci")) if "nic" in endpoint.port.traits else None
+    return link.known if link else {}
 
 
 def _port(
