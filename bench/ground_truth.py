@@ -22,11 +22,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from statistics import median
+from types import ModuleType
 
 from harness.faults import Fault, draw
 from harness.main import main
 from harness.options import positive
-from harness.other_rules import MEANS, axios, busiest, pipetunes
+from harness.other_rules import MEANS, TOOLS, busiest, contention, pipetunes
 from harness.results import Result
 from harness.session import Session
 from harness.statistics import Goal, Spread, interval, judge
@@ -264,8 +265,7 @@ def scored(session: Session, cases: Sequence[Case], failed: int) -> list[Result]
         share(session, "the planted cause is among the first three", [among(c, 3) for c in faulty]),
         share(session, "the resource: ours", [resource(c) == c.fault.resource for c in faulty if c.fault.resource]),
         share(session, "the resource: the busiest worker", [busiest(c.run) == c.fault.resource for c in faulty if c.fault.resource]),
-        share(session, "Axio's rule, of the server: C1, or C2 or C4, as planted", [means(axios(c.run), c) for c in faulty]),
-        share(session, "healthy, and C1 by Axio's rule", [axios(c.run) == "C1" for c in healthy]),
+        *(row for tool in TOOLS for row in by_rule(session, tool, faulty, healthy)),
         share(session, "PipeTune's tree: P1 or P3, as planted", [means(pipetunes(c.run), c) for c in faulty]),
         share(session, "the same without 1 / throughput", [means(pipetunes(c.run, nic_rx=False), c) for c in faulty]),
         share(session, "healthy, and P1 or P3 by PipeTune's tree", [bool(pipetunes(c.run)) for c in healthy]),
@@ -283,6 +283,15 @@ def scored(session: Session, cases: Sequence[Case], failed: int) -> list[Result]
         )
     session.log(f"{len(faulty)} faults that count, {len(healthy)} healthy ones, {failed} could not be run")
     return rows
+
+
+def by_rule(session: Session, tool: ModuleType, faulty: Sequence[Case], healthy: Sequence[Case]) -> list[Result | None]:
+    rule = f"{tool.TOOL}'s rule"
+    as_planted = [means(contention(tool, c.run), c) for c in faulty]
+    return [
+        share(session, f"{rule}, of the server: C1, or C2 or C4, as planted", as_planted),
+        share(session, f"healthy, and C1 by {rule}", [contention(tool, c.run) == "C1" for c in healthy]),
+    ]
 
 
 def share(session: Session, name: str, which: Sequence[bool], goal: Goal | None = None) -> Result | None:
@@ -341,7 +350,8 @@ def line(case: Case) -> str:
         for c in case.found.causes[:3]
     ]
     brought = "" if case.brought is None else f"; its remedy brought {case.brought:+.0f}%"
-    others = f"busiest {busiest(case.run)}, Axio {axios(case.run)}, PipeTune {pipetunes(case.run)}"
+    by_rules = [f"{tool.TOOL} {contention(tool, case.run)}" for tool in TOOLS]
+    others = ", ".join((f"busiest {busiest(case.run)}", *by_rules, f"PipeTune {pipetunes(case.run)}"))
     return f"{what}{grew}: {verdict}: {case.found.limit.kind}; {', '.join(causes)}{brought} | {others}"
 
 

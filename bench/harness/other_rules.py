@@ -1,4 +1,4 @@
-"""What other rules say of a run: the busiest worker, Axio's rule, PipeTune's tree.
+"""What other rules say of a run: the busiest worker, the rules of parts (of Axio), PipeTune's tree.
 
 PipeTune (axio-project/axio-emulator, pipetune/diagnosis.py and docs/pipetune.md) is applied to the server, as the target, with the noise
 floors of its reference configuration. Per window: completion and stall of app_tx, app_rx, disp_tx, disp_rx, the time of nic_tx, and 1 /
@@ -10,10 +10,11 @@ here: no result. Its gate at the peer (throughput, the transmit path of the clie
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
+from types import ModuleType
 
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
-from windtunnel.parts.diagnose import axio
+from windtunnel.part_registry import part_modules
 from windtunnel.runs import Run
 from windtunnel.runs.metrics import measured, seconds
 from windtunnel.runs.summary import summarise
@@ -26,6 +27,9 @@ CORES_WORK = ("handler", "tables", "payload", "small-batches")
 """Likewise contention of cores (C2), which Axio's rule does not tell from C4."""
 MEANS = {"C1": PACKETS_WAIT, "C2 or C4": CORES_WORK, "P1": PACKETS_WAIT, "P3": ("link",)}
 
+TOOLS = part_modules("as_option")
+"""Tools with a rule, which parts have."""
+
 
 def busiest(run: Run) -> str:
     """Sides of the worker with the greatest share of work; "" where no call was timed."""
@@ -34,10 +38,10 @@ def busiest(run: Run) -> str:
     return " + ".join(sorted(sides.split(" + ")))
 
 
-def axios(run: Run) -> str:
-    """Of the server; "" where its rule ends with an error."""
+def contention(tool: ModuleType, run: Run) -> str:
+    """Of the server, by the rule of a tool; "" where its rule ends with an error."""
     try:
-        found = axio.verdicts(run)
+        found = tool.verdicts(run)
     except UserError:
         return ""
     return next((each.contention or "" for each in found if each.side == "server"), "")

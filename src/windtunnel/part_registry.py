@@ -22,6 +22,7 @@ PARTS = [
     "pcie",
     "models",
     "fleet",
+    "axio",
     "diagnose",
     "tune",
     "ui",

@@ -14,6 +14,7 @@ from net import unpack
 from part_samples import part_samples
 from study_tools import invoke, on_paper, written
 
+from windtunnel.cli.as_option import FORMATS
 from windtunnel.measure.study.record import read as read_study
 from windtunnel.runs import load
 
@@ -29,7 +30,9 @@ SAMPLES = (
     "tables-three",
     "two-processes",
 )
-IMPORTED = {"testpmd": "testpmd-macswap.txt", "axio": "axio-client.log"}
+IMPORTED = {"testpmd": DATA / "testpmd-macswap.txt"} | {
+    tool: text for texts in part_samples("IMPORTED") for tool, text in texts.items()
+}
 """Tool -> a text of it."""
 
 
@@ -38,7 +41,7 @@ def runs(tmp_path_factory) -> Path:
     """Samples of real runs, and texts of other tools as runs."""
     directory = unpack(tmp_path_factory.mktemp("sent")) / "runs"
     for tool, text in IMPORTED.items():
-        imported(tool, DATA / text, "--out", directory / tool)
+        imported(tool, text, "--out", directory / tool)
     return directory
 
 
@@ -58,7 +61,7 @@ def test_no_text_of_a_run_begins_a_line(runs, sample, tmp_path):
         "export a tables --include-invalid",
         "import run tables back",
         "show a --html",
-        "show a --as axio --include-invalid",
+        *(f"show a --as {name} --include-invalid" for name in FORMATS),
     ):
         said(*words.split(), cwd=tmp_path)
 

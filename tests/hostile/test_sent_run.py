@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 from sent_runs import marking_runs, rename_oddly
 
+from windtunnel.cli import as_option
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.errors import UserError
 from windtunnel.exchange.tables import FORMATS, export, files, restore
@@ -122,7 +123,7 @@ def evil(tmp_path) -> Path:
         "show EVIL/a --json",
         "show EVIL/a --html",
         "show EVIL/a --format markdown",
-        "show EVIL/a --as axio",
+        *(f"show EVIL/a --as {name}" for name in as_option.FORMATS),
         "compare EVIL/a EVIL/b --force",
         "compare EVIL/a EVIL/b --force -q",
         "compare EVIL/a EVIL/b --force --json",

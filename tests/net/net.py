@@ -21,6 +21,7 @@ import pytest
 from rich.console import Console, RenderableType
 from typer.testing import CliRunner
 
+from windtunnel.cli.as_option import FORMATS
 from windtunnel.results.document import Document
 
 HERE = Path(__file__).parent
@@ -121,7 +122,7 @@ RUN = {
     "show": command("show", "INPUT"),
     "json": command("show", "INPUT", "--json"),
     "markdown": command("show", "INPUT", "--format", "markdown"),
-    "axio": command("show", "INPUT", "--as", "axio"),
+    **{name: command("show", "INPUT", "--as", name) for name in FORMATS},
     "page": page,
 }
 OTHERS: Mapping[str, Mapping[str, View]] = {

@@ -14,7 +14,7 @@ from windtunnel.cli.group import EXCHANGE, MEASURE, MODEL, PREPARE, Commands
 from windtunnel.cli.handlers import handlers
 from windtunnel.cli.history import history
 from windtunnel.cli.host import ladder
-from windtunnel.cli.imports import axio, run_, testpmd
+from windtunnel.cli.imports import run_, testpmd
 from windtunnel.cli.init import init
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
@@ -87,7 +87,7 @@ _add(MEASURE, query, name="study query")
 for name, help_, commands in _of_parts("MODEL"):
     _add_group(name, help_, MODEL, *commands)
 _add(EXCHANGE, export)
-_add_group("import", "Import files of other tools, or an exported run.", EXCHANGE, axio, testpmd, run_)
+_add_group("import", "Import files of other tools, or an exported run.", EXCHANGE, *_of_parts("IMPORT"), testpmd, run_)
 
 
 @app.callback()

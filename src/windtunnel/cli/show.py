@@ -1,11 +1,11 @@
 """windtunnel show: the results of runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli import completion
+from windtunnel.cli import as_option, completion
 from windtunnel.cli.shared_options import Format, IncludeInvalid, Json
 from windtunnel.printing import print_values
 
@@ -29,7 +29,7 @@ def show(
         bool, typer.Option("--html", help="Write each run's report.html again and print its path.")
     ] = False,
     as_: Annotated[
-        Literal["axio"] | None, typer.Option("--as", help="Print the stages in the table format of another tool.")
+        as_option.Name | None, as_option.option("Print the stages in the table format of another tool.")
     ] = None,
     include_invalid: IncludeInvalid = False,
     report: Annotated[
@@ -48,7 +48,7 @@ def show(
     windtunnel show
     windtunnel show runs/2026-11-21T10-00-00Z-echo
     windtunnel show runs/before runs/after
-    windtunnel show --as axio runs/before
+    windtunnel show --as FORMAT runs/before
     windtunnel show runs/of-the-server runs/of-the-client --report joined.html
     windtunnel show --json runs/before runs/after | jq '.[].metrics.workloads'
     """
@@ -67,15 +67,13 @@ def show(
 
         print_values(*(write_run_report(run.path) for run in loaded))
     elif as_:
-        from windtunnel.exchange.axio.log import tables_of_run
-        from windtunnel.exchange.axio.table import text_of
         from windtunnel.results.terminal.messages import show_warning
 
         for run in loaded:
             run.require_usable(include_invalid)
             if run.rejected:
                 show_warning(f"1 invalid run included: {run.path}: {run.record.verdict.reasons[0]}")
-            print(text_of(tables_of_run(run)))
+            print(as_option.FORMATS[as_].text_of(run))
     elif report:
         _write_joined(loaded, report)
     elif json:

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from windtunnel.cli.as_option import examples_of
 from windtunnel.live.process import ANNOUNCEMENT
 
 _NOTES = re.compile(r"  \[([^\[\]]*)\]$")
@@ -17,7 +18,7 @@ def of_docstring(text: str | None) -> dict[str, Any]:
     paragraphs = inspect.cleandoc(text or "").split("\n\n")
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith("windtunnel ")]
     prose = [paragraph for paragraph in paragraphs if paragraph not in examples]
-    lines = [f"  {line}" for paragraph in examples for line in paragraph.split("\n")]
+    lines = [f"  {line}" for paragraph in examples for typed in paragraph.split("\n") for line in examples_of(typed)]
     epilog = {"epilog": "\n".join(["\b", "Examples:", *lines])} if lines else {}
     return {"help": "\n\n".join(prose), "short_help": prose[0].removesuffix("."), **epilog}
 

@@ -37,7 +37,7 @@ MOST_NAMES = 64
 _HEX = "0-9A-Fa-f"
 _ADDRESS = re.compile(
     rf"(?P<mac>(?<![{_HEX}:])[{_HEX}]{{2}}(?:[:-][{_HEX}]{{2}}){{5,}}(?![{_HEX}]))"  # an InfiniBand interface has 20 bytes
-    rf"|(?P<dotted>(?<![{_HEX}.])[{_HEX}]{{2}}(?:\.[{_HEX}]{{2}}){{5}}(?![{_HEX}]|\.[{_HEX}]))"  # as Axio writes a MAC
+    rf"|(?P<dotted>(?<![{_HEX}.])[{_HEX}]{{2}}(?:\.[{_HEX}]{{2}}){{5}}(?![{_HEX}]|\.[{_HEX}]))"  # a MAC with points
     rf"|(?P<quads>(?<![{_HEX}.])[{_HEX}]{{4}}(?:\.[{_HEX}]{{4}}){{2}}(?![{_HEX}]|\.[{_HEX}]))"  # as switches do
     # udev's names of interfaces and RDMA devices, by MAC and by slot
     r"|(?:(?<=enx|ibx|slx|wlx|wwx)|(?<=rocex))(?P<interface>[0-9a-f]{12})(?![0-9a-f])"

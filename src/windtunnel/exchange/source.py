@@ -10,7 +10,7 @@ from windtunnel.printing import one_line
 from windtunnel.text_file import hinted, read_text
 
 MAX_FILE_BYTES = 16 << 20
-"""A log of Axio grows by 3 KB a second."""
+"""A log that grows by 3 KB a second has as many after 90 minutes."""
 MOST_LINE = 1 << 16
 """Characters of a line of counters: a bound for what a reader does with one line, and for the columns of a table."""
 _WHAT = "a text, as the tool printed it"

@@ -1,15 +1,10 @@
 """windtunnel diagnose: what it takes, what it prints, and its exit codes."""
 
-import json
-from pathlib import Path
-
 import pytest
 from command_line import in_process
 from study_tools import on_paper
 
 from windtunnel.parts.diagnose.model import Diagnosis
-
-LOG = Path(__file__).parents[2] / "support" / "data" / "axio-server.log"
 
 
 @pytest.fixture
@@ -41,16 +36,6 @@ def test_tables_show_the_limit_the_workers_and_the_ledger(typed, scenario):
     lines = done.stdout.splitlines()
     assert lines[0] == "What limits r" and any(line.startswith("│ a tie between ") for line in lines)
     assert any("ns per message" in line for line in lines) and any("rest: the sample" in line for line in lines)
-
-
-def test_axio_is_quoted_with_ours_beside_it(typed):
-    assert typed("import", "axio", LOG, "--out", "r").returncode == 0
-    done = typed("diagnose", "r", "--as", "axio")
-    _, _, _, first, second, *_ = done.stdout.splitlines()
-    assert done.returncode == 0 and "disp_rx" in first and first.endswith("C1")
-    assert "rounding could turn it" in second
-    both = json.loads(typed("diagnose", "r", "--as", "axio", "--json").stdout)
-    assert both["axio"][0]["contention"] == "C1" and both["limit"]["kind"] == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from bench_tools import results  # noqa: F401, the path to the benches
 from diagnosed_runs import made
 from ground_truth import Bench, Case, Truth, among, held, resource, wilson
 from harness.faults import DECK, Fault, draw, pair
-from harness.other_rules import axios, busiest, pipetunes
+from harness.other_rules import TOOLS, busiest, contention, pipetunes
 from scenario_tools import machine
 
 from windtunnel.parts.diagnose import planted
@@ -138,9 +138,10 @@ def test_the_busiest_worker_is_always_some_worker():
     assert busiest(COSTLY) == "server" and busiest(WAITING) == "server"
 
 
-def test_axios_rule_of_the_server():
-    assert axios(made(client=0.05, server=0.9, stalls={("server", "app_rx"): 1.0})) == "C1"
-    assert axios(COSTLY) == "C2 or C4"
+@pytest.mark.parametrize("tool", TOOLS)
+def test_the_rule_of_a_tool_of_the_server(tool):
+    assert contention(tool, made(client=0.05, server=0.9, stalls={("server", "app_rx"): 1.0})) == "C1"
+    assert contention(tool, COSTLY) == "C2 or C4"
 
 
 def test_pipetunes_tree():

@@ -95,7 +95,7 @@ def test_time_waited_for_room_is_slack_too(share):
 
 
 def test_an_imported_run_has_no_slack():
-    about = {"tool": "axio", "file": "a.log", "sha256": "0", "at": "2026-01-01T00:00:00Z"}
+    about = {"tool": "testpmd", "file": "a.txt", "sha256": "0", "at": "2026-01-01T00:00:00Z"}
     imported = Imported(**about, stages=[], ports=[], values=[])
     run = made()
     run = type(run)(run.path, run.record.model_copy(update={"engines": [], "imported": imported}), {})

@@ -19,9 +19,6 @@ from windtunnel.runs import RunWriter, Verdict
 
 CODES = {"shared-cache", "nic-writes", "pcie-link", "pause-frames"}
 PERF = "1200,,LLC-loads,9,100.00,,\n132,,LLC-load-misses,9,100.00,,\n"
-REPORT = (
-    "----begin all measurement----\nIO Write Miss Rate: 0.89\nLLC-load-misses-rate: 0.11\nLLC-store-misses-rate: 0.1\n"
-)
 PCM = "Skt,PCIRdCur,ItoM,RFO\n0,9,60,40(Total)\n0,1,20,5(Miss)\n0,8,40,35(Hit)\n"
 BYTES = "Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)\n0,9,60,1000000000,2500000000\n"
 ETHTOOL = "NIC statistics:\n     rx_prio0_pause: 12\n     rx_prio0_pause_duration: 99\n     rx_packets: 4\n"
@@ -45,7 +42,7 @@ def found(evidence, run=None):
 
 def test_they_are_marked_as_recorded_and_have_no_score(evidence):
     assert {code for code, check in CAUSES.items() if check.observable == "recorded"} == CODES
-    causes = found(evidence(REPORT, BYTES, ETHTOOL))
+    causes = found(evidence(PERF, PCM, BYTES, ETHTOOL))
     assert causes.keys() == CODES
     for cause in causes.values():
         assert cause.observable == "recorded" and cause.confidence is None and cause.gain is None
@@ -62,9 +59,7 @@ def test_without_texts_there_are_none_and_nothing_is_said():
     ("text", "code", "words"),
     [
         (PERF, "shared-cache", "11% of loads that reach the last-level cache miss it (perf stat)"),
-        (REPORT, "shared-cache", "11% of loads and 10% of stores"),
         (PCM, "nic-writes", "25% of the lines that devices wrote"),
-        (REPORT, "nic-writes", "89% of the lines"),
         (
             BYTES,
             "pcie-link",
@@ -89,11 +84,16 @@ def test_a_rate_of_nothing_is_no_cause(evidence, text, code):
 
 
 def test_they_come_last_and_are_found_in_a_run_without_windows(evidence):
-    codes = [cause.code for cause in diagnose(made(client=0.7, server=0.6), recorded=evidence(REPORT, ETHTOOL)).causes]
+    codes = [
+        cause.code for cause in diagnose(made(client=0.7, server=0.6), recorded=evidence(PERF, PCM, ETHTOOL)).causes
+    ]
     assert codes[-3:] == [code for code in CAUSES if code in codes[-3:]] and set(codes[-3:]) <= CODES and len(codes) > 3
     run = made()
     bare = replace(run, windows={name: [] for name in run.windows})
-    assert {cause.code for cause in diagnose(bare, recorded=evidence(REPORT)).causes} == {"shared-cache", "nic-writes"}
+    assert {cause.code for cause in diagnose(bare, recorded=evidence(PERF, PCM)).causes} == {
+        "shared-cache",
+        "nic-writes",
+    }
 
 
 def test_a_text_without_the_counters_is_not_measured(evidence):
@@ -181,7 +181,7 @@ def test_bytes_and_misses_of_one_text_are_both_read(evidence):
 
 
 def test_they_are_shown_as_what_they_are(evidence):
-    text = printed(diagnosis_document(diagnose(made(), recorded=evidence(REPORT))), width=200)
+    text = printed(diagnosis_document(diagnose(made(), recorded=evidence(PCM))), width=200)
     assert "(nic-writes), recorded by other tools" in text and "not measured: not tried on hardware" in text
     assert "confidence None" not in text
 
@@ -198,8 +198,8 @@ def test_the_command(tmp_path):
     for line in sample.engine_lines(plan):
         writer.line("windtunnel", line, line.model_dump_json())
     writer.finish(Verdict(True))
-    (tmp_path / "report.rpt").write_text(REPORT)
-    words = ["diagnose", str(tmp_path / "run"), "--recorded", str(tmp_path / "report.rpt"), "--json"]
+    (tmp_path / "pcm.csv").write_text(PCM)
+    words = ["diagnose", str(tmp_path / "run"), "--recorded", str(tmp_path / "pcm.csv"), "--json"]
     ended = CliRunner().invoke(app, words)
     assert ended.exit_code == 0, ended.output
     causes = {cause["code"]: cause for cause in json.loads(ended.stdout)["causes"]}
@@ -218,10 +218,6 @@ def test_a_caveat_of_a_count_is_against_the_cause(evidence):
         (
             "9,,LLC-loads,9,100.00,,\n0,,LLC-load-misses,9,100.00,,\n<not counted>,,LLC-stores,0,0.00,,\n",
             "shared-cache: LLC-stores: perf says: not counted",
-        ),
-        (
-            "----begin all measurement----\nSocket 0\nIO Write Miss Rate: 0\nSocket 1\nIO Write Miss Rate: -nan\n",
-            "nic-writes: Socket 1 IO Write Miss Rate: the report has no number",
         ),
     ],
 )

@@ -13,6 +13,7 @@ from tuning_tools import SCENARIO, SPACE, MadeUp, tuned
 from typer.testing import CliRunner
 
 from windtunnel.cli.app import app
+from windtunnel.cli.as_option import FORMATS
 from windtunnel.errors import UserError
 from windtunnel.index.entry import read_entry
 from windtunnel.parts.tune import tuner
@@ -57,15 +58,23 @@ def test_the_plan_shows_the_space_and_the_first_moves(command):
 
 
 def test_a_line_a_trial_then_the_table_and_the_findings(command, tmp_path):
-    done = command("--budget", "12", "--as", "axio")
+    done = command("--budget", "12")
     lines = done.stderr.splitlines()
     assert lines[0] == "trial 1  1 of 12  batch 64: larger bursts share the cost of a call among more packets"
     assert lines[1].startswith("trial 1  worse: -") and lines[1].endswith("pairs  0 s")
     assert "the winner, is measured again" in lines[-1]
     said = done.stdout
     assert "is the best: " in said and "Measured again against the file: +" in said and "It is written." in said
-    for name in ("best.toml", "report.html", "send_config.out", "recv_config.out"):
+    for name in ("best.toml", "report.html"):
         assert f"out/{name}" in said and (tmp_path / "out" / name).is_file()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_winner_is_written_in_another_format_too(command, tmp_path, name):
+    said = command("--budget", "12", "--as", name).stdout
+    files = {file.name for file in (tmp_path / "out").iterdir() if file.is_file()}
+    others = {file for file in files if file[0] != "."} - {"best.toml", "report.html", "tuning.json"}
+    assert others and all(f"out/{other}" in said for other in others)
 
 
 def test_json_and_its_schemas(command, tmp_path):

@@ -14,7 +14,7 @@ from windtunnel.engine.find import to_install
 from windtunnel.errors import UserError
 
 COMMANDS = """init, check, handlers, host doctor, host ladder, run, show, compare, history, search, study, study query,
-export, import axio, import testpmd, import run"""
+export, import testpmd, import run"""
 
 
 def test_help_is_a_line_a_command_by_task(typed):

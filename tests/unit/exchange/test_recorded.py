@@ -1,11 +1,14 @@
-"""Texts of perf stat, pcm-pcie, ethtool and Axio's monitoring: what they counted, and clear errors for any other text."""
+"""Texts of perf stat, pcm-pcie and ethtool: what they counted, and clear errors for any other text."""
+
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat, read_recorded
+from windtunnel.exchange import recorded
+from windtunnel.exchange.recorded import ethtool, pcm_pcie, perf_stat, read_recorded, readers
 from windtunnel.exchange.source import MOST_LINE
 
 PERF = """# started on Mon Nov 23 10:00:00 2026
@@ -31,21 +34,6 @@ Skt,PCIRdCur,ItoM,ItoMCacheNear,PCIe Rd (B),PCIe Wr (B)
 1,0,0,0,0,0(Hit)
 Skt,PCIRdCur,ItoM,ItoMCacheNear,PCIe Rd (B),PCIe Wr (B)
 0,100,50,10,6400,3840(Total)
-"""
-REPORT = """--------------------begin all measurement--------------------
---------------------mem performance--------------------
-metric       bandwidth(MB/s)
-Node0_rd_bw:  1234.500000
-PCIe_rd(wr)_tput: bytes PCIe devices requested to read from(write to) mem through DMA
-PCIe_wr_tput:  97.123 Gbps
-Socket 1
-IO Write Miss Rate: 0.89
---------------------llc performance--------------------
-LLC-loads: 1200
-LLC-load-misses: 132
-LLC-load-misses-rate: 0.11
-LLC-stores:
-LLC-store-misses-rate: -nan
 """
 ETHTOOL = "NIC statistics:\n     rx_packets: 12\n     rx_prio0_pause: 3\n     rx[0]: packets: 4\n"
 TWICE = ETHTOOL + "     rx_prio0_pause: 0\n"
@@ -227,12 +215,6 @@ NO_ROW, NO_COUNT = "no row of perf stat", "not a count, a time in ns and a perce
         (perf_stat, " Performance counter stats for 'x':\n  5   cycles\nCPU0   12,3x   cycles\n", 3, NO_ROW),
         (perf_stat, " Performance counter stats for 'x':\n  5   cycles\nS0-D0-C1  2  12,3x  cycles\n", 3, NO_ROW),
         (pcm_pcie, "Skt,PCIRdCur\n", 1, "no socket follows the head of pcm-pcie"),
-        (axio_report, REPORT + "LLC-loads: 7\n", 15, "LLC-loads is given twice, first in line 10"),
-        (axio_report, REPORT + "LLC-loads2: 1200 1300\n", 15, "LLC-loads2 has 2 numbers"),
-        (axio_report, REPORT + "LLC-loads2: about 5\n", 15, 'LLC-loads2: "about" is not a number'),
-        (axio_report, REPORT + "2 loads: 5\n", 15, '"2 loads" is not a name'),
-        (axio_report, REPORT + "LLC-loads:u: 5\n", 15, 'LLC-loads: "u:" is not a number'),
-        (axio_report, REPORT + "LLC-loads2: 1.2.3\n", 15, 'LLC-loads2: "1.2.3" is not a number'),
         (ethtool, TWICE, 5, "rx_prio0_pause is given twice, first in line 3"),
         (
             ethtool,
@@ -257,57 +239,6 @@ def test_pcm_pcie_sums_over_sockets_and_samples():
     assert found["ItoM (Total)"].value == 100 and found["ItoM (Miss)"].value == 40
     assert found["PCIe Wr (B) (Total)"].unit == "bytes" and found["ItoM (Miss)"].unit == "lines"
     assert found["ItoM (Miss)"].line == 4
-
-
-def test_axios_report():
-    found = values(axio_report, REPORT)
-    assert found["LLC-load-misses-rate"].value == 0.11
-    assert found["Socket 1 IO Write Miss Rate"].value == 0.89
-    assert (found["PCIe_wr_tput"].value, found["PCIe_wr_tput"].unit) == (97.123, "Gbps")
-    assert found["LLC-stores"].value is None and found["LLC-store-misses-rate"].value is None
-    assert "PCIe_rd(wr)_tput" not in found
-
-
-@pytest.mark.parametrize(
-    ("line", "name", "value", "unit"),
-    [
-        ("IOTLB/miss: 5", "IOTLB/miss", 5, ""),
-        ("very.dotted: 3", "very.dotted", 3, ""),
-        ("LLC-loads2: 12 per sec now", "LLC-loads2", 12, "per sec now"),
-        ("LLC-loads2:  .5", "LLC-loads2", 0.5, ""),
-        ("core 20 : 12.50%", "core 20", 12.5, "%"),  # cpu_util.py
-        ("Socket 0 IO Write Miss Rate: 0.5", "Socket 0 IO Write Miss Rate", 0.5, ""),
-    ],
-)
-def test_each_value_of_axios_report_is_read(line, name, value, unit):
-    read = values(axio_report, REPORT + line + "\n")[name]
-    assert (read.value, read.unit, read.line) == (value, unit, 15)
-
-
-def test_a_line_of_a_socket_without_a_number_is_no_head():
-    text = "----begin all measurement----\nSocket 0:\nA: 1\nSocket 1 IO Write Miss Rate:\nB: 2\nSocket 2 ==\nB: 3\n"
-    read = values(axio_report, text)
-    assert {name: each.value for name, each in read.items()} == {
-        "Socket 0 A": 1,
-        "Socket 1 IO Write Miss Rate": None,
-        "Socket 0 B": 2,
-        "Socket 2 B": 3,
-    }
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("<not counted>", "the report has <not counted>"),
-        ("<not supported>", "the report has <not supported>"),
-        ("<not", "the report has <not"),  # awk's first word
-        (" Gbps", "the report has Gbps"),  # the number is empty
-        ("NaN", "the report has no number"),
-    ],
-)
-def test_a_value_that_axios_report_lacks_is_said(text, words):
-    read = values(axio_report, f"{REPORT}LLC-loads2: {text}\n")["LLC-loads2"]
-    assert (read.value, read.words) == (None, words)
 
 
 def test_ethtool_since_the_driver_began_or_between_two_texts():
@@ -364,7 +295,6 @@ def test_a_file_is_told_by_what_is_in_it(tmp_path):
         (PERF, "perf stat"),
         (INTERVALS, "perf stat"),
         (PCM, "pcm-pcie"),
-        (REPORT, "Axio's report.rpt"),
         (ETHTOOL, "ethtool -S"),
     ):
         (file := tmp_path / "f").write_text(text)
@@ -379,6 +309,22 @@ def test_another_text_is_refused(tmp_path, text):
     assert str(file) in refused.value.message
 
 
+@pytest.mark.parametrize("of_parts", [[], ["mine"]])
+def test_readers_of_parts_are_asked_first_and_named(monkeypatch, tmp_path, of_parts):
+    parts = [
+        SimpleNamespace(TOOL=name, is_one=lambda lines: "mine" in lines, readings=lambda lines: ([], []))
+        for name in of_parts
+    ]
+    monkeypatch.setattr(recorded, "part_modules", lambda name: parts)
+    (file := tmp_path / "f").write_text(PERF + "mine\n")
+    if of_parts:
+        assert read_recorded(file).tool == "mine"
+    file.write_text("hello\n")
+    with pytest.raises(UserError) as refused:
+        read_recorded(file)
+    assert refused.value.remedy.endswith(", or ".join(("`ethtool -S`", *of_parts)))
+
+
 def test_all_faults_are_named_with_their_lines(tmp_path):
     (file := tmp_path / "f").write_text(PERF + "hello\nworld\n")
     with pytest.raises(UserError, match="2 faults") as refused:
@@ -388,7 +334,7 @@ def test_all_faults_are_named_with_their_lines(tmp_path):
 
 @given(st.text(max_size=400))
 def test_no_text_is_more_than_refused(text):
-    for reader in (perf_stat, pcm_pcie, axio_report, ethtool):
+    for reader in readers():
         for lead in ("", "Skt,a,b\n", "NIC statistics:\n", "1,,cycles,1,100.00\n", "----begin all measurement----\n"):
             lines = (lead + text).splitlines()
             if reader.is_one(lines):
@@ -405,12 +351,6 @@ def test_what_perf_writes_is_read(counts, separator):
     rows = "".join(separator.join((str(n), "", name, "5", "100.00", "", "")) + "\n" for name, n in counts.items())
     found = values(perf_stat, rows)
     assert {name: each.value for name, each in found.items()} == {name: float(n) for name, n in counts.items()}
-
-
-@pytest.mark.parametrize("line", ["a:" + " " * 200_000 + "c d e", "-" * 200_000 + "x", "a:" + "1" * 200_000 + "x"])
-def test_a_line_that_others_chose_is_read_once(line):
-    """Not once for each of its characters: this would not end."""
-    assert axio_report.readings([line])[0] == []
 
 
 def test_a_line_of_no_tool_is_too_long_before_it_is_cut(tmp_path, monkeypatch):

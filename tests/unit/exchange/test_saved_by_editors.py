@@ -4,20 +4,14 @@ from pathlib import Path
 
 import pytest
 from from_the_world import EACH, FILES
+from part_samples import part_samples
 
 from windtunnel.exchange import testpmd
-from windtunnel.exchange.axio.config import read_config
 from windtunnel.exchange.recorded import is_recorded, read_recorded
 from windtunnel.exchange.source import read
 
 DATA = Path(__file__).parents[2] / "support" / "data"
 SAVED = [("utf-8-sig", "\n"), ("utf-8", "\r\n"), ("utf-16", "\r\n")]
-
-
-def config_of(file):
-    config = read_config(read(file))
-    assert config is not None
-    return vars(config)
 
 
 def bursts_of(file):
@@ -29,8 +23,6 @@ def readings_of(file):
 
 
 TEXTS = [
-    (DATA / "axio-colon.conf", config_of),
-    (DATA / "axio-server.toml", config_of),
     (DATA / "testpmd-macswap.txt", bursts_of),
     (DATA / "testpmd-queues.txt", bursts_of),
     *(
@@ -39,14 +31,15 @@ TEXTS = [
         if name.endswith((".txt", ".csv")) and is_recorded((FILES / name).read_text().split("\n"))
     ),
 ]
+EVERY = [*TEXTS, *(each for texts in part_samples("SAVED_TEXTS") for each in texts)]
 
 
 @pytest.mark.parametrize(("encoding", "end"), SAVED)
-@pytest.mark.parametrize(("file", "reader"), TEXTS, ids=[file.name for file, _ in TEXTS])
+@pytest.mark.parametrize(("file", "reader"), EVERY, ids=[file.name for file, _ in EVERY])
 def test_what_is_read_is_the_same(tmp_path, file, reader, encoding, end):
     (saved := tmp_path / file.name).write_bytes(file.read_text().replace("\n", end).encode(encoding))
     assert reader(saved) == reader(file)
 
 
 def test_each_file_of_users_is_one_of_a_kind():
-    assert len(EACH) == 21 and len(TEXTS) == 4 + 12
+    assert len(EACH) == 21 and len(TEXTS) == 2 + 12

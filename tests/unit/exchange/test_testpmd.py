@@ -6,13 +6,16 @@ import subprocess
 
 import pytest
 from importing import DATA, imported, refusal, run_of
+from part_samples import part_samples
 
-from windtunnel.errors import UserError
 from windtunnel.exchange.source import MAX_LISTED
 from windtunnel.exchange.testpmd import parse
 from windtunnel.runs.summary import summarise
 
 MACSWAP, TORN, QUEUES = ((DATA / f"testpmd-{name}.txt").read_text() for name in ("macswap", "csum-torn", "queues"))
+
+OTHERS = [file for files in part_samples("IMPORTED") for file in files.values()]
+"""Texts of other tools."""
 
 
 def values(run) -> dict:
@@ -100,14 +103,9 @@ def test_a_text_that_ends_in_a_block_is_refused(tmp_path):
     assert "the statistics of port 1 that begin in line" in refusal(tmp_path, "testpmd", text)
 
 
-@pytest.mark.parametrize("text", ["", "hello", (DATA / "axio-server.log").read_text()])
+@pytest.mark.parametrize("text", ["", "hello", *(file.read_text() for file in OTHERS)])
 def test_other_text_than_testpmds_is_refused(tmp_path, text):
     assert "no forward statistics of testpmd" in refusal(tmp_path, "testpmd", text)
-
-
-def test_the_axio_import_refuses_testpmd_output(tmp_path):
-    with pytest.raises(UserError, match="neither a configuration nor a log of Axio"):
-        imported("axio", DATA / "testpmd-macswap.txt", "--out", tmp_path / "out")
 
 
 @pytest.mark.slow

@@ -3,35 +3,43 @@
 readings    the common form of their values
 perf_stat   `perf stat`, in all its formats (rows: perf_rows)
 pcm_pcie    `pcm-pcie -csv`, with -e also misses and hits
-axio_report report.rpt of Axio's record-host-metrics.sh
 ethtool     `ethtool -S`, `ethtool -I -a` (names of counters: pause_counters)
+
+Parts have others, in their module `host_counters`.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import axio_report, ethtool, pcm_pcie, perf_stat
+from windtunnel.exchange.recorded import ethtool, pcm_pcie, perf_stat
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import Reading, Recorded
 from windtunnel.exchange.source import read_counters
+from windtunnel.part_registry import part_modules
 
-READERS = (axio_report, pcm_pcie, ethtool, perf_stat)
-WHAT = "the output of `perf stat -j` or `-x,`, `pcm-pcie -e -csv` or `ethtool -S`, or Axio's report.rpt"
+WHAT = "the output of `perf stat -j` or `-x,`, `pcm-pcie -e -csv` or `ethtool -S`"
+
+
+def readers() -> tuple[ModuleType, ...]:
+    """A module for each tool: TOOL, `is_one` and `readings` of lines."""
+    return (*part_modules("host_counters"), pcm_pcie, ethtool, perf_stat)
 
 
 def is_recorded(lines: Sequence[str]) -> bool:
     """Whether one of these tools wrote the text."""
-    return any(reader.is_one(lines) for reader in READERS)
+    return any(reader.is_one(lines) for reader in readers())
 
 
 def read_recorded(file: Path) -> Recorded:
     """The counts of a tool. Raises UserError with file and line for any other text."""
     foreign = read_counters(file)
     lines = foreign.text.split("\n")
-    reader = next((candidate for candidate in READERS if candidate.is_one(lines)), None)
+    reader = next((candidate for candidate in readers() if candidate.is_one(lines)), None)
     if reader is None:
-        what, remedy = other_tool(lines) or ("no text of a tool that is known", WHAT)
+        known = ", or ".join((WHAT, *(of_part.TOOL for of_part in part_modules("host_counters"))))
+        what, remedy = other_tool(lines) or ("no text of a tool that is known", known)
         raise UserError(f"{file}: {what}", remedy=remedy)
     readings, faults = reader.readings(lines)
     if faults:

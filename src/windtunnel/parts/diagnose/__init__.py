@@ -9,8 +9,8 @@ experiment  what limits by experiment: slopes of delays, and remedies, of window
 conduct     the runs of a diagnosis
 tried       remedies, run in turns with the file
 accounts    where a worker's nanoseconds went, with the rest that no part has
-axio        the verdict of Axio's own rule
 document    a diagnosis as a document
 
-For the rooms: `commands` has the command, `schemas` the schema of its JSON.
+For the rooms: `commands` has the command, `schemas` the schema of its JSON. Parts add to it in their module
+`diagnosis`: fields of the JSON, and `sections` of the document.
 """

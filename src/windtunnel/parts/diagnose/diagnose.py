@@ -2,7 +2,7 @@
 
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose import axio
+from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose.causes import find_causes
 from windtunnel.parts.diagnose.experiment import experiment, is_experiment
 from windtunnel.parts.diagnose.limits import limit
@@ -12,9 +12,9 @@ from windtunnel.parts.diagnose.recorded import NONE, Evidence
 from windtunnel.runs import Run
 
 
-def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diagnosis:
-    """What the record of a run shows, and if the run is an experiment, what its delays show; an invalid run is read too. `as_axio`:
-    adds the verdict of Axio's own rule, which raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile."""
+def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Diagnosis:
+    """What the record of a run shows, and if the run is an experiment, what its delays show; an invalid run is read too. `as_`: the
+    name of a tool whose own rule is asked, too; it raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile."""
     observation = observe(run, recorded)
     record = run.record
     workers = [_worker(observation, slack) for slack in observation.slacks]
@@ -30,7 +30,7 @@ def diagnose(run: Run, as_axio: bool = False, recorded: Evidence = NONE) -> Diag
         causes=[],
         experiment=by_experiment,
         not_measured=[*_not_measured(observation), *not_shown],
-        axio=axio.verdicts(run) if as_axio else None,
+        **{tool.NAME: tool.verdicts(run) if tool.NAME == as_ else None for tool in part_modules("as_option")},
     )
     causes, not_measured = find_causes(
         observation, diagnosis.conclusion, by_experiment.remedies if by_experiment else ()

@@ -1,16 +1,21 @@
 """windtunnel diagnose: what limits a run, and why?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from windtunnel.cli import completion
+from windtunnel.cli import as_option, completion
 from windtunnel.cli.shared_options import Format, Json, NoPlugins, Sets, State, with_state
+from windtunnel.part_registry import part_modules
 
 if TYPE_CHECKING:
     from windtunnel.parts.diagnose.model import Diagnosis, Tried
     from windtunnel.runs import Run
+
+RULES = " or ".join(f"{tool.TOOL}'s rule" for tool in as_option.FORMATS.values())
+TEXTS = ("perf stat", "pcm-pcie", "ethtool -S", "perf iostat", *(part.TOOL for part in part_modules("host_counters")))
+"""What --recorded takes."""
 
 
 def diagnose(
@@ -49,13 +54,13 @@ def diagnose(
             help="Scenario: run the remedies of the first N causes against the file, in 8 pairs each.",
         ),
     ] = None,
-    as_: Annotated[Literal["axio"] | None, typer.Option("--as", help="Also print the verdict by Axio's rule.")] = None,
+    as_: Annotated[as_option.Name | None, as_option.option(f"Also print the verdict by {RULES}.")] = None,
     recorded: Annotated[
         list[Path] | None,
         typer.Option(
             "--recorded",
             metavar="FILE",
-            help="Text of perf stat, pcm-pcie, ethtool -S, perf iostat, or Axio's report.rpt, taken during the run. Repeatable.",
+            help=f"Text of {', '.join(TEXTS[:-1])}, or {TEXTS[-1]}, taken during the run. Repeatable.",
         ),
     ] = None,
     json: Json = False,
@@ -73,8 +78,8 @@ def diagnose(
     windtunnel diagnose scenarios/handler-m_app.toml
     windtunnel diagnose scenarios/handler-m_app.toml --probe
     windtunnel diagnose scenarios/echo.toml --try 2
-    windtunnel diagnose runs/axio --as axio
-    windtunnel diagnose runs/axio --recorded report.rpt
+    windtunnel diagnose runs/FORMAT --as FORMAT
+    windtunnel diagnose runs/FORMAT --recorded report.rpt
     windtunnel diagnose scenarios/echo.toml --json | jq .limit
     """
     from windtunnel.parts.diagnose.diagnose import diagnose as diagnosed
@@ -89,7 +94,7 @@ def diagnose(
         )
     evidence = read_evidence(recorded or [])
     run = _run(what, changes, out, probe, silent=json)
-    diagnosis = diagnosed(run, as_axio=as_ == "axio", recorded=evidence)
+    diagnosis = diagnosed(run, as_=as_, recorded=evidence)
     if try_:
         tried = _tried(diagnosis, what, changes, try_, run.path, silent=json)
         diagnosis = diagnosis.model_copy(update={"tried": tried})

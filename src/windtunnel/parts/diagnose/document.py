@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 
 from windtunnel import format as fmt
+from windtunnel.part_registry import part_functions
 from windtunnel.parts.diagnose.model import (
-    AxioVerdict,
     Cause,
     Diagnosis,
     Experiment,
@@ -67,8 +67,8 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
 
 
 def _sections(diagnosis: Diagnosis) -> Iterator[Section]:
-    if diagnosis.axio:
-        yield Section("By Axio’s rule", [line for verdict in diagnosis.axio for line in _axio_sentences(verdict)])
+    for sections in part_functions("diagnosis", "sections"):
+        yield from sections(diagnosis)
     for cause in diagnosis.causes:
         yield Section(cause.title, list(_cause_sentences(cause)))
     if diagnosis.tried is not None:
@@ -207,19 +207,3 @@ def parts_of(ledger: Ledger) -> Iterator[tuple[str, str]]:
         if ns := getattr(ledger, field):
             yield name, fmt.number(ns)
     yield "rest: the sample's error, and the host", _bounded(ledger.rest, 1)
-
-
-def _axio_sentences(verdict: AxioVerdict) -> Iterator[Sentence]:
-    yield Sentence(Marked(_axio_words(verdict), strong=True))
-    if verdict.rounding:
-        yield Sentence(f"  {verdict.rounding}", tone="warning")
-    yield from (Sentence(f"  Windtunnel: {line}") for line in verdict.ours)
-
-
-def _axio_words(verdict: AxioVerdict) -> str:
-    head = f"Axio's rule, {verdict.side}: the most critical phase is {verdict.stage}"
-    if verdict.contention is None or verdict.completion_us is None or verdict.stall_us is None:
-        return f"{head}; no contention point"
-    work = verdict.completion_us - verdict.stall_us
-    sign = "<" if verdict.contention == "C1" else ">"
-    return f"{head}, its completion {work:.3f} {sign} stall {verdict.stall_us:.3f} µs: {verdict.contention}"

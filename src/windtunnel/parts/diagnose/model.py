@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.finding import Finding
 from windtunnel.stats.mean import Estimate
 
@@ -105,18 +106,6 @@ class Cause(Finding):
     ]
 
 
-class AxioVerdict(Part):
-    """What Axio's own rule says of one side."""
-
-    side: Literal["client", "server"]
-    stage: str | None = Field(description="its most critical phase: the longest time per packet; null: it has no value")
-    contention: Literal["C1", "C2 or C4"] | None
-    completion_us: float | None
-    stall_us: float | None
-    rounding: str | None = Field(description="what rounding could make of it; null: nothing")
-    ours: list[str] = Field(description="what is to be said beside it")
-
-
 class Slope(Part):
     """One stage of a worker was delayed, and the time of a message grew by as much, by a part of it, or not at all."""
 
@@ -175,6 +164,7 @@ class Tried(Part):
     interrupted: bool = Field(False, description="the user ended its runs, and no further remedy was run")
 
 
+@with_fields_of_parts("diagnosis")
 class Diagnosis(Part):
     """One run, or one scenario that was run for it."""
 
@@ -190,7 +180,6 @@ class Diagnosis(Part):
     experiment: Experiment | None = Field(None, description="with --probe")
     not_measured: list[str] = Field(description="what could not be looked at, and why")
     tried: list[Tried] | None = Field(None, description="with --try")
-    axio: list[AxioVerdict] | None = Field(description="with --as axio")
 
     @property
     def conclusion(self) -> Limit:

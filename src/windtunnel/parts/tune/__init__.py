@@ -10,7 +10,6 @@ trial          one candidate against the incumbent, until it is better, worse, o
 tuning_record  tuning.json and trial.json
 tuner          all trials of a directory, begun or continued
 winner         the winner measured again against the file, and best.toml
-axio_files     best.toml in the form of Axio's tuner
 sentences      what follows from the trials, in words
 charts         their plots
 document       a tuning, or its plan, as a document

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from windtunnel.cli import completion
+from windtunnel.cli import as_option, completion
 from windtunnel.cli.agreement import FromElsewhere, agree
 from windtunnel.cli.on import On, executor
 from windtunnel.cli.shared_options import Format, Json, NoPlugins, Scenario, Sets, State, with_state
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from windtunnel.parts.tune.tuner import Prepared, Tuned, Watcher
+
+FILES = " or ".join(tool.FILES for tool in as_option.FORMATS.values())
+"""What --as writes."""
 
 
 def tune(
@@ -72,12 +75,7 @@ def tune(
         ),
     ] = None,
     as_: Annotated[
-        Literal["axio"] | None,
-        typer.Option(
-            "--as",
-            help="Write best.toml in another format too: Axio's send_config.out and recv_config.out.",
-            show_default="none",
-        ),
+        as_option.Name | None, as_option.option(f"Write best.toml in another format too: {FILES}.", default="none")
     ] = None,
     on: On = None,
     from_elsewhere: FromElsewhere = False,
@@ -109,7 +107,6 @@ def tune(
     from windtunnel.errors import UserError
     from windtunnel.measure.study.seal import BegunElsewhere
     from windtunnel.parts.tune import outcome
-    from windtunnel.parts.tune.axio_files import write_axio
     from windtunnel.parts.tune.goal import goal
     from windtunnel.parts.tune.tuner import prepare, run
     from windtunnel.scenario import Cable
@@ -135,14 +132,14 @@ def tune(
             return
         with Interrupts() as interrupts, _watcher(prepared, silent=json or quiet) as watcher:
             tuned = run(prepared, interrupts, watcher, budget, executor=where)
-    axio_files = write_axio(tuned.best_file) if as_ and tuned.best_file else []
+    other_files = as_option.FORMATS[as_].write_scenario(tuned.best_file) if as_ and tuned.best_file else []
     page = outcome.write_report(tuned)
     if json:
         print(dumps(outcome.tuning_json(tuned, page), indent=1, ensure_ascii=False))
     elif quiet:
         print_values(tuned.path)
     else:
-        _show(tuned, page, axio_files)
+        _show(tuned, page, other_files)
     if tuned.stopped == "interrupted":
         outcome.say_how_to_go_on(tuned)
         raise typer.Exit(INTERRUPTED)

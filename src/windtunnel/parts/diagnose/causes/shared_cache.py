@@ -33,7 +33,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
 
 
 def _rate(observation: Observation, way: str) -> tuple[float, str] | None:
-    """The miss rate from counts, else the rate in Axio's report."""
+    """The miss rate from counts, else the rate that a report has."""
     counts = observation.recorded.rate([f"LLC-{way}-misses"], [f"LLC-{way}s"])
     return counts or observation.recorded.named(f"LLC-{way}-misses-rate")
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from windtunnel.exchange.axio.keys import COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.exchange.source import Fault, Faults, Foreign
+from windtunnel.parts.axio.config_keys import COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES, TOPOLOGIES
 from windtunnel.scenario import toml
 from windtunnel.scenario.positions import lines_of, nearest_line
 from windtunnel.scenario.refusal import Path, dotted, shown

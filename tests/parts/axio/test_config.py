@@ -5,15 +5,16 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from axio_samples import DATA
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from importing import DATA, imported, refusal
+from importing import imported, refusal
 from scenario_tools import machine
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio import config
-from windtunnel.exchange.axio.keys import BATCHES, COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES
 from windtunnel.exchange.source import Foreign
+from windtunnel.parts.axio import config
+from windtunnel.parts.axio.config_keys import BATCHES, COLON, CONVERTED, NUMBERS, SKIPPED, SWITCHES, TABLES
 from windtunnel.scenario import load, resolve
 
 COLONS, TOML = (DATA / "axio-colon.conf").read_text(), (DATA / "axio-server.toml").read_text()

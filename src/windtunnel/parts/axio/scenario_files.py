@@ -5,8 +5,8 @@ from pathlib import Path
 
 from windtunnel.engine.plan_values import Side
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio.config import MOST_TEXT
-from windtunnel.exchange.axio.keys import BATCHES, COLON, PHASES
+from windtunnel.parts.axio.config import MOST_TEXT
+from windtunnel.parts.axio.config_keys import BATCHES, COLON, PHASES
 from windtunnel.runs.files import replace
 from windtunnel.scenario import Scenario, load
 from windtunnel.scenario.topology import Topology, endpoint, topologies

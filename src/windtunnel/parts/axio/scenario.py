@@ -11,10 +11,10 @@ from typing import Any, get_args
 
 from pydantic import ValidationError
 
-from windtunnel.exchange.axio.config import AxioConfig, AxioWorkload, Entry
-from windtunnel.exchange.axio.keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
 from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.exchange.toml_text import text_of
+from windtunnel.parts.axio.config import AxioConfig, AxioWorkload, Entry
+from windtunnel.parts.axio.config_keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Mempool, Scenario
 from windtunnel.scenario.load import refusal_of

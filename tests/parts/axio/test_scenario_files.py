@@ -5,14 +5,20 @@ import os
 import pytest
 from fake_runs import FAKE
 from scenario_tools import engine, loaded
-from tuning_tools import SCENARIO
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio.config import read_config
-from windtunnel.exchange.axio.scenario import scenario_text
 from windtunnel.exchange.source import Foreign
-from windtunnel.parts.tune.axio_files import out_texts, write_axio
+from windtunnel.parts.axio.config import read_config
+from windtunnel.parts.axio.scenario import scenario_text
+from windtunnel.parts.axio.scenario_files import out_texts, write_axio
 
+SCENARIO = """\
+[client]
+inflight = 256
+
+[[workload]]
+handler = "l_app"
+"""
 FILES = {"client": "send_config.out", "server": "recv_config.out"}
 PHASES = {
     "client": "TxApplication,TxDispatcher,TxNIC,RXNIC,RXDispatcher,RxApplication",

@@ -8,15 +8,17 @@ from types import SimpleNamespace
 
 import pytest
 import sample_lines as sample
+from axio_samples import DATA
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from importing import DATA, imported, refusal, run_of
+from importing import DATA as TESTPMD
+from importing import imported, refusal, run_of
 from sample_runs import RUNS, execute, shown_by
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio import log as axio_log
-from windtunnel.exchange.axio.table import COLUMNS, FILLED, Table, tables_of, text_of
 from windtunnel.exchange.source import MAX_LISTED
+from windtunnel.parts.axio import log as axio_log
+from windtunnel.parts.axio.table import COLUMNS, FILLED, Table, tables_of, text_of
 from windtunnel.results.run.report import write_run_report as write_report
 from windtunnel.runs import Verdict
 from windtunnel.runs.rows import Spread
@@ -308,3 +310,8 @@ def test_show_as_axio_refuses_runs_without_stages(tmp_path):
         shown_by("--as", "axio", silent.path)
     with pytest.raises(UserError, match="exclude each other"):
         shown_by("--as", "axio", "--json", silent.path)
+
+
+def test_testpmd_output_is_refused(tmp_path):
+    with pytest.raises(UserError, match="neither a configuration nor a log of Axio"):
+        imported("axio", TESTPMD / "testpmd-macswap.txt", "--out", tmp_path / "out")

@@ -9,8 +9,9 @@ Axio takes one table, that in the middle of its log; here it is the mean of all 
 from collections.abc import Sequence
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from windtunnel.errors import UserError
-from windtunnel.parts.diagnose.model import AxioVerdict
 from windtunnel.runs import Run
 from windtunnel.runs.rows import StageRow
 from windtunnel.runs.summary import summarise
@@ -27,6 +28,20 @@ C2_OR_C4 = (
     "nic-writes, from recorded counters). Axio's rule does not tell them apart: it prints miss rates and compares none"
 )
 STALL = "Axio counts every call of the port as stall of disp_tx and disp_rx, also one that moves packets: such a stall is no wait"
+
+
+class AxioVerdict(BaseModel):
+    """What Axio's own rule says of one side."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    side: Literal["client", "server"]
+    stage: str | None = Field(description="its most critical phase: the longest time per packet; null: it has no value")
+    contention: Literal["C1", "C2 or C4"] | None
+    completion_us: float | None
+    stall_us: float | None
+    rounding: str | None = Field(description="what rounding could make of it; null: nothing")
+    ours: list[str] = Field(description="what is to be said beside it")
 
 
 def verdicts(run: Run) -> list[AxioVerdict]:

@@ -1,18 +1,14 @@
 """Axio's own rule, on Axio's own tables and on ours."""
 
-from pathlib import Path
-
 import pytest
+from axio_samples import DATA
 from diagnosed_runs import made
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio.log import stage_rows
-from windtunnel.exchange.axio.table import tables_of
-from windtunnel.parts.diagnose import axio
-from windtunnel.parts.diagnose.diagnose import diagnose
+from windtunnel.parts.axio.log import stage_rows
+from windtunnel.parts.axio.rule import verdicts
+from windtunnel.parts.axio.table import tables_of
 from windtunnel.runs.record import Imported
-
-DATA = Path(__file__).parents[2] / "support" / "data"
 
 
 def imported(text, side="server"):
@@ -26,7 +22,7 @@ def imported(text, side="server"):
 
 
 def verdict(text, side="server"):
-    (found,) = diagnose(imported(text, side), as_axio=True).axio
+    (found,) = verdicts(imported(text, side))
     return found
 
 
@@ -62,11 +58,11 @@ def test_nic_rx_is_left_out():
 
 
 def test_of_our_own_runs_it_has_both_sides_and_no_rounding():
-    found = diagnose(made(work={("server", "app_rx"): 6.0}), as_axio=True).axio
+    found = verdicts(made(work={("server", "app_rx"): 6.0}))
     assert [each.side for each in found] == ["client", "server"]
     assert (found[1].stage, found[1].contention, found[1].rounding) == ("app_rx", "C2 or C4", None)
 
 
 def test_without_timed_stages_it_has_nothing_to_compare():
     with pytest.raises(UserError, match="no stage was timed"):
-        axio.verdicts(made(windows=0))
+        verdicts(made(windows=0))

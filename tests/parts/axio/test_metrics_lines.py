@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from importing import refusal, run_of
 
-from windtunnel.exchange.axio import metrics
+from windtunnel.parts.axio import metrics_lines
 from windtunnel.runs.summary import summarise
 
 COMPACT = {
@@ -129,7 +129,7 @@ def test_lines_of_two_sides_are_refused(tmp_path):
 )
 def test_no_document_is_more_than_refused(value):
     for document in (value, LONG | {"stages": value}, LONG | {"counters": value}, LONG | {"window": value}):
-        windows, faults = metrics.windows_of(text(document) if not isinstance(document, float) else "1\n")
+        windows, faults = metrics_lines.windows_of(text(document) if not isinstance(document, float) else "1\n")
         assert windows or faults
 
 
@@ -140,8 +140,8 @@ def test_a_mean_lies_between_its_windows(seen):
         window = changed(LONG, window_id=number, throughput={"e2e_mpps": mpps})
         window["stages"]["app_rx"] = {"completion_time_per_packet_us": whole, "stall_time_per_packet_us": whole * part}
         windows.append(window)
-    found, faults = metrics.windows_of(text(*windows))
+    found, faults = metrics_lines.windows_of(text(*windows))
     assert not faults
-    row = next(row for row in metrics.stage_rows("server", found) if row.stage == "app_rx")
+    row = next(row for row in metrics_lines.stage_rows("server", found) if row.stage == "app_rx")
     stalls = [1000 * whole * part for _, whole, part in seen]
     assert min(stalls) - 1e-6 <= row.stall_ns <= max(stalls) + 1e-6 and row.work_ns >= -1e-6

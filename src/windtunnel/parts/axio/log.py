@@ -8,8 +8,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.axio.table import COLUMNS, END_TO_END, FILLED, NEVER_SEEN, Table, Value
 from windtunnel.exchange.source import Fault, Foreign
+from windtunnel.parts.axio.table import COLUMNS, END_TO_END, FILLED, NEVER_SEEN, Table, Value
 from windtunnel.runs.metrics import TRAVEL, ratio
 from windtunnel.runs.record import ForeignValue
 from windtunnel.runs.rows import Spread, StageRow, only

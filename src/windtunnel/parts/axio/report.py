@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from windtunnel.exchange.recorded.readings import Reading, number
 from windtunnel.exchange.source import Fault
 
-TOOL = "Axio's report.rpt"
 _BEGIN = re.compile(r"-{4,}begin all measurement-{4,}")
 _SOCKET = re.compile(r"\s*(Socket \d+)\b")
 _NAME = re.compile(r"[A-Za-z][\w()./ -]{0,60}")
