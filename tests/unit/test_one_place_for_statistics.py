@@ -15,7 +15,7 @@ SUSPECTS = re.compile("scipy|percentile|quantile")
 QUANTILES = {"percentile", "quantile", "nanpercentile", "nanquantile"}
 ALLOWED = {
     # the quiet level of a study's ticks: one percentile of data
-    "model/measured_runs.py": {"percentile"},
+    "parts/models/measured_runs.py": {"percentile"},
     # percentiles of simulated latencies and gaps: data, as those of a histogram
     "simulate/outcome.py": {"percentile"},
 }

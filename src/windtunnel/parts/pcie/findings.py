@@ -1,5 +1,6 @@
 """Findings about the PCIe links of NICs."""
 
+from windtunnel.errors import as_argument
 from windtunnel.host.facts import Facts
 from windtunnel.host.findings import Finding
 from windtunnel.parts.pcie.facts import NicLink, links_of
@@ -22,7 +23,7 @@ def link_finding(link: NicLink) -> Finding:
         value=f"{value}; the card has {_speed(link.most_generation, link.most_lanes)}",
         verdict="fair",
         meaning=f"{now}, and in another slot, or awake, {most}: the link may be full before the NIC is",
-        remedy=f"sudo lspci -vv -s {link.address} | grep Lnk   # LnkSta beside LnkCap; then the slot, its riser and the BIOS",
+        remedy=f"sudo lspci -vv -s {as_argument(link.address)} | grep Lnk   # LnkSta beside LnkCap; then the slot, its riser and the BIOS",
     )
 
 
