@@ -343,6 +343,18 @@ TEST(PlainFrame, KnownSumsAreNotChecked) {
     EXPECT_EQ(bytes_with.operator()<known_sums::both>(bad_length), 0u) << "what is no sum is looked at";
 }
 
+TEST(PlainFrame, AByteBehindTheFrameIsNoPayload) {
+    for (const uint32_t missing : {1u, 2u, 28u, 29u, 60u}) {
+        byte_vector frame = example_frame(counted(22));
+        put_big16(frame, 16, 28 + 22 + missing);
+        put_big16(frame, 38, 8 + 22 + missing);
+        EXPECT_EQ(plain_payload_bytes<known_sums::both>(frame.data(), static_cast<uint32_t>(frame.size()),
+                                                        plain_match_of(example_us), 1),
+                  0u)
+            << missing;
+    }
+}
+
 TEST(FrameParse, Ports) {
     const auto to_port = [](uint16_t port) {
         flow f = example_flow;
