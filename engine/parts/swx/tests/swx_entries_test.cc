@@ -68,6 +68,9 @@ TEST(entries, members_of_groups) {
                               "group 1 member 2 heavy 3", "match 1 action drop"})
         EXPECT_EQ(read(std::string("selector hops\n") + wrong), "t:2: this is no member of a group") << wrong;
     EXPECT_EQ(read("selector hops\ngroup 1 member x\n"), "t:2: \"x\" is not a number");
+    for (const char *too_large :
+         {"group 4294967296 member 1", "group 0 member 4294967296", "group 0 member 1 weight 4294967296"})
+        EXPECT_EQ(read(std::string("selector hops\n") + too_large), "t:2: 4294967296 has more than 32 bits");
     EXPECT_EQ(read("table hops\n"), "t:1: the spec has no table \"hops\"");
 }
 
