@@ -11,12 +11,16 @@ FASTER = {"linear": "acl", "tss": "acl", "lpm": "fib"}
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
     slack = next((slack for slack in observation.of_limit(limit) if "server" in slack.sides), None)
-    rows = [row for row in observation.summary.steps if not row.traffic and row.stage == "disp_rx" and row.stage_ns]
+    rows = [
+        (row.stage_ns, row)
+        for row in observation.summary.steps
+        if not row.traffic and row.stage == "disp_rx" and row.stage_ns
+    ]
     if slack is None or not rows:
         return None
     account = observation.account(slack)
     work = account.work("server disp_rx")
-    first = max(rows, key=lambda row: row.stage_ns or 0.0)
+    ns, first = max(rows, key=lambda timed: timed[0])
     share = first.share or 0.0
     place, table = next(
         (
@@ -35,7 +39,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         sets.append(f"workload.0.table.{place}.method={faster}")
     saved = Estimate(work.mean * share / 2, 0.0, (work.high or work.mean) * share)
     return Case(
-        evidence=f"{first.step} takes {first.stage_ns or 0.0:.1f} ns per packet, {share:.0%} of the work of server disp_rx",
+        evidence=f"{first.step} takes {ns:.1f} ns per packet, {share:.0%} of the work of server disp_rx",
         remedy="a table that needs fewer accesses to memory: looked up in bulk, with fewer entries, or by another method",
         sets=sets,
         gain=gain(observation, slack, saved),
