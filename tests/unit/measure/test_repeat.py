@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from windtunnel.measure.compare.reading import MAX_NOT_FORWARDED
 from windtunnel.measure.repeat import Repeated, _repeated
 from windtunnel.stats.median import LEAST_RUNS, interval, least_at_any_look
 
@@ -74,8 +75,10 @@ def test_the_metric_is_the_one_that_compare_decides_by():
     repeated = found([reading(9000.0, metric="p99", mode="open")] * 6)
     assert (middle(repeated).metric, middle(repeated).unit) == ("p99", "ns")
     late = reading(9e5, mode="open")
-    late.not_forwarded["echo"] = 0.2
-    assert middle(found([late] * 6)).metric == "responses_per_s"
+    for share, metric in ((MAX_NOT_FORWARDED + 1e-9, "responses_per_s"), (MAX_NOT_FORWARDED, "p99")):
+        late.values["echo", metric] = 9000.0
+        late.not_forwarded["echo"] = share
+        assert middle(found([late] * 6)).metric == metric
 
 
 def test_exit_codes():

@@ -396,6 +396,7 @@ def test_a_run_that_used_no_packet_says_so_on_a_busy_host_too():
     found = judged(engine, busy)
     assert check(found, "windows").state == "bad"
     assert "dropped all 1,000 packets that it received (tagged 1,000)" in check(found, "traffic").words
+    assert check(found, "traffic").value == 1.0, "the share that was dropped"
     assert all(
         each.name != "traffic" for each in judged(engine, [changed(w, preempted_ns=SPAN // 2) for w in windows]).checks
     )
