@@ -11,8 +11,9 @@ do anything else: choose a machine that may be spoilt.
 A mutant goes from stage to stage, the cheapest first, and the first that fails has killed it. Python: the module is imported; the quick
 unit tests that have its name or its package's; those of its package; all quick ones; the slow ones; runs of the real engine (tests/e2e,
 tests/hostile). Engine: it compiles, and is another engine than before (else it is no mutant, and another one is drawn); the engine's
-suites; runs; slow unit tests. Those of all mutants pass without one first. A stage has three times what that took, and a minute: a mutant that needs longer is killed by the time limit. For
-the engine's suites, Meson has one for each, and building them is not counted.
+suites; its fuzzers for a moment, with AddressSanitizer; runs; slow unit tests. Those of all mutants pass without one first. A stage has
+three times what that took, and a minute: a mutant that needs longer is killed by the time limit. For suites and fuzzers, Meson has one for
+each, and building them is not counted.
 
 mutants.tsv in the scratch directory has a row for each mutant: what it changes, and the stage and test that killed it, or SURVIVED. A
 survivor gets a test, or a reason in reasons.toml. --resume --again tries those that have survived so far again.

@@ -27,6 +27,7 @@ SOURCES = ("src", "sharing/src")
 UNIT = ("tests/unit", "tests/parts", "sharing/tests/unit")
 RUNS = ("tests/e2e", "tests/hostile", "sharing/tests/e2e", "sharing/tests/hostile")
 PARALLEL = ("-n", "2")
+MESON_TEST = ("meson", "test", "-C", "build", "--maxfail", "1")
 BUILD = "build"
 """The stage that tells whether a mutant of the engine is one: it compiles, and the engine is another one than without it."""
 
@@ -72,8 +73,9 @@ def common_stages(language: str, quick: bool = False) -> list[Stage]:
     slow = Stage("slow", _pytest(*UNIT, "-m", "slow", *PARALLEL), "slow")
     runs = Stage("runs", _pytest(*RUNS, *PARALLEL), "runs")
     if language == "c++":
-        suites = ("meson", "test", "-C", "build", "--no-suite", "fuzz", "--maxfail", "1")
-        stages = [Stage("suites", suites, None), runs, slow]
+        suites = Stage("suites", (*MESON_TEST, "--no-suite", "fuzz"), None)
+        fuzzers = Stage("fuzzers", (*MESON_TEST, "--suite", "fuzz"), None)
+        stages = [suites, fuzzers, runs, slow]
     else:
         stages = [Stage("unit", _pytest(*UNIT, "-m", "not slow", *PARALLEL), "unit"), slow, runs]
     return stages[:1] if quick else stages
@@ -140,7 +142,7 @@ def can_forbid_writes() -> bool:
 
 
 def _failed(stage: Stage, checkout: Path, said: str) -> str:
-    if stage.name == "suites":
+    if stage.command[: len(MESON_TEST)] == MESON_TEST:
         log = checkout / "build" / "meson-logs" / "testlog.json"
         tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
         for test in tests:

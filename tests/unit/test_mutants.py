@@ -110,6 +110,12 @@ def test_every_file_that_is_drawn_has_a_module_and_tests(area):
         assert list((CHECKOUT / stages["mirror"][-3]).rglob("test_*.py"))
 
 
+def test_a_mutant_of_the_engine_meets_its_suites_and_its_fuzzers():
+    mutant = Mutant("c++", "engine/control/hello.cc", 1, "", "", "", "")
+    assert [stage.name for stage in stages_of(mutant, CHECKOUT)] == ["build", "suites", "fuzzers", "runs", "slow"]
+    assert [stage.name for stage in stages_of(mutant, CHECKOUT, quick=True)] == ["build", "suites"]
+
+
 def test_every_reason_is_of_a_line_that_is_there():
     Reasons(CHECKOUT / "tests/mutants/reasons.toml", CHECKOUT)
 
