@@ -34,8 +34,10 @@ def mutant_of(language: str, file: str, operator: str, original: str, text: str)
     ]
     _, first, _, new_first, _ = changes[0]
     _, _, last, _, new_last = changes[-1]
-    return Mutant(language, file, first + 1, operator, _joined(old[first:last]), _joined(new[new_first:new_last]), text)
+    before, after = " ".join(old[first:last]), " ".join(new[new_first:new_last])
+    return Mutant(language, file, first + 1, operator, one_line(before), one_line(after), text)
 
 
-def _joined(lines: list[str]) -> str:
-    return " ".join(" ".join(lines).split())
+def one_line(code: str) -> str:
+    """With one space where there are more."""
+    return " ".join(code.split())

@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from mutant import Mutant
+from mutant import Mutant, one_line
 
 KEYS = {"file", "line", "mutation", "reason"}
 
@@ -19,7 +19,8 @@ class Reasons:
             source = checkout / entry["file"]
             if not source.is_file() or entry["line"] not in map(str.strip, source.read_text().splitlines()):
                 raise SystemExit(f"{file}: {entry['file']} has no line: {entry['line']}")
-            self._by_change[entry["file"], entry["line"], entry["mutation"]] = entry["reason"]
+            change = one_line(entry["line"]), one_line(entry["mutation"])
+            self._by_change[entry["file"], *change] = entry["reason"]
 
     def of(self, mutant: Mutant) -> str | None:
         return self._by_change.get((mutant.file, mutant.before, mutant.after))

@@ -23,6 +23,7 @@ from mutant_tools import (
     draw,
     limits_mutant,
     make_checkout,
+    mutant_of,
     row_of,
     run_stage,
     stages_of,
@@ -130,6 +131,16 @@ def test_a_reason_excuses_one_mutant_alone(tmp_path):
     reasons = Reasons(tmp_path / "reasons.toml", tmp_path)
     assert reasons.of(limits_mutant("64", "65")) == "No size is 65."
     assert reasons.of(limits_mutant("64", "63")) is None
+
+
+def test_a_reason_may_be_of_a_line_with_a_comment_behind_spaces(tmp_path):
+    line = "int most = 64;      /* of all */"
+    mutation = line.replace("64", "65")
+    (tmp_path / "limits.h").write_text(line)
+    entry = ENTRY.replace("limits.py", "limits.h").replace("MOST = 64", line).replace("MOST = 65", mutation)
+    (tmp_path / "reasons.toml").write_text(entry)
+    reasons = Reasons(tmp_path / "reasons.toml", tmp_path)
+    assert reasons.of(mutant_of("c++", "limits.h", "constant + 1", line, mutation)) == "No size is 65."
 
 
 @pytest.mark.parametrize(
