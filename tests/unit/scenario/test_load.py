@@ -157,6 +157,12 @@ def test_an_impossible_scenario_is_refused(tmp_path, data, path, what):
     assert f'"{path}"' in lines[int(place) - 1] or path in ("timeout",)
 
 
+def test_of_several_errors_the_first_is_said_with_their_number(tmp_path):
+    one = refused(tmp_path, {"colour": 1} | ECHO).message
+    assert one.endswith('unknown key "colour" in the scenario')
+    assert refused(tmp_path, {"colour": 1} | ECHO | {"sound": 1}).message == f"{one} (the first of 2 errors)"
+
+
 def test_a_set_changes_one_key(tmp_path):
     scenario = loaded(
         tmp_path,
