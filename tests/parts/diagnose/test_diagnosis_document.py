@@ -24,6 +24,7 @@ def test_causes_workers_ledgers_and_the_limit_last():
     text = shown(diagnosis)
     order = ["(handler), gain +39.", "confidence high", "share of its work", "time of the windows", limit]
     assert [text.index(words) for words in order] == sorted(text.index(words) for words in order)
+    assert "60.0% [59.8 .. 60.2]" in text, "the slack of the client's worker"
     assert "server app_rx 60%" in text and "What limits runs/made\nby 12 windows · run valid\n" in text
 
 
