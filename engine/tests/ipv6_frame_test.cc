@@ -82,17 +82,30 @@ TEST(frame_ipv6, a_turned_frame_goes_back_with_another_length) {
     EXPECT_EQ(slow_ipv6_sum(frame), 0xffffu);
 }
 
-TEST(frame_ipv6, a_checksum_of_zero_is_sent_as_its_other_form) {
+// A datagram whose checksum comes to 0, which is sent as 0xffff; empty if no payload gives one.
+byte_vector datagram_of_sum_zero() {
     for (uint32_t word = 0; word <= 0xffff; word++) {
         byte_vector frame = datagram(2);
         put_big16(frame, frame_ipv6_header_bytes, word);
         mend_ipv6_checksum(frame);
-        if (big16(frame, 60) != 0xffff) continue;
-        frame_ipv6_turn(frame.data(), 2);  // what changes places leaves the sum as it is
-        EXPECT_EQ(big16(frame, 60), 0xffffu);
-        return;
+        if (big16(frame, 60) == 0xffff) return frame;
     }
-    FAIL() << "no payload gives 0";
+    return {};
+}
+
+TEST(frame_ipv6, a_checksum_of_zero_is_sent_as_its_other_form) {
+    byte_vector frame = datagram_of_sum_zero();
+    ASSERT_FALSE(frame.empty());
+    frame_ipv6_turn(frame.data(), 2);  // what changes places leaves the sum as it is
+    EXPECT_EQ(big16(frame, 60), 0xffffu);
+}
+
+TEST(frame_ipv6, a_datagram_without_a_checksum_is_dropped_even_if_its_sum_holds) {
+    byte_vector frame = datagram_of_sum_zero();
+    ASSERT_FALSE(frame.empty());
+    put_big16(frame, 60, 0);
+    ASSERT_EQ(slow_ipv6_sum(frame), 0xffffu);
+    EXPECT_EQ(why(frame), "bad_udp_checksum");
 }
 
 TEST(frame_ipv6, each_extension_header_and_fragments_have_their_names) {
