@@ -22,6 +22,15 @@ TEST(stages, hand_driven_loops_respond_to_every_request) {
     EXPECT_TRUE(r.drops(client).empty() && r.drops(server).empty());
 }
 
+TEST(stages, the_steps_of_a_message_handler_are_those_of_app_rx) {
+    const std::string handler = std::string(std::getenv("WT_TEST_PLUGINS")) + "/message_steps.so";
+    rig r(with("/workloads/0/handler/name", handler, with("/accounting/level", "sampled")));
+    ASSERT_NE(r.at(server, app_rx).steps, nullptr);
+    EXPECT_EQ(r.at(server, app_rx).steps->names[0].name, "look");
+    for (const stage_kind other : {nic_rx, disp_rx, disp_tx, nic_tx})
+        EXPECT_EQ(r.at(server, other).steps, nullptr) << stage_names[static_cast<int>(other)];
+}
+
 TEST(stages, app_tx_without_mbufs_stalls_and_sends_nothing) {
     rig r(rig_plan());
     r.hoard(client, 0);
