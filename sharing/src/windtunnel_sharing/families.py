@@ -1,8 +1,9 @@
 """Which remembered threads may have forked one that is not, and what it had then, if it had not inherited our changes.
 
 A thread is told by its process, and a user by the real number, which a set-user-ID program keeps. A process has the parent that it chose among those that ask for orphans (a subreaper), or that its parent
-chose (CLONE_PARENT), and its cgroup has other tenants in it: so whoever is of another user than a remembered thread has not inherited from it,
-and whose origin is a guess gets no right that the kernel grants: no real-time policy, no nice value below 0.
+chose (CLONE_PARENT), and its cgroup has other tenants in it: so whoever is of another user than a remembered thread has not inherited from it.
+Of a process it is not known either which of its threads has forked, nor whether that one was changed, or has execed: so nobody but a remembered
+thread itself gets a right back that the kernel grants. What others of its process have is no real-time policy, and no nice value below 0.
 """
 
 import os
@@ -17,6 +18,8 @@ from windtunnel_sharing.entries import Entries, Entry
 from windtunnel_sharing.threads import CGROUP, TIMER_SLACK, Fields, Stat, Value
 
 ORDINARY = (sched.OTHER, 0, 0)
+Groups = frozenset[tuple[str, Value]]
+"""A thread's cgroups, by hierarchy."""
 NOBODY = 0
 """The number of an entry that stands for those of several processes."""
 
@@ -41,14 +44,14 @@ class Family:
         return any(self._first(entries, born) for entries in (self._gone, self.entries.of(self.pid).values()))
 
     def before(self, now: Fields, born: int) -> Fields:
-        """What a thread had, if it had not inherited our change."""
+        """What a thread had, if it had not inherited our change, without rights."""
         had = {}
         for name, value in now.items():
             gone = [entry for entry in self._gone if entry.hands_on(name, value)]
             handing_on = self.entries.handing_on(self.pid, name, value)
             if entry := self._first(handing_on, born) or self._first(gone, born) or self._exceeded(name, value, born):
                 had[name] = entry.before[name] if self.execed else handed_on(name, entry.before)
-        return granted(had) if self.guessed else had
+        return granted(had)
 
     def _exceeded(self, name: str, value: Value, born: int) -> Entry | None:
         """One that was given values of this field by us, if none of them might have this value without that: whoever has more from us than this
@@ -79,7 +82,9 @@ class Families:
         self.remembered = remembered
         self._processes: dict[int, Family | None] = {}
         self._above: dict[int, int] = {}
-        self._orphans: dict[tuple[frozenset[tuple[str, Value]], int, int, int | None], Family | None] = {}
+        self._near: dict[tuple[Groups, int], list[Entry]] = {}
+        self._near_pids: dict[tuple[Groups, int], set[int]] = {}
+        self._orphans: dict[tuple[Groups, int, int | None], Family | None] = {}
 
     def of_process(self, pid: int) -> Family | None:
         """None for a process without remembered threads, also if an earlier one of its number had some."""
@@ -124,17 +129,21 @@ class Families:
         service and its containers have their own."""
         groups = frozenset((name, value) for name, value in now.items() if name.startswith(CGROUP))
         count = bisect_right(self._oldest_first, found.started + 1, key=lambda entry: entry.since)
-        key = groups, count, found.pid, found.user
+        if (groups, count) not in self._near:
+            self._near[groups, count] = [
+                entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))
+            ]
+            self._near_pids[groups, count] = {entry.pid for entry in self._near[groups, count]}
+        near = self._near[groups, count]
+        if found.pid in self._near_pids[groups, count] and (began := threads.process_started(found.pid)) is not None:
+            its = [entry for entry in near if entry.pid == found.pid and entry.since >= began]
+            if its:
+                return Family(Entries(its), found.pid, began, frozenset((found.pid,)))
+        key = groups, count, found.user
         if key not in self._orphans:
-            near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
-            its = [entry for entry in near if entry.pid == found.pid]
-            began = threads.process_started(found.pid) if its else None
-            if began is not None and (its := [entry for entry in its if entry.since >= began]):
-                self._orphans[key] = Family(Entries(its), found.pid, began, frozenset((found.pid,)))
-            else:
-                own = [entry for entry in near if entry.user == found.user]
-                same = [entry for entry in own or near if groups.issuperset(_other_groups(entry))]
-                self._orphans[key] = _least_of(same or own or near, bool(own))
+            own = [entry for entry in near if entry.user == found.user]
+            same = [entry for entry in own or near if groups.issuperset(_other_groups(entry))]
+            self._orphans[key] = _least_of(same or own or near, bool(own))
         return self._orphans[key]
 
     @cached_property

@@ -153,11 +153,8 @@ def release(
                 given = {threads.CGROUP + hierarchy: path for hierarchy, path in cgroups.items()} | back
                 # What it forks in between is in our cgroup still, and is let go itself.
                 rights = {name: value for name, value in given.items() if name in ("policy", "nice", "runtime_ns")}
-                refused = _write(tid, rights) if rights else []
-                said = _write(tid, {name: value for name, value in given.items() if name not in rights})
-                # Our cgroup may have no real-time budget. To leave it may take long, and somebody else have the number.
-                if refused and threads.started(tid) == found.started:
-                    said += _write(tid, rights)
+                said = _write(tid, rights) if rights else []
+                said += _write(tid, {name: value for name, value in given.items() if name not in rights})
                 done.refused.extend(said)
                 if not said:
                     done.given[tid] = given

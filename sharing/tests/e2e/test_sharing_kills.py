@@ -28,6 +28,7 @@ from tenant_tools import needs_native
 from windtunnel.errors import UserError
 from windtunnel_sharing import sched, threads
 from windtunnel_sharing.daemon.client import Client
+from windtunnel_sharing.families import granted
 from windtunnel_sharing.left_behind import LOCK
 from windtunnel_sharing.pools.shield import PREFIX
 from windtunnel_sharing.slicers import SLICERS
@@ -95,13 +96,13 @@ def is_exiting(tid: int) -> bool:
 
 
 def as_they_were(before: dict[int, threads.Fields]) -> None:
-    """The tenants, and every thread that they have begun since."""
+    """The tenants, and every thread that they have begun since: of these, one that inherited a change of ours has no right any more."""
     for pid, then in before.items():
         assert threads.read(pid) == then
         for tid in threads.threads_of(pid):
             with contextlib.suppress(ProcessLookupError):
                 now = threads.read(tid)
-                if now != then and not is_exiting(tid):  # one that exits has left its cgroup
+                if now not in (then, granted(then)) and not is_exiting(tid):  # one that exits has left its cgroup
                     raise AssertionError(f"thread {tid} of {pid}: {now} and not {then}")
 
 

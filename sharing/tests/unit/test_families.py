@@ -10,7 +10,7 @@ from sharing_tools import needs_rights, starting_tenant
 from windtunnel_sharing import entries as entries_
 from windtunnel_sharing import journal, sched, threads
 from windtunnel_sharing.entries import Entries, Entry
-from windtunnel_sharing.families import ORDINARY, Families, Family, handed_on, might_have
+from windtunnel_sharing.families import ORDINARY, Families, Family, granted, handed_on, might_have
 from windtunnel_sharing.threads import Stat
 
 FIELDS = {
@@ -22,7 +22,7 @@ ENTRIES = st.lists(st.tuples(st.integers(1, 2), st.integers(0, 3), BEFORE, st.li
 
 
 def searched(entries, gone, pid, now, born):
-    """Of the entries of a process, and what is gone, that are old enough, the first that says so of each field."""
+    """Of the entries of a process, and what is gone, that are old enough, the first that says so of each field, without rights."""
     back = {}
     known = [*(entry for entry in entries.values() if entry.pid == pid), *gone]
     old = [entry for entry in known if entry.since - 1 <= born]
@@ -36,7 +36,7 @@ def searched(entries, gone, pid, now, born):
         given = [entry for entry in old if name in entry.ours]
         if name not in back and given and not any(might_have(name, now[name], entry.before[name]) for entry in known):
             back[name] = handed_on(name, given[0].before)
-    return back
+    return granted(back)
 
 
 def together(gone):
@@ -114,13 +114,14 @@ def test_a_fork_hands_on_what_it_does_in_the_kernel(had):
     assert {name: handed_on(name, before) for name in FIELDS} == {name: child[name] for name in FIELDS}
 
 
-def test_who_was_raised_with_reset_on_fork_hands_on_no_right():
-    """As rtkit raises a thread. One that execed is that thread."""
-    before = {"policy": (sched.FIFO, 10, sched.RESET_ON_FORK), "nice": 0}
-    entries = Entries([Entry(1, 1, 0, 0, before, {"policy": [ORDINARY]})])
-    family = Family(entries, 1)
-    assert family.before({"policy": ORDINARY, "nice": 0}, 5) == {"policy": ORDINARY}
-    assert replace(family, execed=True).before({"policy": ORDINARY, "nice": 0}, 5) == {"policy": before["policy"]}
+@pytest.mark.parametrize("flags", [0, sched.RESET_ON_FORK])
+@pytest.mark.parametrize("execed", [False, True])
+def test_nobody_but_a_remembered_thread_itself_gets_a_right_back(flags, execed):
+    """Another thread of its process may have forked this one, or be the first one, which has not execed."""
+    before = {"policy": (sched.FIFO, 10, flags), "nice": -5}
+    entries = Entries([Entry(1, 1, 0, 0, before, {"policy": [ORDINARY], "nice": [0]})])
+    had = Family(entries, 1, execed=execed).before({"policy": ORDINARY, "nice": 0}, 5)
+    assert had == {"policy": ORDINARY, "nice": 0}
 
 
 def test_what_is_forgotten_leaves_nothing():
@@ -153,8 +154,8 @@ def test_of_many_that_may_have_handed_it_on_one_is_looked_at(monkeypatch):
 
 
 def test_what_is_remembered_of_an_earlier_process_of_the_number_does_not_count():
-    entries = Entries(Entry(since, 1, 0, since, {"nice": -since}, {"nice": [6]}) for since in (10, 20))
-    assert Family(entries, 1, began=15).before({"nice": 6}, 30) == {"nice": -20}
+    entries = Entries(Entry(since, 1, 0, since, {"nice": since}, {"nice": [6]}) for since in (10, 20))
+    assert Family(entries, 1, began=15).before({"nice": 6}, 30) == {"nice": 20}
     assert not Family(entries, 1, began=25).began_with(30)
 
 
@@ -216,7 +217,7 @@ def test_what_a_thread_forked_before_the_others_were_changed_has_what_it_had_tho
     monkeypatch, shield, others, nice
 ):
     """A slicer is killed, and all its members are put back: the first thread, and not yet another one, which was taken in after the fork. Nobody
-    else knows what the forked one had, which was SCHED_FIFO's heir, with nice 0."""
+    else knows what the forked one had, which was SCHED_FIFO's heir, with nice 0. A nice value below that it does not get back."""
     monkeypatch.setattr(threads, "process_started", lambda pid: 0)
     entries = Entries([changed(1, 10), changed(2, 30)])
     entries[5] = changed(5, 12, pid=5)
@@ -230,7 +231,7 @@ def test_what_a_thread_forked_before_the_others_were_changed_has_what_it_had_tho
     for known in (entries, again.entries):
         family = Families(known).of(now, Stat(1, 0, 20, False, ROOT))
         if others:
-            assert family.before(now, 20) == {"nice": -2, "policy": BATCH} | ({"cgroup cpu": "/its"} if shield else {})
+            assert family.before(now, 20) == {"nice": 0, "policy": BATCH} | ({"cgroup cpu": "/its"} if shield else {})
             assert not family.guessed
         else:
             assert not family or family.guessed, "of its user another process was the last"
@@ -259,7 +260,7 @@ def test_what_several_had_that_were_put_back_is_all_told_by_the_first():
     for line in journal.lines_of(journal.Contents(threads.Process(1, 1), entries=entries)):
         journal.take(again, line)
     for known in (entries, again.entries):
-        assert Family(known, 1).before({"nice": 11, "policy": (sched.OTHER, 0, 0)}, 20) == {"nice": -2, "policy": BATCH}
+        assert Family(known, 1).before({"nice": 11, "policy": (sched.OTHER, 0, 0)}, 20) == {"nice": 0, "policy": BATCH}
 
 
 def test_a_thread_of_the_last_process_of_its_user_is_no_guess(monkeypatch):
@@ -267,8 +268,8 @@ def test_a_thread_of_the_last_process_of_its_user_is_no_guess(monkeypatch):
     entries = Entries([changed(1, 10)])
     del entries[1]
     now = {"cgroup cpu": "/shield", "nice": 6, "policy": (sched.OTHER, 0, 0)}
-    assert Families(entries).of(now, Stat(1, 0, 20, False, ROOT)).before(now, 20)["nice"] == -2
-    assert Families(entries).of(now, Stat(2, 0, 20, False, ROOT)).before(now, 20)["nice"] == 0
+    assert not Families(entries).of(now, Stat(1, 0, 20, False, ROOT)).guessed
+    assert Families(entries).of(now, Stat(2, 0, 20, False, ROOT)).guessed
 
 
 def test_of_a_process_that_has_ended_nobody_is_told_by_its_number(monkeypatch):

@@ -127,16 +127,20 @@ def test_what_was_forked_before_the_last_changes_gets_back_what_its_parent_had(p
 
 
 @needs_rights
-def test_what_a_raised_thread_forked_gets_back_the_nice_value_that_the_kernel_took(mine, forks):
+@pytest.mark.parametrize(("nice", "handed_on"), [(-2, 0), (2, 2)])
+def test_what_a_raised_thread_forked_gets_back_the_nice_value_that_the_kernel_took_if_anybody_may_have_it(
+    mine, forks, nice, handed_on
+):
     process, fork = forks
-    sched.put(process.pid, sched.Attributes(sched.BATCH, 0, -2, 0))
+    sched.put(process.pid, sched.Attributes(sched.BATCH, 0, nice, 0))
     before = threads.read(process.pid)
     mine.allow(process.pid, policy=[ORDINARY, RAISED])
     threads.write(process.pid, {"policy": RAISED})  # as the slicer does
     forked = fork()
     assert {threads.read(tid)["nice"] for tid in forked} == {0}
     mine.put_back_all()
-    assert [threads.read(tid) for tid in (process.pid, *forked)] == [before] * 3
+    assert threads.read(process.pid) == before
+    assert [threads.read(tid) for tid in forked] == [before | {"nice": handed_on}] * 2
 
 
 @needs_rights
@@ -208,44 +212,6 @@ def test_an_orphan_leaves_our_cgroup_last_so_that_what_it_forks_meanwhile_is_fou
         monkeypatch.setattr(threads, "write", lambda tid, fields: written.append(set(fields)) or write(tid, fields))
         mine.release([orphan], {hierarchy: "/"})
         assert written == [{"nice"}, {"affinity", f"cgroup {hierarchy}"}] and threads.read(orphan) == before
-
-
-@needs_rights
-def test_a_child_of_a_real_time_thread_is_so_once_it_is_out_of_our_cgroup(mine):
-    """Which has no real-time budget: of cgroup v1 none has one from its beginning."""
-    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
-        sched.put(process.pid, sched.Attributes(sched.FIFO, 10, 0, 0))
-        before = threads.read(process.pid)
-        mine.change(process.pid, affinity=(0,), policy=ORDINARY, nice=-6)
-        mine.change(process.pid, cgroups={hierarchy: group})
-        child = start("child")
-        done = mine.release([child], {hierarchy: "/"}, own=True)
-        assert (done.refused, list(done.given)) == ([], [child])
-        assert threads.read(child) == before
-        mine.put_back_all()
-
-
-@needs_rights
-def test_whoever_has_the_number_of_a_child_that_leaves_our_cgroup_gets_no_right(mine, monkeypatch):
-    write = threads.write
-    with cpu_cgroup("windtunnel-test") as (hierarchy, group), starting_tenant() as (process, start):
-        sched.put(process.pid, sched.Attributes(sched.FIFO, 10, 0, 0))
-        mine.change(process.pid, policy=ORDINARY)
-        mine.change(process.pid, cgroups={hierarchy: group})
-        child = start("child")
-
-        with monkeypatch.context() as moving:
-
-            def ends_as_it_is_moved(tid, fields):
-                if "policy" in fields and threads.read(tid)[f"cgroup {hierarchy}"] == group:
-                    raise PermissionError
-                write(tid, fields)
-                moving.setattr(threads, "started", lambda tid: None)
-
-            moving.setattr(threads, "write", ends_as_it_is_moved)
-            mine.release([child], {hierarchy: "/"}, own=True)
-        assert threads.read(child)[f"cgroup {hierarchy}"] == "/" and threads.read(child)["policy"] == ORDINARY
-        mine.put_back_all()
 
 
 @needs_rights
