@@ -42,10 +42,11 @@ def test_each_shipped_claim_can_be_read_and_has_its_place():
         assert number in DOCUMENTS and claim.source.file.name == f"{number}-{name}.toml"
 
 
-def test_names_of_commands_are_unique_in_each_claim():
-    for claim in shipped():
-        names = [command.name for command in claim.command]
-        assert len(set(names)) == len(names), claim.id
+def test_two_files_of_one_id_are_refused(written, tmp_path):
+    written()
+    (tmp_path / "other.toml").write_text(CLAIM)
+    with pytest.raises(UserError, match="other.toml and .*mine.toml have the same id"):
+        selected([str(tmp_path / name) for name in ("mine.toml", "mine.toml", "other.toml")])
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,21 @@ def test_names_of_commands_are_unique_in_each_claim():
             "mine.toml:8: command.0.run: {nothing} is none of {out}, {place}, ",
         ),
         ('run = "version"', 'run = "show \'one"', "mine.toml:8: command.0.run: it cannot be split into words: "),
+        ('run = "version"', 'run = "run {out.parent}"', "mine.toml:8: command.0.run: {out.parent} is none of {out}, "),
+        ('run = "version"', 'run = "run {out:>10}"', "mine.toml:8: command.0.run: {out:>10} is none of "),
+        ('run = "version"', 'run = "run {out"', "mine.toml:8: command.0.run: {out is none of "),
+        (
+            'run = "version"',
+            'run = "version"\nstdout = "claim.json"',
+            "mine.toml:9: command.0.stdout: claim.json is a file",
+        ),
+        (
+            'run = "version"',
+            'run = "version"\nstdout = "one.done"',
+            "mine.toml:9: command.0.stdout: one.done is a file",
+        ),
+        ("[[quantity]]", '[[command]]\nname = "one"\nrun = "version"\n[[quantity]]', "two commands are called one"),
+        ("at_least = 42", "at_least = 42\nat_most = 41", "at_least is 42, above at_most, 41"),
         ('holds_if = "it is 42"', 'holds_if = "it is 42"\ntakes = "fast"', "mine.toml:5: takes"),
         ('holds_if = "it is 42"', 'holds_if = "it is 42"\nneeds = ["moon"]', 'mine.toml:5: needs.0: "moon" is no need'),
     ],

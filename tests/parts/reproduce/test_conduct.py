@@ -19,6 +19,7 @@ import json, os, pathlib, signal, sys
 with open("calls", "a") as calls: calls.write(" ".join(sys.argv[1:]) + "\\n")
 behaviour, *values = sys.argv[1].split(",")
 if behaviour == "exit": sys.exit(int(values[0]))
+if behaviour == "study" and not pathlib.Path("go").exists(): sys.exit(130)
 if behaviour == "wait":
     signals = {signal.SIGINT, signal.SIGHUP}
     signal.pthread_sigmask(signal.SIG_BLOCK, signals)
@@ -155,8 +156,10 @@ def test_ctrl_c_ends_a_command_in_good_order():
 
 def test_a_study_goes_on_in_its_directory():
     study = claim(name="later", more='[[command]]\nname = "two"\nrun = "study 1"\n')
+    assert reproduce(study).interrupted
     rows = Path("out") / "007-later" / "two" / "rows"
     rows.mkdir(parents=True)
+    Path("go").touch()
     assert reproduce(study).claims[0].outcome == "holds" and rows.exists()
 
 
@@ -216,8 +219,8 @@ def test_a_plot_has_medians_with_their_spread_and_the_documents_own_numbers():
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ("'x'", "a point of its plot is no number"),
-        ("'nan'::DOUBLE", "a point of its plot is no number"),
+        ("'x'", 'claim 007/answer, "here <b>": a value of y is no finite number: x'),
+        ("'nan'::DOUBLE", "a value of y is no finite number: nan"),
         ("valu", 'claim 007/answer, "here <b>": '),
         ("value AS z, value", ""),
     ],
@@ -225,6 +228,106 @@ def test_a_plot_has_medians_with_their_spread_and_the_documents_own_numbers():
 def test_a_point_of_a_plot_is_a_number(value, message):
     (state,) = reproduce(claim(more=PLOT.replace("{value}", value))).claims
     assert message in state.because and (state.outcome == "not shown") == bool(message)
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT unnest([1, 'nan'::DOUBLE]) AS value", "a value of value is no finite number: nan"),
+        ("SELECT 'inf'::DOUBLE AS value", "a value of value is no finite number: inf"),
+        ("SELECT '42' AS value", "a value of value is no finite number: 42"),
+        ("SELECT [42] AS value", "a value of value is no finite number: [42]"),
+        ("SELECT true AS value", "a value of value is no finite number: True"),
+        ("SELECT DATE '2026-01-01' AS value", "a value of value is no finite number: 2026-01-01"),
+        ("SELECT 42 AS value FROM range(100001)", "the query has more than 100,000 rows"),
+        ("SELECT range AS case, 42 AS value FROM range(200)", "has 200 cases, more than 100"),
+        ("-- nothing", "it is not one SELECT"),
+        ("SELECT 42 AS value; SELECT 1 AS value", "it is not one SELECT"),
+        ("COPY (SELECT 42 AS value) TO '{place}/claim.json'", "it is not one SELECT"),
+    ],
+)
+def test_what_is_no_number_decides_nothing_and_ends_no_other_claim(sql, message):
+    quantity = f'[[quantity]]\nwhat = "x"\nexact = true\nat_most = 1e9\nsql = "{sql}"\n'
+    wrong, right = reproduce(claim(more=quantity), claim(name="later", takes="2s")).claims
+    assert message in wrong.because and (wrong.outcome, right.outcome) == ("not shown", "holds")
+
+
+def test_a_decimal_is_a_number():
+    quantity = '[[quantity]]\nwhat = "x"\nat_most = 2\nexact = true\nsql = "SELECT 1.5 AS value"'
+    assert reproduce(claim(more=quantity)).claims[0].outcome == "holds"
+
+
+def test_ctrl_c_ends_a_query_without_an_end():
+    endless = "SELECT count(*) AS value FROM range(10000000) a, range(10000000) b, range(10000000) c WHERE a.range + b.range + c.range < 0"
+    more = f'[[quantity]]\nwhat = "x"\nat_most = 2\nsql = "{endless}"'
+
+    def press_ctrl_c() -> None:
+        while not Path("calls").exists():
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+
+    presser = Thread(target=press_ctrl_c)
+    presser.start()
+    assert reproduce(claim(more=more)).interrupted
+    presser.join()
+
+
+@pytest.fixture
+def sent(tmp_path):
+    """A directory of a claim that somebody else has begun: its record says what they like."""
+    reproduce(claim("values,41"))
+    place = Path("out") / "007-answer"
+    record = json.loads((place / "claim.json").read_text())
+    (place / "claim.json").write_text(json.dumps(record | {"outcome": "holds"}))
+    (place / ".seal").write_text("0" * 64)
+    Path("calls").unlink()
+    return place
+
+
+def test_what_somebody_sent_decides_nothing(sent):
+    (state,) = reproduce(claim("values,41")).claims
+    assert "out/007-answer was not begun by you on this host" in state.because and state.outcome == "not shown"
+    assert not Path("calls").exists() and claim_record.last_verdicts(Path()) == {}
+
+
+@pytest.mark.parametrize("name", ["one.json", "commands.log", "claim.toml", "claim.json", "."])
+def test_no_link_of_a_directory_that_somebody_sent_is_written_through(sent, name, tmp_path):
+    target = tmp_path / "mine"
+    if name == ".":
+        sent.rename(target)
+        before = {file.name: file.read_bytes() for file in target.iterdir()}
+        sent.symlink_to(target)
+        reproduce(claim("values,41"))
+        assert {file.name: file.read_bytes() for file in target.iterdir()} == before
+        return
+    target.write_text("mine")
+    (sent / "one.done").unlink()
+    (sent / name).unlink()
+    (sent / name).symlink_to(target)
+    reproduce(claim("values,41"))
+    assert target.read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["commands.log", "claim.toml", "claim.json", ".seal"])
+def test_a_fifo_of_a_directory_that_somebody_sent_is_not_waited_for(sent, name):
+    (sent / name).unlink()
+    os.mkfifo(sent / name)
+    reproduce(claim("values,41"))
+    claim_record.last_verdicts(Path())
+
+
+def test_even_in_a_directory_of_ones_own_a_log_is_no_link(tmp_path):
+    assert reproduce(claim("exit,130")).interrupted
+    log = Path("out") / "007-answer" / "commands.log"
+    log.unlink()
+    log.symlink_to(tmp_path / "mine")
+    (state,) = reproduce(claim("exit,130")).claims
+    assert "commands.log" in state.because and not (tmp_path / "mine").exists()
+
+
+def test_a_directory_whose_name_is_a_pattern_is_refused():
+    (state,) = conduct.reproduce([claim()], Path("gl[ob]")).claims
+    assert "its name has one of *?[{" in state.because and state.outcome == "not shown"
 
 
 def test_no_claim_is_begun_that_takes_longer_than_what_is_left():

@@ -5,6 +5,7 @@ import json
 import duckdb
 import pytest
 
+from windtunnel.engine.interrupts import Interrupts
 from windtunnel.parts.reproduce.claim import shipped
 from windtunnel.parts.reproduce.decide import findings, verdict
 from windtunnel.parts.reproduce.plot import draw, plotly_of
@@ -220,7 +221,7 @@ NEVER_RUN_HERE = {"000/roce", "001/shared-pointer", "004/best-effort", "004/scal
 
 def decided(claim_id, place):
     claim = CLAIMS[claim_id]
-    with queries_of(claim, place) as queries:
+    with queries_of(claim, place, Interrupts()) as queries:
         return verdict(claim, findings(claim, queries))[0]
 
 
@@ -248,7 +249,7 @@ def test_it_does_not_hold_on_the_opposite(claim_id, tmp_path):
 def test_its_plot_has_each_curve(claim_id, tmp_path):
     plant, right, _ = PLANTED[claim_id]
     plant(tmp_path, right)
-    with queries_of(CLAIMS[claim_id], tmp_path) as queries:
+    with queries_of(CLAIMS[claim_id], tmp_path, Interrupts()) as queries:
         plot = draw(CLAIMS[claim_id], queries)
     assert all(curve.points for curve in plot.curves) and plotly_of(plot)
 

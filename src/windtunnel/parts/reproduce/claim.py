@@ -3,6 +3,7 @@
 A quantity is a query in SQL over what the commands have written. So a claim is data, and whoever doubts a verdict can type its commands.
 """
 
+import re
 import shlex
 from importlib.resources import files
 from pathlib import Path
@@ -28,8 +29,10 @@ DOCUMENTS = {
     "004": "PvCC",
 }
 """Number of a document -> its short title; docs/how-to/reproduce-a-paper.md has the whole ones."""
-PLACES = ("out", "place", "claims", "checkout")
-"""Of {...} in the words of a command."""
+PLACE = re.compile(r"{(out|place|claims|checkout)}")
+"""In the words of a command."""
+RESERVED = ("claim.json", "claim.toml", "commands.log")
+"""Files of the claim's directory that its commands do not write."""
 
 
 def _need(text: str) -> str:
@@ -63,14 +66,19 @@ class Command(Table):
     @classmethod
     def _can_be_split(cls, run: str) -> str:
         try:
-            "".join(shlex.split(run)).format_map(dict.fromkeys(PLACES, ""))
-        except KeyError as error:
-            raise ValueError(
-                f"{{{error.args[0]}}} is none of {', '.join(f'{{{place}}}' for place in PLACES)}"
-            ) from None
+            arguments = PLACE.sub("", " ".join(shlex.split(run)))
         except ValueError as error:
             raise ValueError(f"it cannot be split into words: {error}") from None
+        if unknown := re.search(r"{[^{}]*}?|}", arguments):
+            raise ValueError(f"{unknown[0]} is none of {{out}}, {{place}}, {{claims}}, {{checkout}}")
         return run
+
+    @field_validator("stdout")
+    @classmethod
+    def _is_its_own(cls, stdout: str | None) -> str | None:
+        if stdout in RESERVED or (stdout or "").endswith(".done"):
+            raise ValueError(f"{stdout} is a file of the claim itself")
+        return stdout
 
     @property
     def goes_on(self) -> bool:
@@ -95,6 +103,8 @@ class Quantity(Table):
     def _bounded(self) -> "Quantity":
         if self.at_least is None and self.at_most is None:
             raise ValueError("has no bound: at_least, at_most or both")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least is {self.at_least:g}, above at_most, {self.at_most:g}")
         return self
 
 
@@ -144,6 +154,9 @@ class Claim(FileTable):
     def _decidable(self) -> "Claim":
         if bool(self.command and self.quantity) == bool(self.undecided):
             raise ValueError("has commands and quantities, or says why it is undecided")
+        names = [command.name for command in self.command]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ValueError(f"two commands are called {twice[0]}")
         return self
 
     @property
@@ -189,5 +202,8 @@ def selected(words: list[str]) -> list[Claim]:
             raise UserError(
                 f'there is no claim "{word}"', remedy="windtunnel reproduce lists them; all of a document: 001"
             )
-        chosen |= {claim.id: claim for claim in named}
+        for claim in named:
+            if chosen.setdefault(claim.id, claim).source.file != claim.source.file:
+                remedy = f"another id than {claim.id} in one of them"
+                raise UserError(f"{claim.source.file} and {chosen[claim.id].source.file} have the same id", remedy)
     return list(chosen.values())

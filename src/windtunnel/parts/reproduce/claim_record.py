@@ -4,21 +4,25 @@ History of the versions:
 1  verdict, findings
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from windtunnel.errors import UserError
+from windtunnel.measure.study import seal
+from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
+
 CLAIM_VERSION: Final = 1
 NAME = "claim.json"
-MOST_BYTES = 4 << 20
+TEXT = "claim.toml"
+"""The claim as it was when its first command ran."""
 Outcome = Literal["holds", "does not hold", "not shown", "modelled"]
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Finding(Part):
@@ -114,20 +118,19 @@ class Claims(Part):
 def read(directory: Path) -> ClaimRecord | None:
     """None: there is no record that can be read, and the claim is decided anew."""
     try:
-        with (directory / NAME).open("rb") as file:
-            return ClaimRecord.model_validate(json.loads(file.read(MOST_BYTES)))
-    except (OSError, ValueError, RecursionError, ValidationError):
+        return ClaimRecord.model_validate_json(read_regular(directory / NAME, MOST_RECORD_BYTES))
+    except (UserError, OSError, ValidationError):
         return None
 
 
 def last_verdicts(runs: Path) -> dict[str, tuple[ClaimRecord, Path]]:
-    """The newest record of each claim, with its directory, of all reproductions in a directory of runs."""
+    """The newest record of each claim, with its directory, of all reproductions in a directory of runs that this user has begun."""
     records = sorted(_records(runs), key=lambda record_and_place: record_and_place[0].decided)
     return {record.id: (record, place) for record, place in records}
 
 
 def _records(runs: Path) -> Iterator[tuple[ClaimRecord, Path]]:
     for file in runs.glob(f"*/*/{NAME}"):
-        record = read(file.parent)
+        record = read(file.parent) if seal.is_own(file.parent, TEXT) else None
         if record:
             yield record, file.parent

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -18,27 +19,23 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.own_command import OWN_COMMAND
 from windtunnel.engine.verdict import INTERRUPTED
 from windtunnel.errors import UserError, cannot_write
+from windtunnel.measure.study import seal
 from windtunnel.parts.reproduce import claim_record, decide
-from windtunnel.parts.reproduce.claim import Claim, Command, folder
-from windtunnel.parts.reproduce.claim_record import ClaimRecord, Claims, ClaimState
+from windtunnel.parts.reproduce.claim import MAX_FILE_BYTES, PLACE, Claim, Command, folder
+from windtunnel.parts.reproduce.claim_record import TEXT, ClaimRecord, Claims, ClaimState
 from windtunnel.parts.reproduce.needs import missing
 from windtunnel.parts.reproduce.plot import draw
-from windtunnel.parts.reproduce.queries import queries_of
-from windtunnel.runs.directories import make_missing
-from windtunnel.runs.files import replace
+from windtunnel.parts.reproduce.queries import Ended, queries_of
+from windtunnel.runs.directories import making
+from windtunnel.runs.files import replace, replacing
+from windtunnel.text_file import read_regular
 from windtunnel.version import __version__
 
 LOG = "commands.log"
-TEXT = "claim.toml"
-"""The claim as it was when its first command ran."""
 DONE = ".done"
 """Suffix of the empty file that says that a command has done its work."""
 Verdicts = Mapping[str, tuple[ClaimRecord, Path]]
 Announce = Callable[[Claim, str], None]
-
-
-class _Interrupted(Exception):
-    """The user has ended a command."""
 
 
 def states(
@@ -95,13 +92,13 @@ def _reproduce(
         if _lacking(claim):
             continue
         place = directory / _name(claim)
-        record = claim_record.read(place)
+        record = claim_record.read(place) if _is_ours(place) else None
         if record is None or record.text != claim.source.text:
             if within_s is not None and clock() - began + claim.takes / 1e9 > within_s:
                 continue
             try:
                 record = _decide(claim, place, announce, interrupts)
-            except _Interrupted:
+            except Ended:
                 return states(claims, verdicts, failures, interrupted=True)
             except UserError as error:
                 failures[claim.id] = f"{error.message} ({error.remedy})" if error.remedy else error.message
@@ -117,23 +114,36 @@ def _lacking(claim: Claim) -> str | None:
     return claim.undecided
 
 
+def _is_ours(place: Path) -> bool:
+    """Whether this user began the claim there. Else it is what somebody sent, or may have put there: its results count for nothing, and its
+    links lead elsewhere."""
+    return not place.is_symlink() and seal.is_own(place, TEXT)
+
+
+def _begin(claim: Claim, place: Path) -> None:
+    """Makes the claim's directory, or goes on in it. Raises UserError if this user did not begin it, or with another text."""
+    another = "name another directory with --out"
+    if not os.path.lexists(place):
+        with making(place) as made:
+            replace(made / TEXT, claim.source.text)
+            if sealed := seal.seal_of(claim.source.text):
+                replace(made / seal.NAME, sealed, 0o600)
+        return
+    if not _is_ours(place):
+        raise UserError(f"{place} was not begun by you on this host", remedy=another)
+    if read_regular(place / TEXT, MAX_FILE_BYTES).decode() != claim.source.text:
+        raise UserError(f"{place} is of another text of the claim", remedy=another)
+
+
 def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupts) -> ClaimRecord:
-    try:
-        make_missing(place)
-    except OSError as error:
-        raise cannot_write(place, error) from error
-    text = place / TEXT
-    if not text.exists():
-        replace(text, claim.source.text)
-    elif text.read_text() != claim.source.text:
-        raise UserError(f"{place} is of another text of the claim", remedy="name another directory with --out")
+    _begin(claim, place)
     for command in claim.command:
         if not (place / f"{command.name}{DONE}").exists():
             arguments = _arguments(command, place)
             announce(claim, shlex.join(arguments))
             _run(command, arguments, place, interrupts)
             replace(place / f"{command.name}{DONE}", "")
-    with queries_of(claim, place) as queries:
+    with queries_of(claim, place, interrupts) as queries:
         findings, plot = decide.findings(claim, queries), draw(claim, queries)
     outcome, because = decide.verdict(claim, findings)
     record = ClaimRecord(
@@ -158,24 +168,35 @@ def _name(claim: Claim) -> str:
 
 def _arguments(command: Command, place: Path) -> list[str]:
     places = {"out": place / command.name, "place": place, "claims": folder(), "checkout": CHECKOUT}
-    return [argument.format_map(places) for argument in shlex.split(command.run)]
+    return [PLACE.sub(lambda name: str(places[name[1]]), argument) for argument in shlex.split(command.run)]
 
 
 def _run(command: Command, arguments: list[str], place: Path, interrupts: Interrupts) -> None:
-    """What it prints is in the claim's log, but for a standard output that the claim asks for. Raises _Interrupted if it was, and UserError for
+    """What it prints is in the claim's log, but for a standard output that the claim asks for. Raises Ended if it was, and UserError for
     an exit code that the claim does not name."""
     out = place / command.name
-    if out.exists() and not command.goes_on:
+    if out.is_dir() and not command.goes_on:
         shutil.rmtree(out)  # by an earlier call that was ended
-    with (place / LOG).open("ab") as log, open(place / command.stdout if command.stdout else os.devnull, "wb") as file:
+    with _log(place / LOG) as log:
         log.write(f"$ windtunnel {shlex.join(arguments)}\n".encode())
         log.flush()
-        code = _end_of([*OWN_COMMAND, *arguments], file if command.stdout else log, log, interrupts)
-    if interrupts.count or code == INTERRUPTED:
-        raise _Interrupted
-    if code not in command.exits:
-        message = f"the command {command.name} ended with exit code {code}"
-        raise UserError(message, remedy=f"its messages are in {place / LOG}")
+        with replacing(place / command.stdout) if command.stdout else nullcontext(None) as stdout:
+            with stdout.open("wb") if stdout else nullcontext(log) as file:
+                code = _end_of([*OWN_COMMAND, *arguments], file, log, interrupts)
+            if interrupts.count or code == INTERRUPTED:
+                raise Ended
+            if code not in command.exits:
+                message = f"the command {command.name} ended with exit code {code}"
+                raise UserError(message, remedy=f"its messages are in {place / LOG}")
+
+
+def _log(file: Path) -> BinaryIO:
+    """To append to. Raises UserError for a link or a FIFO."""
+    try:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        return open(os.open(file, flags, 0o666), "ab")
+    except OSError as error:
+        raise cannot_write(file, error) from error
 
 
 def _end_of(arguments: Sequence[str], stdout: BinaryIO, stderr: BinaryIO, interrupts: Interrupts) -> int:

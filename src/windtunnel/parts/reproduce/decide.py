@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from statistics import median
 
+from windtunnel.errors import UserError
 from windtunnel.parts.reproduce.claim import Claim, Quantity
 from windtunnel.parts.reproduce.claim_record import Finding, Outcome
 from windtunnel.parts.reproduce.queries import Queries
@@ -34,8 +35,10 @@ def _of_quantity(quantity: Quantity, queries: Queries) -> Iterable[Finding]:
     for cells in queries.rows(quantity.what, quantity.sql, ["value"]):
         values = cases.setdefault(str(cells.get("case", "")), [])
         if cells["value"] is not None:
-            values.append(float(cells["value"]))
-    for case, values in list(cases.items())[:MOST_CASES] or [("", [])]:
+            values += queries.numbers(quantity.what, cells, ["value"])
+    if len(cases) > MOST_CASES:
+        raise UserError(f'"{quantity.what}" has {len(cases)} cases, more than {MOST_CASES}', remedy="aggregate")
+    for case, values in cases.items() or [("", [])]:
         yield _judged(quantity, f"{quantity.what}, {case}" if case else quantity.what, values)
 
 

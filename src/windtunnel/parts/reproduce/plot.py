@@ -1,10 +1,8 @@
 """The plot of a document, redrawn: what was measured here, and what the document itself has in numbers, on the same axes."""
 
-from math import isfinite
 from statistics import median
 from typing import Any
 
-from windtunnel.errors import UserError
 from windtunnel.format import number
 from windtunnel.parts.reproduce.claim import Claim, Curve
 from windtunnel.parts.reproduce.claim_record import DrawnCurve, DrawnPlot, Point
@@ -21,7 +19,7 @@ def draw(claim: Claim, queries: Queries) -> DrawnPlot | None:
     if claim.plot is None:
         return None
     curves = [
-        DrawnCurve(name=curve.name, published=curve.published, points=_points(claim, curve, queries))
+        DrawnCurve(name=curve.name, published=curve.published, points=_points(curve, queries))
         for curve in claim.plot.curve
     ]
     plot = claim.plot
@@ -45,24 +43,14 @@ def plotly_of(plot: DrawnPlot) -> dict[str, Any] | None:
     return {"data": [_line(curve, place) for place, curve in enumerate(shown)], "layout": layout}
 
 
-def _points(claim: Claim, curve: Curve, queries: Queries) -> list[Point]:
+def _points(curve: Curve, queries: Queries) -> list[Point]:
     values: dict[float, list[float]] = {}
     for row in queries.rows(curve.name, curve.sql, ["x", "y"]):
         if row["x"] is not None and row["y"] is not None:
-            x, y = _numbers(claim, curve.name, row)
+            x, y = queries.numbers(curve.name, row, ["x", "y"])
             values.setdefault(x, []).append(y)
     points = [Point(x=x, y=median(ys), low=min(ys), high=max(ys)) for x, ys in sorted(values.items())]
     return points[:MOST_POINTS]
-
-
-def _numbers(claim: Claim, name: str, row: dict[str, Any]) -> tuple[float, float]:
-    try:
-        point = float(row["x"]), float(row["y"])
-    except (TypeError, ValueError):
-        point = float("nan"), float("nan")
-    if not all(map(isfinite, point)):
-        raise UserError(f'claim {claim.id}, "{name}": a point of its plot is no number', remedy="mend its sql")
-    return point
 
 
 def _line(curve: DrawnCurve, place: int) -> dict[str, Any]:
