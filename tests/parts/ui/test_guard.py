@@ -157,6 +157,17 @@ def test_a_browser_without_the_token_sees_the_form_alone(allowed, connection):
     assert asked(allowed, connection, sign_in=sign_in, cookie=f"{sign_in._name}={sign_in._cookie}")[0] == 200
 
 
+def test_a_cookie_is_found_among_others_and_of_escapes_nothing_is_made(allowed, connection):
+    """A quoted value of a hundred escapes would take the parser of the standard library a hundred times a hundred steps (CVE-2024-7592)."""
+    sign_in = SignIn(ACCESS, lambda problem: problem, tls=False)
+    ours = f"{sign_in._name}={sign_in._cookie}"
+    for cookie in (f"a=b; {ours}", f"{ours};a", f'a="\\"\\""; {ours} ; b'):
+        assert asked(allowed, connection, sign_in=sign_in, cookie=cookie)[0] == 200, cookie
+    quoted = "".join(f"\\{ord(character):03o}" for character in sign_in._cookie)
+    for cookie in (f'{sign_in._name}="{quoted}"', f"{ours}x", f"x{ours}", sign_in._cookie, ""):
+        assert asked(allowed, connection, sign_in=sign_in, cookie=cookie)[0] == 401, cookie
+
+
 @pytest.mark.parametrize("form", [b"%61=%61&" * 1000, b"a=1&" * 100, b"access=%s&" % ACCESS.encode() * 100])
 @pytest.mark.parametrize("where", ["body", "query"])
 def test_a_form_is_not_read_at_length_before_the_token_is_known(monkeypatch, where, form):

@@ -6,7 +6,6 @@ The token is in the address that `windtunnel ui` prints, or beyond loopback in t
 import contextlib
 import secrets
 from hmac import compare_digest
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, quote
 
@@ -30,12 +29,9 @@ class SignIn:
 
     def knows(self, scope: Any) -> bool:
         """Whether the request has the cookie and needs no other address."""
-        try:
-            jar = SimpleCookie("; ".join(v.decode("latin-1") for n, v in scope["headers"] if n == b"cookie"))
-        except CookieError:
-            return False
-        cookie = jar[self._name].value if self._name in jar else ""
-        return compare_digest(cookie.encode(), self._cookie.encode()) and not _token_in(scope["query_string"])
+        ours = f"{self._name}={self._cookie}".encode()
+        cookies = [cookie for name, value in scope["headers"] if name == b"cookie" for cookie in value.split(b";")]
+        return any(compare_digest(cookie.strip(), ours) for cookie in cookies) and not _token_in(scope["query_string"])
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Redirects to the address without the token if the token is right, else sends the form."""
