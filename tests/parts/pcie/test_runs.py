@@ -264,6 +264,14 @@ IOSTAT_OF = """
 
       {} seconds time elapsed
 """
+
+
+def test_a_time_in_which_nothing_can_be_read_gives_no_rate(tmp_path):
+    (tmp_path / "io.txt").write_text(IOSTAT_OF.format("6400", "12800", "1e-300"))
+    with pytest.raises(UserError, match="1e-300 seconds elapsed"):
+        read_measured(tmp_path / "io.txt")
+
+
 FILTERED = """\
 Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)
 0,10000000,20000000,640000000,1280000000(Total)

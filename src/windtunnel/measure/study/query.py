@@ -1,8 +1,10 @@
 """SQL over the results of studies: a view `results`, and nothing else that could be read or written."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from windtunnel.text_file import open_regular
 
 MOST_ROWS, MOST_BYTES = 100_000, 1 << 28
 """A study's results have at most as many rows, and as much text if each row is written as JSON: a file of some KiB may hold gigabytes."""
+RUN_DIRECTORY = re.compile(r"runs/[^/\0]{1,200}")
 EXAMPLE = 'as in "select inflight, median(responses_per_s) from results where valid group by 1 order by 1"'
 
 
@@ -64,13 +67,28 @@ def all_rows(study: Path, kept: records.StudyRecord) -> list[dict[str, Any]]:
     missing = [name for name in (*RUN, *(factor.name for factor in kept.factors)) if name not in types]
     other = [name for name, kind in types.items() if name in COLUMNS and kind != COLUMNS[name][0]]
     rows = response.dicts()
-    if missing or other or not {row["point"] for row in rows} <= set(range(1, len(kept.points) + 1)):
-        problem = f"no column {missing[0]}" if missing else f"another type of {other[0]}" if other else "other points"
+    damaged = [] if missing else [row for row in rows if not _is_whole(row, kept)]
+    if missing or other or damaged:
+        problem = (
+            f"no column {missing[0]}" if missing else f"another type of {other[0]}" if other else "other points or runs"
+        )
         raise UserError(
             f"{study / RESULTS}: {problem}: it is not the table of {study / records.NAME}",
             remedy=f"windtunnel study {as_argument(study)} writes it again",
         )
     return rows
+
+
+def _is_whole(row: dict[str, Any], kept: records.StudyRecord) -> bool:
+    """Whether a row is of a point and a run of the study, with a level of each factor."""
+    directory, levels = row["directory"], [row[factor.name] for factor in kept.factors]
+    return (
+        row["point"] in range(1, len(kept.points) + 1)
+        and isinstance(directory, str)
+        and RUN_DIRECTORY.fullmatch(directory) is not None
+        and None not in (row.get("relaxed") or [])
+        and not any(level is None or isinstance(level, float) and not isfinite(level) for level in levels)
+    )
 
 
 def _take(connection: duckdb.DuckDBPyConnection, name: str, study: Path) -> None:

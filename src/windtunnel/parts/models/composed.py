@@ -57,8 +57,8 @@ def judge(path: Path, models: Sequence[ModelRecord]) -> list[Composed]:
 
 def _runs(path: Path) -> list[tuple[int, Parts]]:
     """Point and parts of every valid run of one host state whose directory exists."""
-    rows = query.query("select point, directory from results where valid order by point, repeat", [path]).dicts()
-    rows = of_one_state(path, rows).rows
+    kept = record.read(path / record.NAME)
+    rows = of_one_state(path, [row for row in query.all_rows(path, kept) if row["valid"]]).rows
     points = [row["point"] for row in rows]
     parts_by_point = zip(points, parts_of([path / row["directory"] for row in rows], points), strict=True)
     return [(point, parts) for point, parts in parts_by_point if parts and parts.windows]

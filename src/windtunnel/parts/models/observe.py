@@ -33,6 +33,8 @@ RATE = re.compile(r"(client|workload\.\d+)\.rate")
 SERVER_STAGES = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
 TABLE, PIPELINE = "table", "pipeline"
 CORES = "cores"
+LEAST_NS, MOST_NS = 1e-3, 1e12
+"""Bounds of a cost."""
 SCALES = {"_ns": 1, "_mpps": 1e3, "_per_s": 1e9}
 """Suffix of a column that is a cost or a rate -> ns per packet at a value of 1."""
 
@@ -101,11 +103,15 @@ def axis_of(kept: StudyRecord, pattern: re.Pattern[str]) -> tuple[FactorRecord, 
 
 
 def number_of(cell: float | str, kind: str) -> float:
-    """A cell of the axis; a text as scenarios write this kind of quantity, as "1k". Raises UserError for another text."""
+    """A cell of the axis; a text as scenarios write this kind of quantity, as "1k". Raises UserError for another text, and for a number that is
+    not above 0."""
     try:
-        return float(parse(kind, cell) if isinstance(cell, str) else cell)
+        number = float(parse(kind, cell) if isinstance(cell, str) else cell)
     except ValueError as error:
         raise UserError(f"a size or load of the study: {error}", remedy="factors of numbers") from None
+    if not 0 < number < math.inf:
+        raise UserError(f"a size or load of the study is {number:g}", remedy="factors of numbers above 0")
+    return number
 
 
 def table_axis(path: Path, kept: StudyRecord) -> tuple[FactorRecord, str]:
@@ -139,7 +145,7 @@ def observe(path: Path, response: str | None = None, include_invalid: bool = Fal
     for row, parts in valid:
         cores = max(1, len(kept.point(row["point"]).cpus.get("server", [])))
         ns = _cost(row, parts, chosen, axis, cores, path)
-        if ns is None or not math.isfinite(ns) or ns <= 0:
+        if ns is None or not LEAST_NS <= ns <= MOST_NS:
             sentences.append(f"{row['directory']}: its cost ({chosen}) is {ns}")
             continue
         settings = settings_of(kept, row["point"], factor)

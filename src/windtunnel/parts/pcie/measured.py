@@ -27,6 +27,8 @@ _TIME = re.compile(r"\d{1,12}[.,]\d{9}", re.ASCII)
 _CSV_HEAD = re.compile(r"\s*(?:time.)?port([,;\t|])")
 _GROUPED = r"\d{{1,3}}({0}\d{{3}})+({1}\d+)?"
 MOST = 1e18
+LEAST_S = 1e-3
+"""In which counters can be read twice."""
 _REMEDY = "what `perf iostat -- sleep 10` or `pcm-pcie -B -csv 1` printed"
 
 
@@ -112,7 +114,10 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
             f"{file}: no line with the seconds that elapsed",
             remedy="the whole output of `perf iostat -- sleep 10`, or one with -I, without -x if there is no -I",
         )
-    return Measured("perf iostat", *(total * _MB / (elapsed or last) for total in totals))
+    seconds = elapsed or last
+    if seconds < LEAST_S:
+        raise UserError(f"{file}: {seconds:g} seconds elapsed", remedy="the output of a second or more")
+    return Measured("perf iostat", *(total * _MB / seconds for total in totals))
 
 
 def _pcm(file: Path, lines: list[str]) -> Measured:
