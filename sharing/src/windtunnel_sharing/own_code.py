@@ -54,12 +54,17 @@ def places() -> Iterator[Path]:
     for variable in ("LD_PRELOAD", "LD_AUDIT"):  # without a slash they are looked for where libraries are
         entries_of_loader = re.split("[: ]", os.environ.get(variable, ""))
         yield from (Path(entry).absolute() for entry in entries_of_loader if "/" in entry)
+    for variable in ("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "GCONV_PATH"):  # what they name is loaded
+        yield from (Path(entry).absolute() for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)))
     yield from loaded()
     entries = [Path(entry).absolute() for entry in sys.path]
     if site.ENABLE_USER_SITE:  # below HOME: whose it is may make it, with a usercustomize.py
         entries.append(Path(site.getusersitepackages()))
     packages = [Path(package.__path__[0]) for package in (windtunnel, windtunnel_sharing)]
-    imported = [*packages, *entries]
+    elsewhere = {
+        place for place in imported_from_elsewhere() if not any(place.is_relative_to(entry) for entry in entries)
+    }
+    imported = [*packages, *entries, *elsewhere]
     yield from imported
     yield from map(Path, (sys.executable, sys.prefix, sys.base_prefix))
     yield Path(sys.prefix, "pyvenv.cfg")
@@ -106,6 +111,21 @@ def loaded() -> set[Path]:
     """The files that this process has mapped to run them, as /proc/self/maps has it: libpython, say, which any directory may hold."""
     fields = (line.split(maxsplit=5) for line in proc.lines(proc.text(Path("/proc/self/maps"))))
     return {Path(each[5]) for each in fields if len(each) == 6 and "x" in each[1] and each[5].startswith("/")}
+
+
+def imported_from_elsewhere() -> Iterator[Path]:
+    """What is imported from other places than sys.path: modules that are there already, and packages that a finder of an editable install knows
+    (setuptools, `__editable___NAME_finder.py`)."""
+    for module in list(sys.modules.values()):
+        for place in (getattr(module, "__file__", None), *(getattr(module, "__path__", None) or ())):
+            if isinstance(place, str):
+                yield Path(place).absolute()
+    for finder in sys.meta_path:
+        its = vars(sys.modules.get(getattr(finder, "__module__", "") or type(finder).__module__, sys))
+        for name in ("MAPPING", "NAMESPACES"):
+            mapping = its.get(name)
+            for place in mapping.values() if isinstance(mapping, dict) else ():
+                yield from (Path(each).absolute() for each in ([place] if isinstance(place, str) else place))
 
 
 def _listed(directory: Path) -> list[Path]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import in_process
@@ -138,6 +139,38 @@ def test_what_the_loader_is_told_to_load_is_looked_at_before_it_is_there(monkeyp
     found = set(own_code.places())
     assert {Path("/of/one/first.so"), Path("/of/two/second.so")} <= found
     assert Path("libnamed.so").absolute() not in found, "that is looked for where libraries are"
+
+
+@pytest.mark.parametrize("variable", ["OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "GCONV_PATH"])
+def test_what_a_library_is_told_to_load_is_looked_at(monkeypatch, variable):
+    monkeypatch.setenv(variable, "/of/another")
+    assert Path("/of/another") in set(own_code.places())
+
+
+def test_what_is_imported_from_elsewhere_than_the_path_is_looked_at(monkeypatch, tmp_path):
+    """By a finder as setuptools writes one for an editable install, also before the package is imported."""
+    source = tmp_path / "__editable___other_finder.py"
+    source.write_text(
+        f"MAPPING = {{'other': '{tmp_path}/mine/other'}}\nNAMESPACES = {{'space': ['{tmp_path}/mine/space']}}\n"
+        "class Finder:\n    @classmethod\n    def find_spec(cls, name, path=None, target=None): return None\n"
+    )
+    spec = spec_from_file_location(source.stem, source)
+    finder = module_from_spec(spec)
+    spec.loader.exec_module(finder)
+    monkeypatch.setitem(sys.modules, source.stem, finder)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, finder.Finder])
+    assert {source, tmp_path / "mine/other", tmp_path / "mine/space"} <= set(own_code.places())
+
+
+@needs_root
+def test_a_file_of_a_package_that_a_finder_knows_is_looked_at(monkeypatch, tmp_path):
+    package = tmp_path / "other"
+    package.mkdir()
+    (package / "module.py").write_text("")
+    monkeypatch.setattr(own_code, "imported_from_elsewhere", lambda: iter([package]))
+    assert (package / "module.py") not in set(own_code.places())
+    os.chown(package / "module.py", ANOTHER, -1)
+    assert (package / "module.py") in set(own_code.places())
 
 
 @needs_root
