@@ -214,7 +214,8 @@ def _least_of(entries: list[Entry], own: bool) -> Family | None:
 
 def _least(name: str, values: set[Value], own: bool) -> Value:
     """Of what several had: the value, if it is one; else an ordinary policy, the most considerate nice value, every CPU that one of them had.
-    Of cgroups the deepest, if all are of its user; else the one that has them all: those of others are not to have it in theirs."""
+    Of cgroups the one with the least CPU time, and of these the deepest, if all are of its user; else the one that has them all: those of others
+    are not to have it in theirs."""
     if len(values) == 1:
         return next(iter(values))
     if name == "policy":
@@ -228,7 +229,10 @@ def _least(name: str, values: set[Value], own: bool) -> Value:
     if name == TIMER_SLACK:
         return max(value for value in values if isinstance(value, int))
     paths = sorted(map(str, values))
-    return max(paths, key=lambda path: path.count("/") if path != "/" else 0) if own else os.path.commonpath(paths)
+    if not own:
+        return os.path.commonpath(paths)
+    hierarchy = name.removeprefix(CGROUP)
+    return min(paths, key=lambda path: (threads.cpu_quota(hierarchy, path), -path.count("/") if path != "/" else 0))
 
 
 def groups_of(entry: Entry) -> list[tuple[str, Value]]:

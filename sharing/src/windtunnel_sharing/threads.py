@@ -6,11 +6,13 @@ The kernel uses a thread's number again after its end; the number and the start 
 import contextlib
 import errno
 import os
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -331,6 +333,33 @@ def write(tid: int, fields: Fields) -> None:
             (PROC / str(tid) / "timerslack_ns").write_text(str(fields[TIMER_SLACK]))
         except FileNotFoundError:
             raise ProcessLookupError(errno.ESRCH, f"no thread {tid}") from None
+
+
+def start(thread: threading.Thread) -> None:
+    """Raises UserError if this host starts no more threads."""
+    try:
+        thread.start()
+    except RuntimeError:
+        remedy = "fewer threads and processes, or more room for them: pids.max of the cgroup, ulimit -u, kernel.pid_max"
+        raise UserError("no thread can be started", remedy) from None
+
+
+def cpu_quota(hierarchy: str, path: str) -> float:
+    """CPUs that the threads of a cgroup may use at most, by its own limit and those of the ones above (cpu.max, or cpu.cfs_quota_us of v1);
+    infinite without one, and of a hierarchy that has none."""
+    try:
+        group, mounted = _group(hierarchy, path), mounts()[hierarchy]
+    except (OSError, KeyError):
+        return inf
+    return min((_own_quota(above) for above in (group, *group.parents) if above.is_relative_to(mounted)), default=inf)
+
+
+def _own_quota(group: Path) -> float:
+    for names in (("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")):
+        with contextlib.suppress(OSError, ValueError):
+            quota, period = map(int, " ".join((group / name).read_text() for name in names).split())
+            return quota / period if quota >= 0 < period else inf
+    return inf
 
 
 @cache

@@ -1,6 +1,7 @@
 """What a thread gets back that inherited a change: looked up, and what a search among all entries would find."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 from hypothesis import given, settings
@@ -177,6 +178,36 @@ def of_an_orphan(*tenants, users=USER):
 
 FIFO = (sched.FIFO, 30, 0)
 BATCH = (sched.BATCH, 0, 0)
+
+
+@pytest.mark.parametrize("first", ["/deep/without/limit", "/limited"])
+def test_an_orphan_of_one_of_two_tenants_leaves_no_limit(monkeypatch, first):
+    """However deep the cgroup of the other one is."""
+    monkeypatch.setattr(
+        threads, "cpu_quota", lambda hierarchy, path: 0.1 if (hierarchy, path) == ("cpu", "/limited") else inf
+    )
+    second = {"/deep/without/limit": "/limited", "/limited": "/deep/without/limit"}[first]
+    assert of_an_orphan((USER, first, 0, BATCH), (USER, second, 0, BATCH))["cgroup cpu"] == "/limited"
+
+
+@pytest.mark.parametrize(
+    ("files", "quota"),
+    [
+        ({}, inf),
+        ({"a/cpu.max": "max 100000"}, inf),
+        ({"a/cpu.max": "50000 100000"}, 0.5),
+        ({"a/cpu.max": "50000 100000", "a/b/cpu.max": "200000 100000"}, 0.5),
+        ({"a/cpu.cfs_quota_us": "-1", "a/cpu.cfs_period_us": "100000"}, inf),
+        ({"a/b/cpu.cfs_quota_us": "10000", "a/b/cpu.cfs_period_us": "100000"}, 0.1),
+        ({"a/cpu.max": "x"}, inf),
+    ],
+)
+def test_a_quota_is_the_least_of_a_cgroup_and_those_above(monkeypatch, tmp_path, files, quota):
+    (tmp_path / "a/b").mkdir(parents=True)
+    for name, text in files.items():
+        (tmp_path / name).write_text(f"{text}\n")
+    monkeypatch.setattr(threads, "mounts", lambda: {"cpu": tmp_path})
+    assert threads.cpu_quota("cpu", "/a/b") == quota and threads.cpu_quota("none", "/a/b") == inf
 
 
 @pytest.mark.parametrize(
