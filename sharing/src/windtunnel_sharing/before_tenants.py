@@ -17,9 +17,10 @@ PRIORITY = os.sched_get_priority_max(os.SCHED_FIFO)
 @contextlib.contextmanager
 def before_tenants() -> Iterator[None]:
     """The calling thread runs before all tenants, raised ones too, and afterwards as it did. Without the right, or a real-time budget of its
-    cgroup, or with a limit of real-time CPU time, it runs as it did throughout. What it starts meanwhile is ordinary, and nothing to wait for."""
+    cgroup, with a limit of real-time CPU time, or SCHED_DEADLINE, it runs as it did throughout. What it starts meanwhile is ordinary, and nothing to wait for."""
     me = get_native_id()
-    if not _without_time_limit(0):
+    limit = resource.getrlimit(resource.RLIMIT_RTTIME)
+    if sched.get(me).policy == sched.DEADLINE or not _without_time_limit(0):
         yield
         return
     found = threads.read(me)  # looks up the default slice, too, for which a thread is started and waited for
@@ -36,6 +37,7 @@ def before_tenants() -> Iterator[None]:
         threads.write(me, before | {"policy": (policy, priority, sched.RESET_ON_FORK)})
         with contextlib.suppress(PermissionError):  # RLIMIT_RTPRIO permits to be real-time, and not to lose the flag
             threads.write(me, {"policy": (policy, priority, flags)})
+        resource.setrlimit(resource.RLIMIT_RTTIME, limit)
 
 
 def put_before_tenants(pid: int) -> None:

@@ -289,7 +289,7 @@ class Guardian:
             raise UserError(f"no guardian process can be started: {error.strerror}") from None
         self._stop_read, self._stop_write = os.pipe()
         self._watch = threading.Thread(target=self._keep, name="keeps the guardian", daemon=True)
-        self._watch.start()
+        threads.start(self._watch)
 
     def _start(self) -> None:
         """Raises OSError."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from windtunnel.api.errors import UserError, signal_name
 from windtunnel.api.runs import NAME, find_engine, runnable
+from windtunnel_sharing import threads
 
 SLICER, TENANT = "windtunnel-slicer", "windtunnel-tenant"
 PATIENCE_S = 20.0
@@ -85,7 +86,7 @@ class Native:
         with contextlib.suppress(OSError):  # beyond what one user may have of pipes
             fcntl.fcntl(self._process.stdin, fcntl.F_SETPIPE_SZ, PIPE_BYTES)
         self._reader = threading.Thread(target=self._read, name=f"reads {name}", daemon=True)
-        self._reader.start()
+        threads.start(self._reader)
         self.send(first)
 
     def _read(self) -> None:

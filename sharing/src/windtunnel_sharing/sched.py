@@ -94,7 +94,10 @@ def default_slice_ns() -> int:
 
     told = Event()
     thread = Thread(target=told.wait)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError:  # the host is full, or this thread is SCHED_DEADLINE, which starts none
+        return _own_default_slice_ns()
     tid = thread.native_id
     assert tid is not None  # it has started
     before = get(tid)
@@ -106,3 +109,15 @@ def default_slice_ns() -> int:
     told.set()
     thread.join()
     return found
+
+
+def _own_default_slice_ns() -> int:
+    """The same of the calling thread, if it is ordinary, which has no custom slice for a moment; else 0."""
+    before = get(0)
+    if before.policy not in FAIR:
+        return 0
+    put(0, Attributes(before.policy, 0, before.nice, 0, before.flags))
+    default = get(0).runtime_ns
+    if before.runtime_ns != default:
+        put(0, before)
+    return default

@@ -123,6 +123,41 @@ def test_who_has_no_right_runs_as_before(how, said):
     assert done.stdout.splitlines() == said, done.stderr
 
 
+@needs_rights
+@pytest.mark.parametrize("flags", [0, sched.RESET_ON_FORK])
+def test_a_deadline_thread_runs_as_before(flags):
+    """It starts no thread, without the flag, and is not given its own values back."""
+    deadline = ["chrt", *(["-R"] if flags else []), "-d", "-T", "5000000", "-D", "10000000", "-P", "10000000", "0"]
+    done = subprocess.run([*deadline, sys.executable, "-c", TELLS], capture_output=True, text=True, check=False)
+    if "failed to set" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.stdout.split() == ["6", "0", str(flags)] * 3, done.stderr
+
+
+@needs_rights
+def test_on_a_host_that_starts_no_more_threads_it_restores_all_the_same(monkeypatch):
+    def full(thread):
+        raise RuntimeError("can't start new thread")
+
+    before = mine()
+    slice_ns = sched.default_slice_ns()
+    sched.default_slice_ns.cache_clear()
+    monkeypatch.setattr(threading.Thread, "start", full)
+    with before_tenants():
+        assert mine()["policy"] == FIRST
+    assert mine() == before and sched.default_slice_ns() == slice_ns
+
+
+@needs_rights
+def test_a_limit_of_real_time_is_there_again_afterwards():
+    limits = "import resource; print(resource.getrlimit(resource.RLIMIT_RTTIME))"
+    code = f"{limits}\nfrom windtunnel_sharing.before_tenants import before_tenants\nwith before_tenants(): {limits}\n{limits}"
+    limited = ["prlimit", "--rttime=500000:", sys.executable, "-c", code]
+    done = subprocess.run(limited, capture_output=True, text=True, check=False)
+    before, meanwhile, after = done.stdout.splitlines()
+    assert before == after == "(500000, -1)" and meanwhile == "(-1, -1)", done.stderr
+
+
 UNLIMITED = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
 LIMITS = {"soft": (100_000, resource.RLIM_INFINITY), "hard": (100_000, 100_000)}
 """Of real-time CPU time, us. Who has no CAP_SYS_RESOURCE takes away the first only."""

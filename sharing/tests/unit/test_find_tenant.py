@@ -158,6 +158,16 @@ def test_a_process_that_keeps_its_command_line_stops_nobody(kept, monkeypatch):
     until(lambda: threading.active_count() == before)
 
 
+def test_on_a_host_that_starts_no_more_threads_a_tenant_is_left_out(kept, monkeypatch):
+    def full(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", full)
+    with pytest.raises(UserError, match="no thread can be started"):
+        found(command=WORD, user=str(OTHER))
+    assert "is not known: no thread can be started" in others_commanded(keys(command=WORD))
+
+
 LEASES = """
 import fcntl, os, sys
 file = os.open({path!r}, os.O_RDWR)

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 from journal_tools import entry_of
-from sharing_tools import needs_rights, python_tenant, until
+from sharing_tools import needs_rights, python_tenant, share_restore, until
 
 from windtunnel.errors import UserError
 from windtunnel_sharing import journal, left_behind, sched, threads
@@ -89,3 +89,11 @@ def test_one_journal_that_cannot_be_restored_keeps_no_other_one_from_it(tmp_path
         command.restore(paths)
     assert [path.exists() for path in paths] == [True, True, False]
     assert f"{paths[2]}: 0 threads restored" in capsys.readouterr().out
+
+
+def test_a_journal_that_is_restored_from_meanwhile_is_done(tmp_path, monkeypatch):
+    monkeypatch.setattr(left_behind, "journals", lambda: [tmp_path / "gone.journal"])
+    code, output = share_restore()
+    assert code == 0 and "gone.journal" not in output
+    code, output = share_restore(tmp_path / "gone.journal")
+    assert code == 2 and "no such journal" in output

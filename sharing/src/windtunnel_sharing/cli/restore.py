@@ -56,6 +56,8 @@ def _restore(journals: list[Path] | None) -> list[str]:
     refused = []
     directories = {default_directory()}
     for path in paths:
+        if not (journals or path.exists()):  # somebody else has restored from it meanwhile
+            continue
         try:
             with in_words():  # whatever is wrong with one, the others are restored
                 done = left_behind.restore(path)

@@ -41,11 +41,11 @@ _waiting: dict[int | None, _Reader] = {}
 
 def read(pids: Iterable[int], user: int | None) -> dict[int, str]:
     """The beginning of each, with spaces between the arguments; "": it has ended, or has none. The processes are of that user, None: of others
-    than us. Raises NotRead after PATIENCE_S, and at once as long as an earlier call's still waits."""
+    than us. Raises NotRead after PATIENCE_S, and at once as long as an earlier call's still waits; UserError if no thread can be started."""
     reader = _waiting.pop(user, None)
     if reader is None or not reader.is_alive():
         reader = _Reader(pids)
-        reader.start()
+        threads.start(reader)
         reader.join(PATIENCE_S)
     if reader.is_alive():
         _waiting[user] = reader

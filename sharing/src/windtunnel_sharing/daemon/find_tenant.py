@@ -120,11 +120,14 @@ def others_commanded(keys: TenantKeys) -> str | None:
     """A process with the text of `command` that is passed over because it is another user's, in words: everybody may start one."""
     if keys.command is None or keys.user is not None:
         return None
+    unknown = "whether a process of another user has the text of command is not known"
     users = {pid: user for pid in threads.pids() if (user := _real_user(pid)) is not None and user != os.geteuid()}
     try:
         pid = next(iter(_having(keys.command, users, None)), None)
     except command_lines.NotRead as kept:
-        return f"whether a process of another user has the text of command is not known: {_not_read(kept.pid)}"
+        return f"{unknown}: {_not_read(kept.pid)}"
+    except UserError as error:
+        return f"{unknown}: {error.message}"
     if pid is None:
         return None
     named = user_name(users[pid])
