@@ -59,6 +59,8 @@ class Entries(MutableMapping[int, Entry]):
         self.gone: dict[int, Entry] = {}
         """By its process, of which other threads are remembered, the thread that was remembered first of those that are not any more, with what
         the others of these had of ours: what they had forked is told by nobody else."""
+        self.memo: dict[Any, Any] = {}
+        """What was looked up among all, by its question, until one of them changes."""
         self._of: dict[int, dict[int, Entry]] = {}
         self._had: dict[tuple[int, str], Counter[Value]] = {}
         self._given: dict[tuple[int, str], dict[int, Entry]] = {}
@@ -99,6 +101,8 @@ class Entries(MutableMapping[int, Entry]):
         """Adds values of ours to one of them."""
         known = entry.ours.setdefault(name, [])
         known += (new := [value for value in values if value not in known])
+        if new:
+            self.memo.clear()
         self._hand_on(entry, name, new)
 
     def __getitem__(self, tid: int) -> Entry:
@@ -106,6 +110,7 @@ class Entries(MutableMapping[int, Entry]):
 
     def __setitem__(self, tid: int, entry: Entry) -> None:
         self.pop(tid, None)
+        self.memo.clear()
         self._entries[tid] = self._of.setdefault(entry.pid, {})[tid] = entry
         for name in GRANTED & entry.before.keys():
             self._had.setdefault((entry.pid, name), Counter())[entry.before[name]] += 1
@@ -114,6 +119,7 @@ class Entries(MutableMapping[int, Entry]):
 
     def __delitem__(self, tid: int) -> None:
         entry = self._entries.pop(tid)
+        self.memo.clear()
         _drop(self._of, entry.pid, tid)
         for name in GRANTED & entry.before.keys():
             self._had[entry.pid, name] -= Counter([entry.before[name]])

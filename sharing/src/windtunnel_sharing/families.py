@@ -10,7 +10,6 @@ import os
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 
 from windtunnel_sharing import sched, threads
@@ -82,9 +81,6 @@ class Families:
         self.remembered = remembered
         self._processes: dict[int, Family | None] = {}
         self._above: dict[int, int] = {}
-        self._near: dict[tuple[Groups, int], list[Entry]] = {}
-        self._near_pids: dict[tuple[Groups, int], set[int]] = {}
-        self._orphans: dict[tuple[Groups, int, int | None], Family | None] = {}
 
     def of_process(self, pid: int) -> Family | None:
         """None for a process without remembered threads, also if an earlier one of its number had some."""
@@ -129,27 +125,31 @@ class Families:
         service and its containers have their own."""
         groups = frozenset((name, value) for name, value in now.items() if name.startswith(CGROUP))
         count = bisect_right(self._oldest_first, found.started + 1, key=lambda entry: entry.since)
-        if (groups, count) not in self._near:
-            self._near[groups, count] = [
-                entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))
-            ]
-            self._near_pids[groups, count] = {entry.pid for entry in self._near[groups, count]}
-        near = self._near[groups, count]
-        if found.pid in self._near_pids[groups, count] and (began := threads.process_started(found.pid)) is not None:
+        memo = self.remembered.memo
+        if (groups, count) not in memo:
+            near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
+            memo[groups, count] = near, {entry.pid for entry in near}
+        near, pids = memo[groups, count]
+        if found.pid in pids and (began := threads.process_started(found.pid)) is not None:
             its = [entry for entry in near if entry.pid == found.pid and entry.since >= began]
             if its:
                 return Family(Entries(its), found.pid, began, frozenset((found.pid,)))
         key = groups, count, found.user
-        if key not in self._orphans:
+        if key not in memo:
             own = [entry for entry in near if entry.user == found.user]
             same = [entry for entry in own or near if groups.issuperset(_other_groups(entry))]
-            self._orphans[key] = _least_of(same or own or near, bool(own))
-        return self._orphans[key]
+            memo[key] = _least_of(same or own or near, bool(own))
+        family: Family | None = memo[key]
+        return family
 
-    @cached_property
+    @property
     def _oldest_first(self) -> list[Entry]:
-        all_ = (self.remembered.values(), self.remembered.gone.values(), self.remembered.left.values())
-        return sorted(chain.from_iterable(all_), key=lambda entry: entry.since)
+        memo = self.remembered.memo
+        if "oldest first" not in memo:
+            all_ = (self.remembered.values(), self.remembered.gone.values(), self.remembered.left.values())
+            memo["oldest first"] = sorted(chain.from_iterable(all_), key=lambda entry: entry.since)
+        oldest_first: list[Entry] = memo["oldest first"]
+        return oldest_first
 
 
 def might_have(name: str, value: Value, before: Value) -> bool:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from sharing_tools import needs_rights, starting_tenant
 
 from windtunnel_sharing import entries as entries_
-from windtunnel_sharing import journal, sched, threads
+from windtunnel_sharing import families, journal, sched, threads
 from windtunnel_sharing.entries import Entries, Entry
-from windtunnel_sharing.families import ORDINARY, Families, Family, granted, handed_on, might_have
+from windtunnel_sharing.families import ORDINARY, Families, Family, granted, groups_of, handed_on, might_have
 from windtunnel_sharing.threads import Stat
 
 FIELDS = {
@@ -123,6 +123,23 @@ def test_nobody_but_a_remembered_thread_itself_gets_a_right_back(flags, execed):
     entries = Entries([Entry(1, 1, 0, 0, before, {"policy": [ORDINARY], "nice": [0]})])
     had = Family(entries, 1, execed=execed).before({"policy": ORDINARY, "nice": 0}, 5)
     assert had == {"policy": ORDINARY, "nice": 0}
+
+
+def test_of_many_orphans_each_entry_is_looked_at_once_until_one_changes(monkeypatch):
+    """In all passes: a tenant may have thousands of threads, and thousands of orphans."""
+    looked = []
+    monkeypatch.setattr(families, "groups_of", lambda entry: looked.append(entry) or groups_of(entry))
+    entries = Entries(changed(tid, 10, pid=tid, users=USER, path=f"/{tid}") for tid in range(1, 101))
+    now = {"cgroup cpu": "/shield", "nice": 6, "policy": ORDINARY}
+    first = [Families(entries).of(now, Stat(pid, 0, 20, False, USER)) for pid in range(200, 210)]
+    assert len(looked) == 100 and all(family is first[0] for family in first)
+    for change in (
+        lambda: entries.allow(entries[5], "nice", [7]),
+        lambda: entries.pop(5),
+        lambda: entries.update({5: changed(5, 10, pid=5)}),
+    ):
+        change()
+        assert Families(entries).of(now, Stat(300, 0, 20, False, USER)) is not first[0]
 
 
 def test_what_is_forgotten_leaves_nothing():

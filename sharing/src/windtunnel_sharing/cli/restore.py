@@ -56,14 +56,13 @@ def _restore(journals: list[Path] | None) -> list[str]:
     refused = []
     directories = {default_directory()}
     for path in paths:
-        if not (journals or path.exists()):  # somebody else has restored from it meanwhile
-            continue
         try:
             with in_words():  # whatever is wrong with one, the others are restored
                 done = left_behind.restore(path)
             directories.add(path.parent)
         except UserError as error:
-            refused.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
+            if journals or path.exists():  # else it was restored from meanwhile
+                refused.append(f"{error.message}; {error.remedy}" if error.remedy else error.message)
             continue
         print(
             f"{path}: {done.threads} thread{'' if done.threads == 1 else 's'} {'read' if done.failed else 'restored'}"
