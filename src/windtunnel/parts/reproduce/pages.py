@@ -15,8 +15,8 @@ of a file for claims of your own.
 
 """
 KEYS = """
-A file of a claim is a program, as a scenario is: its commands run with your rights. `sql` is DuckDB's, and reads what the commands have written
-into the claim's directory, and nothing else.
+A file of a claim is a program, as a scenario is: its commands run with your rights. `sql` is one SELECT of DuckDB's with at most 100,000 rows. It
+reads what the commands have written into the claim's directory, and nothing else. A value that is no finite number decides nothing.
 """
 
 

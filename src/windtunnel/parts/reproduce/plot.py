@@ -3,7 +3,6 @@
 from statistics import median
 from typing import Any
 
-from windtunnel.format import number
 from windtunnel.parts.reproduce.claim import Claim, Curve
 from windtunnel.parts.reproduce.claim_record import DrawnCurve, DrawnPlot, Point
 from windtunnel.parts.reproduce.queries import Queries
@@ -37,7 +36,7 @@ def plotly_of(plot: DrawnPlot) -> dict[str, Any] | None:
         axis["title"] = {"text": label_text(title)}
         values = [value for curve in shown for point in curve.points if (value := getattr(point, name)) > 0]
         if name in plot.logarithmic and values:
-            axis |= {"type": "log"} | log_ticks(values, number)
+            axis |= {"type": "log"} | log_ticks(values, "{:,.10g}".format)
         else:
             axis["rangemode"] = "tozero"
     return {"data": [_line(curve, place) for place, curve in enumerate(shown)], "layout": layout}
