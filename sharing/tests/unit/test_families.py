@@ -131,15 +131,16 @@ def test_of_many_orphans_each_entry_is_looked_at_once_until_one_changes(monkeypa
     monkeypatch.setattr(families, "groups_of", lambda entry: looked.append(entry) or groups_of(entry))
     entries = Entries(changed(tid, 10, pid=tid, users=USER, path=f"/{tid}") for tid in range(1, 101))
     now = {"cgroup cpu": "/shield", "nice": 6, "policy": ORDINARY}
-    first = [Families(entries).of(now, Stat(pid, 0, 20, False, USER)) for pid in range(200, 210)]
-    assert len(looked) == 100 and all(family is first[0] for family in first)
+    last, *others = [Families(entries).of(now, Stat(pid, 0, 20, False, USER)) for pid in range(200, 210)]
+    assert len(looked) == 100 and all(family is last for family in others)
     for change in (
         lambda: entries.allow(entries[5], "nice", [7]),
         lambda: entries.pop(5),
         lambda: entries.update({5: changed(5, 10, pid=5)}),
     ):
         change()
-        assert Families(entries).of(now, Stat(300, 0, 20, False, USER)) is not first[0]
+        before, last = last, Families(entries).of(now, Stat(300, 0, 20, False, USER))
+        assert last is not before
 
 
 def test_what_is_forgotten_leaves_nothing():

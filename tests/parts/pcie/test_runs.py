@@ -10,7 +10,7 @@ import sample_runs
 from terminal_views import printed
 
 from windtunnel.errors import UserError
-from windtunnel.parts.pcie.blocks import limit_of
+from windtunnel.parts.pcie.blocks import limit_of, limits
 from windtunnel.parts.pcie.measured import FILE, read_measured
 from windtunnel.parts.pcie.nic import text_of
 from windtunnel.parts.pcie.run_estimate import ports_of, tightest
@@ -18,6 +18,7 @@ from windtunnel.results.charts.run import throughput
 from windtunnel.results.page.renderer import render
 from windtunnel.results.run.as_json import run_json
 from windtunnel.results.run.document import run_document
+from windtunnel.results.run.machine import port_section
 from windtunnel.runs import Verdict, load
 from windtunnel.runs.summary import summarise
 
@@ -264,6 +265,15 @@ IOSTAT_OF = """
 
       {} seconds time elapsed
 """
+
+
+def test_the_section_of_the_ports_has_the_ceiling_of_the_tightest(tmp_path):
+    run = execute(tmp_path / "run", resolved=ON_GENERIC)
+    (limit,) = limits(run)
+    port = tightest(ports_of(run))
+    assert (limit.side, limit.times) == (port.port, port.ceiling) and port.label in limit.name
+    assert limit.name in json.dumps(next(port_section(run, summarise(run))).blocks[0].plot)
+    assert list(limits(execute(tmp_path / "none"))) == [], "no NIC ran, and the scenario names none"
 
 
 def test_a_time_in_which_nothing_can_be_read_gives_no_rate(tmp_path):

@@ -15,7 +15,9 @@ from terminal_views import printed
 
 from windtunnel import format as fmt
 from windtunnel.errors import UserError
+from windtunnel.results.charts.limit_line import Limit
 from windtunnel.results.document import Chart, Fold, Rejected, Section
+from windtunnel.results.run import machine
 from windtunnel.results.run.as_json import run_json
 from windtunnel.results.run.document import run_document
 from windtunnel.results.run.report import write_run_report
@@ -42,6 +44,14 @@ def both(tmp_path):
 @pytest.fixture
 def invalid(tmp_path):
     return execute(tmp_path / "invalid", *RUNS["both sides"], Verdict(False, ["peer lost: gone"]))
+
+
+def test_the_least_limit_that_parts_know_is_drawn(both, monkeypatch):
+    limits = [Limit("server", times, f"limit of {times}") for times in (1.5, 1.2, 2.0)]
+    monkeypatch.setattr(machine, "part_functions", lambda *_: [lambda run: limits[:2], lambda run: limits[2:]])
+    (section,) = machine.port_section(both, summarise(both))
+    (note,) = plots_of(section.blocks)[0]["layout"]["annotations"]
+    assert note["text"].startswith("limit of 1.2: ")
 
 
 def plots_of(blocks) -> list[dict]:
