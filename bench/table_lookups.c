@@ -21,9 +21,9 @@
 #include <unistd.h>
 
 #include "core/random.h"
-#include "tables/keys.h"
-#include "tables/method.h"
-#include "tables/table.h"
+#include "parts/tables/library/keys.h"
+#include "parts/tables/library/method.h"
+#include "parts/tables/library/table.h"
 
 enum { KEYS_LEAST = 1 << 16, MASKS = 32, SEED = 20 };
 

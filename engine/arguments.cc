@@ -16,7 +16,6 @@ static const char *const usage_of_spine =
     "       windtunnel-engine --handlers [--plugin FILE]\n"
     "       windtunnel-engine --wires\n"
     "       windtunnel-engine --ladder [--most BYTES] [--rounds N] [--pages huge|small]\n"
-    "       windtunnel-engine --tables-need JSON\n"
     "       windtunnel-engine --version\n";
 
 static const char *const help_of_spine =
@@ -37,7 +36,6 @@ static const char *const help_of_spine =
     "  --most BYTES          largest memory size (default: 256 MiB)\n"
     "  --rounds N            rounds over all sizes, 1 to 100 (default: 3)\n"
     "  --pages huge|small    page size (default: huge)\n"
-    "  --tables-need JSON    print the memory that each table of this pipeline needs\n"
     "  --version             print the versions of engine and DPDK, and the build\n"
     "  --help                print this help";
 
@@ -87,7 +85,6 @@ arguments read_arguments(int argc, char **argv) {
                                      {"most", required_argument, nullptr, 'm'},
                                      {"rounds", required_argument, nullptr, 'r'},
                                      {"pages", required_argument, nullptr, 's'},
-                                     {"tables-need", required_argument, nullptr, 'n'},
                                      {"check-plan", no_argument, nullptr, 'k'},
                                      {"version", no_argument, nullptr, 'v'},
                                      {"help", no_argument, nullptr, 'e'},
@@ -114,7 +111,6 @@ arguments read_arguments(int argc, char **argv) {
             case 'm': a.ladder.most_bytes = between(optarg, 1 << 16, size_t{1} << 40); break;
             case 'r': a.ladder.rounds = static_cast<unsigned>(between(optarg, 1, 100)); break;
             case 's': a.ladder.huge_pages = huge(optarg); break;
-            case 'n': a.pipeline = optarg; break;
             case 'k': checks_plans = true; break;
             case 'v': a.version = true; break;
             case 'e': a.help = true; break;
@@ -124,8 +120,7 @@ arguments read_arguments(int argc, char **argv) {
     const bool runs = !a.plan.empty() && a.out_descriptor >= 0 && a.control_descriptor >= 0;
     if ((a.turns.in < 0) != (a.turns.out < 0)) throw refusal(usage());
     if (checks_plans) a.plans.assign(argv + optind, argv + argc), optind = argc;
-    const bool asks = a.handlers || a.wires || a.asks_ladder || !a.pipeline.empty() || !a.plans.empty() ||
-                      a.version || a.help;
+    const bool asks = a.handlers || a.wires || a.asks_ladder || !a.plans.empty() || a.version || a.help;
     if (optind != argc || !(runs || asks)) throw refusal(usage());
     return a;
 }

@@ -25,7 +25,6 @@ struct arguments {
     bool version = false, help = false, asks_ladder = false;
     ladder_arguments ladder;
     turn_descriptors turns;
-    std::string pipeline;            // JSON; the memory of its tables is printed
     std::vector<std::string> plans;  // to check
     const part_command *command = nullptr;
     std::vector<std::string> words;  // that follow the name of the command

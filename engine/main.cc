@@ -17,7 +17,6 @@
 #include "core/refusal.h"
 #include "handlers/loading/plugin.h"
 #include "handlers/loading/registry.h"
-#include "handlers/match_action/live_table.h"
 #include "print_ladder.h"
 #include "report/build_id.h"
 #include "run/eal.h"
@@ -108,13 +107,6 @@ static void check_descriptors() {
 
 static int print_wires_of_engine() { return print_wires(stdout, all_wires()), 0; }
 
-// Bytes that each table of a pipeline needs from EAL.
-static int print_needs(const std::string &pipeline) {
-    json needs = json::array();
-    for (const table_plan &t : read_pipeline(pipeline).tables) needs.push_back(table_need(t));
-    return std::printf("%s\n", needs.dump().c_str()), 0;
-}
-
 static int print_version() {
     const std::string id = build_id();
     std::printf("windtunnel-engine %s, %s, build %.12s\n", WT_VERSION, rte_version(),
@@ -153,7 +145,6 @@ static int run(const arguments &a) {
     if (a.version) return print_version();
     check_descriptors();
     if (a.command) return run_command_of_part(a);
-    if (!a.pipeline.empty()) return print_needs(a.pipeline);
     if (!a.plans.empty()) return check_plans(a.plans);
     if (a.handlers) return print_handlers_of(a.plugin);
     if (a.wires) return print_wires_of_engine();

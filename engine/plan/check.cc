@@ -181,10 +181,6 @@ void check_workload(const std::string &path, const workload_plan &w) {
     check_sizes(path + ".request_sizes", w.request_sizes, w.request_bytes);
     check_sizes(path + ".response_sizes", w.response_sizes, w.response_bytes);
     if (w.load) check_load(path + ".load", *w.load);
-    if (!w.pipeline) return;
-    if (!w.packet_handler || w.packet_handler->name != "match_action")
-        refuse_plan(path + ".pipeline", "is given, but packet_handler is not match_action");
-    check_pipeline(path + ".pipeline", *w.pipeline);
 }
 
 void check_workers(const plan &p) {

@@ -12,9 +12,6 @@ void check_plan(const plan &p);
 // Then each part (parts/part.h) checks its own fields: a file parts/<name>/check.cc defines
 //     void check_plan_of_<name>(const plan &p);
 
-// Likewise the pipeline at `path`.
-void check_pipeline(const std::string &path, const pipeline_plan &p);
-
 [[noreturn]] void refuse_plan(const std::string &path, const std::string &why);
 
 }  // namespace wt

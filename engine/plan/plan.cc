@@ -23,11 +23,4 @@ plan read_plan(std::string_view json) {
     return p;
 }
 
-pipeline_plan read_pipeline(std::string_view json) {
-    const nlohmann::ordered_json document = parse_json(json);
-    pipeline_plan p = read_pipeline(json_value(document, "pipeline"));
-    check_pipeline("pipeline", p);
-    return p;
-}
-
 }  // namespace wt

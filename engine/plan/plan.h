@@ -15,7 +15,4 @@ constexpr uint32_t stage_kinds = std::size(stage_names);
 // 20 is below 68"). Checks what keys mean for one another. Throws refusal, never anything else.
 plan read_plan(std::string_view json);
 
-// Likewise the pipeline of a workload, without a plan around it.
-pipeline_plan read_pipeline(std::string_view json);
-
 }  // namespace wt

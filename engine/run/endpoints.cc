@@ -110,8 +110,7 @@ const wt_handler *open_handler(run_state &f, const handler_use &use, void **stat
         const bool is_called = table->request || ask_parts(&part::calls_handler, w, *table);
         if (of == side::client && !is_called) return nullptr;
         opened_handler &opened =
-            f.handlers.emplace_back(std::move(table), about_handler(f, use), use.handler->options,
-                                    w.pipeline ? &*w.pipeline : nullptr);
+            f.handlers.emplace_back(std::move(table), about_handler(f, use), use.handler->options, &w);
         *state = opened.state();
         if (of == side::client) return &opened.table();
         if (!opened.steps().names.empty()) *steps = &opened.steps();

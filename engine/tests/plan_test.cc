@@ -3,8 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
+#include "strict_plan.h"
 #include "test_tools.h"
 #include "valid_plan.h"
 
@@ -15,7 +14,6 @@ using pointer = json::json_pointer;
 
 namespace {
 
-// The words of the refusal, or "" where the plan is accepted.
 std::string refusal_of(std::string_view text) {
     return wt::test::refusal_of([&] { wt::read_plan(text); });
 }
@@ -35,22 +33,6 @@ struct wrong_value {
 void expect_refusals(std::initializer_list<wrong_value> all) {
     for (const auto &[where, value, words] : all)
         EXPECT_TRUE(contains(refusal_with(where, value), words)) << where << ' ' << value << ' ' << words;
-}
-
-// Every place of the document below `at`, parents first.
-void walk(const json &value, const pointer &at,
-          const std::function<void(const pointer &, const json &)> &visit) {
-    visit(at, value);
-    if (value.is_object())
-        for (const auto &[key, child] : value.items()) walk(child, at / key, visit);
-    if (value.is_array())
-        for (size_t i = 0; i < value.size(); i++) walk(value[i], at / i, visit);
-}
-
-// Any name may stand there, or any of some words.
-bool has_free_names(const pointer &at) {
-    const std::string path = at.to_string();
-    return contains(path, "/options") || (contains(path, "/variants/") && contains(path, "/batch"));
 }
 
 TEST(Plan, ReadsEveryKey) {
@@ -126,101 +108,16 @@ TEST(Plan, NullableKeysMayBeNull) {
          {"/phases/messages", "/endpoints/1/peer_ip", "/endpoints/0/vlan", "/endpoints/0/peer_mac",
           "/endpoints/1/peer_udp_port", "/endpoints/0/port/rx_free_thresh",
           "/endpoints/0/port/tx_free_thresh", "/endpoints/0/port/tx_rs_thresh", "/endpoints/0/port/faults",
-          "/workloads/0/handler", "/workloads/0/pipeline", "/workloads/0/pipeline/change_cpu", "/record",
-          "/trace", "/raw_latency", "/variants", "/variants/variants/1/inflight"})
+          "/workloads/0/handler", "/record", "/trace", "/raw_latency", "/variants",
+          "/variants/variants/1/inflight"})
         EXPECT_EQ(refusal_with(where, nullptr), "") << where;
 }
 
-TEST(Plan, ReadsEveryKeyOfAPipeline) {
-    const wt::plan plan = wt::read_plan(valid_plan().dump());
-    const wt::pipeline_plan &p = *plan.workloads[0].pipeline;
-    EXPECT_EQ(p.traffic, wt::traffic::requests);
-    EXPECT_EQ(p.body_offset, 16);
-    EXPECT_TRUE(p.inner);
-    EXPECT_EQ(p.change_cpu, 3);
-    ASSERT_EQ(p.tables.size(), 2u);
-    const wt::table_plan &flows = p.tables[0], &metered = p.tables[1];
-    EXPECT_EQ(flows.where, wt::table_where::ingress);
-    EXPECT_EQ(flows.kind, wt::table_kind::lpm);
-    EXPECT_EQ(flows.method, wt::table_method::fib);
-    EXPECT_EQ(flows.key.fields[0].place, wt::key_place::body);
-    EXPECT_EQ(flows.key.bytes, 4);
-    EXPECT_EQ(flows.rules, 1000u);
-    EXPECT_EQ(flows.file, std::nullopt);
-    EXPECT_EQ(flows.prefixes, wt::table_prefixes::n24);
-    EXPECT_EQ(flows.access, wt::table_access::rcu);
-    EXPECT_EQ(flows.entry, wt::table_entry::pointed);
-    EXPECT_EQ(flows.action, wt::table_action::rewrite);
-    EXPECT_EQ(flows.seed, UINT64_MAX);
-    EXPECT_EQ(flows.popularity, wt::popularity::zipf);
-    EXPECT_EQ(flows.expected, 4);
-    EXPECT_EQ(metered.file, "/tmp/rules.csv");
-    EXPECT_EQ(metered.meter->peak_bytes_per_s, 20u);
-}
+TEST(Plan, RefusesAnyKeyThatIsMissing) { EXPECT_GT(expect_wanted_keys(valid_plan(), pointer()), 100u); }
 
-TEST(Plan, ChecksTheMeaningOfAPipeline) {
-    const auto refusal = [](const char *where, const json &value) {
-        return refusal_with((std::string("/workloads/0/pipeline") + where).c_str(), value);
-    };
-    EXPECT_EQ(refusal("/tables/1/where", "ingress"), "");
-    EXPECT_EQ(refusal("/tables/0/where", "egress"), "");
-    json plan = valid_plan();
-    std::swap(plan["workloads"][0]["pipeline"]["tables"][0], plan["workloads"][0]["pipeline"]["tables"][1]);
-    EXPECT_EQ(refusal_of(plan.dump()),
-              "plan: workloads[0].pipeline.tables[1].where: an ingress table stands behind one of egress");
-    EXPECT_EQ(refusal("/tables/0/key/bytes", 8),
-              "plan: workloads[0].pipeline.tables[0].key.bytes: 8 do not hold the 4 of the fields");
-    EXPECT_TRUE(contains(refusal("/tables/0/key/bytes", 6), "key.bytes: 6 is not a multiple of 4"));
-    EXPECT_TRUE(contains(refusal("/tables/0/key/fields/0/bytes", 3), "bytes: 3 is none of 1, 2, 4, 8, 16"));
-    EXPECT_TRUE(contains(refusal("/tables/0/key/fields/0/offset", 9),
-                         "key.fields[0]: is beyond the 12 bytes of body"));
-    EXPECT_TRUE(contains(refusal("/tables/0/key/segments", 4), "is not that of 16 bytes"));
-    EXPECT_TRUE(contains(refusal("/tables/1/expected", 9), "the body has no room"));
-    EXPECT_TRUE(contains(refusal("/tables/0/rules", 0), "and file: one of them"));
-    EXPECT_TRUE(contains(refusal("/tables/1/rules", 1), "and file: one of them"));
-    EXPECT_TRUE(contains(refusal("/tables/1/meter", nullptr), "the action meters"));
-    EXPECT_TRUE(contains(refusal("/tables/0/access", "pointer"), "is not rcu, but entries change"));
-    EXPECT_TRUE(contains(refusal("/tables", json::array()), "tables: needs at least 1"));
-    EXPECT_TRUE(contains(refusal_with("/workloads/0/packet_handler/name", "echo"), "is not match_action"));
-}
+TEST(Plan, RefusesAnUnknownKeyAnywhere) { EXPECT_GT(expect_known_keys(valid_plan(), pointer()), 20u); }
 
-TEST(Plan, RefusesAnyKeyThatIsMissing) {
-    size_t keys = 0;
-    walk(valid_plan(), pointer(), [&](const pointer &at, const json &) {
-        json plan = valid_plan();
-        if (at.empty() || !plan[at.parent_pointer()].is_object() || has_free_names(at.parent_pointer()))
-            return;
-        plan[at.parent_pointer()].erase(at.back());
-        EXPECT_TRUE(contains(refusal_of(plan.dump()), "key \"" + at.back() + "\" is missing")) << at;
-        keys++;
-    });
-    EXPECT_GT(keys, 100u);
-}
-
-TEST(Plan, RefusesAnUnknownKeyAnywhere) {
-    size_t objects = 0;
-    walk(valid_plan(), pointer(), [&](const pointer &at, const json &value) {
-        if (!value.is_object() || has_free_names(at)) return;
-        json plan = valid_plan();
-        plan[at]["surprise"] = 1;
-        EXPECT_TRUE(contains(refusal_of(plan.dump()), "surprise: unknown key")) << at;
-        objects++;
-    });
-    EXPECT_GT(objects, 20u);
-}
-
-TEST(Plan, RefusesAnyValueOfAnotherType) {
-    const json others[] = {nullptr, true, -1, 1.5, "?", json::array(), json::object()};
-    walk(valid_plan(), pointer(), [&](const pointer &at, const json &value) {
-        for (const json &other : others) {
-            json plan = valid_plan();
-            if (other.type() == value.type() || (other.is_number() && value.is_number())) continue;
-            if (other.is_null() || (other.is_object() && has_free_names(at))) continue;
-            plan[at] = other;
-            EXPECT_NE(refusal_of(plan.dump()), "") << at << " = " << other;
-        }
-    });
-}
+TEST(Plan, RefusesAnyValueOfAnotherType) { expect_types(valid_plan(), pointer()); }
 
 TEST(Plan, RefusesNumbersOutsideTheirRange) {
     EXPECT_EQ(refusal_with("/endpoints/0/mtu", 20), "plan: endpoints[0].mtu: 20 is below 68");

@@ -48,30 +48,6 @@ json valid_endpoint(const std::string &side) {
     return client;
 }
 
-json valid_pipeline() {
-    json pipeline = R"({
-        "traffic": "requests", "body_offset": 16, "body_bytes": 40,
-        "inner": true, "ipv6": false, "change_cpu": 3,
-        "tables": [{
-            "name": "flows", "where": "ingress", "kind": "lpm", "method": "fib",
-            "key": {"fields": [{"place": "body", "offset": 0, "bytes": 4}], "bytes": 4, "segments": 0},
-            "rules": 1000, "file": null, "prefixes": "24", "masks": 16,
-            "load": 0.5, "lookup": "bulk", "access": "rcu", "entry": "pointed", "per_core": false,
-            "action": "rewrite", "meter": null, "miss_drops": true,
-            "changes_per_s": 100, "seed": 18446744073709551615, "steered": true,
-            "hit": 0.5, "popularity": "zipf", "exponent": 0.99, "expected": 4
-        }]
-    })"_json;
-    json metered = pipeline["tables"][0];
-    metered.update(R"({
-        "name": "metered", "where": "egress", "rules": 0, "file": "/tmp/rules.csv",
-        "action": "meter", "meter": {"committed_bytes_per_s": 10, "peak_bytes_per_s": 20, "burst_bytes": 300},
-        "changes_per_s": 0, "expected": 8
-    })"_json);
-    pipeline["tables"].push_back(metered);
-    return pipeline;
-}
-
 json valid_variants() {
     return R"({
         "settle_ns": 1000,
@@ -97,7 +73,7 @@ static json make_valid_plan() {
             "request_bytes": 16, "response_bytes": 4194304, "request_sizes": null,
             "response_sizes": {"kind": "weighted", "bytes": [16, 4194304], "weights": [1.5, 0]},
             "handler": {"name": "l_app", "options": {"state": "64"}},
-            "packet_handler": {"name": "match_action", "options": {"depth": "64"}},
+            "packet_handler": {"name": "echo", "options": {"depth": "64"}},
             "scan": false, "extra_ticks": 0, "timeout_ns": 1000000,
             "client_applications": 1, "client_slots": 32
         }],
@@ -113,7 +89,7 @@ static json make_valid_plan() {
     for (const std::string key : std::initializer_list<const char *>{WT_WORKLOAD_KEYS_OF_PARTS})
         plan["workloads"][0][key] = nullptr;
     plan["endpoints"] = {valid_endpoint("client"), valid_endpoint("server")};
-    plan["workloads"][0].update({{"pipeline", valid_pipeline()}, {"load", open_load(1e6, "poisson")}});
+    plan["workloads"][0]["load"] = open_load(1e6, "poisson");
     plan["variants"] = valid_variants();
     return plan;
 }

@@ -11,9 +11,6 @@ nlohmann::ordered_json open_load(double rate_per_s, const char *arrivals);
 
 nlohmann::ordered_json valid_endpoint(const std::string &side);
 
-// Two tables: one of generated rules that change, one of rules in a file whose packets are metered.
-nlohmann::ordered_json valid_pipeline();
-
 // The plan as it is, and with a delay, other batches and another in-flight budget.
 nlohmann::ordered_json valid_variants();
 

@@ -18,6 +18,7 @@ PARTS = [
     "copies",
     "rdma",
     "streams",
+    "tables",
     "swx",
     "pcie",
     "models",

@@ -101,7 +101,6 @@ KEYS = '[[workload]]\nhandler = "kv"\noptions = { distribution = "file", file = 
         ("pcap-replay.toml", "frames.pcap"),
         ("pcap-times.toml", "frames.pcap"),
         ("keys.toml", "keys.csv"),
-        ("tables-ternary.toml", "filters.classbench"),
         *(case for cases in part_samples("OPENED_FILES") for case in cases),
     ],
 )

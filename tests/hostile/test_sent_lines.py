@@ -27,7 +27,6 @@ SAMPLES = (
     "phases",
     "rejected",
     "split",
-    "tables-three",
     "two-processes",
 )
 IMPORTED = {"testpmd": DATA / "testpmd-macswap.txt"} | {

@@ -57,7 +57,7 @@ AREAS: dict[str, dict[str, list[str]]] = {
     },
     "c++": {
         area: [f"engine/{area}/*.{ending}" for ending in ("c", "cc", "h")]
-        for area in ("core", "run", "stages", "parts/*", "handlers/match_action", "tables", "control", "plan")
+        for area in ("core", "run", "stages", "parts/*", "parts/tables/library", "control", "plan")
     },
 }
 

@@ -61,7 +61,7 @@ class Place:
 
 def full_plan() -> dict[str, Any]:
     """A valid plan in which hardly anything is null or empty."""
-    plan = make_plan(packet_handler="match_action").model_dump(mode="json")
+    plan = make_plan(packet_handler="echo").model_dump(mode="json")
     for prepare in part_samples("prepare_workload"):
         prepare(plan["workloads"][0])
     filled = _filled(SCHEMA, plan | {"variants": VARIANTS})

@@ -91,7 +91,6 @@ def plan(
                     "response_sizes": None,
                     "handler": handler,
                     "packet_handler": None if message else {"name": "l2fwd", "options": {}},
-                    "pipeline": None,
                     "scan": True,
                     "extra_ticks": 0,
                     "timeout_ns": 1_000_000_000,

@@ -28,7 +28,6 @@ def make_plan(
         "response_sizes": None,
         "handler": None if packet_handler else HANDLER,
         "packet_handler": {"name": packet_handler, "options": {}} if packet_handler else None,
-        "pipeline": None,
         "scan": True,
         "extra_ticks": 0,
         "timeout_ns": 100_000_000,

@@ -8,11 +8,11 @@
 namespace wt {
 
 struct inside_open : wt_open {
-    const pipeline_plan *pipeline;  // the tables of its workload; null: none
+    const workload_plan *workload;  // that it responds to; null: there is none
 };
 
-inline const pipeline_plan *wt_pipeline(const wt_open &open) {
-    return static_cast<const inside_open &>(open).pipeline;
+inline const workload_plan *wt_workload(const wt_open &open) {
+    return static_cast<const inside_open &>(open).workload;
 }
 
 }  // namespace wt

@@ -10,9 +10,9 @@ namespace wt {
 
 opened_handler::opened_handler(handler_table table, const wt_open &asked,
                                const std::map<std::string, std::string> &options,
-                               const pipeline_plan *pipeline)
+                               const workload_plan *workload)
     : table_(std::move(table)) {
-    inside_open about{asked, pipeline};
+    inside_open about{asked, workload};
     const std::vector<wt_value> values = resolve_options(table_->name, options_of(table_->options), options);
     char words[512] = "";
     about.abi = WT_HANDLER_ABI;

@@ -11,7 +11,7 @@
 
 namespace wt {
 
-struct pipeline_plan;
+struct workload_plan;
 
 class opened_handler {
   public:
@@ -20,7 +20,7 @@ class opened_handler {
     // counters cannot be.
     opened_handler(handler_table table, const wt_open &about,
                    const std::map<std::string, std::string> &options,
-                   const pipeline_plan *pipeline = nullptr);
+                   const workload_plan *workload = nullptr);
     ~opened_handler();
     opened_handler(opened_handler &&other) noexcept;
     opened_handler(const opened_handler &) = delete;

@@ -71,6 +71,7 @@ def _unknown(name: str, handlers: "list[Handler]") -> "list[Handler]":
 
 
 def _document(handlers: "list[Handler]", plugin: Path | None) -> "Document":
+    from windtunnel.part_registry import part_functions
     from windtunnel.results.catalogue import Entry, Option, catalogue
     from windtunnel.results.document import Document, Section, Sentence
 
@@ -84,24 +85,10 @@ def _document(handlers: "list[Handler]", plugin: Path | None) -> "Document":
         for handler in handlers
     ]
     blocks = [Section("Handlers", [catalogue(("handler", "sees", "what it does, and its options"), entries)])]
-    if any(handler.name == "match_action" for handler in handlers):
-        blocks.append(Section("Tables of match_action", [Sentence(line) for line in _tables()]))
+    for sections in part_functions("blocks", "handler_sections"):
+        blocks += sections(handlers)
     example = Sentence(f"in a scenario:  {_example(handlers, plugin)}", unwrapped=True)
     return Document(kind="handlers", title="Handlers", blocks=[*blocks, Section("In a scenario", [example])])
-
-
-def _tables() -> list[str]:
-    """The kinds, methods and keys of match_action's tables."""
-    from windtunnel.scenario.match_tables import METHODS
-    from windtunnel.scenario.table_keys import BODY_KEYS, FIELDS
-
-    kinds = "; ".join(f"{kind} by {', '.join(methods)}" for kind, methods in METHODS.items())
-    keys = f"{', '.join(BODY_KEYS)}, or a list of {', '.join(FIELDS)}"
-    return [
-        'tables of match_action ([[workload.table]]; page "Match-action tables")',
-        f"  kind and method: {kinds}",
-        f"  key: {keys}",
-    ]
 
 
 def takes(option: "HandlerOption") -> str:

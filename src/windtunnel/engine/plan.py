@@ -9,10 +9,9 @@ engine/plan/check.cc holds what keys mean for one another.
 
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, JsonValue
 
 from windtunnel.engine.part_fields import with_fields_of_parts
-from windtunnel.engine.pipeline import Pipeline
 from windtunnel.engine.plan_values import (
     CONSTANTS,
     MAX_APPLICATIONS,
@@ -65,6 +64,7 @@ from windtunnel.engine.plan_values import (
     cpp,
     struct,
 )
+from windtunnel.part_registry import part_modules
 
 PLAN_VERSION: Literal[3] = 3
 
@@ -237,7 +237,6 @@ class Workload(Part):
     response_sizes: Sizes | None
     handler: Handler | None = Field(description="message handler, in app_rx")
     packet_handler: Handler | None = Field(description="packet handler, in disp_rx")
-    pipeline: Pipeline | None = Field(description="of the packet handler match_action, and of no other")
     scan: bool = Field(description="whether the message handler reads every byte of the request")
     extra_ticks: ExtraTicks = Field(description="TSC ticks of additional work per message")
     timeout_ns: Length = Field(description="a message without a response is lost after this")
@@ -315,8 +314,13 @@ class Variants(Part):
     )
 
 
+def _constants_of_parts() -> dict[str, JsonValue]:
+    """Numbers of parts that C and C++ get by name."""
+    return {name: value for part in part_modules("plan") for name, value in getattr(part, "CONSTANTS", {}).items()}
+
+
 class Plan(Part):
-    model_config = ConfigDict(json_schema_extra={"x-constants": CONSTANTS})
+    model_config = ConfigDict(json_schema_extra={"x-constants": CONSTANTS | _constants_of_parts()})
 
     version: Literal[3]
     hash: Text = Field(description="sha256 of the resolved scenario: both sides of a run agree on it")

@@ -36,21 +36,11 @@ MAX_NS = 10**15
 """Eleven days: the sum of some thousands of them, and the same in ticks of a clock, fits 63 bits."""
 MAX_DELAY_NS = 1_000_000
 """Most delay that a variant adds to a stage for each object: a full burst is then delayed by a second."""
-MAX_TABLES = 8
-"""Most tables of a pipeline."""
-MAX_RULES = 1 << 24
-"""Most rules of a table."""
-MAX_KEY_FIELDS = 8
-MAX_KEY_BYTES = 64
-INNER_HEADERS_BYTES = 28
-"""IPv4 and UDP in a request's body."""
-INNER_IPV6_HEADERS_BYTES = 48
-"""IPv6 and UDP there."""
 
 CONSTANTS: JsonDict = {
     name: value
     for name, value in list(globals().items())
-    if name.startswith(("MAX_", "MESSAGE_", "INNER_")) and isinstance(value, int)
+    if name.startswith(("MAX_", "MESSAGE_")) and isinstance(value, int)
 }
 """What C and C++ get by name; bounds reach them with the readers."""
 
@@ -192,17 +182,5 @@ ExtraTicks = Annotated[int, Field(ge=0, le=10**9)]
 """A worker waits for those of a whole burst in one go."""
 Messages = Annotated[int, Field(ge=1, le=1 << 62)]
 Cpu = Annotated[int, Field(ge=0, le=4095), cpp("int")]
-
-Where = Literal["ingress", "egress"]
-TableKind = Literal["exact", "lpm", "ternary"]
-Method = Literal["hash", "fib", "lpm", "acl", "linear", "tss"]
-Prefixes = Literal["24", "48", "mixed"]
-Lookup = Literal["bulk", "single"]
-Access = Literal["pointer", "rcu"]
-Entry = Literal["inline", "pointed"]
-Action = Literal["forward", "rewrite", "count", "meter", "drop"]
-Popularity = Literal["uniform", "zipf"]
-Masks = Annotated[int, Field(ge=1, le=256)]
-TableLoad = Annotated[float, Field(gt=0, le=1)]
 Exponent = Annotated[float, Field(gt=0, le=64)]
-ChangesPerSecond = Annotated[int, Field(ge=0, le=100_000_000)]
+"""Of Zipf's law."""

@@ -158,16 +158,6 @@ def read_wires(text: str) -> list[Wire]:
     return _WIRES.validate_json(text)
 
 
-def table_needs(engine: Path, pipeline: str) -> list[int]:
-    """Bytes that each table of a pipeline (`Pipeline` as JSON) will want from DPDK's heap at most. Raises UserError with the engine's
-    own words."""
-    text = query(engine, ["--tables-need", pipeline])
-    try:
-        return TypeAdapter(list[int]).validate_json(text)
-    except ValidationError as error:
-        raise UserError(f"{engine} --tables-need: not a list of bytes: {text[:80]!r}", remedy=REBUILD) from error
-
-
 def version(engine: Path) -> str:
     """The engine's line about itself, DPDK's version included. Raises UserError."""
     return query(engine, ["--version"]).strip()

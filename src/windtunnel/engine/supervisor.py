@@ -31,7 +31,6 @@ from windtunnel.engine.outputs import Outputs
 from windtunnel.engine.plan import Plan
 from windtunnel.engine.process import EngineProcess
 from windtunnel.engine.readable import readable
-from windtunnel.engine.tables import tables_of
 from windtunnel.engine.turns import Place
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
@@ -39,8 +38,6 @@ from windtunnel.part_registry import part_functions
 
 SETUP_SILENCE_S = 60.0
 """Longest wait for a line before the run: memory is zeroed and handlers fill their state without one."""
-BUILD_S_A_RULE = 5e-4
-"""Rules of rte_acl are compiled in one call, without a line: 30 to 70 s a million were seen, and live tables are built twice."""
 OVERDUE_S = 5.0
 """A window, or the end, may be so late; then the engine is killed."""
 ORDERLY_END_S = 5.0
@@ -123,9 +120,9 @@ def _slower(plan: Plan, shares: bool) -> int:
 
 
 def setup_silence_s(plan: Plan) -> float:
-    """Longest wait for a line before the run, with the tables that this plan builds."""
-    rules = [table["rules"] or 0 for tables in tables_of([plan]) for table in tables if table["method"] == "acl"]
-    return SETUP_SILENCE_S + BUILD_S_A_RULE * sum(rules)
+    """Longest wait for a line before the run, with what parts build for this plan."""
+    more_s: float = sum(silence_s(plan) for silence_s in part_functions("supervision", "silence_s"))
+    return SETUP_SILENCE_S + more_s
 
 
 class Supervisor:

@@ -10,6 +10,7 @@ from windtunnel.measure.study.findings import Sample, rows_of_workload, samples,
 from windtunnel.measure.study.forecast import Forecast
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.measure.study.study import Prepared, Study
+from windtunnel.part_registry import part_functions
 from windtunnel.results import study_metrics
 from windtunnel.results.charts import references, study_latency
 from windtunnel.results.charts.study import Drawn, plots
@@ -119,8 +120,8 @@ def _notes(study: Study) -> Iterator[str]:
     record = study.record
     if (sentence := state_sentence(study)) and not study.missed:
         yield sentence
-    if counters := _counters(record):
-        yield counters
+    for sentences in part_functions("blocks", "study_sentences"):
+        yield from sentences(record)
     yield from (f"only {level} was run" for level in _constant(study))
     if unrunnable := _cannot_run(record):
         yield f"{len(unrunnable)} of {len(record.points)} points cannot run here: {unrunnable[0].cannot_run}"
@@ -135,15 +136,6 @@ def _warnings(study: Study) -> Iterator[str]:
         yield f"limits relaxed: {', '.join(study.relaxed)}"
     if study.due > study.finished:
         yield f"{study.due - study.finished} runs are missing: the study has not ended"
-
-
-def _counters(record: StudyRecord) -> str | None:
-    """For a study of tables: the values of the thesis that need hardware counters. They are named as not available, never shown as 0."""
-    if not any(".table." in key for factor in record.factors for key in factor.keys):
-        return None
-    probe = (record.host.get("counters") or {}).get("cache-misses") or {}
-    reason = "not measured" if probe.get("works") else f"not available: {probe.get('reason') or 'not known here'}"
-    return f"misses of the last-level cache, and loads blocked by failed store forwarding: {reason}"
 
 
 def _constant(study: Study) -> Iterator[str]:

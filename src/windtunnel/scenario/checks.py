@@ -6,7 +6,6 @@ from windtunnel.scenario.carriers import all_reliable, carrier_of
 from windtunnel.scenario.client_checks import check_client
 from windtunnel.scenario.frame_checks import check_frames
 from windtunnel.scenario.keys import Client, Scenario
-from windtunnel.scenario.match_tables import check_tables
 from windtunnel.scenario.refusal import Path, Refusal
 from windtunnel.scenario.topology import Topology, both_sides, topologies
 from windtunnel.scenario.wire_options import OptionTable
@@ -199,7 +198,6 @@ def _workloads(scenario: Scenario) -> None:
                 "a packet handler without a message handler returns the bytes of the request",
                 "the request's size, or no response",
             )
-        check_tables(scenario, index)
         part_resources.check(scenario, index)
 
 

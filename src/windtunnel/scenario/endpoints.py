@@ -7,7 +7,6 @@ from windtunnel.scenario import wires
 from windtunnel.scenario.handlers import plan_handler
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.loads import plan_load
-from windtunnel.scenario.match_tables import plan_pipeline
 from windtunnel.scenario.memory import data_room_bytes
 from windtunnel.scenario.part_resources import makes_chains, plan_fields
 from windtunnel.scenario.sizes import plan_sizes
@@ -89,12 +88,12 @@ def plan_workload(
     scenario: Scenario,
     index: int,
     asked: bool,
-    change_cpu: int | None,
     reserved_lcores: Sequence[int],
+    free_cpu: int | None,
     variants: plans.Variants | None,
 ) -> plans.Workload:
-    """One workload; `asked` if the plan's process has the client that asks. `change_cpu`: free for changing tables;
-    `reserved_lcores`: for threads of parts."""
+    """One workload; `asked` if the plan's process has the client that asks. `reserved_lcores`: for threads of parts; `free_cpu`: a CPU
+    without a worker."""
     workload = scenario.workload[index]
     asking = [
         app for side in topologies(scenario) if side.side == "client" for app in widened(side, variants).applications
@@ -106,10 +105,9 @@ def plan_workload(
         response_bytes=response_bytes(scenario, index),
         request_sizes=plan_sizes(scenario, index, "request"),
         response_sizes=plan_sizes(scenario, index, "response"),
-        **plan_fields(scenario, index, reserved_lcores),
+        **plan_fields(scenario, index, reserved_lcores, free_cpu),
         handler=plan_handler(scenario, index, "message"),
         packet_handler=plan_handler(scenario, index, "packet"),
-        pipeline=plan_pipeline(scenario, index, change_cpu) if workload.table else None,
         scan=workload.scan,
         extra_ticks=workload.extra_ticks,
         timeout_ns=workload.timeout,

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from windtunnel.engine.part_fields import with_fields_of_parts
 from windtunnel.engine.plan_values import (
-    MAX_TABLES,
     Arrivals,
     Batched,
     Cpu,
@@ -37,7 +36,6 @@ from windtunnel.engine.plan_values import (
 )
 from windtunnel.scenario.quantities import BitRate, Duration, Rate, within
 from windtunnel.scenario.table import FileTable, Table
-from windtunnel.scenario.table_keys import MatchTable
 from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
 from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
@@ -235,11 +233,6 @@ class Workload(Table):
     )
     packet_options: Options = Field(
         default_factory=dict, description="options of the packet handler, with a message handler"
-    )
-    table: list[MatchTable] = Field(
-        default_factory=list,
-        max_length=MAX_TABLES,
-        description="tables of the packet handler match_action, in order",
     )
     request: Message = Field(
         "86B",

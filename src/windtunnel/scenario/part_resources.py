@@ -8,7 +8,9 @@ from typing import Any
 
 from windtunnel.engine.plan_values import Side
 from windtunnel.part_registry import part_functions
+from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
+from windtunnel.scenario.refusal import Path
 from windtunnel.scenario.topology import Topology
 
 
@@ -43,9 +45,9 @@ def devices(scenario: Scenario, sides: Sequence[Side]) -> list[str]:
     return [address for of_part in part_functions("resources", "devices") for address in of_part(scenario, sides)]
 
 
-def memory_bytes(scenario: Scenario, side: Side) -> int:
-    """Memory of an endpoint beside its pools."""
-    return sum(of_part(scenario, side) for of_part in part_functions("resources", "memory_bytes"))
+def memory_bytes(scenario: Scenario, side: Side, host: HostView) -> int:
+    """Memory of an endpoint beside its pools. Raises Refusal if the host has not so much."""
+    return sum(of_part(scenario, side, host) for of_part in part_functions("resources", "memory_bytes"))
 
 
 def mbufs(scenario: Scenario, topology: Topology) -> dict[str, int]:
@@ -67,15 +69,24 @@ def makes_chains(scenario: Scenario) -> bool:
     return any(of_part(scenario) for of_part in part_functions("resources", "makes_chains"))
 
 
-def plan_fields(scenario: Scenario, index: int, lcores: Sequence[int]) -> dict[str, Any]:
-    """What parts add to a workload of the plan; `lcores`: of their threads. Raises Refusal."""
+def background_keys(scenario: Scenario, index: int) -> list[Path]:
+    """Keys of a workload for which a thread of a part works beside the workers while packets flow."""
+    return [path for of_part in part_functions("resources", "background_keys") for path in of_part(scenario, index)]
+
+
+def plan_fields(scenario: Scenario, index: int, lcores: Sequence[int], free_cpu: int | None) -> dict[str, Any]:
+    """What parts add to a workload of the plan; `lcores`: of their threads; `free_cpu`: a CPU without a worker. Raises Refusal."""
     return {
         key: value
         for of_part in part_functions("resources", "plan_fields")
-        for key, value in of_part(scenario, index, lcores).items()
+        for key, value in of_part(scenario, index, lcores, free_cpu).items()
     }
 
 
-def notes(scenario: Scenario, workers: Collection[int], reserved: Sequence[int]) -> list[str]:
-    """What a reader of the results must know; `workers`: their CPUs."""
-    return [note for of_part in part_functions("resources", "notes") for note in of_part(scenario, workers, reserved)]
+def notes(scenario: Scenario, workers: Collection[int], reserved: Sequence[int], free_cpu: int | None) -> list[str]:
+    """What a reader of the results must know; `workers`: their CPUs; `free_cpu`: one without a worker."""
+    return [
+        note
+        for of_part in part_functions("resources", "notes")
+        for note in of_part(scenario, workers, reserved, free_cpu)
+    ]

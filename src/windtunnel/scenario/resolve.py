@@ -29,7 +29,6 @@ from windtunnel.scenario.quantities import write
 from windtunnel.scenario.receives import few_receives
 from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.run_spec import RunSpec
-from windtunnel.scenario.table_memory import tables_bytes
 from windtunnel.scenario.topology import Topology, request_bytes, topologies
 from windtunnel.scenario.variants import longest_delay_ns
 
@@ -108,8 +107,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     }
     processes = [[side] for side in sides] if process_each else [sides]
     sized = [[(side, demands[side.side].size) for side in process] for process in processes]
-    extra: dict[Side, int] = {"server": tables_bytes(scenario, host), "client": 0}
-    extra = {side: need + part_resources.memory_bytes(scenario, side) for side, need in extra.items()}
+    extra = {side: part_resources.memory_bytes(scenario, side, host) for side in wires.SIDES}
     needs = {
         mode: [wanted_bytes(process, mode, sum(extra[t.side] for t, _ in process)) for process in sized]
         for mode in MODES
@@ -201,8 +199,8 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
                 scenario,
                 index,
                 "client" in sides,
-                _change_cpu(decided),
                 [lcores[cpu] for cpu in decided.reserved_cpus if cpu in lcores],
+                _free_cpu(decided),
                 decided.variants,
             )
             for index in range(len(scenario.workload))
@@ -238,22 +236,10 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
     return plans.Worker(lcore=lcore, cpu=cpu, stages=stages)
 
 
-def _change_cpu(decided: _Decided) -> int | None:
-    """A CPU without a worker, for the thread that changes tables; None if each has one."""
+def _free_cpu(decided: _Decided) -> int | None:
+    """A CPU without a worker, for a thread of a part that needs none of its own; None if each has one."""
     free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed} - set(decided.reserved_cpus))
     return free[0] if free else None
-
-
-def _changes(decided: _Decided) -> list[str]:
-    if not any(table.changes for workload in decided.scenario.workload for table in workload.table):
-        return []
-    cpu = _change_cpu(decided)
-    where = (
-        "the workers' CPUs, none of which is free: its cost is part of their results"
-        if cpu is None
-        else f"CPU {cpu}, which has no worker"
-    )
-    return [f"tables are changed by a thread on {where}"]
 
 
 def _notes(decided: _Decided) -> list[str]:
@@ -262,8 +248,9 @@ def _notes(decided: _Decided) -> list[str]:
     if server & client:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
     notes += shared_with_engines(decided.placed, decided.engines_cpus)
-    notes += _changes(decided)
-    notes += part_resources.notes(decided.scenario, {stage.cpu for stage in decided.placed}, decided.reserved_cpus)
+    notes += part_resources.notes(
+        decided.scenario, {stage.cpu for stage in decided.placed}, decided.reserved_cpus, _free_cpu(decided)
+    )
     if decided.capture and decided.scenario.server:
         notes += decided.capture.notes(decided.scenario.server.vlan)
     notes += _empty_bodies(decided.scenario)

@@ -35,14 +35,6 @@ SCENARIOS = {
     ),
     "Packet handlers": ("packet-empty", "packet-echo", "packet-l2fwd", "packet-drop"),
     "Captures": ("pcap-replay", "pcap-times", "record"),
-    "Match-action tables": (
-        "tables-exact",
-        "tables-lpm",
-        "tables-ternary",
-        "tables-three",
-        "tables-router",
-        "tables-latency",
-    ),
     "Links and faults": ("link", "lossy"),
     "Other processes, hosts and NICs": (
         "two-processes",
@@ -58,15 +50,6 @@ STUDIES = {
     "Cores, queues and memory": ("cores", "queues", "mempool-cache"),
     **_of_parts("STUDIES"),
     "Batch sizes": ("batch-l_app", "batch-t_app", "batch-m_app"),
-    "Match-action tables": (
-        "tables-exact",
-        "tables-ternary",
-        "tables-lpm",
-        "tables-shared",
-        "tables-segments",
-        "tables-latency",
-        "tables-percentiles",
-    ),
 }
 
 SCENARIO_HEAD = f"""\

@@ -12,8 +12,6 @@ from planted_studies import HERE, a_ladder
 from scenario_tools import engine
 from study_tools import finished, on_paper, written
 
-from windtunnel.engine.pipeline import Pipeline, Table
-from windtunnel.engine.tables import tables_of
 from windtunnel.errors import UserError
 from windtunnel.parts.models.measured_runs import Parts, parts_of
 from windtunnel.parts.models.model_record import Curve, ModelRecord, Neighbour, Parameter, Provenance, Sized, Step
@@ -22,6 +20,8 @@ from windtunnel.parts.models.points import world_of
 from windtunnel.parts.models.predict import band, curve_samples
 from windtunnel.parts.models.requests import ask_pipeline
 from windtunnel.parts.models.table_settings import differences, own_settings
+from windtunnel.parts.tables.plan import Pipeline, Table
+from windtunnel.parts.tables.planned_tables import tables_of
 from windtunnel.runs import load
 from windtunnel.runs.summary import summarise
 

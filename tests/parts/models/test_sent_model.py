@@ -16,13 +16,13 @@ from in_process import run
 from planted_studies import ENTRIES, HERE, a_ladder
 from properties import examples
 
-from windtunnel.engine.tables import tables_of
 from windtunnel.errors import UserError
 from windtunnel.parts.models.forms import CACHE, CACHE_AND_PARTS
 from windtunnel.parts.models.model_record import read
 from windtunnel.parts.models.pipeline import predict_pipeline
 from windtunnel.parts.models.points import world_of
 from windtunnel.parts.models.table_settings import own_settings
+from windtunnel.parts.tables.planned_tables import tables_of
 from windtunnel.scenario import here, load, resolve
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC).isoformat()

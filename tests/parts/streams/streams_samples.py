@@ -4,6 +4,7 @@ import copy
 from typing import Any
 
 import sample_lines as sample
+from part_samples import plan_fields
 
 from windtunnel.engine.plan import Plan
 from windtunnel.parts.streams.ledger import StreamChecks, StreamLedger
@@ -14,7 +15,9 @@ ROWS = {"stream": StreamRow}
 LATER_KEYS = {("stream",)}
 RUN_ELSEWHERE = {"stream-to-kernel"}
 """In test_streams_that_run."""
-WITHOUT_HANDLERS = {"name": "stream", "handler": None, "packet_handler": None, "pipeline": None}
+WITHOUT_HANDLERS = {"name": "stream", "handler": None, "packet_handler": None}
+OF_STREAMS = ("source", "copies", "stream")
+"""What a workload that is a stream has of the fields of parts."""
 WRITE = 1 << 20
 CLIENT = StreamLedger(
     workload=0,
@@ -62,7 +65,8 @@ def stream_plan() -> Plan:
 
 def complete_plan(plan: dict[str, Any]) -> None:
     """Gives the stream that the first workload has to one of its own, because a stream has no handler."""
-    stream = copy.deepcopy(plan["workloads"][0]) | WITHOUT_HANDLERS
+    workload = copy.deepcopy(plan["workloads"][0])
+    stream = workload | plan_fields("WORKLOAD") | {key: workload[key] for key in OF_STREAMS} | WITHOUT_HANDLERS
     stream["copies"]["way"] = "pipelined"
     stream["source"]["bytes"] = stream["stream"]["write_bytes"] = stream["stream"]["send_buffer_bytes"]
     plan["workloads"][0]["stream"] = None

@@ -135,17 +135,6 @@ def test_silence_before_the_run_ends_it_too(spec, monkeypatch):
     assert verdict.reasons == ["engine killed: no line for 0.1 s while starting"]
 
 
-def test_compiling_many_rules_extends_the_timeout():
-    def plan(**table):
-        tables = {"tables": [table, {"method": "hash", "rules": 10**7}]}
-        pipeline = SimpleNamespace(model_dump=lambda: tables)
-        return SimpleNamespace(workloads=[SimpleNamespace(pipeline=pipeline), SimpleNamespace(pipeline=None)])
-
-    silence_s = supervisor.setup_silence_s
-    assert silence_s(plan(method="tss", rules=10**6)) == silence_s(make_plan()) == supervisor.SETUP_SILENCE_S
-    assert silence_s(plan(method="acl", rules=10**6)) >= supervisor.SETUP_SILENCE_S + 300
-
-
 def test_an_exit_code_without_an_error_line_is_a_death(spec):
     verdict = judge(spec.run(make_plan(), binary=script(spec.directory, "exit 2")))
     assert verdict.reasons == ["engine died: exit code 2 while starting"]

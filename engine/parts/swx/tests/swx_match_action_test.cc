@@ -6,9 +6,8 @@
 #include <array>
 #include <set>
 
-#include "plan/plan.h"
+#include "plan/readers.h"
 #include "swx_tools.h"
-#include "valid_plan.h"
 
 namespace wt::test::swx_match_action_test {
 namespace {
@@ -59,25 +58,24 @@ std::string hex(const words &of, size_t count) {
 
 opened_handler open_match_action(const std::string &kind, const std::string &method, const std::string &key,
                                  const std::string &rules) {
-    nlohmann::ordered_json json = test::valid_pipeline();
-    json.update(
-        {{"traffic", "none"}, {"body_bytes", 0}, {"inner", false}, {"ipv6", false}, {"change_cpu", nullptr}});
-    json["tables"].erase(1);
-    json["tables"][0].update({{"kind", kind},
-                              {"method", method},
-                              {"key", nlohmann::ordered_json::parse(key)},
-                              {"rules", 0},
-                              {"file", rules},
-                              {"access", "pointer"},
-                              {"entry", "inline"},
-                              {"action", "forward"},
-                              {"changes_per_s", 0},
-                              {"steered", false}});
-    const pipeline_plan pipeline = read_pipeline(json.dump());
+    nlohmann::ordered_json json = R"({
+        "traffic": "none", "body_offset": 0, "body_bytes": 0,
+        "inner": false, "ipv6": false, "change_cpu": null,
+        "tables": [{
+            "name": "t", "where": "ingress", "rules": 0, "prefixes": "24", "masks": 16, "load": 0.5,
+            "lookup": "bulk", "access": "pointer", "entry": "inline", "per_core": false, "action": "forward",
+            "meter": null, "miss_drops": true, "changes_per_s": 0, "seed": 1, "steered": false, "hit": 1,
+            "popularity": "uniform", "exponent": 1, "expected": 0
+        }]
+    })"_json;
+    json["tables"][0].update(
+        {{"kind", kind}, {"method", method}, {"key", nlohmann::ordered_json::parse(key)}, {"file", rules}});
+    workload_plan workload{};
+    workload.pipeline = read_pipeline(json_value(json, "pipeline"));
     wt_open about = {};
     about.role = WT_SERVER;
     about.numa_socket = -1;
-    return {handler_named(WT_PACKET_HANDLER, "match_action"), about, {}, &pipeline};
+    return {handler_named(WT_PACKET_HANDLER, "match_action"), about, {}, &workload};
 }
 
 const std::string tuple =

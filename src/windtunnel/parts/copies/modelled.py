@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from windtunnel.parts.copies.engine_profiles import Profile, load_profile, shipped
 from windtunnel.parts.copies.keys import Copies
 from windtunnel.parts.copies.query import Copier
-from windtunnel.scenario import wires
+from windtunnel.scenario import part_resources, wires
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.refusal import Path, Refusal
 
@@ -53,12 +53,12 @@ def check_modelled(
                 f"{other.name} would go on while the run's time stands still for the modelled copies of another workload",
                 "one kind of engine in a scenario",
             )
-    for index, workload in enumerate(scenario.workload):
-        if any(table.changes for table in workload.table):
+    for index in range(len(scenario.workload)):
+        for key in part_resources.background_keys(scenario, index):
             raise Refusal(
-                ("workload", index, "table"),
-                "tables would be changed while the run's time stands still for modelled copies",
-                "tables without changes, or another engine",
+                key,
+                f"{key[-1]} would be changed while the run's time stands still for modelled copies",
+                f"{key[-1]} without changes, or another engine",
             )
 
 

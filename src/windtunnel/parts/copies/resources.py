@@ -18,6 +18,7 @@ from windtunnel.parts.copies.query import Copier, copiers
 from windtunnel.scenario import wires
 from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.handlers import built_in, check_option, named_handler
+from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.placement import cpu_list, least_cpus, named_cpus
 from windtunnel.scenario.quantities import write
@@ -222,7 +223,7 @@ def _verified(scenario: Scenario, index: int, here: Path) -> None:
         )
 
 
-def plan_fields(scenario: Scenario, index: int, lcores: Sequence[int]) -> dict[str, Any]:
+def plan_fields(scenario: Scenario, index: int, lcores: Sequence[int], free_cpu: int | None) -> dict[str, Any]:
     """What the plan's workload says of them; `lcores` are those kept free for threads of copiers. Raises Refusal."""
     return {"source": _planned_source(scenario, index), "copies": _planned_copies(scenario, index, lcores)}
 
@@ -305,13 +306,13 @@ def reserved_cpus(scenario: Scenario, topologies: Sequence[Topology], allowed: S
     return free[: max(1, min(wanted, len(free) - least_cpus(topologies)))]
 
 
-def memory_bytes(scenario: Scenario, side: Side) -> int:
+def memory_bytes(scenario: Scenario, side: Side, host: HostView) -> int:
     """Memory of all sources, which the client has."""
     sources = (source_of(scenario, index) for index in range(len(scenario.workload)))
     return sum(source.bytes for source in sources if source) if side == "client" else 0
 
 
-def notes(scenario: Scenario, workers: Collection[int], reserved: Sequence[int]) -> list[str]:
+def notes(scenario: Scenario, workers: Collection[int], reserved: Sequence[int], free_cpu: int | None) -> list[str]:
     """On the CPUs of the threads of software copiers, on `workers`, the workers' CPUs, that they preempt, and which figures copies are modelled
     by."""
     return [*_thread_notes(workers, reserved), *_model_notes(scenario)]

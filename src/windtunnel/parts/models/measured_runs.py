@@ -11,8 +11,8 @@ from statistics import median
 
 import numpy as np
 
-from windtunnel.engine.tables import Table, tables_of
 from windtunnel.engine.windows import Window
+from windtunnel.parts.tables.planned_tables import Table, tables_of
 from windtunnel.runs import Run, load
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.path import packet_ns

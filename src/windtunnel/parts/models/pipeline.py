@@ -9,7 +9,6 @@ from statistics import fmean
 
 import numpy as np
 
-from windtunnel.engine.tables import Table
 from windtunnel.errors import UserError
 from windtunnel.parts.models.arrays import Floats
 from windtunnel.parts.models.measured_runs import Parts
@@ -27,6 +26,7 @@ from windtunnel.parts.models.predict import (
     range_marks,
 )
 from windtunnel.parts.models.table_settings import differences, own_settings
+from windtunnel.parts.tables.planned_tables import Table
 
 
 def sized(parts: Parts) -> list[tuple[Table, float]]:

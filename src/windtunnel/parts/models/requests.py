@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic_core import to_jsonable_python
 
-from windtunnel.engine.tables import tables_of
 from windtunnel.errors import UserError
 from windtunnel.format import rate
 from windtunnel.host import facts
@@ -16,6 +15,7 @@ from windtunnel.parts.models.model_record import ModelRecord, read
 from windtunnel.parts.models.pipeline import predict_pipeline
 from windtunnel.parts.models.predict import FURTHEST, Prediction, predict, quality_marks, select
 from windtunnel.parts.models.same_host import refuse_other_host
+from windtunnel.parts.tables.planned_tables import tables_of
 from windtunnel.scenario.quantities import option
 
 MOST_ENTRIES = "1000G"

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from windtunnel.engine.tables import Table
 from windtunnel.parts.models.arrays import Floats
+from windtunnel.parts.tables.planned_tables import Table
 
 NOT_COMPARED = ("name", "where", "rules", "file", "changes_per_s", "seed", "steered", "expected")
 """Keys of a table that do not change the cost of a lookup, and its size."""

@@ -15,7 +15,6 @@ OF_MESSAGES = {
     "handler": "a stream has no handler: the server's application reads",
     "packet_handler": "a stream has no handler: the dispatchers run TCP",
     "options": "a stream has no handler that takes options",
-    "table": "tables are those of a packet handler, and a stream has none",
     "request": "a stream has no requests: the client writes",
     "response": "a stream has no responses: the peer acknowledges bytes",
     "request_sizes": "a stream has no requests: the client writes",

@@ -7,10 +7,11 @@ from windtunnel.engine.plan_values import Side
 from windtunnel.parts.streams import plan as plans
 from windtunnel.parts.streams import sizes
 from windtunnel.parts.streams.keys import Stream, stream_keys
+from windtunnel.scenario.host import HostView
 from windtunnel.scenario.keys import Scenario
 
 
-def memory_bytes(scenario: Scenario, side: Side) -> int:
+def memory_bytes(scenario: Scenario, side: Side, host: HostView) -> int:
     """Memory of the buffers of all streams at one end."""
     streams = [(workload, stream) for workload in scenario.workload if (stream := stream_keys(workload))]
     return sum(
@@ -19,7 +20,7 @@ def memory_bytes(scenario: Scenario, side: Side) -> int:
     )
 
 
-def plan_fields(scenario: Scenario, index: int, lcores: Sequence[int]) -> dict[str, Any]:
+def plan_fields(scenario: Scenario, index: int, lcores: Sequence[int], free_cpu: int | None) -> dict[str, Any]:
     """What the plan's workload says of it."""
     stream = stream_keys(scenario.workload[index])
     return {"stream": _planned(stream) if stream else None}
