@@ -93,10 +93,20 @@ def hinted(fault: str, line: str) -> str:
     return f"{fault} ({hint[0]}: {hint[1]})" if hint and hint[0] not in fault else fault
 
 
-def quotable(file: Path) -> bool:
-    """Whether a refusal may say what stands in a line of this file. A scenario may name any file, and who reads the refusal, in a log of CI,
-    may have no right to read that one: only files below the working directory are quoted."""
-    return file.resolve().is_relative_to(Path.cwd())
+NOT_QUOTED = "this line is not right, and what it says is not shown"
+"""What a refusal says of a line that is not quotable."""
+NOT_QUOTED_REMEDY = (
+    "look at the line; only files of the working directory, and those beside what names them, are quoted"
+)
+
+
+def quotable(file: Path, named_in: Path | None = None) -> bool:
+    """Whether a refusal may say what stands in a line of this file. A link, a scenario or a study may name any file, and who reads the refusal, in a
+    log of CI, may have no right to read that one: only files below the working directory are quoted, and those below the directory of what names
+    them, `named_in`."""
+    resolved = file.resolve()
+    places = [Path.cwd()] if named_in is None else [Path.cwd(), Path(os.path.abspath(named_in))]
+    return any(resolved.is_relative_to(place) for place in places)
 
 
 def open_regular(file: Path, follow: bool = True) -> int:

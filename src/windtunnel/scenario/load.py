@@ -18,7 +18,7 @@ from windtunnel.scenario.reference import Key, key_at, keys_of, table_at
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import Table
 from windtunnel.scenario.wires import read_options
-from windtunnel.text_file import read_text
+from windtunnel.text_file import NOT_QUOTED, NOT_QUOTED_REMEDY, quotable, read_text
 
 MAX_FILE_BYTES = 64 << 10
 SUFFIX = ".toml"
@@ -42,13 +42,14 @@ def digest_of(text: str) -> str:
     return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
-def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenario:
-    """The scenario that a text means in the place of `file`, which need not be written yet. Raises UserError as `load` does."""
-    data = parsed(file, text)
+def scenario_of(file: File, text: str, sets: list[str] | None = None, named_in: File | None = None) -> Scenario:
+    """The scenario that a text means in the place of `file`, which need not be written yet. `named_in`: the directory of the file that names it;
+    None: the user does. Raises UserError as `load` does."""
+    data = parsed(file, text, named_in)
     if "factor" in data and "workload" not in data:
         raise UserError(f"{file}: a study, not a scenario", remedy=f"windtunnel study {as_argument(file)}")
     overrides = parse_overrides(sets or [])
-    source = Source(file, text, overrides)
+    source = Source(file, text, overrides, named_in)
     try:
         for override in overrides:
             apply(override, data)
@@ -57,7 +58,7 @@ def scenario_of(file: File, text: str, sets: list[str] | None = None) -> Scenari
         read_options(scenario, refusal_of)
         check(scenario)
     except Refusal as refusal:
-        raise source.error(refusal) from None
+        raise source.reading_error(refusal) from None
     if not scenario.title:
         scenario = scenario.model_copy(update={"title": file.stem[:200]})
     return scenario
@@ -88,11 +89,13 @@ def read_scenario(file: File) -> str:
     return read_text(file, MAX_FILE_BYTES, "name a scenario file, as in scenarios/echo.toml")
 
 
-def parsed(file: File, text: str) -> dict[str, Any]:
-    """The TOML of a file. Raises UserError with file and line, and clear messages for common mistakes."""
+def parsed(file: File, text: str, named_in: File | None = None) -> dict[str, Any]:
+    """The TOML of a file. `named_in`: as `scenario_of` has it. Raises UserError with file and line, and clear messages for common mistakes."""
     try:
         return toml.parse(text)
     except toml.Fault as fault:
+        if not quotable(file, named_in or file.parent):
+            raise UserError(f"{file}:{fault.line}: {NOT_QUOTED}", remedy=NOT_QUOTED_REMEDY) from None
         what, remedy = _toml_words(fault.what, text.split("\n")[fault.line - 1]) or (fault.what, fault.remedy)
         raise UserError(f"{file}:{fault.line}: {what}", remedy=remedy) from None
 

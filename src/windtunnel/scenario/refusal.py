@@ -7,6 +7,7 @@ from typing import Any
 from windtunnel.errors import UserError
 from windtunnel.scenario.positions import Path as Path  # noqa: PLC0414 - its users import it from here
 from windtunnel.scenario.positions import line_of
+from windtunnel.text_file import NOT_QUOTED, NOT_QUOTED_REMEDY, quotable
 
 
 def dotted(path: Path) -> str:
@@ -51,10 +52,23 @@ class Source:
     file: File
     text: str
     overrides: list[Override] = field(default_factory=list)
+    named_in: File | None = None
+    """The directory of the file that names this one; None: the user does."""
 
     def error(self, refusal: Refusal) -> UserError:
         """The refusal with its place: the --set that touched the path last, else file and line."""
         return UserError(f"{self.place(refusal.path)}: {refusal.what}", remedy=refusal.remedy)
+
+    def reading_error(self, refusal: Refusal) -> UserError:
+        """Likewise while the text is read, which may be no scenario: a line that is not quotable is not."""
+        place = self.place(refusal.path)
+        if place.startswith("--set ") or self.is_quotable:
+            return self.error(refusal)
+        return UserError(f"{place}: {NOT_QUOTED}", remedy=NOT_QUOTED_REMEDY)
+
+    @property
+    def is_quotable(self) -> bool:
+        return quotable(self.file, self.named_in or self.file.parent)
 
     def place(self, path: Path) -> str:
         for override in reversed(self.overrides):

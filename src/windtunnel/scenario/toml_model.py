@@ -6,19 +6,25 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from windtunnel.scenario import toml
+from windtunnel.scenario.load import parsed
 from windtunnel.scenario.refusal import Refusal, Source
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def validated(model: type[Model], file: Path, text: str, refusal_of: Callable[[Any], Refusal]) -> Model:
-    """The model with the values of `text`. `refusal_of` words the first error that pydantic reports. Raises UserError with file and line."""
-    try:
-        data = toml.parse(text)
-    except toml.Fault as fault:
-        raise fault.error(file) from None
+def validated(
+    model: type[Model],
+    file: Path,
+    text: str,
+    refusal_of: Callable[[Any], Refusal],
+    named_in: Path | None = None,
+) -> Model:
+    """The model with the values of `text`. `refusal_of` words the first error that pydantic reports. `named_in`: the directory of the file that
+    names this one; None: the user does. Raises UserError with file and line."""
+    data = parsed(file, text, named_in)
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise Source(file, text).error(refusal_of(error.errors(include_url=False)[0])) from None
+        raise Source(file, text, named_in=named_in).reading_error(
+            refusal_of(error.errors(include_url=False)[0])
+        ) from None

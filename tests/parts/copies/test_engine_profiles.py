@@ -151,3 +151,14 @@ def test_any_text_is_a_profile_or_refused_in_words(text):
         assert list(read_profile(Path("mine.toml"), text).entries())
     except UserError as error:
         assert error.message.startswith("mine.toml:") and error.remedy
+
+
+def test_a_line_of_a_file_elsewhere_is_not_quoted(tmp_path, monkeypatch):
+    """A scenario may name any file, and who reads the refusal may have no right to read it."""
+    sent, env = tmp_path / "sent", tmp_path / "env.toml"
+    sent.mkdir()
+    env.write_text('name = "SECRET\n')
+    monkeypatch.chdir(sent)
+    with pytest.raises(UserError) as refused:
+        load_profile("../env.toml", sent)
+    assert "env.toml:1: this line is not right" in refused.value.message and "SECRET" not in str(refused.value)

@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, field_validator, model_validator
 
 from windtunnel.errors import UserError, as_argument
-from windtunnel.scenario import toml
-from windtunnel.scenario.load import MAX_FILE_BYTES, located, question_of, read_scenario
+from windtunnel.scenario.load import MAX_FILE_BYTES, located, parsed, question_of, read_scenario
 from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import FileTable, Table
@@ -181,7 +180,9 @@ class Definition(FileTable):
         update["factor"] = self._factors_in_full(full, moved)
         update["set_"] = self._set_in_full(full, moved)
         study = self.model_copy(update=update)
-        study._source = MovedSource(self.source.file, self.source.text, self.source.overrides, moved)
+        study._source = MovedSource(
+            self.source.file, self.source.text, self.source.overrides, self.source.named_in, moved
+        )
         study._question, study._is_full = self.question, True
         return study
 
@@ -229,30 +230,28 @@ def leaves(table: dict[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]
             yield (*path, key), value
 
 
-def read(path: File) -> Definition:
-    """The study in a file. Raises UserError that names file and line, the error and the remedy."""
-    return read_as(path, Definition)
+def read(path: File, named_in: File | None = None) -> Definition:
+    """The study in a file. `named_in`: the directory of the record that names it; None: the user does. Raises UserError that names file and line,
+    the error and the remedy."""
+    return read_as(path, Definition, named_in)
 
 
 D = TypeVar("D", bound=Definition)
 
 
-def read_as(path: File, kind: type[D]) -> D:
+def read_as(path: File, kind: type[D], named_in: File | None = None) -> D:
     """Reads, as `read` does, a file that has a study's grammar."""
     text = read_text(path, MAX_FILE_BYTES, "name a study file, as in studies/inflight.toml")
-    source = Source(path, text)
-    try:
-        data = toml.parse(text)
-    except toml.Fault as fault:
-        raise fault.error(path) from None
+    source = Source(path, text, named_in=named_in)
+    data = parsed(path, text, named_in)
     if "workload" in data and "factor" not in data:
         raise UserError(f"{path}: a scenario, not a study", remedy=f"windtunnel run {as_argument(path)}")
     try:
         definition = kind.model_validate(data)
     except Refusal as refusal:
-        raise source.error(refusal) from None
+        raise source.reading_error(refusal) from None
     except ValidationError as error:
-        raise source.error(_refusal(error.errors(include_url=False)[0], data)) from None
+        raise source.reading_error(_refusal(error.errors(include_url=False)[0], data)) from None
     definition._source, definition._question = source, question_of(text)
     return definition if definition.title else _titled(definition)
 

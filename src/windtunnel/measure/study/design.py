@@ -108,7 +108,9 @@ def _loaded(
         own = zip(factor.keys, factor.levels.members[i].values, strict=True)
         places |= {text: f"{place}: {factor.name}" for key, value in own for text in as_sets({key: value})}
     try:
-        return scenario_of(definition.scenario_file, definition.scenario_text, list(places)), places
+        return scenario_of(
+            definition.scenario_file, definition.scenario_text, list(places), definition.source.file.parent
+        ), places
     except UserError as error:
         raise _at_its_place(error, places) from None
 

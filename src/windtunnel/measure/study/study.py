@@ -125,7 +125,7 @@ def prepare(
             raise UserError(
                 f"{source}: its study file {then.study.file} is gone", remedy=f"its text is in {source / record.NAME}"
             )
-        study_file = definition.read(Path(then.study.file))
+        study_file = definition.read(Path(then.study.file), source)
         study_file = study_file.in_full() if then.full else study_file
         path, sets, command = source, then.sets, as_argument(source)
     else:

@@ -203,7 +203,8 @@ def _folder() -> Any:
 
 def load_profile(name: str, directory: Path = Path()) -> Profile:
     """A shipped profile by its name, or a file by its path from there. Raises UserError with file and line."""
-    return read_profile(Path(name) if name in shipped() else directory / name, text_of(name, directory))
+    file = Path(name) if name in shipped() else directory / name
+    return read_profile(file, text_of(name, directory), directory)
 
 
 def text_of(name: str, directory: Path = Path()) -> str:
@@ -219,9 +220,9 @@ def text_of(name: str, directory: Path = Path()) -> str:
     return read_text(directory / name, MAX_FILE_BYTES, EXAMPLE)
 
 
-def read_profile(file: Path, text: str) -> Profile:
-    """Raises UserError that names file and line."""
-    return validated(Profile, file, text, _refusal)
+def read_profile(file: Path, text: str, named_in: Path | None = None) -> Profile:
+    """`named_in`: the directory of the file that names this one; None: the user does. Raises UserError that names file and line."""
+    return validated(Profile, file, text, _refusal, named_in)
 
 
 def _refusal(error: Any) -> Refusal:

@@ -107,9 +107,9 @@ def read(file: Path) -> FleetFile:
     except ValidationError as error:
         errors = error.errors(include_url=False)
         first = next((detail for detail in errors if detail["type"] == "extra_forbidden"), errors[0])
-        raise Source(file, text).error(refusal_of(first, FleetFile, "the fleet file")) from None
+        raise Source(file, text).reading_error(refusal_of(first, FleetFile, "the fleet file")) from None
     except Refusal as refusal:
-        raise Source(file, text).error(refusal) from None
+        raise Source(file, text).reading_error(refusal) from None
     return fleet
 
 

@@ -184,7 +184,7 @@ def read(file: Path) -> Claim:
     except ValidationError as error:
         errors = error.errors(include_url=False)
         first = next((detail for detail in errors if detail["type"] == "extra_forbidden"), errors[0])
-        raise source.error(refusal_of(first, Claim, "the file of a claim")) from None
+        raise source.reading_error(refusal_of(first, Claim, "the file of a claim")) from None
     claim._source = source
     return claim
 
