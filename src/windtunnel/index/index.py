@@ -312,11 +312,17 @@ def _leads_to_a_record_elsewhere(link: Path, directory: Path) -> bool:
 
 
 def _stamp(file: Path) -> str:
-    """The times and sizes of a record and of the notes beside it. Raises OSError if the record is gone."""
-    stamps = [file.lstat()]
-    with contextlib.suppress(FileNotFoundError):
-        stamps.append((file.parent / notes.NAME).lstat())
-    return " ".join(f"{about.st_mtime_ns} {about.st_size}" for about in stamps)
+    """The times and sizes of a record, and of the windows and the notes beside it. Raises OSError if the record is gone."""
+    stamps = [f"{file.name} {_time_and_size(file)}"]
+    for name in ("windows.jsonl", notes.NAME):
+        with contextlib.suppress(FileNotFoundError):
+            stamps.append(f"{name} {_time_and_size(file.parent / name)}")
+    return " ".join(stamps)
+
+
+def _time_and_size(file: Path) -> str:
+    about = file.lstat()
+    return f"{about.st_mtime_ns} {about.st_size}"
 
 
 def _file_of(directory: Path, cache: Path) -> Path:

@@ -8,6 +8,7 @@ from windtunnel.measure.history.history_record import ChangePoint, Histories, Hi
 from windtunnel.measure.history.verdict_sentences import (
     left_out_text,
     metric_name,
+    no_change_sentence,
     run_name,
     state_name,
     verdict_sentences,
@@ -116,7 +117,8 @@ def _another_day(metric: Metric) -> str:
 
 def _verdict(in_state: InState, metric: Metric, change: ChangePoint | None) -> Cell:
     if change is None:
-        return Marked(f"cannot tell: {metric.unjudged}", "warning") if metric.unjudged else "no change point"
+        sentence = no_change_sentence(metric)
+        return Marked(sentence, "warning") if metric.absent or metric.unjudged else "no change point"
     kind = change.kind if change.persists else f"{change.kind}, over"
     changed = f": {'; '.join(change.changed)}" if change.changed else ""
     return Sentence(Marked(kind, TONES[change.kind]), f" with {run_name(in_state.runs[change.run])}{changed}")

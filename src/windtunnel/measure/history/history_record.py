@@ -67,6 +67,10 @@ class Metric(Part):
     better: Literal["higher", "lower"]
     decides: bool = Field(description="whether it is the metric that decides, as in `compare`")
     values: list[float | None] = Field(description="of each run of the state; null: not measured")
+    absent: int = Field(description="newest runs of the state without a value")
+    beyond: int = Field(
+        description="newest runs of the state of which so many messages were lost that this percentile is beyond any response"
+    )
     levels: list[Level] = Field(description="empty: not judged")
     changes: list[ChangePoint]
     detectable: float | None = Field(
@@ -92,6 +96,8 @@ class History(Part):
     title: str
     host: str
     invalid: int = Field(description="runs that are left out because they are invalid")
+    newest_invalid: int = Field(description="of these, the ones that began after every valid run")
+    undated: int = Field(description="runs that are left out because it is not known when they began")
     unlabelled: int = Field(description="runs that are left out because they do not have the label")
     unplaced: int = Field(
         description="runs that are left out because their state of the host is not known, while that of others is"

@@ -1,7 +1,7 @@
 """A history from the readings of its runs: levels and change points."""
 
 from collections.abc import Collection, Sequence
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from math import exp, expm1, log
 from statistics import fmean, median
 
@@ -22,11 +22,14 @@ def history(readings: Sequence[Reading], by: str | None = None, only: Collection
     placed = [reading for _, runs in groups for reading in runs]
     newest = max(placed, key=lambda r: (r.started, r.path), default=None)
     last = max(readings, key=lambda r: (r.started is not None, r.started))
+    dated = in_order(readings, None)
     return record.History(
         key=history_key(last),
         title=last.title,
         host=last.identity["host"],
         invalid=len(readings) - len(valid),
+        newest_invalid=len(list(takewhile(lambda reading: reading.reasons, reversed(dated)))),
+        undated=sum(reading.started is None for reading in valid),
         unlabelled=0 if by is None else sum(by not in reading.labels for reading in valid),
         unplaced=len(ordered) - len(placed),
         states=[_in_state(state, runs, newest, only) for state, runs in groups],
@@ -68,6 +71,8 @@ def _metric(runs: Sequence[Reading], key: MetricKey, decides: bool, family: int)
         better=better(key[1]),
         decides=decides,
         values=values,
+        absent=len(list(takewhile(lambda value: not value, reversed(values)))),
+        beyond=len(list(takewhile(lambda run: key in run.beyond, reversed(runs)))),
         levels=[]
         if unjudged
         else [

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 
 from windtunnel.measure.compare.conditions import Condition, Decided, parse_condition
-from windtunnel.measure.history.history_record import ChangePoint, Histories, History, InState
-from windtunnel.measure.history.verdict_sentences import change_sentence, state_name
+from windtunnel.measure.history.history_record import ChangePoint, Histories, History, InState, Metric
+from windtunnel.measure.history.verdict_sentences import absent_sentence, change_sentence, state_name
+from windtunnel.stats.levels import LEAST_BETWEEN
 
 REGRESSION = "regression"
 EXAMPLE = "as in regression, regression:5%, p99:+10%, responses_per_s:-5%, or server.app_rx.work_ns:+3%"
@@ -18,7 +19,8 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
 def decide(conditions: Sequence[Condition], histories: Histories) -> Decided:
     """A condition is met if a change in its direction persists, with its whole interval beyond the threshold. It is not met if none
     of the interval is, or if there is no change and one as great as the threshold would have been found. Otherwise these runs cannot
-    tell, nor can too few runs in the state of the newest one: those of other states are older."""
+    tell, nor can too few runs in the state of the newest one: those of other states are older. Nor can they if the newest runs are invalid or
+    without the metric, unless it is a percentile that is beyond any response in several of them, which has risen beyond any threshold."""
     decisions = [
         decision
         for history in histories.histories
@@ -27,8 +29,20 @@ def decide(conditions: Sequence[Condition], histories: Histories) -> Decided:
         for decision in _decisions(condition, history, in_state)
     ]
     decisions += [(None, f"{history.title}: no valid run") for history in histories.histories if not history.states]
+    if conditions:
+        decisions += [(None, reason) for history in histories.histories for reason in _not_judged(history)]
     met, doubtful = (list(dict.fromkeys(reason for is_met, reason in decisions if is_met is w)) for w in (True, None))
     return Decided(met, doubtful)
+
+
+def _not_judged(history: History) -> Iterator[str]:
+    """Why runs that may be the newest ones of a history are not judged."""
+    if history.states and history.newest_invalid:
+        runs = "newest run is" if history.newest_invalid == 1 else f"{history.newest_invalid} newest runs are"
+        yield f"{history.title}: the {runs} invalid"
+    if history.undated:
+        runs = "1 run" if history.undated == 1 else f"{history.undated} runs"
+        yield f"{history.title}: it is not known when {runs} began"
 
 
 Decision = tuple[bool | None, str]
@@ -41,6 +55,10 @@ def _decisions(condition: Condition, history: History, in_state: InState) -> Ite
         m for m in in_state.metrics if (m.decides if condition.subject == REGRESSION else m.metric == condition.subject)
     ]
     for metric in metrics:
+        if in_state.newest and metric.absent:
+            lost = metric.beyond >= LEAST_BETWEEN and _rises(condition, metric)
+            yield lost or None, f"{where}: {condition.text}: {absent_sentence(metric)}"
+            continue
         if metric.unjudged:
             yield (
                 (None if in_state.newest else False),
@@ -55,6 +73,11 @@ def _decisions(condition: Condition, history: History, in_state: InState) -> Ite
             yield None, f"{where}: {condition.text}: {smallest}"
     if not metrics:
         yield (None if in_state.newest else False), f"{where}: {condition.text}: not measured"
+
+
+def _rises(condition: Condition, metric: Metric) -> bool:
+    """Whether the condition is that this metric rises."""
+    return metric.better == "lower" if condition.subject == REGRESSION else condition.sign > 0
 
 
 def _in_direction(condition: Condition, change: ChangePoint) -> bool:

@@ -14,6 +14,7 @@ def left_out_text(history: History) -> str:
     """Counts of the runs that were left out, as in "2 invalid, 1 without the label"; empty if every run is in a state."""
     counts = (
         (history.invalid, "invalid"),
+        (history.undated, "without the time at which they began"),
         (history.unlabelled, "without the label"),
         (history.unplaced, "in a state that is not known"),
     )
@@ -45,8 +46,18 @@ def change_sentence(in_state: InState, metric: Metric, change: ChangePoint) -> s
     return f"{change.kind}: {run_name(run)}: {metric_name(metric)} {percents(change)}, {runs} since{back}"
 
 
+def absent_sentence(metric: Metric) -> str:
+    """Why the newest runs have no value of a metric, as in "10 newest runs: so many messages were lost that it is beyond any response"."""
+    count = metric.beyond or metric.absent
+    runs = "newest run" if count == 1 else f"{count} newest runs"
+    why = "so many messages were lost that it is beyond any response" if metric.beyond else "not measured"
+    return f"{metric_name(metric)}, {runs}: {why}"
+
+
 def no_change_sentence(metric: Metric) -> str:
     """What is known of a metric without a change point, or why nothing is."""
+    if metric.absent:
+        return f"cannot tell: {absent_sentence(metric)}"
     if metric.unjudged:
         return f"cannot tell: {metric.unjudged}"
     return f"no change point; the last runs would show a change of {metric.detectable:.1f}%"

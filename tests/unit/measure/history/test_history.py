@@ -193,3 +193,36 @@ def test_what_changed_beside_the_metric_is_named(one):
 def test_what_is_no_condition_is_refused(text):
     with pytest.raises(UserError, match="not a condition"):
         conditions([text])
+
+
+STEADY = noisy(16, seed=3, noise=0.005)
+LATENCY = ("echo", "p99")
+
+
+@pytest.mark.parametrize(
+    ("newer", "reason"),
+    [
+        ({"reasons": ["no responses"]}, "the 10 newest runs are invalid"),
+        ({"values": {KEY: None}}, "echo responses_per_s, 10 newest runs: not measured"),
+        ({"values": {}}, "echo responses_per_s, 10 newest runs: not measured"),
+        ({"started": None}, "it is not known when 10 runs began"),
+    ],
+)
+def test_what_is_not_known_of_the_newest_runs_passes_no_gate(one, newer, reason):
+    runs = readings(one, [*STEADY, *[STEADY[0]] * 10])
+    assert not judged(runs, "regression")[0].doubtful
+    decided, _ = judged([*runs[:16], *(replace(run, **newer) for run in runs[16:])], "regression")
+    assert not decided.met and any(reason in doubt for doubt in decided.doubtful), decided
+    assert not judged([*runs[:16], *(replace(run, **newer) for run in runs[16:])])[0].doubtful
+
+
+@pytest.mark.parametrize(("runs", "fails"), [(1, False), (2, False), (3, True), (10, True)])
+@pytest.mark.parametrize("condition", ["p99:+10%", "p99:-10%"])
+def test_a_percentile_beyond_any_response_in_the_newest_runs_has_risen(one, runs, fails, condition):
+    good = [replace(run, values={LATENCY: run.values[KEY]}) for run in readings(one, [*STEADY, *[STEADY[0]] * runs])]
+    lost = [replace(run, values={LATENCY: None}, beyond=frozenset({LATENCY})) for run in good[16:]]
+    decided, _ = judged([*good[:16], *lost], condition)
+    risen = fails and "+" in condition
+    [reason] = decided.met if risen else decided.doubtful
+    assert "so many messages were lost that it is beyond any response" in reason
+    assert bool(decided.met) == risen
