@@ -1,16 +1,45 @@
 """The points of a study: every combination of the factors' levels that meets the constraints, SQL expressions over the factors."""
 
 import itertools
+import json
 import math
+from collections.abc import Iterator
+from typing import Any
 
 import duckdb
 
 from windtunnel.measure.study.factors import Factor
-from windtunnel.measure.study.sql import candidates, first_line, lock
+from windtunnel.measure.study.locked_sql import candidates, first_line, lock
 from windtunnel.scenario.refusal import Refusal
 
 MAX_PRODUCT = 100_000
 MAX_POINTS = 5_000
+
+FUNCTIONS = (
+    *("+", "-", "*", "/", "//", "%", "**", "^", "&", "|", "<<", ">>", "~", "||", "~~", "!~~"),
+    *(
+        "abs",
+        "ceil",
+        "coalesce",
+        "contains",
+        "ends_with",
+        "error",
+        "exp",
+        "floor",
+        "greatest",
+        "least",
+        "length",
+        "ln",
+        "log",
+        "log10",
+        "log2",
+    ),
+    *("lower", "mod", "pow", "power", "prefix", "round", "sqrt", "starts_with", "suffix", "upper"),
+)
+"""What a constraint may call: nothing that makes many rows or a long text of a short one, because a study may come from elsewhere, and `--plan` is to
+run nothing."""
+CLASSES = ("BETWEEN", "CASE", "CAST", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "OPERATOR", "TYPE")
+"""Classes of DuckDB's syntax tree that compute a value of a row from its cells."""
 
 Combination = tuple[int, ...]
 """Positions in the levels of each factor."""
@@ -70,6 +99,10 @@ def _responses(connection: duckdb.DuckDBPyConnection, constraint: str, path: tup
     """What the constraint says of each point. Raises Refusal if it is no boolean expression."""
     try:
         expression = duckdb.SQLExpression(constraint)
+        if refused := next(
+            (name for name in _parts(connection, constraint) if name not in (*CLASSES, *FUNCTIONS)), None
+        ):
+            raise Refusal(path, f'"{constraint}": {refused.lower()} is not for constraints', _EXAMPLE)
         responses = connection.table("points").project(duckdb.ColumnExpression("#"), expression.alias("keeps"))
         if str(responses.types[1]) != "BOOLEAN":
             problem = f'"{constraint}" is no comparison: it gives {str(responses.types[1]).strip(chr(34)).lower()}'
@@ -78,6 +111,26 @@ def _responses(connection: duckdb.DuckDBPyConnection, constraint: str, path: tup
     except (duckdb.Error, ValueError, RuntimeError) as error:
         remedy = candidates(error) if isinstance(error, duckdb.Error) else None
         raise Refusal(path, f'"{constraint}": {first_line(error)}', remedy or _EXAMPLE) from None
+
+
+def _parts(connection: duckdb.DuckDBPyConnection, constraint: str) -> Iterator[str]:
+    """The classes of its syntax tree, and the names of what it calls. Raises duckdb.Error if it cannot be parsed."""
+    [(text,)] = connection.execute("SELECT json_serialize_sql(?)", [f"SELECT {constraint} FROM points"]).fetchall()
+    tree = json.loads(text)
+    if tree["error"]:
+        raise duckdb.ParserException(tree["error_message"])
+    return _names(tree["statements"][0]["node"]["select_list"])
+
+
+def _names(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for part in node:
+            yield from _names(part)
+    if isinstance(node, dict):
+        if "class" in node:
+            yield node["function_name"] if node["class"] == "FUNCTION" else node["class"]
+        for part in node.values():
+            yield from _names(part)
 
 
 def _describe_point(factors: list[Factor], point: Combination) -> str:

@@ -14,7 +14,7 @@ from windtunnel.errors import UserError, as_argument
 from windtunnel.measure.study import record as records
 from windtunnel.measure.study.columns import COLUMNS, RUN
 from windtunnel.measure.study.directory import RESULTS
-from windtunnel.measure.study.sql import BOUNDS, candidates, first_line, lock
+from windtunnel.measure.study.locked_sql import BOUNDS, candidates, first_line, lock
 from windtunnel.text_file import open_regular
 
 MOST_ROWS, MOST_BYTES = 100_000, 1 << 28

@@ -237,8 +237,12 @@ def test_errors_are_reported_with_their_line(tmp_path, text, line, words):
         ('constraints = ["inflight > 3) from points --"]', "syntax error"),
         (
             "constraints = [\"(select count(*) from read_text('/etc/passwd')) > 0\"]",
-            "file system operations are disabled",
+            "subquery is not for constraints",
         ),
+        ("constraints = [\"repeat('x', inflight) = 'x'\"]", "repeat is not for constraints"),
+        ('constraints = ["len(range(inflight)) > 1"]', "len is not for constraints"),
+        ('constraints = ["[x for x in [inflight]][1] > 1"]', "is not for constraints"),
+        ('constraints = ["count(*) over () > 1"]', "window is not for constraints"),
         ('constraints = ["inflight > null"]', "neither true nor false if inflight is 32"),
         ('constraints = ["inflight > 32", "inflight < 64"]', 'no point meets "inflight < 64"'),
         ("constraints = [\"error('boo') is null\"]", "boo"),

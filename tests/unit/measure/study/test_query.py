@@ -11,8 +11,8 @@ import pytest
 from study_tools import HEAD, finished, invoke, on_paper, refused, written
 
 from windtunnel.errors import UserError
+from windtunnel.measure.study import locked_sql, sql
 from windtunnel.measure.study import query as query_module
-from windtunnel.measure.study import sql
 from windtunnel.measure.study.columns import COLUMNS
 from windtunnel.measure.study.query import query
 
@@ -204,7 +204,7 @@ def test_any_value_comes_back_from_parquet(tmp_path):
     ids=["rows", "texts", "texts beside a column called row", "one text"],
 )
 def test_results_of_some_kib_with_gigabytes_in_them_are_refused(study, tmp_path, monkeypatch, rows, refusal):
-    monkeypatch.setitem(sql.BOUNDS, "memory_limit", "50MB")
+    monkeypatch.setitem(locked_sql.BOUNDS, "memory_limit", "50MB")
     monkeypatch.setattr(query_module, "MOST_BYTES", 1 << 20)
     shutil.copy(study.path / "study.json", tmp_path)
     duckdb.execute(f"COPY ({rows}) TO '{tmp_path}/results.parquet' (FORMAT parquet)")
