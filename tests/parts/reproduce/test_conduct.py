@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
@@ -27,7 +28,7 @@ if behaviour == "wait":
     signal.sigwait(signals)
     pathlib.Path("in good order").touch()
     sys.exit(130)
-print(json.dumps([{"repeat": n, "value": float(value)} for n, value in enumerate(values)]))
+print(json.dumps([{"repeat": n, "value": None if value == "null" else float(value)} for n, value in enumerate(values)]))
 """
 CLAIM = """\
 id = "007/{name}"
@@ -122,6 +123,11 @@ def test_results_of_another_text_of_the_claim_are_kept_and_decide_nothing():
     changed = reproduce(claim(bounds="at_most = 41\nexact = true")).claims[0]
     assert changed.outcome == "not shown" and "of another text of the claim (name another directory" in changed.because
     assert reproduce(claim()).claims[0].record == first and len(calls()) == 1
+
+
+def test_exact_values_are_all_there():
+    (state,) = reproduce(claim("values,42,null,42")).claims
+    assert state.outcome == "not shown" and state.record.findings[0].values == 2
 
 
 def test_nothing_is_shown_by_no_values():
@@ -233,6 +239,9 @@ def test_a_point_of_a_plot_is_a_number(value, message):
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
+        ("SELECT interval '99999999 years' AS value", "too large"),
+        ("SELECT 1 AS value, 42 AS value", 'the query has the column "value" twice'),
+        ("SELECT length(repeat('x', 3000000000)) AS value", "Failed to allocate block"),
         ("SELECT unnest([1, 'nan'::DOUBLE]) AS value", "a value of value is no finite number: nan"),
         ("SELECT 'inf'::DOUBLE AS value", "a value of value is no finite number: inf"),
         ("SELECT '42' AS value", "a value of value is no finite number: 42"),
@@ -288,6 +297,26 @@ def test_what_somebody_sent_decides_nothing(sent):
     (state,) = reproduce(claim("values,41")).claims
     assert "out/007-answer was not begun by you on this host" in state.because and state.outcome == "not shown"
     assert not Path("calls").exists() and claim_record.last_verdicts(Path()) == {}
+
+
+def test_a_directory_that_comes_back_changed_decides_nothing():
+    """Who has published a directory, seals included, may get a copy of it with another verdict."""
+    reproduce(claim())
+    published = Path("out") / "007-answer"
+    shutil.copytree(published, "runs/sent/007-answer")
+    assert list(claim_record.last_verdicts(Path())) == ["007/answer"]
+    shutil.rmtree(published)
+    assert claim_record.last_verdicts(Path()) == {}
+    (state,) = conduct.reproduce([claim()], Path("runs/sent")).claims
+    assert "was not begun by you" in state.because
+
+
+def test_a_verdict_that_was_changed_is_none():
+    reproduce(claim())
+    file = Path("out") / "007-answer" / "claim.json"
+    file.write_text(file.read_text().replace('"holds"', '"does not hold"'))
+    assert claim_record.read(file.parent) is None
+    assert reproduce(claim()).claims[0].outcome == "holds"
 
 
 @pytest.mark.parametrize("name", ["one.json", "commands.log", "claim.toml", "claim.json", "."])

@@ -44,11 +44,11 @@ def is_own(directory: Path, name: str = record.NAME) -> bool:
         return False
 
 
-def is_of(directory: Path, content: bytes) -> bool:
-    """Whether the seal in a directory is of these bytes of its record: a caller that uses them asks about what it read, because the file may
-    have changed since."""
+def is_of(directory: Path, content: bytes, name: str = NAME) -> bool:
+    """Whether the seal of this name in a directory is of these bytes of its record: a caller that uses them asks about what it read, because the
+    file may have changed since."""
     try:
-        seal = read_regular(directory / NAME, 256)
+        seal = read_regular(directory / name, 256)
         expected = _digest(_key(), content)
     except (UserError, OSError):
         return False

@@ -19,7 +19,6 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.own_command import OWN_COMMAND
 from windtunnel.engine.verdict import INTERRUPTED
 from windtunnel.errors import UserError, cannot_write
-from windtunnel.measure.study import seal
 from windtunnel.parts.reproduce import claim_record, decide
 from windtunnel.parts.reproduce.claim import MAX_FILE_BYTES, PLACE, Claim, Command, folder
 from windtunnel.parts.reproduce.claim_record import TEXT, ClaimRecord, Claims, ClaimState
@@ -92,7 +91,7 @@ def _reproduce(
         if _lacking(claim):
             continue
         place = directory / _name(claim)
-        record = claim_record.read(place) if _is_ours(place) else None
+        record = claim_record.read(place)
         if record is None or record.text != claim.source.text:
             if within_s is not None and clock() - began + claim.takes / 1e9 > within_s:
                 continue
@@ -114,22 +113,15 @@ def _lacking(claim: Claim) -> str | None:
     return claim.undecided
 
 
-def _is_ours(place: Path) -> bool:
-    """Whether this user began the claim there. Else it is what somebody sent, or may have put there: its results count for nothing, and its
-    links lead elsewhere."""
-    return not place.is_symlink() and seal.is_own(place, TEXT)
-
-
 def _begin(claim: Claim, place: Path) -> None:
     """Makes the claim's directory, or goes on in it. Raises UserError if this user did not begin it, or with another text."""
     another = "name another directory with --out"
     if not os.path.lexists(place):
         with making(place) as made:
             replace(made / TEXT, claim.source.text)
-            if sealed := seal.seal_of(claim.source.text):
-                replace(made / seal.NAME, sealed, 0o600)
+            claim_record.seal_place(made, claim.source.text)
         return
-    if not _is_ours(place):
+    if not claim_record.is_ours(place):
         raise UserError(f"{place} was not begun by you on this host", remedy=another)
     if read_regular(place / TEXT, MAX_FILE_BYTES).decode() != claim.source.text:
         raise UserError(f"{place} is of another text of the claim", remedy=another)
@@ -157,7 +149,7 @@ def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupt
         findings=findings,
         plot=plot,
     )
-    replace(place / claim_record.NAME, record.model_dump_json(indent=1))
+    claim_record.write(place, record)
     return record
 
 

@@ -32,21 +32,28 @@ def verdict(claim: Claim, results: Sequence[Finding]) -> tuple[Outcome, str]:
 
 def _of_quantity(quantity: Quantity, queries: Queries) -> Iterable[Finding]:
     cases: dict[str, list[float]] = {}
-    for cells in queries.rows(quantity.what, quantity.sql, ["value"]):
-        values = cases.setdefault(str(cells.get("case", "")), [])
-        if cells["value"] is not None:
+    incomplete: set[str] = set()
+    for cells in queries.rows(quantity.what, quantity.sql, ["value"], ["case"]):
+        case = str(cells.get("case", ""))
+        values = cases.setdefault(case, [])
+        if cells["value"] is None:
+            incomplete.add(case)
+        else:
             values += queries.numbers(quantity.what, cells, ["value"])
     if len(cases) > MOST_CASES:
         raise UserError(f'"{quantity.what}" has {len(cases)} cases, more than {MOST_CASES}', remedy="aggregate")
     for case, values in cases.items() or [("", [])]:
-        yield _judged(quantity, f"{quantity.what}, {case}" if case else quantity.what, values)
+        yield _judged(quantity, f"{quantity.what}, {case}" if case else quantity.what, values, case in incomplete)
 
 
-def _judged(quantity: Quantity, what: str, values: list[float]) -> Finding:
-    """Exact values lie within the bounds themselves; of others the 99% interval of the median does. Runs of a study are in a random order."""
+def _judged(quantity: Quantity, what: str, values: list[float], incomplete: bool) -> Finding:
+    """Exact values lie within the bounds themselves, and none may be missing; of others the 99% interval of the median does. Runs of a study are in a
+    random order."""
     low: float | None
     high: float | None
-    if quantity.exact:
+    if quantity.exact and incomplete:
+        low = high = None
+    elif quantity.exact:
         low, high = min(values, default=None), max(values, default=None)
     else:
         low, high = interval(values, DECIDING)

@@ -1,23 +1,22 @@
 """Queries of a claim over what its commands have written."""
 
+import json
+import selectors
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from decimal import Decimal
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
-from windtunnel.measure.study.sql import BOUNDS, first_line, lock
 from windtunnel.parts.reproduce.claim import Claim
 
-MOST_ROWS, LOOK_S = 100_000, 0.1
 PATTERN = "*?[{"
 """Characters of a path that DuckDB takes for a pattern."""
+LOOK_S = 0.1
 
 
 class Ended(Exception):
@@ -25,52 +24,54 @@ class Ended(Exception):
 
 
 class Queries:
-    """Of one claim."""
+    """Of one claim, in a process of their own (`query_process`)."""
 
-    def __init__(self, claim: Claim, place: str, connection: duckdb.DuckDBPyConnection, interrupts: Interrupts):
-        self._claim, self._place, self._connection, self._interrupts = claim, place, connection, interrupts
+    def __init__(self, claim: Claim, place: str, process: subprocess.Popen[str], interrupts: Interrupts):
+        self._claim, self._place, self._process, self._interrupts = claim, place, process, interrupts
 
-    def rows(self, what: str, sql: str, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """The rows of a query with at least these columns. Raises UserError if it is more than a SELECT, fails, lacks one, or has more rows than
-        MOST_ROWS; `what` names it there. Raises Ended."""
-        names, rows = self._fetched(what, sql.replace("{place}", self._place))
-        if lacking := [column for column in columns if column not in names]:
+    def rows(
+        self, what: str, sql: str, columns: Sequence[str], optional: Sequence[str] = ()
+    ) -> list[dict[str, int | float | str | None]]:
+        """These columns of a query's rows, and the optional ones that it has. Raises UserError if it is more than a SELECT, fails, lacks a column,
+        has one twice, or has too many rows; `what` names it there. Raises Ended."""
+        response = self._response(what, [sql.replace("{place}", self._place), [*columns, *optional]])
+        if error := response.get("error"):
+            raise self._fault(what, error, "mend its sql")
+        if lacking := [column for column in columns if column not in response["columns"]]:
             raise self._fault(what, f'the query has no column "{lacking[0]}"', f"select ... as {lacking[0]}")
-        if len(rows) > MOST_ROWS:
-            raise self._fault(what, f"the query has more than {MOST_ROWS:,} rows", "aggregate")
-        return [dict(zip(names, row, strict=True)) for row in rows]
+        rows: list[dict[str, int | float | str | None]] = response["rows"]
+        return rows
 
     def numbers(self, what: str, row: Mapping[str, Any], columns: Sequence[str]) -> list[float]:
         """Finite numbers of a row. Raises UserError for any other value."""
         numbers = []
         for column in columns:
             value = row[column]
-            if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
                 raise self._fault(what, f"a value of {column} is no finite number: {str(value)[:40]}", "mend its sql")
             numbers.append(float(value))
         return numbers
 
-    def _fetched(self, what: str, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """In a thread: a query may have no end, and Ctrl-C ends it."""
-
-        def fetch() -> tuple[list[str], list[tuple[Any, ...]]]:
-            result = self._connection.execute(sql)
-            return [column[0] for column in result.description or ()], result.fetchmany(MOST_ROWS + 1)
-
+    def _response(self, what: str, query: list[Any]) -> dict[str, Any]:
+        """Waits for it, and for Ctrl-C: a query may have no end."""
+        assert self._process.stdin and self._process.stdout
         try:
-            statements = self._connection.extract_statements(sql)
-            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-                raise self._fault(what, "it is not one SELECT", "mend its sql")
-            with ThreadPoolExecutor(1) as worker:
-                fetching = worker.submit(fetch)
-                while not wait([fetching], LOOK_S).done:
+            self._process.stdin.write(json.dumps(query) + "\n")
+            self._process.stdin.flush()
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._process.stdout, selectors.EVENT_READ)
+                while not selector.select(LOOK_S):
                     if self._interrupts.count:
-                        self._connection.interrupt()
-                return fetching.result()
-        except duckdb.Error as error:
-            if self._interrupts.count:
-                raise Ended from None
-            raise self._fault(what, first_line(error), "mend its sql") from None
+                        raise Ended
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if self._interrupts.count:
+            raise Ended
+        if not line:
+            raise self._fault(what, "its process died: it may want more memory than it is given", "mend its sql")
+        response: dict[str, Any] = json.loads(line)
+        return response
 
     def _fault(self, what: str, why: str, remedy: str) -> UserError:
         return UserError(f'claim {self._claim.id}, "{what}": {why}', remedy=remedy)
@@ -82,7 +83,11 @@ def queries_of(claim: Claim, directory: Path, interrupts: Interrupts) -> Iterato
     place = str(directory.resolve()).replace("'", "''")
     if any(character in place for character in PATTERN):
         raise UserError(f"{place}: its name has one of {PATTERN}", remedy="name another directory with --out")
-    with duckdb.connect(config=dict(BOUNDS)) as connection:
-        connection.execute(f"SET allowed_directories = ['{place}']")
-        lock(connection)
-        yield Queries(claim, place, connection, interrupts)
+    arguments = [sys.executable, "-P", "-m", "windtunnel.parts.reproduce.query_process", place]
+    with subprocess.Popen(
+        arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            yield Queries(claim, place, process, interrupts)
+        finally:
+            process.kill()
