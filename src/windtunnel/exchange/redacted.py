@@ -43,11 +43,14 @@ _ADDRESS = re.compile(
     r"|(?:(?<=enx|ibx|slx|wlx|wwx)|(?<=rocex))(?P<interface>[0-9a-f]{12})(?![0-9a-f])"
     r"|(?P<slot>(?<=en|ib|sl|wl|ww|ce)(?:P\d{1,5})?p\d{1,3}s\d{1,2}(?:f\d)?(?!\d))"
     rf"|(?P<pci>(?<![{_HEX}:.])(?:[{_HEX}]{{4,8}}:)?[{_HEX}]{{2}}:[01][{_HEX}]\.[0-7](?!\d))"
-    rf"|(?P<six>(?<![\w:])(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]++(?:(?:\.\d{{1,3}}){{3}})?(?![\w:]|\.\d))"
+    rf"|(?P<guid>(?<![{_HEX}:])[{_HEX}]{{4}}(?::[{_HEX}]{{4}}){{3}}(?![{_HEX}:]))"  # of an RDMA port, which has its MAC in it
+    rf"|(?P<six>(?:(?<![A-Za-z0-9:])|(?<=[^{_HEX}:]:)(?!:))(?=[{_HEX}]*:[{_HEX}]*:)[{_HEX}:]++(?:(?:\.\d{{1,3}}){{3}})?(?![\w:]|\.\d))"
     r"|(?P<four>(?<!\d)(?<!\d\.)\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d))"
 )
 _SLOT = re.compile(r"(?:P(\d+))?p(\d+)s(\d+)(?:f(\d))?")
 _HOMES = r"/(?:home|Users)/([^\s/\"'\\]+)"
+_NO_TEXT = re.compile(r"(?:[\s\d.,:{}\[\]+-]|[eE]|true|false|null|NaN|Infinity)*+")
+"""What JSON has between its texts."""
 _JSON_TEXT = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?$)', re.DOTALL)
 """Its quantifiers are possessive, as those of _ADDRESS: untrusted text is scanned once."""
 
@@ -62,7 +65,7 @@ class Redaction:
         long_names = [name for name in names if len(name) >= LEAST_NAME]
         self._name = _alternatives(long_names, r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])", re.IGNORECASE)
         # a directory may have a space or a comma in its name: what follows is still the path if a slash comes that begins no other one
-        below = r"(?:/[^\s\"'<>|:;,)\]]*+(?:[^/\n\"'<>|]*+(?<!\s)/[^\s\"'<>|:;,)\]]*+)*+)?"
+        below = r"(?:/[^\s\"'<>|:;,)\]]*+(?:[^/\n\"'<>|]*+(?<!\s)/[^\s\"'<>|:;,)\]]*+)*)?"
         home = rf"(?:(?:{{}})(?![\w-])|{_HOMES})"
         self._home, self._path = (_alternatives({*homes, "/root"}, home + rest) for rest in ("/*", below))
         self.text: Callable[[str], str] = lru_cache(1 << 12)(self._text)
@@ -122,8 +125,15 @@ class Redaction:
         return True
 
     def _json(self, line: str) -> str:
-        """A redacted line of JSON, whose numbers stay as they are written."""
-        return _JSON_TEXT.sub(self._json_text, line)
+        """A redacted line of JSON, whose numbers stay as they are written; what is no JSON is a text."""
+        parts, end = [], 0
+        for match in _JSON_TEXT.finditer(line):
+            parts += [self._between(line[end : match.start()]), self._json_text(match)]
+            end = match.end()
+        return "".join([*parts, self._between(line[end:])])
+
+    def _between(self, text: str) -> str:
+        return text if _NO_TEXT.fullmatch(text) else self.text(text)
 
     def _json_text(self, match: re.Match[str]) -> str:
         try:
@@ -138,12 +148,12 @@ class Redaction:
     def _address(self, match: re.Match[str]) -> str:
         kind = str(match.lastgroup)
         original = match[0]
-        if kind in ("mac", "dotted", "quads", "interface"):
+        if kind in ("mac", "dotted", "quads", "guid", "interface"):
             digits = re.sub("[:.-]", "", original).lower()
             if set(digits) in ({"0"}, {"f"}):
                 return original
             stand_in = self._stand_in("mac", digits, lambda n: f"02{n:0{len(digits) - 2}x}")
-            step, between = {"quads": (4, "."), "interface": (12, "")}.get(kind, (2, original[2]))
+            step, between = {"quads": (4, "."), "guid": (4, ":"), "interface": (12, "")}.get(kind, (2, original[2]))
             return between.join(stand_in[at : at + step] for at in range(0, len(stand_in), step))
         if kind == "slot":
             domain, bus, device, function = (int(number or 0) for number in _SLOT.findall(original)[0])

@@ -105,6 +105,8 @@ def test_a_record_without_secrets_stays_as_it_is(tmp_path, monkeypatch):
     [
         ("10.1.2.3 and 10.1.2.4, 10.1.2.3 again", "198.18.0.1 and 198.18.0.2, 198.18.0.1 again"),
         ("fe80::1%eth0 [FE80:0::1]:80", "2001:db8::1%eth0 [2001:db8::1]:80"),
+        ("addr:2a02:1234::77 x_2a02:1234::77", "addr:2001:db8::1 x_2001:db8::1"),
+        ("b859:9f03:00a1:b2c3", "0200:0000:0000:0001"),
         ("3b:00.1 is not 0000:3b:00.0", "00:01.0 is not 0000:00:02.0"),
         ("0000:3B:00.1 is 3b:00.1", "0000:00:01.0 is 00:01.0"),
         ("in /root/plans/x.toml, /rootfs", "in /home/user/x.toml, /rootfs"),
@@ -125,6 +127,13 @@ def test_a_record_without_secrets_stays_as_it_is(tmp_path, monkeypatch):
 )
 def test_what_stands_for_a_secret(words, then):
     assert Redaction({"box1": "host-1", "kiss": "host-2", "kii": "host-3"}, []).text(words) == (then or words)
+
+
+def test_what_is_no_json_in_a_file_of_json_is_a_text(tmp_path):
+    file = tmp_path / "x.json"
+    file.write_text('/home/anna/a on box1\n{"a": [1e3, true, "box1"], box1: 10.0}\n')
+    assert Redaction({"box1": "host-1"}, []).file(file)
+    assert file.read_text() == '/home/user/a on host-1\n{"a": [1e3, true, "host-1"], host-1: 10.0}\n'
 
 
 def test_the_name_of_a_host_is_replaced_however_short(tmp_path):
