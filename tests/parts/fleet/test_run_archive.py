@@ -101,10 +101,11 @@ def test_a_damaged_archive_leaves_nothing_behind(tmp_path, damage):
     assert left(tmp_path / "runs") == []
 
 
-def archive_of(name="0/run.json", content=b"x" * 100, method=zipfile.ZIP_STORED) -> bytes:
+def archive_of(*names, content=b"x" * 100, method=zipfile.ZIP_STORED) -> bytes:
     written = io.BytesIO()
     with zipfile.ZipFile(written, "w", method) as archive:
-        archive.writestr(name, content)
+        for name in names or ("0/run.json",):
+            archive.writestr(name, content)
     return written.getvalue()
 
 
@@ -114,7 +115,11 @@ HOSTILE = {
     .replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x63\x00")
     .replace(b"PK\x03\x04\x14\x00\x00\x00\x00\x00", b"PK\x03\x04\x14\x00\x00\x00\x63\x00"),
     "cut deflate": archive_of(content=bytes(range(256)) * 40, method=zipfile.ZIP_DEFLATED).replace(b"\x63", b"\xff"),
-    "deep": archive_of(name="0/" + "a/" * 100 + "run.json"),
+    "deep": archive_of("0/" + "a/" * 100 + "run.json"),
+    "a file as a run": archive_of("0"),
+    "a file with files in it": archive_of("0/run.json", "0/run.json/a"),
+    "a directory as a file": archive_of("0/run.json/a", "0/run.json"),
+    "another position": archive_of("1/run.json"),
     "bomb": archive_of(content=bytes(64 << 20), method=zipfile.ZIP_DEFLATED),
 }
 
@@ -137,7 +142,7 @@ def test_an_archive_of_directories_within_directories_is_refused(tmp_path, monke
     """A short archive may name very many."""
     monkeypatch.setattr(run_archive, "MOST_FILES", 10)
     with pytest.raises(UserError, match="damaged: 1[0-9] directories"):
-        take(archive_of(name="0/" + "/".join("abcdefghijkl") + "/x"), [tmp_path / "runs" / "1"])
+        take(archive_of("0/" + "/".join("abcdefghijkl") + "/x"), [tmp_path / "runs" / "1"])
     assert left(tmp_path / "runs") == []
 
 

@@ -21,6 +21,8 @@ from windtunnel.tree import MOST_DEPTH
 
 MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
 """Limits of an archive: `pack` does not compress, and windows, which repeat their keys, shrink tenfold if a testbed compresses them."""
+_DAMAGED = (NotADirectoryError, IsADirectoryError, FileExistsError, FileNotFoundError)
+"""What it means in a new directory if a member is a file and has others below it, or has no name."""
 PREFIX = ".attempt-"
 """Prefix of the directory of an attempt that is not taken yet."""
 
@@ -53,11 +55,14 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             _check(archive)
             archive.extractall(attempt)  # extractall keeps every member below the directory
-        return [_take(attempt / str(position), directory) for position, directory in enumerate(directories)]
+        runs = [attempt / str(position) for position in range(len(directories))]
+        if missing := [run.name for run in runs if not run.is_dir()]:
+            raise ValueError(f"run {missing[0]} is no directory in it")
+        return [_take(run, directory) for run, directory in zip(runs, directories, strict=True)]
+    except (*_DAMAGED, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, LookupError, EOFError) as error:
+        raise UserError(f"{directories[0]}: what the testbed sent is damaged: {error}") from error
     except OSError as error:
         raise cannot_write(parent, error) from error
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, ValueError, EOFError) as error:
-        raise UserError(f"{directories[0]}: what the testbed sent is damaged: {error}") from error
     finally:
         shutil.rmtree(attempt, ignore_errors=True)
 
