@@ -79,6 +79,8 @@ def load(path: Path) -> Run:
     windows: dict[str, list[Window]] = {engine.name: [] for engine in record.engines}
     plans = {engine.name: engine.plan for engine in record.engines}
     problems = [] if record.imported else _windows(path / "windows.jsonl", windows, plans, version)
+    if record.verdict.valid and not record.imported and not problems and not any(windows.values()):
+        problems = ["windows.jsonl: empty: the run has no windows"]
     return Run(path, record, windows, problems)
 
 

@@ -30,7 +30,7 @@ def test_an_open_page_does_not_hold_up_the_end(tmp_path):
     port = free_port()
     with ExitStack() as browser:
         with served(tmp_path, "results", "--listen", f":{port}", "--scenarios", "scenarios") as entrance:
-            assert re.fullmatch(rf"http://wt-[0-9a-f]{{8}}\.localhost:{port}/\?access=[\w-]{{43}}", entrance)
+            assert re.fullmatch(rf"http://wt-[0-9a-f]{{16}}\.localhost:{port}/\?access=[\w-]{{43}}", entrance)
             client = browser.enter_context(signed_in(entrance))
             assert "name=mine.toml" in client.get("edit").text
             awaited(lambda: "one/run.json" in client.get("runs").text)

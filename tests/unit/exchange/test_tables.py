@@ -299,3 +299,9 @@ def test_files_of_run_and_export_match_the_schemas(scenario, tmp_path):
         assert lines
         for line in lines:
             window.validate(json.loads(line))
+
+
+def test_a_valid_run_whose_windows_are_gone_says_so(run, tmp_path):
+    (tmp_path / "run.json").write_bytes((run / "run.json").read_bytes())
+    (tmp_path / "windows.jsonl").touch()
+    assert load(tmp_path).problems == ["windows.jsonl: empty: the run has no windows"]

@@ -32,7 +32,7 @@ class Binding:
     address: Address | Path
     remote: RemoteAccess | None = None
     own_token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
-    name: str = field(default_factory=lambda: f"wt-{secrets.token_hex(4)}.localhost")
+    name: str = field(default_factory=lambda: f"wt-{secrets.token_hex(8)}.localhost")
     """A host name for this start only. Browsers resolve every name below localhost to loopback (RFC 6761, section 6.3)."""
 
     @property

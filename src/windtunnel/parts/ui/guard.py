@@ -2,8 +2,8 @@
 
 Every user of the host and every page in a browser can reach loopback. So a browser must have signed in with the access token, and the
 connection's user is read from the kernel. A change is a POST with the token of a form that this process has served, from a page of our own
-origin. The origin differs at each start, and no other is served: a process that binds our port after our end does not get our origin, and
-a cookie goes to no other port. A Unix socket is opened by its owner, or by a browser through ssh -L, under any port. Beyond loopback the
+origin. The origin differs at each start, and no other is served: a process that binds our port after our end does not get our origin. A browser
+sends a cookie to every port of a name, so it is the name that nobody else knows. A Unix socket is opened by its owner, or by a browser through ssh -L, under any port. Beyond loopback the
 kernel does not know the user: there the connection is TLS, whose certificate has our names.
 """
 
