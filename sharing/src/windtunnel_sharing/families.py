@@ -53,12 +53,15 @@ class Family:
         return granted(had)
 
     def _exceeded(self, name: str, value: Value, born: int) -> Entry | None:
-        """One that was given values of this field by us, if none of them might have this value without that: whoever has more from us than this
-        has come down to it. None if one might."""
+        """One that was given values of this field by us, if a thread may have come down from one of them to this value, and none of them might have
+        it without that. None if one might: it has it by a right of its own."""
         gone = [entry for entry in self._gone if name in entry.ours and name in entry.before]
         given = self._first(self.entries.given(self.pid, name), born) or self._first(gone, born)
         had = [*self.entries.had(self.pid, name), *(entry.before[name] for entry in self._gone if name in entry.before)]
-        return None if any(might_have(name, value, before) for before in had) else given
+        if given is None or any(might_have(name, value, before) for before in had):
+            return None
+        came_down = name == TIMER_SLACK or any(might_have(name, value, ours) for ours in given.ours[name])
+        return given if came_down else None
 
     @property
     def _gone(self) -> list[Entry]:
@@ -67,7 +70,7 @@ class Family:
     def _first(self, entries: Iterable[Entry], born: int) -> Entry | None:
         """They are in the order of `since`."""
         for entry in entries:
-            if entry.since - 1 > born and not self.execed:
+            if entry.since > born and not self.execed:
                 return None
             if entry.since >= self.began:
                 return entry
@@ -124,7 +127,7 @@ class Families:
         only the ones of its user, and of these the ones whose other cgroups, which we do not change, are the same, if there are any: a
         service and its containers have their own."""
         groups = frozenset((name, value) for name, value in now.items() if name.startswith(CGROUP))
-        count = bisect_right(self._oldest_first, found.started + 1, key=lambda entry: entry.since)
+        count = bisect_right(self._oldest_first, found.started, key=lambda entry: entry.since)
         memo = self.remembered.memo
         if (groups, count) not in memo:
             near = [entry for entry in self._oldest_first[:count] if groups.intersection(groups_of(entry))]
@@ -213,13 +216,15 @@ def _least_of(entries: list[Entry], own: bool) -> Family | None:
 
 
 def _least(name: str, values: set[Value], own: bool) -> Value:
-    """Of what several had: the value, if it is one; else an ordinary policy, the most considerate nice value, every CPU that one of them had.
+    """Of what several had: the value, if it is one; else SCHED_IDLE if one of them has it, who may not leave it, and all are of its user; else an
+    ordinary policy, the most considerate nice value, every CPU that one of them had.
     Of cgroups the one with the least CPU time, and of these the deepest, if all are of its user; else the one that has them all: those of others
     are not to have it in theirs."""
     if len(values) == 1:
         return next(iter(values))
     if name == "policy":
-        return ORDINARY
+        idle = next((value for value in values if isinstance(value, tuple) and value[0] == sched.IDLE), None)
+        return idle if own and idle else ORDINARY
     if name == "nice":
         return max(0, *(value for value in values if isinstance(value, int)))
     if name == "affinity":

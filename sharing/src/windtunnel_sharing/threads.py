@@ -230,7 +230,7 @@ def _text(tid: int, name: str) -> str:
 
 def ticks_now() -> int:
     """Now, in the unit of /proc/PID/stat."""
-    return int(time.clock_gettime(time.CLOCK_BOOTTIME) * TICKS)
+    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) * TICKS // 10**9
 
 
 def pids() -> list[int]:

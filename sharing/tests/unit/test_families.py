@@ -11,7 +11,7 @@ from sharing_tools import needs_rights, starting_tenant
 from windtunnel_sharing import entries as entries_
 from windtunnel_sharing import families, journal, sched, threads
 from windtunnel_sharing.entries import Entries, Entry
-from windtunnel_sharing.families import ORDINARY, Families, Family, granted, groups_of, handed_on, might_have
+from windtunnel_sharing.families import ORDINARY, Families, Family, _least_of, granted, groups_of, handed_on, might_have
 from windtunnel_sharing.threads import Stat
 
 FIELDS = {
@@ -26,7 +26,7 @@ def searched(entries, gone, pid, now, born):
     """Of the entries of a process, and what is gone, that are old enough, the first that says so of each field, without rights."""
     back = {}
     known = [*(entry for entry in entries.values() if entry.pid == pid), *gone]
-    old = [entry for entry in known if entry.since - 1 <= born]
+    old = [entry for entry in known if entry.since <= born]
     for name in FIELDS:
         for entry in old:
             ours = list(entry.ours.get(name, []))
@@ -35,7 +35,9 @@ def searched(entries, gone, pid, now, born):
             if name not in back and now[name] in ours and now[name] != entry.before[name]:
                 back[name] = handed_on(name, entry.before)
         given = [entry for entry in old if name in entry.ours]
-        if name not in back and given and not any(might_have(name, now[name], entry.before[name]) for entry in known):
+        own_right = any(might_have(name, now[name], entry.before[name]) for entry in known)
+        came_down = any(might_have(name, now[name], ours) for entry in given[:1] for ours in entry.ours[name])
+        if name not in back and came_down and not own_right:
             back[name] = handed_on(name, given[0].before)
     return granted(back)
 
@@ -355,3 +357,35 @@ def test_of_each_user_one_that_left_is_known_and_of_so_many_users_only(monkeypat
     for tid in range(16):
         del entries[tid]
     assert {user: entry.tid for user, entry in entries.left.items()} == {2: 10, 3: 14}
+
+
+FIFO_50, RAISED, IDLE = (sched.FIFO, 50, 0), (sched.FIFO, 1, sched.RESET_ON_FORK), (sched.IDLE, 0, 0)
+
+
+def of_one(ours, since=10, before=(sched.OTHER, 0, 0)):
+    return Family(Entries([Entry(7, 7, 0, since, {"policy": before}, {"policy": ours})]), 7)
+
+
+@pytest.mark.parametrize(("ours", "now", "back"), [
+    ([(sched.OTHER, 0, 0)], FIFO_50, {}),
+    ([RAISED], FIFO_50, {}),
+    ([RAISED], RAISED, {"policy": (sched.OTHER, 0, 0)}),
+    ([(sched.FIFO, 60, 0)], FIFO_50, {"policy": (sched.OTHER, 0, 0)}),
+])  # fmt: skip
+def test_a_right_that_nothing_of_ours_gave_stays(ours, now, back):
+    """As root gives it to a child, or to a first thread that is not shared."""
+    assert of_one(ours).before({"policy": now}, 20) == back
+
+
+@pytest.mark.parametrize(("born", "back"), [(9, {}), (10, {"policy": (sched.OTHER, 0, 0)})])
+def test_who_began_before_the_tick_of_the_first_change_has_inherited_nothing(born, back):
+    assert of_one([RAISED]).before({"policy": RAISED}, born) == back
+
+
+@pytest.mark.parametrize(("own", "least"), [(True, IDLE), (False, (sched.OTHER, 0, 0))])
+def test_an_orphan_of_somebody_idle_stays_idle(own, least):
+    entries = [
+        Entry(pid, pid, 0, 1, {"policy": before}, {"policy": [RAISED]})
+        for pid, before in ((1, IDLE), (2, (sched.OTHER, 0, 0)))
+    ]
+    assert _least_of(entries, own).before({"policy": RAISED}, 5) == {"policy": least}

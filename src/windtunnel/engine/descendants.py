@@ -73,6 +73,9 @@ def _stat(pid: int) -> _Stat | None:
 
 
 def _has(pid: int, variable: bytes) -> bool:
-    with contextlib.suppress(OSError):  # it has ended, or is another user's
+    """A process of this user. That of another one is not read, even by root: who has it in a file system of theirs keeps the reader waiting."""
+    with contextlib.suppress(OSError):  # it has ended
+        if os.stat(f"/proc/{pid}").st_uid != os.geteuid():
+            return False
         return variable in os.fsencode(proc.text(f"/proc/{pid}/environ")).split(b"\0")
     return False
