@@ -6,6 +6,7 @@ of its share, as the tenants of PvCC do. Which of the two is said with every res
 """
 
 import os
+import pwd
 import re
 import shutil
 import socket
@@ -49,26 +50,52 @@ class Profile:
     command: Callable[[str, Path, int, Content], list[str]]
 
 
+def _as_nobody() -> list[str]:
+    """What starts a program without root's rights: every user of the host reaches a server. It ends with its keeper all the same."""
+    if os.geteuid() != 0:
+        return []
+    nobody = pwd.getpwnam("nobody")
+    ids = [f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
+    return ["setpriv", *ids, "--no-new-privs", "--pdeathsig=KILL"]
+
+
 def _memcached(program: str, directory: Path, port: int, content: Content) -> list[str]:
-    user = ["-u", "nobody"] if os.geteuid() == 0 else []
-    return [program, "-l", ADDRESS, "-p", str(port), "-U", "0", "-t", "1", "-m", "64", "-c", "4096", *user]
+    return [*_as_nobody(), program, "-l", ADDRESS, "-p", str(port), "-U", "0", "-t", "1", "-m", "64", "-c", "4096"]
+
+
+REDIS = {
+    "bind": [ADDRESS],
+    "save": [""],
+    "appendonly": ["no"],
+    "daemonize": ["no"],
+    "dir": ["/"],
+    "io-threads": ["1"],
+    "jemalloc-bg-thread": ["no"],
+    "maxclients": ["4096"],
+    "maxmemory": ["64mb"],
+}
+CLOSED = (
+    "CONFIG",
+    "DEBUG",
+    "MODULE",
+    "REPLICAOF",
+    "SLAVEOF",
+    "SAVE",
+    "BGSAVE",
+    "BGREWRITEAOF",
+    "SHUTDOWN",
+    "FUNCTION",
+    "EVAL",
+    "EVALSHA",
+)
+"""Commands by which whoever reaches the port, as every user of the host does, might write files or run code."""
 
 
 def _redis(program: str, directory: Path, port: int, content: Content) -> list[str]:
-    lines = {
-        "bind": ADDRESS,
-        "port": port,
-        "save": '""',
-        "appendonly": "no",
-        "daemonize": "no",
-        "dir": directory,
-        "io-threads": 1,
-        "jemalloc-bg-thread": "no",
-        "maxclients": 4096,
-    }
-    file = directory / "redis.conf"
-    file.write_text("".join(f"{key} {value}\n" for key, value in lines.items()), encoding="utf-8")
-    return [program, str(file)]
+    """Without files, so that it needs no rights: in root's directory nobody reads any."""
+    options = [word for key, values in REDIS.items() for word in (f"--{key}", *values)]
+    closed = [word for name in CLOSED for word in ("--rename-command", name, "")]
+    return [*_as_nobody(), program, *options, "--port", str(port), *closed]
 
 
 NGINX_CONF = """daemon off;

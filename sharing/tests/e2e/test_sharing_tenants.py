@@ -126,6 +126,7 @@ class TestServers:
         with Server(kind, tmp_path / "s", cpu=CPU, polling=polling, content=Content(keys=50, value=45)) as server:
             assert os.sched_getaffinity(server.worker) == {CPU}
             assert ("shim" in server.mode) == polling
+            assert (os.stat(f"/proc/{server.pid}").st_uid == 0) == (os.geteuid() == 0 and kind == "nginx")
             loaded = "libwindtunnel-poll" in Path(f"/proc/{server.pid}/maps").read_text()
             assert loaded == polling
             result = load(server, tmp_path, per_s=2000)
