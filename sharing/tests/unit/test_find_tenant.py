@@ -91,6 +91,21 @@ def test_a_pidfile_that_is_a_fifo_names_nobody(tmp_path, apart):
     assert find(keys(pidfile="pid"), tmp_path) == Found(os.getppid())
 
 
+@pytest.mark.parametrize(("older_s", "stale"), [(0, False), (60, True)])
+def test_a_number_that_another_process_had_when_the_pidfile_was_written_names_nobody(tmp_path, apart, older_s, stale):
+    """Who starts processes until one has the number in a file that somebody left is not the tenant."""
+    file = tmp_path / "pid"
+    with tenant(SLEEP) as one:
+        file.write_text(f"{one.pid}\n")
+        written = file.stat().st_mtime - older_s
+        os.utime(file, (written, written))
+        if not stale:
+            assert find(keys(pidfile="pid"), tmp_path) == Found(one.pid)
+            return
+        with pytest.raises(UserError, match=f"process {one.pid} began after {file} was written"):
+            find(keys(pidfile="pid"), tmp_path)
+
+
 OTHER = 61_871
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
 

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,6 +18,8 @@ from windtunnel_sharing.daemon.tenant_file import user_name
 from windtunnel_sharing.rounds import MOST, YOUNG_S
 
 MAX_PIDFILE_BYTES = 64
+CLOCKS_NS = 100_000_000
+"""Times of files and of processes are of clocks that tick."""
 MOST_GROUPS = 512
 """Cgroups within a tenant's: whom they were delegated to may make any number, and nobody is served while they are looked at."""
 MOST_PROCESSES = 4096
@@ -212,9 +215,21 @@ def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int 
     file: reading a FIFO would wait for ever. Raises BadValue as `tenant_file.read`."""
     try:
         found = tenant_file.read(name, path, owner, MAX_PIDFILE_BYTES)
-        return int(found.text.split()[0]), found.owner
+        pid = int(found.text.split()[0])
     except (OSError, ValueError, IndexError):
         return None, owner
+    started = threads.process_started(pid)
+    if started is not None and _day_ns(started) > found.written_ns + CLOCKS_NS:
+        raise BadValue(
+            f"{name}: process {pid} began after {path} was written: the number was another process's then",
+            "a pidfile that its program removes at its end, or unit = ...",
+        )
+    return pid, found.owner
+
+
+def _day_ns(ticks: int) -> int:
+    """A time since boot by the clock of the day, which may have been set meanwhile."""
+    return time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME) + ticks * 10**9 // threads.TICKS
 
 
 def _pids_in(name: str, groups: Iterable[Path]) -> set[int]:

@@ -20,6 +20,8 @@ class TenantFile:
 
     text: str
     mode: int
+    written_ns: int
+    """When, by the clock of the day."""
     owner: int | None
 
 
@@ -32,7 +34,7 @@ def read(name: str, path: Path, owner: int | None, most_bytes: int) -> TenantFil
         text = beginning(opened, most_bytes)
     if passed[-1].st_mode & 0o022:
         raise BadValue(f"{name}: {path} may be written by others, and say anything", f"chmod go-w {as_argument(path)}")
-    return TenantFile(text, passed[-1].st_mode, _writer(name, path, passed, owner))
+    return TenantFile(text, passed[-1].st_mode, passed[-1].st_mtime_ns, _writer(name, path, passed, owner))
 
 
 @contextmanager
