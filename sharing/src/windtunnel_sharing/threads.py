@@ -233,6 +233,16 @@ def ticks_now() -> int:
     return time.clock_gettime_ns(time.CLOCK_BOOTTIME) * TICKS // 10**9
 
 
+def has_time_limit(tid: int) -> bool:
+    """Whether the process of a thread has a bound of the CPU time that it may use as real-time (RLIMIT_RTTIME): the kernel adds it up over all times at
+    which it is, and ends it there."""
+    try:
+        limits = proc.lines(proc.text(PROC / str(tid) / "limits"))
+    except OSError:  # it has ended
+        return False
+    return any(line.startswith("Max realtime timeout") and "unlimited" not in line[:40] for line in limits)
+
+
 def pids() -> list[int]:
     """All processes of this machine."""
     return sorted(int(name) for name in os.listdir(PROC) if name.isdecimal())

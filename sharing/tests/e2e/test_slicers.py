@@ -1,6 +1,7 @@
 """Slicers share a core among threads that know nothing of it, and leave them as they were, however they end."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -504,3 +505,19 @@ def test_members_in_different_groups_are_warned_of(tmp_path, monkeypatch):
     (tmp_path / "enabled").write_text("1\n")
     assert warnings.autogroups([1, 2]) == {"/autogroup-7"}
     assert warnings.autogroups([1, 2, 3, 4, 5]) == {"/autogroup-7", "root", "cgroup /a"}
+
+
+@pytest.mark.parametrize(("name", "refused"), [("rotor", True), ("kicker", False)])
+def test_who_would_be_ended_for_being_real_time_is_not_made_so(journal, name, refused):
+    """A limit as LimitRTTIME= of a unit sets it: the kernel adds up all turns."""
+    needs_rights()
+    with tenant(POLL) as one:
+        resource.prlimit(one.pid, resource.RLIMIT_RTTIME, (200_000, 200_000))
+        with SLICERS[name](journal) as slicer:
+            slicer.start(CPU, SLICE_NS)
+            if refused:
+                with pytest.raises(threads.CannotChange, match="RLIMIT_RTTIME"):
+                    slicer.set_members([Member(one.pid, 256)])
+            else:
+                slicer.set_members([Member(one.pid, 256)])
+        assert one.poll() is None

@@ -238,6 +238,12 @@ class Slicer:
 
     def _take(self, tid: int, step: Steps) -> None:
         """A new member. Raises UserError with the thread as it was."""
+        if self.raises and threads.has_time_limit(tid):
+            raise threads.CannotChange(
+                tid,
+                f"thread {tid} has a limit of real-time CPU time (RLIMIT_RTTIME), at which the kernel would end its process: {self.name} makes it real-time",
+                "a slicer that does not, as kicker, or no limit (LimitRTTIME=infinity)",
+            )
         runtime = self.runtime_ns(self.slice_ns)
         try:
             if self.raises:
