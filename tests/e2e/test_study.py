@@ -198,7 +198,7 @@ def broken_run(listener):
     """Runs with one more listener, whose disk is full."""
     whole = executor.execute
 
-    def execute(spec, path, interrupts, listeners, host, settle):
-        return whole(spec, path, interrupts, [*listeners, lambda *line: listener(None, *line)], host, settle=settle)
+    def execute(spec, path, interrupts, listeners, host, **options):
+        return whole(spec, path, interrupts, [*listeners, lambda *line: listener(None, *line)], host, **options)
 
     return execute

@@ -10,7 +10,11 @@ import platform
 import re
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Self
+
+from windtunnel.host.cpus import cpuinfo
+from windtunnel.host.read import text
 
 SYSCALL = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331}
 
@@ -47,6 +51,39 @@ EVENTS: Final[dict[str, tuple[int, int]]] = {
     },
 }
 """Name -> perf_event_attr.type and .config."""
+BLOCKED = "blocked-store-forwards"
+"""Loads that wait because an older store, which they overlap, cannot be forwarded to them. The kernel has no name for this event."""
+_INTEL_BEFORE_GOLDEN_COVE = frozenset(
+    (
+        0x2A,
+        0x2D,
+        0x3A,
+        0x3E,
+        0x3C,
+        0x3F,
+        0x45,
+        0x46,
+        0x3D,
+        0x47,
+        0x4F,
+        0x56,
+        0x4E,
+        0x5E,
+        0x55,
+        0x8E,
+        0x9E,
+        0xA5,
+        0xA6,
+        0x7D,
+        0x7E,
+        0x6A,
+    )
+    + (0x6C, 0x8C, 0x8D, 0xA7)
+)
+"""Models of family 6 from Sandy Bridge to Rocket Lake and Ice Lake's Xeons."""
+_INTEL_GOLDEN_COVE = frozenset((0x97, 0x9A, 0xB7, 0xBA, 0xBF, 0x8F, 0xCF))
+"""Models of family 6 with this core: Alder and Raptor Lake (their performance cores), Sapphire and Emerald Rapids."""
+_AMD_ZEN = frozenset((0x17, 0x19, 0x1A))
 UNITS = {"cpu-clock": "ns", "task-clock": "ns"}
 """Units of events that are no counts."""
 
@@ -111,8 +148,24 @@ class Event:
 
 
 def known(name: str) -> bool:
-    """Whether a name is one of `EVENTS`, or a raw event as in "r01c2"."""
-    return name in EVENTS or bool(_RAW.fullmatch(name))
+    """Whether a name is one of `EVENTS`, `BLOCKED`, or a raw event as in "r01c2"."""
+    return name in EVENTS or name == BLOCKED or bool(_RAW.fullmatch(name))
+
+
+def blocked_store_forwards(processor: dict[str, str]) -> int:
+    """The raw number of `BLOCKED` on a processor, given as /proc/cpuinfo has it. Raises Refused for one of which it is not known.
+
+    Source: LD_BLOCKS.STORE_FORWARD in the event lists of intel/perfmon, ls_bad_status2.stli_other in those of Linux for AMD Zen.
+    """
+    vendor = processor.get("vendor_id", "")
+    family, model = (int(processor.get(name, "0") or "0") for name in ("cpu family", "model"))
+    if vendor == "GenuineIntel" and family == 6 and model in _INTEL_BEFORE_GOLDEN_COVE:
+        return 0x0203
+    if vendor == "GenuineIntel" and family == 6 and model in _INTEL_GOLDEN_COVE:
+        return 0x8203
+    if vendor == "AuthenticAMD" and family in _AMD_ZEN:
+        return 0x0224
+    raise Refused(f"which raw event it is on this processor is not known: name it, as in r0203, instead of {BLOCKED}")
 
 
 def _open(name: str, thread: int, with_kernel: bool) -> int:
@@ -120,7 +173,7 @@ def _open(name: str, thread: int, with_kernel: bool) -> int:
     call = SYSCALL.get(platform.machine())
     if call is None:
         raise Refused(f"not tried on {platform.machine()}")
-    kind, config = EVENTS[name] if name in EVENTS else (RAW, int(name[1:], 16))
+    kind, config = _numbers(name)
     excluded = EXCLUDE_HYPERVISOR | (0 if with_kernel else EXCLUDE_KERNEL)
     formats = TOTAL_TIME_ENABLED | TOTAL_TIME_RUNNING
     attr = struct.pack("=IIQQQQQ16x", kind, ATTR_SIZE_VER0, config, 0, 0, formats, excluded)
@@ -130,6 +183,13 @@ def _open(name: str, thread: int, with_kernel: bool) -> int:
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
     return int(descriptor)
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    """perf_event_attr.type and .config of an event that is `known`. Raises Refused."""
+    if name == BLOCKED:
+        return RAW, blocked_store_forwards(cpuinfo(text(Path("/proc/cpuinfo")) or ""))
+    return EVENTS[name] if name in EVENTS else (RAW, int(name[1:], 16))
 
 
 def reason_text(error: OSError) -> str:

@@ -27,16 +27,23 @@ MOST = 32
 def parse(text: str) -> list[str]:
     """The events of `--counters`. Raises UserError with what would be right."""
     names = [name.strip() for name in text.split(",")]
+    try:
+        check(names)
+    except UserError as error:
+        raise UserError(f"--counters: {error.message}", remedy=error.remedy) from None
+    return names
+
+
+def check(names: Sequence[str]) -> None:
+    """Raises UserError, with what would be right, if one of them is no event, or if they are too many."""
     if wrong := [name for name in names if not (name in resctrl.EVENTS or perf_events.known(name))]:
         raise UserError(
-            f"--counters: {', '.join(repr(name) for name in wrong)}: no such event",
-            remedy=f"of the kernel: {', '.join(perf_events.EVENTS)}, or a raw one as in r01c2; of resctrl: {', '.join(resctrl.EVENTS)}",
+            f"{', '.join(repr(name) for name in wrong)}: no such event",
+            remedy=f"of the kernel: {', '.join((*perf_events.EVENTS, perf_events.BLOCKED))}, or a raw one as in r01c2; of resctrl: "
+            f"{', '.join(resctrl.EVENTS)}",
         )
     if len(set(names)) < len(names) or len(names) > MOST:
-        raise UserError(
-            f"--counters: {len(names)} events, {len(set(names))} different ones", remedy=f"each once, at most {MOST}"
-        )
-    return names
+        raise UserError(f"{len(names)} events, {len(set(names))} different ones", remedy=f"each once, at most {MOST}")
 
 
 class _Source(Protocol):

@@ -6,6 +6,7 @@ directories; an executor places the scenarios on the host on which they run.
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +15,7 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener
 from windtunnel.engine.turns import Place, Turns
 from windtunnel.host import facts
+from windtunnel.measure.counters import Counting
 from windtunnel.measure.execute import RunOutcome, execute, no_garbage_collection
 from windtunnel.scenario import Cable, HostView, RunSpec, Scenario, here, resolve
 
@@ -33,6 +35,8 @@ class Job:
     """A run goes on beyond its duration until it has settled."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Labels of each run."""
+    counters: tuple[str, ...] = ()
+    """Events that are counted for the workers' threads of a run that does not alternate."""
     group: Hashable = None
     """Jobs of one group have one host as long as it is there: their numbers belong together. None: of no group."""
 
@@ -129,7 +133,10 @@ def perform(
     """Executes a job here, whose scenarios were resolved here."""
     specs = [replace(spec, labels=dict(job.labels)) for spec in specs]
     if len(specs) == 1:
-        return [execute(specs[0], job.directories[0], interrupts, listeners, host, settle=job.settle)]
+        with closing(Counting(job.counters)) as counting:
+            writing = [counting.into] if job.counters else []
+            run = execute(specs[0], job.directories[0], interrupts, listeners, host, settle=job.settle, writing=writing)
+        return [run]
     return in_turns(specs, job.directories, job.first, interrupts, listeners, host)
 
 

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from windtunnel.format import DASH, percent
-from windtunnel.measure.study.columns import has_metrics
+from windtunnel.host import resctrl
+from windtunnel.measure.study.columns import event_columns, has_metrics
 from windtunnel.measure.study.findings import Sample, rows_of_workload, samples, workloads
 from windtunnel.measure.study.forecast import Forecast
 from windtunnel.measure.study.record import PointRecord, StudyRecord
@@ -13,7 +14,7 @@ from windtunnel.measure.study.study import Prepared, Study
 from windtunnel.part_registry import part_functions
 from windtunnel.results import study_metrics
 from windtunnel.results.charts import references, study_latency
-from windtunnel.results.charts.study import Drawn, plots
+from windtunnel.results.charts.study import Drawn, beside, plots
 from windtunnel.results.document import (
     Block,
     Cell,
@@ -32,7 +33,14 @@ from windtunnel.results.document import (
 from windtunnel.results.host import host_section
 from windtunnel.results.page.files import REPORT, write_page
 from windtunnel.results.progress.study_progress import in_words
-from windtunnel.results.study_sentences import findings, invalid_sentence, point_name, state_sentence
+from windtunnel.results.study_sentences import (
+    event_notes,
+    findings,
+    invalid_sentence,
+    not_counted,
+    point_name,
+    state_sentence,
+)
 
 MOST_ROWS = 60
 """Points of a table that is shown at once."""
@@ -123,6 +131,7 @@ def _notes(study: Study) -> Iterator[str]:
     for sentences in part_functions("blocks", "study_sentences"):
         yield from sentences(record)
     yield from (f"only {level} was run" for level in _constant(study))
+    yield from not_counted(study)
     if unrunnable := _cannot_run(record):
         yield f"{len(unrunnable)} of {len(record.points)} points cannot run here: {unrunnable[0].cannot_run}"
 
@@ -153,6 +162,7 @@ def _pictures(study: Study) -> Iterator[Section]:
         for workload in workloads(part.rows):
             for metric in study_metrics.chosen(study.record.metrics, part.rows):
                 yield _picture(part, metric, workload, testbed)
+        yield from _counted(part, testbed)
         yield from _latency(part, testbed)
 
 
@@ -163,6 +173,37 @@ def _picture(study: Study, metric: str, workload: str | None, testbed: str | Non
     title = f"{metric} of {workload}" if workload else metric
     caption = Sentence(f"{'; '.join(_caption(study, metric, workload, shown))}.", detail=True)
     return Section(_on_testbed(title, testbed), [*map(Chart, drawn), caption])
+
+
+def _counted(study: Study, testbed: str | None) -> Iterator[Section]:
+    """What the kernel counted of each event that the study names, beside the first metric; of one that it could not count, why."""
+    metric = study_metrics.chosen(study.record.metrics, study.rows)[0]
+    rows = study.blocked.rows
+    for workload in workloads(study.rows):
+        drawn = Drawn(study.record, metric, samples(rows, metric, workload))
+        for column, event in event_columns(study.record.counters).items():
+            counted = Drawn(study.record, column, samples(rows, column, workload))
+            if not counted.samples:
+                continue
+            one = beside(drawn, counted)
+            title = f"{event} beside {metric}{f' of {workload}' if workload else ''}"
+            yield Section(
+                _on_testbed(title, testbed),
+                [
+                    *map(Chart, [one] if one else plots(counted)),
+                    Sentence(_counted_caption(study, event, one is not None), detail=True),
+                ],
+            )
+
+
+def _counted_caption(study: Study, event: str, is_beside: bool) -> str:
+    of = (
+        "bytes, all workers together"
+        if event in resctrl.EVENTS and resctrl.EVENTS[event].level
+        else "a message, or a packet if no client counts"
+    )
+    where = f"{event} is thin, with open marks, on the axis at the right: {of}" if is_beside else f"{event}: {of}"
+    return "; ".join([f"{where}; medians of a point’s runs", *event_notes(study.rows, event)]) + "."
 
 
 def _caption(study: Study, metric: str, workload: str | None, shown: Sequence[Sample]) -> Iterator[str]:

@@ -1,11 +1,12 @@
 """What a study says in sentences: its findings, the state of the host, invalid runs, and how it goes on."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from windtunnel.errors import as_argument
 from windtunnel.format import DASH
+from windtunnel.measure.study.columns import EVENT_NOTES, event_columns
 from windtunnel.measure.study.findings import Finding, Sample, find, samples, workloads
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.study import Study
@@ -57,6 +58,22 @@ def invalid_sentence(study: Study) -> str:
     if study.interrupted:
         return counted
     return f"{counted}. {_WHAT_NOW}{'' if study.included else _REJECTED}"
+
+
+def event_notes(rows: Sequence[dict[str, Any]], event: str) -> list[str]:
+    """What is to be known of an event that the study counts, each once: why a run could not count it, or how one did."""
+    notes = (note.partition(": ") for row in rows for note in row[EVENT_NOTES] or ())
+    return list(dict.fromkeys(words for of, _, words in notes if of == event))
+
+
+def not_counted(study: Study) -> Iterator[str]:
+    """A sentence for each reason, about the events that no run has counted."""
+    reasons: dict[str, list[str]] = {}
+    for column, event in event_columns(study.record.counters).items():
+        if all(row[column] is None for row in study.rows):
+            reasons.setdefault("; ".join(event_notes(study.rows, event)), []).append(event)
+    for reason, events in reasons.items():
+        yield f"not counted here: {', '.join(events)}{f': {reason}' if reason else ''}"
 
 
 def how_to_go_on(study: Study) -> str:

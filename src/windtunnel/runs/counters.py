@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from windtunnel.errors import UserError
+from windtunnel.host import resctrl
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.reader import Run
 from windtunnel.runs.variants import messages_of
@@ -165,6 +166,37 @@ def event_rows(run: Run) -> list[EventRow]:
     return [
         _row(of, len(numbers.get(of.first.engine, ())), total) for _, of in sorted(sums.items(), key=lambda i: i[0])
     ]
+
+
+@dataclass(frozen=True)
+class EventTotal:
+    """One event of a run, all workers together."""
+
+    value: float | None
+    """A message; of a level its mean. None: a worker has no value, and `words` says why."""
+    words: str | None
+    """As those of the workers' rows, each once."""
+
+
+def event_totals(run: Run) -> dict[str, EventTotal]:
+    """By event, in the order in which they were asked for. Raises UserError as `event_rows`."""
+    of_events: dict[str, list[EventRow]] = {}
+    for row in event_rows(run):
+        of_events.setdefault(row.event, []).append(row)
+    return {event: _total(rows) for event, rows in of_events.items()}
+
+
+def _total(rows: list[EventRow]) -> EventTotal:
+    values = [row.value if _is_level(row.event) else row.a_message for row in rows]
+    known = [value for value in values if value is not None]
+    words = list(dict.fromkeys(row.words for row in rows if row.words))
+    if len(known) < len(rows):
+        return EventTotal(None, "; ".join(words) or "the run has no messages")
+    return EventTotal(sum(known), "; ".join(words) or None)
+
+
+def _is_level(event: str) -> bool:
+    return event in resctrl.EVENTS and resctrl.EVENTS[event].level
 
 
 def _row(of: _Sum, windows: int, total: int) -> EventRow:

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from windtunnel.measure.study.columns import COUNTS, LATENCIES, RUN, SIDE_COLUMNS, STAGE_COLUMNS
+from windtunnel.measure.study.columns import (
+    COUNTS,
+    EVENT_NOTES,
+    LATENCIES,
+    RUN,
+    SIDE_COLUMNS,
+    STAGE_COLUMNS,
+    event_types,
+)
 from windtunnel.measure.study.definition import Definition
 from windtunnel.schemas.scenario_page import tables
 
@@ -108,6 +116,17 @@ def _rows() -> Iterator[str]:
         yield _row(f"`client_{name}`, `server_{name}`", kind, meaning)
     for name, (kind, meaning) in STAGE_COLUMNS.items():
         yield _row(f"`client_app_tx_{name}`, ...", kind, meaning)
+    own = event_types(["LLC-load-misses"])
+    yield _row(
+        f"`{next(iter(own))}`, ...",
+        "DOUBLE",
+        "each of `counters`: a message, or a packet if no client counts; of a level the mean, bytes",
+    )
+    yield _row(
+        f"`{EVENT_NOTES}`",
+        own[EVENT_NOTES],
+        "with `counters`: why an event was not counted, or what is to be known of its value",
+    )
 
 
 def _row(column: str, kind: str, meaning: str) -> str:

@@ -56,6 +56,7 @@ class PaperCluster:
         self.names = list(testbeds)
         self._abouts, self.mishaps, self.absent = testbeds, dict(mishaps), set(absent)
         self.started: list[tuple[str, str]] = []
+        self.requests = []
         self.stopped: list[str] = []
         self.dismissed: list[str] = []
         self.on_events = lambda: None
@@ -82,6 +83,7 @@ class PaperCluster:
         assert name in self._invited, f"{name} has not joined"
         title = request.scenarios[0].title
         self.started.append((name, title))
+        self.requests.append(request)
         number = sum(testbed == name for testbed, _ in self.started)
         if mishap := self.mishaps.get((name, number)):
             self._events.append(mishap)

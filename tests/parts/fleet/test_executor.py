@@ -1,12 +1,15 @@
 """Which job runs where, what becomes of those that are lost, and which testbeds are refused."""
 
+from dataclasses import dataclass, replace
+
 import pytest
 from fleet_tools import SOFTWARE, PaperCluster, about, archive, executed, fleet, job
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.live.process import ANNOUNCEMENT
-from windtunnel.parts.fleet.messages import Failed, Lost, Refused, Replied
+from windtunnel.parts.fleet import node
+from windtunnel.parts.fleet.messages import Ended, Failed, Lost, Refused, Replied
 from windtunnel.parts.fleet.run_archive import take
 from windtunnel.runs import load
 
@@ -19,6 +22,26 @@ def test_every_job_is_executed_once(tmp_path):
     names = [f"{n}" for n in range(6)]
     assert sorted(found) == sorted(title for _, title in cluster.started) == names
     assert sorted(path.name for path in tmp_path.iterdir()) == names
+
+
+def test_a_testbed_counts_the_events_of_the_job(tmp_path, monkeypatch):
+    """They are in the request, and the node gives them to the run."""
+    cluster, counted = PaperCluster(TWO), []
+    executed(fleet(cluster), [replace(job(tmp_path, "counted"), counters=("cycles", "LLC-load-misses"))])
+    [request] = cluster.requests
+    assert request.counters == ("cycles", "LLC-load-misses")
+    monkeypatch.setattr(node, "resolve", lambda scenario, view, side: Resolved())
+    monkeypatch.setattr(node, "here", lambda: None)
+    monkeypatch.setattr(node, "perform", lambda specs, job, *_: counted.append(job.counters) or [])
+    monkeypatch.setattr(node, "pack", lambda directories: b"")
+    monkeypatch.setattr(node, "_full_priority", lambda: None)
+    assert isinstance(node.Node().execute(request), Ended)
+    assert counted == [request.counters]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    testbed: str | None = None
 
 
 def test_groups_that_differ_share_the_testbeds(tmp_path):

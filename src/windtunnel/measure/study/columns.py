@@ -4,11 +4,13 @@ Latencies and times are ns, shares lie between 0 and 1. NULL is "not measured", 
 not asked for.
 """
 
+from collections.abc import Sequence
 from datetime import UTC
 from typing import Any
 
 from windtunnel.part_registry import part_modules
 from windtunnel.runs import Run
+from windtunnel.runs.counters import event_totals
 from windtunnel.runs.metrics import TRAVEL, ratio
 from windtunnel.runs.path import derived_mpps, packet_ns
 from windtunnel.runs.registry import Metric, Noun, metrics
@@ -78,8 +80,21 @@ def _all_columns() -> dict[str, tuple[str, str]]:
 COLUMNS = _all_columns()
 """Name -> DuckDB type and meaning. The factors' columns stand behind `reasons`."""
 COLUMN_NAMES = frozenset(COLUMNS) | {"study"}
+EVENT_NOTES = "event_notes"
 METRICS = frozenset(name for name, (kind, _) in COLUMNS.items() if name not in RUN and kind != "VARCHAR")
 """Columns that can be drawn."""
+
+
+def event_columns(events: Sequence[str]) -> dict[str, str]:
+    """Column -> event, of the events that a study counts: LLC_load_misses for LLC-load-misses. A value is of one message, or of one packet if
+    no client counts responses, all workers together; of a level of resctrl the mean in bytes."""
+    return {event.replace("-", "_"): event for event in events}
+
+
+def event_types(events: Sequence[str]) -> dict[str, str]:
+    """DuckDB types of the columns of events, and of their notes: why an event was not counted, or what is to be known of its value."""
+    types = dict.fromkeys(event_columns(events), "DOUBLE")
+    return types | {EVENT_NOTES: "VARCHAR[]"} if types else types
 
 
 def has_metrics(row: dict[str, Any]) -> bool:
@@ -87,25 +102,31 @@ def has_metrics(row: dict[str, Any]) -> bool:
     return row["valid"] or row["measured_s"] is not None
 
 
-def rows_of(run: Run, place: dict[str, Any], include_invalid: bool = False) -> list[dict[str, Any]]:
+def rows_of(
+    run: Run, place: dict[str, Any], include_invalid: bool = False, events: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """One row a workload of the run, or one of ports and stages if no client ran. `place` is what the study knows of it.
-    `include_invalid`: with rejected metrics."""
+    `include_invalid`: with rejected metrics. `events`: those that the study counts. Raises UserError if their lines are damaged."""
     record = run.record
-    known = place | {
-        # DuckDB needs a package of its own for zones
-        "started": record.started and record.started.astimezone(UTC).replace(tzinfo=None),
-        "valid": record.verdict.valid,
-        "reasons": list(record.verdict.reasons),
-        "relaxed": record.relaxed,
-        "testbed": record.testbed,
-        "memory": record.memory,
-        "host_state": record.where.state,
-        "line_ns": record.where.line_ns,
-    }
+    known = (
+        place
+        | {
+            # DuckDB needs a package of its own for zones
+            "started": record.started and record.started.astimezone(UTC).replace(tzinfo=None),
+            "valid": record.verdict.valid,
+            "reasons": list(record.verdict.reasons),
+            "relaxed": record.relaxed,
+            "testbed": record.testbed,
+            "memory": record.memory,
+            "host_state": record.where.state,
+            "line_ns": record.where.line_ns,
+        }
+        | dict.fromkeys(event_types(events))
+    )
     if not run.usable(include_invalid):
         return [_row(known | {"workload": name}) for name in _workloads(run)]
     summary = summarise(run)
-    known |= {"measured_s": summary.measured_s}
+    known |= {"measured_s": summary.measured_s} | (_event_values(run, events) if events else {})
     for side in SIDES:
         ports = [row for row in summary.ports if row.endpoint == side]
         known |= _side_values(side, ports, [row for row in summary.workers if side in row.sides.split(" + ")])
@@ -164,6 +185,16 @@ def _packet_values(side: str, summary: Summary) -> dict[str, float | None]:
 
 def _stage_values(row: StageRow) -> dict[str, Any]:
     return {f"{row.endpoint}_{row.stage}_{name}": metric.of(row) for name, metric in STAGE_METRICS.items()}
+
+
+def _event_values(run: Run, events: Sequence[str]) -> dict[str, Any]:
+    totals = event_totals(run)
+    values = {
+        column: totals[event].value if event in totals else None for column, event in event_columns(events).items()
+    }
+    notes = [f"{event}: {total.words}" for event, total in totals.items() if total.words]
+    absent = [f"{event}: no window of the run has it" for event in events if event not in totals]
+    return values | {EVENT_NOTES: [*notes, *absent]}
 
 
 def metric_of(column: str) -> tuple[Metric, bool] | None:

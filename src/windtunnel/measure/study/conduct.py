@@ -124,7 +124,7 @@ class Conductor:
         return run is not None
 
     def _note(self, slot: Slot, run: Run, progress: Progress, ran_now: bool) -> None:
-        rows = rows_of(run, _place(slot), self.include_invalid)
+        rows = rows_of(run, _place(slot), self.include_invalid, self.record.counters)
         progress.note(slot, rows)
         self.watcher.run_ended(slot, run.record.verdict, rows, ran_now)
         self.forecast.run_ended(slot, ran_now)
@@ -132,7 +132,7 @@ class Conductor:
 
     def _job(self, slot: Slot, directory: Path) -> Job:
         scenario = self.design.points[slot.point.number - 1].scenario
-        return Job((scenario,), (directory,), group=self._group(slot))
+        return Job((scenario,), (directory,), group=self._group(slot), counters=tuple(self.record.counters))
 
     def _group(self, slot: Slot) -> int:
         """Runs of a point belong together; if the study is spread, those of a block."""

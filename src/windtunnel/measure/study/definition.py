@@ -131,6 +131,12 @@ class Definition(FileTable):
         default_factory=list,
         description="further plots: a box of latencies for each point, with L(c); a percentile curve for each point",
     )
+    counters: list[Text] = Field(
+        default_factory=list,
+        max_length=16,
+        description="events that the kernel counts for the workers' threads, as `run --counters` takes them; a column each, and a plot beside "
+        "the first metric",
+    )
     reference: Literal["thesis exact"] | None = Field(
         None, description="a published curve, drawn faintly over entries and cores: T4P4S with exact tables"
     )

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.errors import UserError
-from windtunnel.measure.study.columns import METRICS
+from windtunnel.measure import counters
+from windtunnel.measure.study.columns import METRICS, event_columns
 from windtunnel.measure.study.constraints import Combination, combinations
 from windtunnel.measure.study.definition import Definition
 from windtunnel.measure.study.factors import Change, Factor, changes, check_keys, factors
@@ -69,6 +70,7 @@ def design(definition: Definition, sets: list[str], host: HostView | Cable) -> D
         varied = factors(definition)
         common = changes(definition, sets)
         check_keys(definition, varied, common)
+        _check_counters(definition)
         _check_metrics(definition)
         chosen = combinations(varied, definition.constraints)
     except Refusal as refusal:
@@ -115,9 +117,17 @@ def _loaded(
         raise _at_its_place(error, places) from None
 
 
+def _check_counters(definition: Definition) -> None:
+    try:
+        counters.check(definition.counters)
+    except UserError as error:
+        raise Refusal(("counters",), f"counters: {error.message}", error.remedy or "") from None
+
+
 def _check_metrics(definition: Definition) -> None:
+    known = METRICS | event_columns(definition.counters).keys()
     for n, name in enumerate(definition.metrics):
-        if name not in METRICS:
+        if name not in known:
             raise Refusal(("metrics", n), f'no metric "{name}"', 'the page "Study keys and columns" lists them')
 
 

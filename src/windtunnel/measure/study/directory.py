@@ -22,7 +22,7 @@ from windtunnel.engine.verdict import INTERRUPTED_BY_USER, NOT_WRITTEN, READER_L
 from windtunnel.errors import UserError, cannot_write, check_name
 from windtunnel.measure.study import record as records
 from windtunnel.measure.study import seal, sql
-from windtunnel.measure.study.columns import COLUMNS
+from windtunnel.measure.study.columns import COLUMNS, event_types
 from windtunnel.measure.study.record import PointRecord, StudyRecord
 from windtunnel.runs import Run, load
 from windtunnel.runs.directories import make_missing
@@ -155,10 +155,11 @@ def latest(parent: Path) -> Path:
 
 
 def result_columns(record: StudyRecord) -> dict[str, str]:
-    """Name -> DuckDB type, the factors' behind `reasons`."""
+    """Name -> DuckDB type, the factors' behind `reasons`, those of events at the end."""
     own = [(name, kind) for name, (kind, _) in COLUMNS.items()]
     split = list(COLUMNS).index("reasons") + 1
-    return dict([*own[:split], *((factor.name, factor.type) for factor in record.factors), *own[split:]])
+    factors = [(factor.name, factor.type) for factor in record.factors]
+    return dict([*own[:split], *factors, *own[split:]]) | event_types(record.counters)
 
 
 def write_results(path: Path, record: StudyRecord, rows: Sequence[dict[str, Any]]) -> Path:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from windtunnel.errors import UserError
-from windtunnel.measure.study.columns import COLUMN_NAMES
+from windtunnel.measure.study.columns import COLUMN_NAMES, EVENT_NOTES, event_columns
 from windtunnel.measure.study.definition import Definition, leaves
 from windtunnel.measure.study.definition import Factor as FactorTable
 from windtunnel.measure.study.values import Levels, levels, settable
@@ -41,6 +41,7 @@ class _Key:
 def factors(definition: Definition) -> list[Factor]:
     """The factors of a study, checked. Raises Refusal with its path in the study file."""
     checked: list[Factor] = []
+    taken = COLUMN_NAMES | {column.lower() for column in (*event_columns(definition.counters), EVENT_NOTES)}
     for n, factor in enumerate(definition.factor):
         where: Path = ("factor", n)
         for key, place in _keys_with_places(factor, where):
@@ -48,7 +49,7 @@ def factors(definition: Definition) -> list[Factor]:
         name = factor.column
         if not name.isidentifier() or not name.isascii():
             raise Refusal(where, f'"{name}" is not a valid column name', 'name = "..." of letters, digits and _')
-        if name.lower() in COLUMN_NAMES:
+        if name.lower() in taken:
             raise Refusal(where, f'"{name}" is a column of the table already', 'another one, as in name = "my_rate"')
         if any(name.lower() == other.name.lower() for other in checked):
             raise Refusal(where, f'two factors are called "{name}"', 'name = "..." for one of them')

@@ -82,6 +82,7 @@ class StudyRecord(Part):
     seed: int
     metrics: list[str]
     latency: list[Literal["boxes", "percentiles"]] = Field(default_factory=list)
+    counters: list[str] = Field(default_factory=list, description="events that are counted for the workers' threads")
     reference: Literal["thesis exact"] | None = None
     factors: list[FactorRecord]
     points: list[PointRecord]
@@ -126,6 +127,7 @@ def record_of(design: Design, executor: Executor) -> StudyRecord:
         seed=definition.seed,
         metrics=definition.metrics,
         latency=definition.latency,
+        counters=definition.counters,
         reference=definition.reference,
         factors=[factor_record(factor) for factor in design.factors],
         points=[_point(design, point) for point in design.points],

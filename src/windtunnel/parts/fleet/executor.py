@@ -144,7 +144,7 @@ class Fleet:
             running[name] = job
             begins(job)
             self._utilisation.begins(name, job)
-            self._cluster.start(name, Request(name, job.scenarios, job.first, job.settle, job.labels))
+            self._cluster.start(name, Request(name, job.scenarios, job.first, job.settle, job.labels, job.counters))
 
     def _open(self) -> None:
         """Waits until as many testbeds as requested have joined, or the time is over and some have. Raises UserError for a testbed that cannot

@@ -30,6 +30,7 @@ class Request:
     first: int
     settle: bool
     labels: Mapping[str, str]
+    counters: tuple[str, ...] = ()
     side: Side | None = None
     """The side that runs there; None: both."""
 

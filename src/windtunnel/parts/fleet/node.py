@@ -45,7 +45,9 @@ class Node:
         """Executes a job in a directory that is removed before the driver has the reply."""
         directory = Path(tempfile.mkdtemp(prefix="windtunnel-", dir=for_temporary()))
         directories = tuple(directory / str(position) for position in range(len(request.scenarios)))
-        job = Job(request.scenarios, directories, request.first, request.settle, request.labels)
+        job = Job(
+            request.scenarios, directories, request.first, request.settle, request.labels, counters=request.counters
+        )
         try:
             _full_priority()
             side = OneSide(request.side, given_by=CABLED) if request.side else None

@@ -26,8 +26,9 @@ def _kinds_and_keys() -> list[str]:
 
 
 def study_sentences(record: StudyRecord) -> Iterator[str]:
-    """For a study of tables: the values of the thesis that need hardware counters. They are named as not available, never shown as 0."""
-    if not any(".table." in key for factor in record.factors for key in factor.keys):
+    """For a study of tables that counts no events: the values of the thesis that need hardware counters. They are named as not available, never
+    shown as 0."""
+    if record.counters or not any(".table." in key for factor in record.factors for key in factor.keys):
         return
     probe = (record.host.get("counters") or {}).get("cache-misses") or {}
     reason = "not measured" if probe.get("works") else f"not available: {probe.get('reason') or 'not known here'}"

@@ -15,7 +15,7 @@ from windtunnel.measure.study.findings import Sample
 from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.results import study_metrics
 from windtunnel.results.charts import references
-from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of, ticks_at
+from windtunnel.results.charts.layout import SERIES, axis, duration_ticks, label_text, layout_of, ticks_at
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
@@ -80,6 +80,36 @@ def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[str,
     ]
     data += _reference(drawn, first)
     return {"data": data, "layout": _layout(drawn, first, 380) | {"showlegend": True}}
+
+
+def beside(drawn: Drawn, event: Drawn) -> dict[str, Any] | None:
+    """A metric over one or two factors, and on an axis at the right what the kernel counted of an event: thin, with open marks. None: another
+    number of factors changes."""
+    if len(drawn.factors) not in (1, 2) or not event.samples:
+        return None
+    first, *rest = drawn.factors
+    lines = [{second.name: level.cell} for second in rest for level in drawn.levels(second)] or [{}]
+    labels = [f"{second.name} {level.label}" for second in rest for level in drawn.levels(second)] or [""]
+    data: list[dict[str, Any]] = []
+    for n, (wanted, label) in enumerate(zip(lines, labels, strict=True)):
+        data += _series(drawn, first, wanted, label or drawn.metric, n)
+        counted = _series(event, first, wanted, ", ".join(filter(None, [event.metric, label])), n)
+        data += [_thin(trace) | {"yaxis": "y2"} for trace in counted]
+    layout = _layout(drawn, first, 420)
+    layout["yaxis"] |= {"title": {"text": label_text(drawn.metric)}}
+    right = {
+        "overlaying": "y",
+        "side": "right",
+        "tickmode": "auto",
+        "showgrid": False,
+        "title": {"text": label_text(event.metric)},
+    }
+    layout["yaxis2"] = axis() | _vertical(event) | right
+    return {"data": data, "layout": layout | {"showlegend": True}}
+
+
+def _thin(trace: dict[str, Any]) -> dict[str, Any]:
+    return trace | {"line": trace["line"] | {"width": 1}, "marker": {"size": 8, "symbol": "diamond-open"}}
 
 
 def _reference(drawn: Drawn, factor: FactorRecord) -> list[dict[str, Any]]:
