@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import Field
 
 from windtunnel.engine.part_fields import with_fields_of_parts
+from windtunnel.host.caches import Cache, reported
 from windtunnel.host.copy_engines import CopyEngine, read_copy_engines
 from windtunnel.host.counters import read_counters
 from windtunnel.host.cpus import Cpus, allowed_cpus, read_cpus
@@ -35,6 +36,8 @@ class Facts(Part):
     architecture: str
     root: bool
     cpus: Cpus
+    caches: list[Cache] = Field(default_factory=list)
+    """Data and unified caches of the first CPU that is allowed, the nearest first, as the kernel reports them; empty: not known."""
     memory: Memory
     counters: dict[str, Probe]
     dpdk: Dpdk
@@ -53,6 +56,7 @@ def collect(root: Path = Path("/")) -> Facts:
         architecture=platform.machine(),
         root=os.geteuid() == 0,
         cpus=read_cpus(root),
+        caches=reported(min(allowed_cpus()), root),
         memory=read_memory(root),
         counters=read_counters(),
         dpdk=read_dpdk(root),

@@ -14,6 +14,8 @@ from windtunnel.measure.study.study import Prepared, Study
 from windtunnel.part_registry import part_functions
 from windtunnel.results import study_metrics
 from windtunnel.results.charts import references, study_latency
+from windtunnel.results.charts.layout import label_text
+from windtunnel.results.charts.marks import Mark, marks_of
 from windtunnel.results.charts.study import Drawn, beside, plots
 from windtunnel.results.document import (
     Block,
@@ -159,19 +161,23 @@ def _constant(study: Study) -> Iterator[str]:
 def _pictures(study: Study) -> Iterator[Section]:
     """The plots of each metric of each workload, and those of latency that the study file asks for; of a spread study on each testbed."""
     for testbed, part in study.parts.items():
+        marks = marks_of(part)
         for workload in workloads(part.rows):
             for metric in study_metrics.chosen(study.record.metrics, part.rows):
-                yield _picture(part, metric, workload, testbed)
+                yield _picture(part, metric, workload, testbed, marks)
         yield from _counted(part, testbed)
-        yield from _latency(part, testbed)
+        yield from _latency(part, testbed, marks)
 
 
-def _picture(study: Study, metric: str, workload: str | None, testbed: str | None) -> Section:
+def _picture(study: Study, metric: str, workload: str | None, testbed: str | None, marks: Sequence[Mark]) -> Section:
     """The plots of one metric, with their caption."""
     shown = samples(rows_of_workload(study.blocked.rows, workload), metric, workload)
-    drawn = plots(Drawn(study.record, metric, shown)) if shown else []
+    own = [mark for mark in marks if mark.over or metric in mark.metrics]
+    drawn = plots(Drawn(study.record, metric, shown, own)) if shown else []
     title = f"{metric} of {workload}" if workload else metric
-    caption = Sentence(f"{'; '.join(_caption(study, metric, workload, shown))}.", detail=True)
+    names = {shape["name"] for plot in drawn for shape in plot["layout"].get("shapes", ())}
+    sources = [m.source if label_text(m.name) in names else f"{m.source}; it is outside the plot" for m in own]
+    caption = Sentence(f"{'; '.join([*_caption(study, metric, workload, shown), *sources])}.", detail=True)
     return Section(_on_testbed(title, testbed), [*map(Chart, drawn), caption])
 
 
@@ -225,7 +231,7 @@ def _caption(study: Study, metric: str, workload: str | None, shown: Sequence[Sa
         yield f"runs without this metric: {missing}"
 
 
-def _latency(study: Study, testbed: str | None) -> Iterator[Section]:
+def _latency(study: Study, testbed: str | None, marks: Sequence[Mark]) -> Iterator[Section]:
     """The plots of latency, of all valid runs of a point together."""
     latencies = study_latency.histograms(study) if study.record.latency else {}
     for name in study.record.latency:
@@ -234,8 +240,9 @@ def _latency(study: Study, testbed: str | None) -> Iterator[Section]:
                 title, plot = "Latency", study_latency.boxes(study, latencies)
                 caption = study_latency.caption(study, latencies) if latencies else ""
             case "percentiles":
-                title, plot = "Latency by percentile", study_latency.percentile_curves(study, latencies)
-                caption = "All valid runs of a point together. Rarer responses are further right."
+                title, plot = "Latency by percentile", study_latency.percentile_curves(study, latencies, marks)
+                sources = "".join(f" {mark.source}." for mark in marks if "p50" in mark.metrics)
+                caption = f"All valid runs of a point together. Rarer responses are further right.{sources}"
         if plot:
             yield Section(_on_testbed(title, testbed), [Chart(plot, caption)])
 

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError, field_vali
 
 from windtunnel.errors import UserError, as_argument
 from windtunnel.scenario.load import MAX_FILE_BYTES, located, parsed, question_of, read_scenario
+from windtunnel.scenario.quantities import BitRate
 from windtunnel.scenario.reference import keys_of
 from windtunnel.scenario.refusal import Path, Refusal, Source, dotted, shown
 from windtunnel.scenario.table import FileTable, Table
@@ -139,6 +140,10 @@ class Definition(FileTable):
     )
     reference: Literal["thesis exact"] | None = Field(
         None, description="a published curve, drawn faintly over entries and cores: T4P4S with exact tables"
+    )
+    line_rate: BitRate | None = Field(
+        None,
+        description="a link whose packets per second are a line in plots of rates; default: the emulated one, if there is one",
     )
     set_: Annotated[dict[str, Any], Wanted("a table of keys and values")] = Field(
         default_factory=dict, alias="set", description="scenario keys that are set for every point"

@@ -84,6 +84,9 @@ class StudyRecord(Part):
     latency: list[Literal["boxes", "percentiles"]] = Field(default_factory=list)
     counters: list[str] = Field(default_factory=list, description="events that are counted for the workers' threads")
     reference: Literal["thesis exact"] | None = None
+    line_rate: float | None = Field(
+        None, description="bits a second of a link that the report draws; null: none is named"
+    )
     factors: list[FactorRecord]
     points: list[PointRecord]
     order: list[list[int]] = Field(description="one list a repeat: the numbers of the points as they run")
@@ -129,6 +132,7 @@ def record_of(design: Design, executor: Executor) -> StudyRecord:
         latency=definition.latency,
         counters=definition.counters,
         reference=definition.reference,
+        line_rate=definition.line_rate,
         factors=[factor_record(factor) for factor in design.factors],
         points=[_point(design, point) for point in design.points],
         order=order([point.number for point in design.running], definition.repeats, definition.seed),

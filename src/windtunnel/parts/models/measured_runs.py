@@ -12,15 +12,13 @@ from statistics import median
 import numpy as np
 
 from windtunnel.engine.windows import Window
+from windtunnel.parts.tables.lookup_memory import lookup_bytes
 from windtunnel.parts.tables.planned_tables import Table, tables_of
 from windtunnel.runs import Run, load
 from windtunnel.runs.metrics import measured
 from windtunnel.runs.path import packet_ns
 from windtunnel.runs.rows import StepRow
 from windtunnel.runs.summary import Summary, summarise
-
-LINE = 64
-"""Bytes that one lookup in a table of prefixes touches: a slot, alone in its line."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +54,11 @@ class Parts:
         return self.counters.get((table["name"], "entries")) or float(table["rules"])
 
     def bytes_of(self, table: Table | None) -> float | None:
-        """The memory that lookups read; None if the handler does not count the table's memory.
-
-        Live tables have two copies. A table of prefixes has a slot for every address; lookups read few of them.
-        """
+        """The memory that lookups read; None if the handler does not count the table's memory."""
         if table is None:
             return None
         memory = self.counters.get((table["name"], "memory"))
-        if not memory:
-            return None
-        memory /= 2 if table["access"] == "rcu" else 1
-        return min(memory, LINE * self.entries_of(table)) if table["kind"] == "lpm" else memory
+        return lookup_bytes(table, memory, self.entries_of(table)) if memory else None
 
 
 def parts_of(directories: Sequence[Path], points: Sequence[int]) -> list[Parts | None]:

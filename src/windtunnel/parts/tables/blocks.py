@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator
 
 from windtunnel.engine.query import Handler
 from windtunnel.measure.study.record import StudyRecord
+from windtunnel.measure.study.study import Study
+from windtunnel.parts.tables import marks
 from windtunnel.parts.tables.keys import BODY_KEYS, FIELDS
 from windtunnel.parts.tables.pipeline import HANDLER, METHODS
+from windtunnel.results.charts.marks import Mark
 from windtunnel.results.document import Section, Sentence
 
 
@@ -33,3 +36,8 @@ def study_sentences(record: StudyRecord) -> Iterator[str]:
     probe = (record.host.get("counters") or {}).get("cache-misses") or {}
     reason = "not measured" if probe.get("works") else f"not available: {probe.get('reason') or 'not known here'}"
     yield f"misses of the last-level cache, and loads blocked by failed store forwarding: {reason}"
+
+
+def study_marks(study: Study) -> Iterator[Mark]:
+    """For the plots of a study of tables: the size that fills the L3, and L(1)."""
+    yield from marks.marks(study)

@@ -16,6 +16,7 @@ from windtunnel.measure.study.record import FactorRecord, StudyRecord
 from windtunnel.results import study_metrics
 from windtunnel.results.charts import references
 from windtunnel.results.charts.layout import SERIES, axis, duration_ticks, label_text, layout_of, ticks_at
+from windtunnel.results.charts.marks import Mark, across, along, in_layout, shapes
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 _COLUMNS = 3
@@ -34,6 +35,7 @@ class Drawn:
     record: StudyRecord
     metric: str
     samples: Sequence[Sample]
+    marks: Sequence[Mark] = ()
 
     @property
     def factors(self) -> list[FactorRecord]:
@@ -68,7 +70,8 @@ def plots(drawn: Drawn) -> list[dict[str, Any]]:
 def curve(drawn: Drawn, factor: FactorRecord) -> dict[str, Any]:
     """The median over one factor, a band from the least to the greatest run, every run a point."""
     data = _series(drawn, factor, {}, "median", 0, band=True, runs=True)
-    return {"data": [*data, *_reference(drawn, factor)], "layout": _layout(drawn, factor, 340) | {"showlegend": True}}
+    layout = _layout(drawn, factor, 340) | {"showlegend": True} | in_layout(_marked(drawn, factor))
+    return {"data": [*data, *_reference(drawn, factor)], "layout": layout}
 
 
 def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[str, Any]:
@@ -79,7 +82,19 @@ def curves(drawn: Drawn, first: FactorRecord, second: FactorRecord) -> dict[str,
         for trace in _series(drawn, first, {second.name: level.cell}, f"{second.name} {level.label}", n, runs=True)
     ]
     data += _reference(drawn, first)
-    return {"data": data, "layout": _layout(drawn, first, 380) | {"showlegend": True}}
+    layout = _layout(drawn, first, 380) | {"showlegend": True} | in_layout(_marked(drawn, first))
+    return {"data": data, "layout": layout}
+
+
+def _marked(
+    drawn: Drawn, factor: FactorRecord, wanted: dict[str, Any] | None = None, axes: str = ""
+) -> list[dict[str, Any]]:
+    """The marks of a plot over a factor; in one of several panels those of its cells, with entries in the legend of the first one."""
+    of_panel = [m for m in drawn.marks if all(m.only.get(name, cell) == cell for name, cell in (wanted or {}).items())]
+    cells = [level.cell for level in drawn.levels(factor)] if _is_number(factor) else []
+    upright = across(of_panel, factor.name, cells) if cells else []
+    flat = along(of_panel, drawn.metric, max(value for sample in drawn.samples for value in sample.values))
+    return shapes(upright, flat, axes, legend=not axes)
 
 
 def beside(drawn: Drawn, event: Drawn) -> dict[str, Any] | None:
@@ -169,6 +184,7 @@ def small_multiples(drawn: Drawn) -> dict[str, Any]:
     layout["legend"] = layout["legend"] | {"y": 1, "yref": "container", "yanchor": "top"}
     layout["margin"] = layout["margin"] | {"t": 60}
     data: list[dict[str, Any]] = []
+    marked: list[dict[str, Any]] = []
     for n, levels in enumerate(panels):
         line, column = divmod(n, _COLUMNS)
         number = str(n + 1) if n else ""
@@ -176,6 +192,7 @@ def small_multiples(drawn: Drawn) -> dict[str, Any]:
         for k, level in enumerate(drawn.levels(second)):
             own = _series(drawn, first, wanted | {second.name: level.cell}, f"{second.name} {level.label}", k)
             data += [t | {"xaxis": f"x{number}", "yaxis": f"y{number}", "showlegend": n == 0} for t in own]
+        marked += _marked(drawn, first, wanted, number)
         left, crown = column / _COLUMNS, 1 - line / lines - 0.08 / lines
         layout[f"xaxis{number}"] = horizontal | {"anchor": f"y{number}", "domain": [left, left + 0.9 / _COLUMNS]}
         layout[f"yaxis{number}"] = vertical | {
@@ -186,7 +203,7 @@ def small_multiples(drawn: Drawn) -> dict[str, Any]:
         }
         title = ", ".join(f"{f.name} {level.label}" for f, level in zip(rest, levels, strict=True))
         layout["annotations"].append(_title(label_text(title), left, crown))
-    return {"data": data, "layout": layout}
+    return {"data": data, "layout": layout | in_layout(marked)}
 
 
 def _series(

@@ -1,6 +1,7 @@
 """Latency of a study's points from whole histograms: boxes with a baseline over the cores, and percentile curves."""
 
 import statistics
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from windtunnel.measure.study.columns import has_metrics
 from windtunnel.measure.study.record import FactorRecord, LevelRecord
 from windtunnel.measure.study.study import Study
 from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
+from windtunnel.results.charts.marks import Mark, along, in_layout, shapes
 from windtunnel.results.charts.percentiles import percentile_chart, percentile_curve
 from windtunnel.results.charts.study import DASHES, cores_of
 from windtunnel.runs import load
@@ -32,12 +34,18 @@ def histograms(study: Study) -> dict[int, Histogram]:
     return {point: histogram for point, histogram in merged.items() if histogram is not None and histogram.total}
 
 
-def percentile_curves(study: Study, latencies: dict[int, Histogram]) -> dict[str, Any] | None:
-    """A curve a point, as HdrHistogram draws them."""
+def percentile_curves(
+    study: Study, latencies: dict[int, Histogram], marks: Sequence[Mark] = ()
+) -> dict[str, Any] | None:
+    """A curve a point, as HdrHistogram draws them; marks of the median lie across."""
     data = [percentile_curve(_name(study, point), latencies[point], n) for n, point in enumerate(sorted(latencies))]
     for n, trace in enumerate(data):
         trace["line"]["dash"] = DASHES[n // len(SERIES) % len(DASHES)]
-    return percentile_chart(data, 420)
+    chart = percentile_chart(data, 420)
+    if chart:
+        highest = max(histogram.max or 0 for histogram in latencies.values())
+        chart["layout"] |= in_layout(shapes([], along(marks, "p50", highest)))
+    return chart
 
 
 def boxes(study: Study, latencies: dict[int, Histogram]) -> dict[str, Any] | None:
