@@ -10,6 +10,7 @@ from planted_studies import ENTRIES, HERE, SIZES, a_ladder, a_study
 from study_tools import invoke, refused
 
 from windtunnel.measure.study.directory import RESULTS
+from windtunnel.parts.models import charts
 from windtunnel.parts.models.fit_document import curve_sentences, notes
 from windtunnel.parts.models.model_record import ModelRecord, read
 from windtunnel.parts.models.observe import doubts, usable
@@ -48,6 +49,38 @@ def fitted(study, ladder) -> tuple[Path, str]:
     file = study.parent / "tables.json"
     page = study.parent / "tables.html"
     return file, invoke("model", "fit", study, "--ladder", ladder, "--out", file, "--report", page)
+
+
+def test_rates_are_drawn_on_each_number_of_cores_beside_the_runs(fitted):
+    model = read(fitted[0])
+    curve = model.curves[0]
+    assert charts.cores_of_runs(curve) == {1, 2}
+    lines = {trace["name"]: trace for trace in charts.throughput(model, curve)["data"]}
+    assert list(lines) == ["T(n, 1)", "runs on 1 core", "T(n, 2)", "runs on 2 cores", "T(n, 3), not run"]
+    assert lines["T(n, 3), not run"]["line"]["dash"] == "dot" and lines["T(n, 2)"]["line"]["dash"] == "solid"
+    for cores, name in ((1, "runs on 1 core"), (2, "runs on 2 cores")):
+        seen = zip(lines[name]["x"], lines[name]["y"], strict=True)
+        assert len(lines[name]["x"]) == 2 * len(SIZES)
+        assert all(
+            mpps == pytest.approx(1e3 * cores / (cost(n) * (1 + 0.3 * (cores - 1))), rel=0.06) for n, mpps in seen
+        )
+    page = (fitted[0].parent / "tables.html").read_text()
+    assert "packets a second of c cores" in page and "fitted to these runs" in page
+
+
+def test_a_model_without_the_cores_of_its_runs_has_no_such_plot(fitted):
+    record = json.loads(fitted[0].read_text())
+    for point in record["curves"][0]["points"]:
+        del point["cores"]
+    older = ModelRecord.model_validate(record)
+    assert charts.throughput(older, older.curves[0]) is None
+
+
+def test_cores_are_of_each_run(fitted):
+    record = json.loads(fitted[0].read_text())
+    record["curves"][0]["points"][0]["cores"] = [1]
+    with pytest.raises(ValueError, match="not as many as runs"):
+        ModelRecord.model_validate(record)
 
 
 def test_a_model_finds_the_truth_and_says_where_it_comes_from(fitted, study):

@@ -12,9 +12,15 @@ from windtunnel.parts.models.points import world_of
 from windtunnel.parts.models.predict import FURTHEST, band, curve_ns, curve_samples
 from windtunnel.parts.models.thesis import published_mpps
 from windtunnel.results.charts.layout import SERIES, duration_ticks, label_text, layout_of
+from windtunnel.runs.record import LEAST_NUMBER
 
 _ALONG = 60
+CORES_DRAWN = (1, 2, 3)
+"""Numbers of cores whose lines are drawn in any case, as in the thesis."""
 FAINT = "var(--muted)"
+_RATE = {"text": "", "hovertemplate": "%{x:,.4s}: %{y:.3g} Mpps<extra>%{fullData.name}</extra>"}
+_ROUNDS = ("solid", "dash")
+"""Of lines, by how often their colours have been used."""
 
 
 def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
@@ -42,6 +48,63 @@ def cost(model: ModelRecord, curve: Curve) -> dict[str, Any]:
         "dtick": "D2",
     }
     return {"data": data, "layout": layout | {"showlegend": True}}
+
+
+def throughput(model: ModelRecord, curve: Curve) -> dict[str, Any] | None:
+    """Mpps over entries: the fitted form on 1, 2 and 3 cores and on as many as ran, beside the runs. None: the model is older, and has no cores
+    of runs."""
+    ran = cores_of_runs(curve)
+    if not ran:
+        return None
+    world = world_of(model.ladder)
+    along = np.geomspace(curve.points[0].entries, curve.points[-1].entries, _ALONG)
+    data: list[dict[str, Any]] = []
+    for n, cores in enumerate(sorted({*CORES_DRAWN, *ran})):
+        colour, has_run = SERIES[n % len(SERIES)], cores in ran
+        name = f"T(n, {cores})" if has_run else f"T(n, {cores}), not run"
+        dash = _ROUNDS[n // len(SERIES) % len(_ROUNDS)] if has_run else "dot"
+        fitted = [(entries, curve_ns(curve, entries, world)) for entries in along]
+        data.append(_line(name, *_rates(curve, fitted, cores)) | _stroke(colour, dash) | _RATE)
+        if has_run:
+            of_runs = [
+                (p.entries, ns)
+                for p in curve.points
+                for ns, of_run in zip(p.runs, p.cores, strict=True)
+                if of_run == cores
+            ]
+            runs = f"runs on {cores} core{'s' if cores > 1 else ''}"
+            data.append(_dots(runs, *_rates(curve, of_runs, cores), colour) | _RATE)
+    layout = layout_of(420)
+    layout["xaxis"] |= {"title": {"text": "entries"}, "type": "log", "dtick": 1, "exponentformat": "power"}
+    layout["yaxis"] |= {
+        "title": {"text": label_text(f"Mpps, {model.response}")},
+        "rangemode": "tozero",
+        "tickformat": "~g",
+    }
+    return {"data": data, "layout": layout | {"showlegend": True}}
+
+
+def throughput_words(curve: Curve) -> str:
+    """The caption of that plot."""
+    ran = cores_of_runs(curve)
+    shared = (
+        f"each core beyond the first adds {100 * curve.contention:.3g}% to the cost of a packet, fitted to these runs"
+        if len(ran) > 1
+        else "cores were not seen to slow each other down, because all runs had as many: more cores are proportional"
+    )
+    return f"Points: runs; lines: T(n, c), packets a second of c cores, by the fitted form; dotted: no run had as many cores. {shared[0].upper()}{shared[1:]}."
+
+
+def cores_of_runs(curve: Curve) -> set[int]:
+    """The numbers of cores that ran."""
+    return {cores for point in curve.points for cores in point.cores}
+
+
+def _rates(curve: Curve, costs: Iterable[tuple[float, float]], cores: int) -> tuple[list[float], list[float]]:
+    """Entries, and Mpps of some cores, from entries and the cost on one core. A cost of 0, as a model that was sent may have, is left out."""
+    above = [(entries, float(ns)) for entries, ns in costs if ns > LEAST_NUMBER]
+    more = 1 + curve.contention * (cores - 1)
+    return [entries for entries, _ in above], [1e3 * cores / (ns * more) for _, ns in above]
 
 
 def thesis_words(curve: Curve) -> str:

@@ -212,6 +212,7 @@ def _sized(points: Points, series: Series, held_out_errors: HeldOut) -> list[Siz
             bytes=bytes_,
             ns=ns,
             runs=[run.ns for run in series.at(n)],
+            cores=[run.cores for run in series.at(n)],
             held_out=ns * (1 + errors[n]) if n in errors else None,
         )
         for n, bytes_, ns in zip(

@@ -92,6 +92,7 @@ def _cost_section(model: ModelRecord, curve: Curve) -> Section:
             about="Points: runs; line: the fitted form; band: 95%, of the parameters and of the held-out errors; beyond the sizes that were run "
             f"it is dotted. {charts.thesis_words(curve)}",
         ),
+        *_throughput(model, curve),
         Chart(
             charts.residuals(curve),
             about="Predicted over measured at each size, by the form that was chosen and fitted without it. The grey band is the noise between "
@@ -102,6 +103,11 @@ def _cost_section(model: ModelRecord, curve: Curve) -> Section:
         _tried_table(curve.form, curve.tried),
     ]
     return Section(settings_words(curve.settings), blocks, terminal="titled")
+
+
+def _throughput(model: ModelRecord, curve: Curve) -> list[Block]:
+    chart = charts.throughput(model, curve)
+    return [Chart(chart, about=charts.throughput_words(curve))] if chart else []
 
 
 def _form_sentence(curve: Curve | LatencyCurve) -> Sentence:

@@ -34,6 +34,8 @@ from windtunnel.text_file import MOST_RECORD_BYTES, parse_json, read_regular
 MODEL_VERSION: Final = 1
 MOST_EXPONENT = 1.5
 """Of a neighbour's correction; 1 is a cost that rises as the ticks do."""
+MOST_CORES = 1024
+"""Of a run, as of a prediction."""
 NO_MODEL = "a model has no such numbers: look at the rows of the study"
 """What helps if a fit has one."""
 MOST_KEY_BYTES = 1 << 16
@@ -86,10 +88,19 @@ class Sized(Part):
     entries: Positive
     bytes: Positive = Field(description="working set")
     ns: Positive = Field(description="median of the runs")
-    runs: list[NotNegative]
+    runs: list[NotNegative] = Field(description="their costs, as if each had had one core")
+    cores: list[Annotated[int, Field(ge=1, le=MOST_CORES)]] = Field(
+        default_factory=list, description="of each run; empty: an older model"
+    )
     held_out: NotNegative | None = Field(
         description="prediction of the form that was chosen and fitted without this size, ns"
     )
+
+    @model_validator(mode="after")
+    def _cores_of_each(self) -> Self:
+        if self.cores and len(self.cores) != len(self.runs):
+            raise ValueError("cores: not as many as runs")
+        return self
 
 
 class Tried(Part):
