@@ -39,6 +39,7 @@ from windtunnel.results.study_sentences import (
     event_notes,
     findings,
     invalid_sentence,
+    left_out_sentence,
     not_counted,
     point_name,
     state_sentence,
@@ -90,6 +91,8 @@ def plan_document(prepared: Prepared) -> Document:
     definition, shown = design.definition, design.points[:MOST_ROWS]
     column = columns_of(shown)
     left = len(design.points) - len(shown)
+    levels = (len(factor.levels.members) for factor in design.factors)
+    left_out = left_out_sentence(levels, len(design.points), definition.constraints)
     factors = [Column(factor.name, [p.levels[n].label for p in shown]) for n, factor in enumerate(design.factors)]
     return Document(
         kind="study plan",
@@ -103,6 +106,7 @@ def plan_document(prepared: Prepared) -> Document:
                     column("here", lambda point: _here(point.cannot_run), words=True),
                 ]
             ),
+            *([Sentence(left_out, tone="quiet")] if left_out else []),
             *([Sentence(f"and {left} more; --json has them all", tone="quiet")] if left else []),
         ],
         verdict=Sentence(
@@ -134,6 +138,8 @@ def _notes(study: Study) -> Iterator[str]:
         yield from sentences(record)
     yield from (f"only {level} was run" for level in _constant(study))
     yield from not_counted(study)
+    if left_out := left_out_sentence((len(f.levels) for f in record.factors), len(record.points), record.constraints):
+        yield left_out
     if unrunnable := _cannot_run(record):
         yield f"{len(unrunnable)} of {len(record.points)} points cannot run here: {unrunnable[0].cannot_run}"
 

@@ -1,7 +1,8 @@
 """What a study says in sentences: its findings, the state of the host, invalid runs, and how it goes on."""
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from windtunnel.errors import as_argument
@@ -58,6 +59,17 @@ def invalid_sentence(study: Study) -> str:
     if study.interrupted:
         return counted
     return f"{counted}. {_WHAT_NOW}{'' if study.included else _REJECTED}"
+
+
+def left_out_sentence(levels: Iterable[int], points: int, constraints: Sequence[str]) -> str:
+    """How many combinations of the factors' levels the constraints leave out, and by which; empty if none is. `levels`: their number by
+    factor."""
+    combinations = math.prod(levels)
+    if not constraints or combinations == points:
+        return ""
+    return (
+        f"{combinations - points} of {combinations} combinations are left out by constraints: {'; '.join(constraints)}"
+    )
 
 
 def event_notes(rows: Sequence[dict[str, Any]], event: str) -> list[str]:

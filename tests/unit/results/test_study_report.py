@@ -63,6 +63,24 @@ def test_one_factor_is_a_curve_with_every_run(tmp_path):
     assert "Content-Security-Policy" in page and "http://" not in page.split("<script>")[0]
 
 
+def test_what_constraints_leave_out_is_a_note(tmp_path):
+    head = HEAD + 'constraints = ["inflight >= 16 * batch", "batch <> 33"]\n'
+    study = made(tmp_path, TWO, head)
+    sentence = "11 of 15 combinations are left out by constraints: inflight &gt;= 16 * batch; batch &lt;&gt; 33"
+    assert sentence in render(study_document(study))
+    (tmp_path / "all").mkdir()
+    assert "left out by constraints" not in render(study_document(made(tmp_path / "all", TWO)))
+
+
+@pytest.mark.parametrize(("furthest", "kind"), [(99, None), (100, "log")])
+def test_costs_that_span_powers_of_ten_have_a_logarithmic_axis(tmp_path, furthest, kind):
+    study = made(tmp_path, ONE, HEAD + 'metrics = ["server_packet_ns"]\n')
+    for row in study.rows:
+        row["server_packet_ns"] = 50.0 * (furthest if row["inflight"] == 512 else 1)
+    (plot,) = plots(render(study_document(study))).values()
+    assert plot["layout"]["yaxis"].get("type") == kind
+
+
 def test_two_factors_are_a_heat_map_and_curves(tmp_path):
     study = made(tmp_path, TWO, value=lambda cells, repeat: cells["inflight"] * cells["batch"])
     heat, curves, *_ = plots(render(study_document(study))).values()

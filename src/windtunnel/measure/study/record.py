@@ -80,6 +80,9 @@ class StudyRecord(Part):
     retries: int
     state_repeats: float = Field(0.33, description="most runs, as a share of all, that are repeated for their state")
     seed: int
+    constraints: list[str] = Field(
+        default_factory=list, description="of the study file; empty: none, or an older record"
+    )
     metrics: list[str]
     latency: list[Literal["boxes", "percentiles"]] = Field(default_factory=list)
     counters: list[str] = Field(default_factory=list, description="events that are counted for the workers' threads")
@@ -128,6 +131,7 @@ def record_of(design: Design, executor: Executor) -> StudyRecord:
         retries=definition.retries,
         state_repeats=definition.state_repeats,
         seed=definition.seed,
+        constraints=definition.constraints,
         metrics=definition.metrics,
         latency=definition.latency,
         counters=definition.counters,

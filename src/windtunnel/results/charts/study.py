@@ -24,6 +24,8 @@ _COUNT = re.compile(r"[1-9][0-9]{0,3}", re.ASCII)
 _PANEL_PX = 250
 _THOUSAND = 1000
 """From there on ticks have SI prefixes."""
+_FAR = 100
+"""Ratio from which on costs would lie on the axis at 0."""
 _CLOSE = 0.1
 """Of an axis: values of a factor closer to one another would have their labels in one place."""
 
@@ -302,9 +304,10 @@ def _is_log(factor: FactorRecord, cells: list[float]) -> bool:
 
 
 def _vertical(drawn: Drawn) -> dict[str, Any]:
-    """From 0; latencies, which span powers of ten, on a logarithmic axis in their units."""
+    """From 0; latencies, and costs that span powers of ten, on a logarithmic axis in their units."""
     values = [value for sample in drawn.samples for value in sample.values]
-    if drawn.metric in study_metrics.LATENCY and min(values) > 0:
+    far_apart = drawn.metric.endswith("_ns") and max(values) >= _FAR * min(values)
+    if (drawn.metric in study_metrics.LATENCY or far_apart) and min(values) > 0:
         return {"type": "log"} | duration_ticks([int(value) for value in values])
     known = metric_of(drawn.metric)
     percent = known is not None and known[0].form == "percent"
