@@ -73,6 +73,7 @@ def study_document(study: Study, files: Sequence[tuple[str, str]] = (), charts: 
         blocks=[
             Sentence(_METHOD, detail=True),
             *(_pictures(study) if charts else ()),
+            *(section for sections in part_functions("blocks", "study_sections") for section in sections(study)),
             *_points(study),
             *_invalid(study),
             *_unrunnable(record),

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from windtunnel.parts.pcie.compared import DIRECTIONS, Compared
 from windtunnel.parts.pcie.estimate import BITS, MB, Cost
 from windtunnel.parts.pcie.sweep import AFTER, BEFORE, HIGHEST, Point, Sweep
-from windtunnel.results.charts.layout import SERIES, layout_of
+from windtunnel.results.charts.layout import SERIES, axis, layout_of
 
 
 def inbound(sweep: Sweep) -> dict[str, Any]:
@@ -16,6 +17,49 @@ def inbound(sweep: Sweep) -> dict[str, Any]:
         _line("Inbound Write", points, [rate.inbound_write / MB for rate in _rates(points)], 1),
     ]
     return {"data": data, "layout": _layout("MB/s", 320)}
+
+
+def beside(compared: Sequence[Compared], sweep: Sweep | None = None) -> dict[str, Any]:
+    """What was measured at several rates as dots, and the estimate: of a sweep as lines, of runs as open marks. What the CPU reads and writes,
+    which is little, has an axis at the right."""
+    directions = [name for name in DIRECTIONS if any(name in one.measured for one in compared)]
+    data = [trace for place, name in enumerate(directions) for trace in _beside(compared, sweep, name, place)]
+    layout = layout_of(380)
+    layout["xaxis"] |= {"title": {"text": "Mpps"}, "rangemode": "tozero", "showgrid": False}
+    layout["yaxis"] |= {"title": {"text": "Inbound, MB/s"}, "rangemode": "tozero"}
+    if any("yaxis" in trace for trace in data):
+        right = {"overlaying": "y", "side": "right", "tickmode": "auto", "showgrid": False, "rangemode": "tozero"}
+        layout["yaxis2"] = axis() | right | {"title": {"text": "Outbound, MB/s"}}
+    return {"data": data, "layout": layout | {"showlegend": True}}
+
+
+def _beside(compared: Sequence[Compared], sweep: Sweep | None, name: str, place: int) -> list[dict[str, Any]]:
+    """One direction: its estimate and what was measured of it."""
+    words, is_inbound = DIRECTIONS[name], name.startswith("inbound")
+    at_right, dash = ({}, "solid") if is_inbound else ({"yaxis": "y2"}, "dash")
+    if sweep:
+        parts = [sweep.fours, sweep.eights]
+        lines = [
+            _line(f"{words}, estimated", p, [getattr(r, name) / MB for r in _rates(p)], place, dash) for p in parts
+        ]
+        estimated = [line | {"legendgroup": name, "showlegend": n == 0} for n, line in enumerate(lines)]
+    else:
+        own = [(one.pps, one.estimated[name]) for one in compared if name in one.estimated]
+        estimated = [_marks(f"{words}, estimated", own, place, "diamond-open", 11)]
+    counted = [(one.pps, one.measured[name]) for one in compared if name in one.measured]
+    return [trace | at_right for trace in (*estimated, _marks(f"{words}, measured", counted, place, "circle", 8))]
+
+
+def _marks(name: str, values: Sequence[tuple[float, float]], position: int, symbol: str, pixels: int) -> dict[str, Any]:
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "name": name,
+        "x": [pps / MB for pps, _ in values],
+        "y": [rate / MB for _, rate in values],
+        "marker": {"color": SERIES[position], "symbol": symbol, "size": pixels},
+        "hovertemplate": "%{x:.2f} Mpps: %{y:,.1f} MB/s<extra>%{fullData.name}</extra>",
+    }
 
 
 def outbound(sweep: Sweep) -> dict[str, Any]:

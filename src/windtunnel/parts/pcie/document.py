@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from windtunnel import format as fmt
 from windtunnel.parts.pcie import charts
+from windtunnel.parts.pcie.compared import DIRECTIONS, Compared
 from windtunnel.parts.pcie.estimate import BITS, MB
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.measured import Measured
@@ -18,7 +19,10 @@ _NOT_MEASURED = (
     "Nothing here was measured: the values follow from the equations on the page “PCIe equations” of the documentation. The bursts are those of the "
     "VTune recipe “PCIe Traffic in DPDK Apps”."
 )
-_DIRECTIONS = ("inbound_read", "inbound_write", "outbound_read", "outbound_write")
+_MEASURED = (
+    "The dots of the first chart were measured. All else follows from the equations on the page “PCIe equations” of the documentation, with the bursts "
+    "of the VTune recipe “PCIe Traffic in DPDK Apps”."
+)
 
 
 def estimate_document(ports: Sequence[PortEstimate], measured: Measured | None) -> Document:
@@ -76,8 +80,41 @@ def _table(rows: Sequence[Row]) -> Table:
     )
 
 
-def sweep_document(sweep: Sweep) -> Document:
-    """The VTune recipe's two charts, its histograms, and their values."""
+def compared_section(compared: Sequence[Compared], about: str, sweep: Sweep | None = None) -> Iterator[Section]:
+    """Estimated beside measured traffic over the packet rate, as a chart and as a table."""
+    if not compared:
+        return
+    tools = ", ".join(dict.fromkeys(one.tool for one in compared))
+    caption = f"Measured by {tools}, of all devices below the root ports; what else they move is in it. {about}"
+    if any(one.would_be for one in compared):
+        caption += " No NIC ran on some ports: their estimate is what it would be on one."
+    column = columns_of(compared)
+    columns = [column("Mpps", lambda one: fmt.number(one.pps / MB, 3))]
+    for name, words in DIRECTIONS.items():
+        if any(name in one.measured for one in compared):
+            columns += [
+                column(f"{words}: estimated", lambda one, name=name: _mb(one.estimated.get(name))),
+                column("measured", lambda one, name=name: _mb(one.measured.get(name))),
+                column("ratio", lambda one, name=name: _ratio(one.measured.get(name), one.estimated.get(name))),
+            ]
+    yield Section(
+        "PCIe traffic over the packet rate: estimated and measured",
+        [Chart(charts.beside(compared, sweep), about=caption), Table(columns)],
+        about="MB/s of payload. Ratio: measured over estimated.",
+        terminal="titled",
+    )
+
+
+def _mb(bytes_: float | None) -> str:
+    return fmt.number(None if bytes_ is None else bytes_ / MB, 2)
+
+
+def _ratio(measured: float | None, estimated: float | None) -> str:
+    return fmt.number(measured / estimated if measured is not None and estimated else None, 2)
+
+
+def sweep_document(sweep: Sweep, compared: Sequence[Compared] = ()) -> Document:
+    """The VTune recipe's two charts, its histograms, and their values; and what was measured at some rates."""
     before, _kept, after, _ = sweep.table
     rows = [row for port in sweep.ports for row in rows_of(port)]
     return Document(
@@ -86,8 +123,9 @@ def sweep_document(sweep: Sweep) -> Document:
         question=f"What would a PCIe link carry of packets of {sweep.size} bytes that are received and sent again?",
         how=[sweep.nic.nic.title, link_words(sweep.link)],
         emulated=["estimate"],
-        notes=[_NOT_MEASURED],
+        notes=[_MEASURED if compared else _NOT_MEASURED],
         blocks=[
+            *compared_section(compared, "Lines: the sweep, with the bursts of the recipe.", sweep),
             Section(
                 "Inbound: what the NIC reads and writes",
                 [Chart(charts.inbound(sweep))],
@@ -167,7 +205,7 @@ def _measured_words(measured: Measured | None) -> str:
         return NOT_MEASURED
     parts = [
         f"{name.replace('_', ' ')} {NOT_MEASURED if value is None else f'{value / MB:,.1f} MB/s'}"
-        for name in _DIRECTIONS
+        for name in DIRECTIONS
         for value in [getattr(measured, name)]
     ]
     return f"{', '.join(parts)} ({measured.tool}, all devices)"

@@ -106,6 +106,15 @@ Counters = Annotated[
     ),
 ]
 
+MeasuredAt = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--measured-at",
+        metavar="RATE=FILE",
+        help="With --sweep: output of `perf iostat` or `pcm-pcie -B -csv` at this packet rate, drawn beside the estimate. Repeatable.",
+    ),
+]
+
 SIZE, BURST, RING = "64", "32", 1024
 USELESS = {
     "RUN": {"--pps": "its own rates", "--size": "its own sizes", "--burst": "its own bursts"},
@@ -113,7 +122,7 @@ USELESS = {
     "--sweep": {
         "--pps": "its own rates",
         "--burst": "its own bursts",
-        "--measured": "computed rates only",
+        "--measured": "several rates: --measured-at RATE=FILE",
         "--json": "only a page",
     },
 }
@@ -142,6 +151,7 @@ def estimate(
     inline: Inline = None,
     compressed: Compressed = None,
     measured: Counters = None,
+    measured_at: MeasuredAt = None,
     include_invalid: IncludeInvalid = False,
     json: Json = False,
     format_: Format = "text",
@@ -157,13 +167,22 @@ def estimate(
     windtunnel pcie estimate --from-testpmd testpmd.txt --size 64 --pps 14.8M
     windtunnel pcie estimate --pps 14.8M --nic ice --device 0000:17:00.0
     windtunnel pcie estimate --sweep --out sweep.html
+    windtunnel pcie estimate --sweep --measured-at 5M=pcm-5.csv --measured-at 10M=pcm-10.csv
     """
     from windtunnel.parts.pcie.measured import measured_with_run, read_measured
     from windtunnel.parts.pcie.nic import GENERIC, load_nic
 
     _check(
         {"RUN": run, "--from-testpmd": from_testpmd, "--sweep": sweep or None},
-        {"--pps": pps, "--size": size, "--burst": burst, "--out": out, "--measured": measured, "--json": json or None},
+        {
+            "--pps": pps,
+            "--size": size,
+            "--burst": burst,
+            "--out": out,
+            "--measured": measured,
+            "--measured-at": measured_at or None,
+            "--json": json or None,
+        },
     )
     size, burst = SIZE if size is None else size, BURST if burst is None else burst
     card = load_nic(GENERIC if nic is None else nic)
@@ -180,7 +199,7 @@ def estimate(
     }
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if sweep:
-        _sweep(card, _settings(chosen), link, size, out)
+        _sweep(card, _settings(chosen), link, size, out, measured_at or [])
         return
     if run:
         ports = _of_run(run, nic, chosen, wire, include_invalid)
@@ -227,8 +246,9 @@ def _check(sources: dict[str, object], options: dict[str, object]) -> None:
     if len(chosen_sources) > 1:
         raise UserError(f"{' and '.join(chosen_sources)} exclude each other", remedy="give one of them")
     source = chosen_sources[0] if chosen_sources else "--pps"
-    if options["--out"] and source != "--sweep":
-        raise UserError("--out needs --sweep", remedy="--sweep --out FILE")
+    for name, example in (("--out", "--out FILE"), ("--measured-at", "--measured-at 10M=FILE")):
+        if options[name] and source != "--sweep":
+            raise UserError(f"{name} needs --sweep", remedy=f"--sweep {example}")
     for name, has in USELESS.get(source, {}).items():
         if options[name] is not None:
             raise UserError(f"{name} has no effect with {source}, which has {has}", remedy="give one of them")
@@ -313,14 +333,18 @@ def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: s
     return PortEstimate("asked", card.name, card.nic.title, True, link, [queue])
 
 
-def _sweep(card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None) -> None:
+def _sweep(
+    card: "Nic", settings: "Settings", link: "Link", size: str, out: Path | None, measured_at: list[str]
+) -> None:
     from windtunnel.parts.pcie import traffic_options
+    from windtunnel.parts.pcie.compared import named, of_sweep
     from windtunnel.parts.pcie.document import sweep_document
     from windtunnel.parts.pcie.sweep import swept
     from windtunnel.results.page.files import write_new_page
 
     sweep = swept(card, settings, link, traffic_options.size(size))
-    print_values(write_new_page(sweep_document(sweep), out or Path("pcie-sweep.html")))
+    compared = of_sweep(sweep, named(measured_at))
+    print_values(write_new_page(sweep_document(sweep, compared), out or Path("pcie-sweep.html")))
 
 
 def _show(ports: "list[PortEstimate]", counters: "Measured | None", json: bool) -> None:

@@ -39,11 +39,16 @@ class Sweep:
     each is known to apply; `table` has the recipe's two rates and the next case."""
 
     nic: Nic
+    settings: Settings
     link: Link
     size: int
     fours: Sequence[Point]
     eights: Sequence[Point]
     table: Sequence[Point]
+
+    def at(self, pps: float) -> Point:
+        """A rate, with the bursts from the step on if it is at or above the rate at which they are known."""
+        return _point(self.nic, self.settings, self.link, self.size, pps, ONLY_FOURS if pps < AFTER else WITH_EIGHTS)
 
     @property
     def ports(self) -> list[PortEstimate]:
@@ -58,11 +63,12 @@ def swept(nic: Nic, settings: Settings, link: Link, size: int) -> Sweep:
     """The sweep of a NIC. Raises UserError for settings that the NIC's rings do not support."""
 
     def point(pps: float, batches: Batches) -> Point:
-        return Point(pps, batches, estimate(traffic_options.forwarding(pps, size, batches), nic, settings, link))
+        return _point(nic, settings, link, size, pps, batches)
 
     rates = [HIGHEST * step / STEPS for step in range(1, STEPS + 1)]
     return Sweep(
         nic,
+        settings,
         link,
         size,
         fours=[point(r, ONLY_FOURS) for r in [*(r for r in rates if r < BEFORE), BEFORE]],
@@ -74,6 +80,10 @@ def swept(nic: Nic, settings: Settings, link: Link, size: int) -> Sweep:
             point(AFTER, ONLY_EIGHTS),
         ],
     )
+
+
+def _point(nic: Nic, settings: Settings, link: Link, size: int, pps: float, batches: Batches) -> Point:
+    return Point(pps, batches, estimate(traffic_options.forwarding(pps, size, batches), nic, settings, link))
 
 
 def _point_text(point: Point) -> str:

@@ -11,9 +11,9 @@ MAX_BURST = 1024
 _PART = re.compile(r"([0-9]{1,6})(?::([0-9]{1,9}(?:\.[0-9]{1,9})?))?")
 
 
-def rate(text: str) -> float:
+def rate(text: str, option: str = "--pps") -> float:
     """Packets per second: 10M, 14.88M, 9500k, 10Mpps."""
-    return float(quantities.option("--pps", "rate", text, "0.001pps", "1000Mpps"))
+    return float(quantities.option(option, "rate", text, "0.001pps", "1000Mpps"))
 
 
 def size(text: str) -> int:
