@@ -56,7 +56,6 @@ def unquoted(file: Path) -> Iterator[str]:
 
 ALLOWED = {
     "'--editable ' if ours and is_checkout() else ''",
-    "OURS",
     "command",  # of a study, whose parts are quoted
 }
 """Placeholders that are no names."""

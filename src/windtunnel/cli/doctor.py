@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +11,7 @@ import typer
 from windtunnel.cli.shared_options import Format
 
 if TYPE_CHECKING:
+    from windtunnel.host.facts import Facts
     from windtunnel.host.findings import Finding, Verdict
     from windtunnel.results.document import Document
 
@@ -17,6 +19,14 @@ if TYPE_CHECKING:
 def doctor(
     json: Annotated[bool, typer.Option("--json", help="Print facts and findings as JSON.")] = False,
     format_: Format = "text",
+    for_: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="PART",
+            help="Also what a part looks at on hosts with its hardware only; another name lists them.",
+        ),
+    ] = None,
 ) -> None:
     """Check if this machine is fit to measure on.
 
@@ -31,12 +41,14 @@ def doctor(
     from windtunnel.host.judge_system import judge_system
     from windtunnel.part_registry import part_functions
 
+    judge_asked = _asked(for_)
     facts, engine = collect(), judge_engine()
     has_engine = engine.verdict == "good"
     findings = [
         *judge_cpus(facts.cpus),
         *judge_system(facts, has_engine),
         *(finding for judge in part_functions("findings", "judge") for finding in judge(facts, has_engine)),
+        *judge_asked(facts),
         engine,
         judge_leftovers(),
     ]
@@ -49,6 +61,20 @@ def doctor(
         from windtunnel.results.show import show
 
         show(_document(findings))
+
+
+def _asked(name: str | None) -> Callable[[Facts], list[Finding]]:
+    """What judges for `--for`. Raises UserError if no part has this name."""
+    from windtunnel.errors import UserError
+    from windtunnel.part_registry import part_modules
+
+    asked = {key: judge for module in part_modules("findings") for key, judge in getattr(module, "ASKED", {}).items()}
+    if name is None:
+        return lambda facts: []
+    if name not in asked:
+        raise UserError(f"--for {name}: no further findings have this name", remedy=f"one of {', '.join(asked)}")
+    judge: Callable[[Facts], list[Finding]] = asked[name]
+    return judge
 
 
 def judge_engine() -> Finding:
