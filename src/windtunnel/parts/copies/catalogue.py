@@ -1,5 +1,5 @@
 """What copies have outside of their folders."""
 
 SCENARIOS = {"Copies of payload": ("copy-dma", "copy-model")}
-STUDIES = {"Copies of payload": ("copy-unpack", "copy-break-even")}
+STUDIES = {"Copies of payload": ("copy-unpack", "copy-break-even", "copy-vector")}
 FILES = ("bench/copies.py", "bench/raw_copies.cc", "docs/how-to/copy-payload.md", "docs/measurements/copies.md")
