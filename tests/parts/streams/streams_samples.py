@@ -15,6 +15,7 @@ ROWS = {"stream": StreamRow}
 LATER_KEYS = {("stream",)}
 RUN_ELSEWHERE = {"stream-to-kernel"}
 """In test_streams_that_run."""
+COMMANDS = ("import epping",)
 WITHOUT_HANDLERS = {"name": "stream", "handler": None, "packet_handler": None}
 OF_STREAMS = ("source", "copies", "stream")
 """What a workload that is a stream has of the fields of parts."""
