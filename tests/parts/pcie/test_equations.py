@@ -51,6 +51,27 @@ def test_the_table_comes_out_to_the_last_digit(mpps, packets, in_read, in_write,
     assert made.rate.outbound_read == 0
 
 
+def test_descriptors_of_a_whole_cache_line_save_headers_and_no_payload():
+    def together(part, **numbers):
+        known = {key: getattr(part, key).model_copy(update={"assumed": number}) for key, number in numbers.items()}
+        return part.model_copy(update=known)
+
+    lines = GENERIC.model_copy(
+        update={
+            "rx": together(GENERIC.rx, fetched_together=2, written_together=2),
+            "tx": together(GENERIC.tx, fetched_together=4),
+        }
+    )
+    one, whole = of(1e7, {4: 1}), of(1e7, {4: 1}, nic=lines)
+    for made, up, down, ceiling in ((one, "17.38", "14.39", "33.3"), (whole, "14.02", "12.39", "41.3")):
+        assert digits(made.rate.up * 8 / 1e9, up) == up and digits(made.rate.down * 8 / 1e9, down) == down
+        assert digits(made.ceiling_pps / 1e6, ceiling) == ceiling
+        assert (digits(made.rate.inbound_read / 1e6, "1"), digits(made.rate.inbound_write / 1e6, "1")) == (
+            "1120",
+            "965",
+        )
+
+
 def test_the_usable_rate_of_a_link():
     assert digits(Link().raw * 8 / 1e9, "63.02") == "63.02"
     assert digits(Link().usable * 8 / 1e9, "57.88") == "57.88"
