@@ -158,7 +158,7 @@ def test_a_packet_handler_alone_needs_no_application_stage(tmp_path):
 REFUSED = [
     ("mempool_handler = 'stack'", "mempool_handler = 'ring_mp_sc'", '"ring_mp_sc" cannot be converted'),
     ("limit_enabled = true", "limit_enabled = false", "inflight_limit_enabled: false cannot be converted"),
-    ("backend = 'dpdk'", "backend = 'roce'", 'network.backend: "roce" cannot be converted'),
+    ("backend = 'dpdk'", "backend = 'efa'", 'network.backend: "efa" cannot be converted'),
     ("'m_app' ", "'z_app' ", 'handler.message_handler: "z_app" cannot be converted'),
     ("role = 'server'", "role = 'boss'", 'deployment.role is "boss"'),
     ("'nic_rx', 'd", "'app_tx', 'nic_rx', 'd", "has app_tx, which the server here cannot"),

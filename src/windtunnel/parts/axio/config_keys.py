@@ -71,7 +71,7 @@ NUMBERS = frozenset(
 SWITCHES = frozenset({"apply_new_mbuf", "inflight_limit_enabled"})
 CONVERTED = (
     frozenset(
-        f"schema_version role backend mempool_handler {_HANDLER} {_INFLIGHT} local_ip remote_ip local_mac remote_mac".split()
+        f"schema_version role backend roce_transport mempool_handler {_HANDLER} {_INFLIGHT} local_ip remote_ip local_mac remote_mac".split()
     )
     | NUMBERS
 )
@@ -79,15 +79,14 @@ CONVERTED = (
 _COUNT = "set by the workloads"
 _TUNER = "belongs to the tuner, not to the data path"
 _SSH = "sets how Axio starts, not what it emulates"
-_NIC = 'this scenario uses the wire "ring"; set [wire] to use a NIC'
+NO_NIC = 'this scenario uses the wire "ring"; set [wire] to use a NIC'
 SKIPPED = {
     "application_core_count": _COUNT,
     "dispatcher_queue_count": _COUNT,
     "numa_node": 'Windtunnel chooses CPUs (cores = "auto")',
-    "physical_port": _NIC,
-    "device_pcie": _NIC,
-    "device_name": _NIC,
-    "roce_transport": "of RoCE only",
+    "physical_port": NO_NIC,
+    "device_pcie": NO_NIC,
+    "device_name": NO_NIC,
     **dict.fromkeys(("enabled", "jsonl_path", "human_output"), "every run keeps its windows and its report"),
     **dict.fromkeys(("transport", "host", "ssh_port", "ssh_user", "workdir", "use_sudo"), _SSH),
     **dict.fromkeys([*TABLES["tuning"].split(), *TABLES["tuning.noise"].split(), *_WORKSPACES.split()], _TUNER),

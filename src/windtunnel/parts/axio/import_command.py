@@ -14,9 +14,13 @@ if TYPE_CHECKING:
 Side = Annotated[
     Literal["client", "server"] | None, typer.Option("--side", help="Side of the file, if the file does not say.")
 ]
+Roce = Annotated[
+    Literal["rc", "ud"] | None,
+    typer.Option("--roce", help="Queue pairs of an Axio that was built for RoCE; the colon form does not say it."),
+]
 
 
-def axio(file: File, out: Out = None, side: Side = None) -> None:
+def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None) -> None:
     """Import an Axio configuration, log or metrics.
 
     A configuration (colon form or TOML) becomes a scenario, a log or a file of axio.metrics/v1 becomes a run. Keys that cannot be converted are refused
@@ -25,17 +29,20 @@ def axio(file: File, out: Out = None, side: Side = None) -> None:
     windtunnel import axio config/recv_config --out axio.toml
     windtunnel import axio tmp/temp.log --side server
     """
+    from windtunnel.errors import UserError
     from windtunnel.exchange.source import read
     from windtunnel.parts.axio.metrics_lines import is_metrics
     from windtunnel.parts.axio.table import is_log
 
     foreign = read(file)
+    if roce and (is_log(foreign.text) or is_metrics(foreign.text)):
+        raise UserError(f"{foreign.file}: --roce is for a configuration, and this is none", remedy="no --roce")
     if is_log(foreign.text):
         _log(foreign, out, side)
     elif is_metrics(foreign.text):
         _metrics(foreign, out, side)
     else:
-        _config(foreign, out, side)
+        _config(foreign, out, side, roce)
 
 
 def _log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
@@ -90,7 +97,7 @@ def _metrics(foreign: "Foreign", out: Path | None, option: str | None) -> None:
     show_imported(run)
 
 
-def _config(foreign: "Foreign", out: Path | None, side: str | None) -> None:
+def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | None) -> None:
     from windtunnel.errors import UserError
     from windtunnel.exchange.imported_run import write_new
     from windtunnel.parts.axio.config import read_config
@@ -104,7 +111,7 @@ def _config(foreign: "Foreign", out: Path | None, side: str | None) -> None:
             what,
             remedy="lines as in kDispRxBatchSize : 32, TOML with schema_version = 1, a table of its log, or its metrics",
         )
-    text, notes = scenario_text(foreign, config, side)
+    text, notes = scenario_text(foreign, config, side, roce)
     if out is None:
         print_file(text)
     else:

@@ -1,7 +1,7 @@
 """Conversion of a configuration of Axio to a scenario: one TOML text, checked by the scenario's own models.
 
-A file of Axio describes one host. The scenario has both sides, on the wire "ring", so that it runs at once; the other side has
-the addresses of the file, the same workloads, and defaults for the rest.
+A file of Axio describes one host. The scenario has both sides, on the wire "ring", so that it runs at once, or on "rdma" for RoCE; the other
+side has the addresses of the file, the same workloads, and defaults for the rest.
 """
 
 from collections.abc import Callable
@@ -13,8 +13,9 @@ from pydantic import ValidationError
 
 from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.exchange.toml_text import text_of
+from windtunnel.parts.axio import roce
 from windtunnel.parts.axio.config import AxioConfig, AxioWorkload, Entry
-from windtunnel.parts.axio.config_keys import BATCHES, COMPILED, HANDLERS, M_APP, PHASES
+from windtunnel.parts.axio.config_keys import BATCHES, COMPILED, HANDLERS, M_APP, NO_NIC, PHASES
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Mempool, Scenario
 from windtunnel.scenario.load import refusal_of
@@ -31,10 +32,11 @@ _GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is
 class Conversion:
     """The scenario's data during the conversion, the origin of each value, the faults, and notes for the user."""
 
-    def __init__(self, config: AxioConfig, side: str):
-        self.config, self.side = config, side
+    def __init__(self, config: AxioConfig, side: str, transport: str | None):
+        self.config, self.side, self.transport = config, side, transport
         self.peer = SIDES[1 - SIDES.index(side)]
-        self.data: dict[str, Any] = {"wire": {"kind": "ring"}, "client": {}, "server": {}, "workload": []}
+        wire = roce.wire(transport) if transport else {"kind": "ring"}
+        self.data: dict[str, Any] = {"wire": wire, "client": {}, "server": {}, "workload": []}
         self.origin: dict[Path, Entry] = {}
         self.faults = list(config.faults)
         self.notes: list[str] = []
@@ -54,26 +56,34 @@ class Conversion:
     def fault(self, entry: Entry, remedy: str) -> None:
         self.faults.append(Fault(entry.line, f"{entry.key}: {shown(entry.value)} cannot be converted", remedy))
 
+    def skip(self, name: str, reason: str) -> None:
+        """Names Axio's key `name` as left out, if the file has it."""
+        if name in self.config.values:
+            self.config.skipped.append((self.config.values[name], reason))
+
     def value(self, name: str) -> Any:
         """The key's value, or the one that is compiled into Axio; None if neither is known."""
         entry = self.config.values.get(name)
         return entry.value if entry else COMPILED.get(name)
 
 
-def scenario_text(foreign: Foreign, config: AxioConfig, side: str | None) -> tuple[str, list[str]]:
-    """The scenario, and the skipped keys. Raises UserError with all faults and all keys that cannot be mapped."""
+def scenario_text(
+    foreign: Foreign, config: AxioConfig, side: str | None, transport: str | None = None
+) -> tuple[str, list[str]]:
+    """The scenario, and the skipped keys. `transport`: of RoCE, as the command's option has it. Raises UserError with all faults and all keys
+    that cannot be mapped."""
     side = _side(config, side)
     if side is None:
         what = "the file does not name its side"
         raise foreign.error([*config.faults, Fault(0, what, "--side client, or --side server")])
-    conversion = Conversion(config, side)
+    conversion = Conversion(config, side, roce.transport(config, transport))
     _run_keys(conversion)
     _endpoints(conversion)
     _workloads(conversion)
     _check(conversion)
     if conversion.faults:
         raise foreign.error(conversion.faults)
-    notes = [*_skipped(config), *conversion.notes]
+    notes = [*_skipped(conversion), *conversion.notes]
     conversion.data = {"title": foreign.file.stem[:200] or "axio"} | conversion.data
     question = f"What does the {side} of Axio's {foreign.file.name} cost, stage by stage?"
     return text_of(question, notes, conversion.data), notes
@@ -105,14 +115,18 @@ def _run_keys(conversion: Conversion) -> None:
 def _endpoints(conversion: Conversion) -> None:
     side, peer, config = conversion.side, conversion.peer, conversion.config
     for owner, prefix in ((side, "local"), (peer, "remote")):
-        for key in ("ip", "mac"):
-            conversion.put((owner, key), f"{prefix}_{key}")
-        conversion.put((owner, "mtu"), "mtu")
+        conversion.put((owner, "ip"), f"{prefix}_ip")
+        if conversion.transport:
+            conversion.skip(f"{prefix}_mac", roce.NO_MAC)
+            conversion.put((owner, "mtu"), "mtu", lambda mtu: mtu + roce.IP_UDP_HEADER_BYTES)
+        else:
+            conversion.put((owner, "mac"), f"{prefix}_mac")
+            conversion.put((owner, "mtu"), "mtu")
     for name, stage in BATCHES.items():
         if stage != "app_tx" or side == "client":
             conversion.put((side, "batch", stage), name)
-        elif name in config.values:
-            config.skipped.append((config.values[name], "a server makes no messages of its own"))
+        else:
+            conversion.skip(name, "a server makes no messages of its own")
     conversion.put((side, "rx_descriptors"), "rx_ring_entries")
     conversion.put((side, "tx_descriptors"), "tx_ring_entries")
     dispatchers = sum(len(workload.groups) for workload in config.workloads)
@@ -124,16 +138,17 @@ def _endpoints(conversion: Conversion) -> None:
     conversion.put(("server", "response_mbuf"), "apply_new_mbuf", lambda new: "new" if new else "request")
     if any(name in config.values for name in BATCHES):
         conversion.notes.append(_GATHERS)
-    backend = config.values.get("backend")
-    if backend is not None and backend.value != "dpdk":
-        conversion.fault(backend, '"dpdk", the only backend that is converted')
+    if conversion.transport:
+        conversion.notes += roce.notes(conversion.transport)
 
 
 def _pool_ops(conversion: Conversion) -> None:
     ops = conversion.config.values.get("mempool_handler")
-    choices = get_args(Mempool.model_fields["ops"].annotation)
+    choices = (roce.POOL,) if conversion.transport else get_args(Mempool.model_fields["ops"].annotation)
     if ops is not None and ops.value not in choices:
         conversion.fault(ops, f"one of {', '.join(choices)}")
+    elif conversion.transport:
+        conversion.skip("mempool_handler", roce.OWN_POOL)
     else:
         conversion.put((conversion.side, "mempool", "ops"), "mempool_handler")
 
@@ -144,7 +159,8 @@ def _workloads(conversion: Conversion) -> None:
         conversion.faults.append(
             Fault(0, "no workload", "at least one workload, which names its pipeline and workspaces")
         )
-    for name, choices in (("message_handler", HANDLERS), ("packet_handler", ("empty", "echo"))):
+    packet_handlers = ("empty",) if conversion.transport else ("empty", "echo")
+    for name, choices in (("message_handler", HANDLERS), ("packet_handler", packet_handlers)):
         if conversion.value(name) is not None and conversion.value(name) not in choices:
             conversion.fault(config.values[name], f"one of {', '.join(choices)}")
     unlimited = config.values.get("inflight_limit_enabled")
@@ -167,9 +183,10 @@ def _workloads(conversion: Conversion) -> None:
             conversion.put(("workload", index, "extra_ticks"), "app_ticks_per_message")
         applications = sum(len(applications) for applications, _ in workload.groups)
         conversion.put(("workload", index, "inflight"), "inflight_messages", partial(mul, applications))
-    ticks = config.values.get("app_ticks_per_message")
-    if ticks and ticks.value and not any("handler" in table for table in conversion.data["workload"]):
-        config.skipped.append((ticks, "a packet handler alone has no application to do this work"))
+    if conversion.value("app_ticks_per_message") and not any(
+        "handler" in table for table in conversion.data["workload"]
+    ):
+        conversion.skip("app_ticks_per_message", "a packet handler alone has no application to do this work")
     if config.workloads:
         conversion.notes.append(
             "inflight: Axio has an in-flight limit for each application of a workload, here it is their sum"
@@ -254,10 +271,12 @@ def _shared_workspaces(conversion: Conversion) -> None:
         owners |= dict.fromkeys(mine, workload.id)
 
 
-def _skipped(config: AxioConfig) -> list[str]:
+def _skipped(conversion: Conversion) -> list[str]:
     """Notes on the skipped keys, by reason."""
+    config = conversion.config
     reasons: dict[str, list[str]] = {}
     for entry, reason in config.skipped:
+        reason = roce.DEVICE if conversion.transport and reason == NO_NIC else reason
         reasons.setdefault(reason, []).append(f"{entry.key} = {shown(entry.value)}")
     notes = [f"not converted: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
     cores = config.workspaces or {
