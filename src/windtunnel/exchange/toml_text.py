@@ -12,17 +12,28 @@ _WIDEST_KEY = 40
 
 
 def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
-    """A TOML text: the question and the notes as comments, then plain keys, tables, and lists of tables."""
+    """A TOML text: the question and the notes as comments, then plain keys, tables with their lists of tables, and lists of tables."""
     lines = [f"# {_one_line(question)}", "#"]
     for note in notes:
         lines += wrap(_one_line(note), _WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False)
     lines += ["", *_pairs({name: value for name, value in data.items() if not isinstance(value, dict | list)})]
     for name, value in data.items():
         if isinstance(value, dict) and value:
-            lines += ["", f"[{_key(name)}]", *_pairs(value)]
-        for table in value if isinstance(value, list) else ():
-            lines += ["", f"[[{_key(name)}]]", *_pairs(table)]
+            lists = {inner: tables for inner, tables in value.items() if _is_list_of_tables(tables)}
+            lines += ["", f"[{_key(name)}]", *_pairs({key: value[key] for key in value if key not in lists})]
+            for inner, tables in lists.items():
+                lines += _tables(f"{_key(name)}.{_key(inner)}", tables)
+        elif isinstance(value, list):
+            lines += _tables(_key(name), value)
     return "\n".join(lines) + "\n"
+
+
+def _is_list_of_tables(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(inner, dict) for inner in value)
+
+
+def _tables(name: str, tables: list[dict[str, Any]]) -> list[str]:
+    return [line for table in tables for line in ("", f"[[{name}]]", *_pairs(table))]
 
 
 def _pairs(table: dict[str, Any]) -> list[str]:

@@ -3,6 +3,7 @@
 config           a configuration, in its colon form or in TOML
 config_keys      its keys, and the conversion of each
 scenario         the scenario that a configuration becomes
+workspaces       its workspaces on CPUs
 roce             what it says about RoCE
 scenario_files   a scenario in the colon form
 table            the table of its log

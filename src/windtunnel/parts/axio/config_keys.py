@@ -79,11 +79,12 @@ CONVERTED = (
 _COUNT = "set by the workloads"
 _TUNER = "belongs to the tuner, not to the data path"
 _SSH = "sets how Axio starts, not what it emulates"
+AUTO_CPUS = 'Windtunnel chooses CPUs (cores = "auto")'
 NO_NIC = 'this scenario uses the wire "ring"; set [wire] to use a NIC'
 SKIPPED = {
     "application_core_count": _COUNT,
     "dispatcher_queue_count": _COUNT,
-    "numa_node": 'Windtunnel chooses CPUs (cores = "auto")',
+    "numa_node": AUTO_CPUS,
     "physical_port": NO_NIC,
     "device_pcie": NO_NIC,
     "device_name": NO_NIC,

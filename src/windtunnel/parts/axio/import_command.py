@@ -19,8 +19,15 @@ Roce = Annotated[
     typer.Option("--roce", help="Queue pairs of an Axio that was built for RoCE; the colon form does not say it."),
 ]
 
+Cpus = Annotated[
+    str | None,
+    typer.Option(
+        "--cpus", metavar="LIST", help="CPUs of the NUMA node, as lscpu lists them: places the workspaces on them."
+    ),
+]
 
-def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None) -> None:
+
+def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None, cpus: Cpus = None) -> None:
     """Import an Axio configuration, log or metrics.
 
     A configuration (colon form or TOML) becomes a scenario, a log or a file of axio.metrics/v1 becomes a run. Keys that cannot be converted are refused
@@ -35,14 +42,15 @@ def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None) -> N
     from windtunnel.parts.axio.table import is_log
 
     foreign = read(file)
-    if roce and (is_log(foreign.text) or is_metrics(foreign.text)):
-        raise UserError(f"{foreign.file}: --roce is for a configuration, and this is none", remedy="no --roce")
+    option = "--roce" if roce else "--cpus" if cpus else None
+    if option and (is_log(foreign.text) or is_metrics(foreign.text)):
+        raise UserError(f"{foreign.file}: {option} is for a configuration, and this is none", remedy=f"no {option}")
     if is_log(foreign.text):
         _log(foreign, out, side)
     elif is_metrics(foreign.text):
         _metrics(foreign, out, side)
     else:
-        _config(foreign, out, side, roce)
+        _config(foreign, out, side, roce, cpus)
 
 
 def _log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
@@ -97,11 +105,12 @@ def _metrics(foreign: "Foreign", out: Path | None, option: str | None) -> None:
     show_imported(run)
 
 
-def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | None) -> None:
+def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | None, cpus: str | None) -> None:
     from windtunnel.errors import UserError
     from windtunnel.exchange.imported_run import write_new
     from windtunnel.parts.axio.config import read_config
     from windtunnel.parts.axio.scenario import scenario_text
+    from windtunnel.parts.axio.workspaces import cpus_of
     from windtunnel.results.terminal.messages import show_warning
 
     config = read_config(foreign)
@@ -111,7 +120,7 @@ def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | 
             what,
             remedy="lines as in kDispRxBatchSize : 32, TOML with schema_version = 1, a table of its log, or its metrics",
         )
-    text, notes = scenario_text(foreign, config, side, roce)
+    text, notes = scenario_text(foreign, config, side, roce, None if cpus is None else cpus_of(cpus))
     if out is None:
         print_file(text)
     else:

@@ -4,7 +4,7 @@ A file of Axio describes one host. The scenario has both sides, on the wire "rin
 side has the addresses of the file, the same workloads, and defaults for the rest.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import mul
 from typing import Any, get_args
@@ -15,7 +15,8 @@ from windtunnel.exchange.source import Fault, Foreign
 from windtunnel.exchange.toml_text import text_of
 from windtunnel.parts.axio import roce
 from windtunnel.parts.axio.config import AxioConfig, AxioWorkload, Entry
-from windtunnel.parts.axio.config_keys import BATCHES, COMPILED, HANDLERS, M_APP, NO_NIC, PHASES
+from windtunnel.parts.axio.config_keys import AUTO_CPUS, BATCHES, COMPILED, HANDLERS, M_APP, NO_NIC, PHASES
+from windtunnel.parts.axio.workspaces import workers
 from windtunnel.scenario.checks import check
 from windtunnel.scenario.keys import Mempool, Scenario
 from windtunnel.scenario.load import refusal_of
@@ -26,14 +27,19 @@ _LOOP = {
     "client": {"app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"},
     "server": {"nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx"},
 }
+_PLACED = "--cpus, with the CPUs of the node, places each workspace"
+_PARTIAL = {
+    "server": 'to receive alone, packet_handler = "drop" on the wire "null"',
+    "client": 'to send alone, an open loop (rate) on the wire "null"',
+}
 _GATHERS = "Axio's app_rx and nic_tx wait until a batch is full; here a batch is the maximum that a call takes"
 
 
 class Conversion:
     """The scenario's data during the conversion, the origin of each value, the faults, and notes for the user."""
 
-    def __init__(self, config: AxioConfig, side: str, transport: str | None):
-        self.config, self.side, self.transport = config, side, transport
+    def __init__(self, config: AxioConfig, side: str, transport: str | None, cpus: Sequence[int] | None):
+        self.config, self.side, self.transport, self.cpus = config, side, transport, cpus
         self.peer = SIDES[1 - SIDES.index(side)]
         wire = roce.wire(transport) if transport else {"kind": "ring"}
         self.data: dict[str, Any] = {"wire": wire, "client": {}, "server": {}, "workload": []}
@@ -68,15 +74,19 @@ class Conversion:
 
 
 def scenario_text(
-    foreign: Foreign, config: AxioConfig, side: str | None, transport: str | None = None
+    foreign: Foreign,
+    config: AxioConfig,
+    side: str | None,
+    transport: str | None = None,
+    cpus: Sequence[int] | None = None,
 ) -> tuple[str, list[str]]:
-    """The scenario, and the skipped keys. `transport`: of RoCE, as the command's option has it. Raises UserError with all faults and all keys
-    that cannot be mapped."""
+    """The scenario, and the skipped keys. `transport`: of RoCE, as the command's option has it; `cpus`: of the NUMA node, to place the
+    workspaces. Raises UserError with all faults and all keys that cannot be mapped."""
     side = _side(config, side)
     if side is None:
         what = "the file does not name its side"
         raise foreign.error([*config.faults, Fault(0, what, "--side client, or --side server")])
-    conversion = Conversion(config, side, roce.transport(config, transport))
+    conversion = Conversion(config, side, roce.transport(config, transport), cpus)
     _run_keys(conversion)
     _endpoints(conversion)
     _workloads(conversion)
@@ -122,6 +132,8 @@ def _endpoints(conversion: Conversion) -> None:
         else:
             conversion.put((owner, "mac"), f"{prefix}_mac")
             conversion.put((owner, "mtu"), "mtu")
+    if conversion.cpus is not None:
+        conversion.data[side]["worker"] = workers(config, conversion.cpus, conversion.faults)
     for name, stage in BATCHES.items():
         if stage != "app_tx" or side == "client":
             conversion.put((side, "batch", stage), name)
@@ -196,7 +208,7 @@ def _workloads(conversion: Conversion) -> None:
 def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
     """The table of one workload; conflicts are added to the faults."""
     handler = HANDLERS.get(conversion.value("message_handler"))
-    by_packet = conversion.value("packet_handler") == "echo"
+    by_packet = conversion.value("packet_handler") == "echo" or _is_packet_handler(conversion, workload)
     phases = _phases(conversion, workload, by_packet)
     data: dict[str, Any] = {"name": f"workload-{workload.id}"}
     if handler and "app_rx" in phases:
@@ -241,8 +253,21 @@ def _phases(conversion: Conversion, workload: AxioWorkload, by_packet: bool) -> 
         missing, more = ", ".join(sorted(expected - stages)), ", ".join(sorted(stages - expected))
         what = " and ".join(filter(None, (missing and f"lacks {missing}", more and f"has {more}")))
         what = f"workload {workload.id}: the pipeline {what}, which the {conversion.side} here cannot"
-        conversion.faults.append(Fault(workload.line, what, f"the stages {', '.join(sorted(expected))}"))
+        remedy = f"the stages {', '.join(sorted(expected))}; {_PARTIAL[conversion.side]}"
+        conversion.faults.append(Fault(workload.line, what, remedy))
     return stages
+
+
+def _is_packet_handler(conversion: Conversion, workload: AxioWorkload) -> bool:
+    """Whether a server's pipeline turns packets round without an application, and the file does not name the handler that does it."""
+    stages = {PHASES.get(phase) for phase in workload.phases}
+    if "app_rx" in stages or not stages >= {"nic_rx", "disp_rx", "nic_tx"} or conversion.side == "client":
+        return False
+    if conversion.transport or "packet_handler" in conversion.config.values:
+        return False
+    what = f"workload {workload.id}: a pipeline without an application is one with a packet handler, compiled into Axio: echo is taken"
+    conversion.notes.append(what)
+    return True
 
 
 def _colocated(conversion: Conversion, workload: AxioWorkload) -> bool:
@@ -250,21 +275,27 @@ def _colocated(conversion: Conversion, workload: AxioWorkload) -> bool:
     own = [dispatcher in applications for applications, dispatcher in workload.groups]
     everybody = {application for applications, _ in workload.groups for application in applications}
     strange = [d for (_, d), inside in zip(workload.groups, own, strict=True) if not inside and d in everybody]
-    if strange or len(set(own)) > 1:
+    if conversion.cpus is None and (strange or len(set(own)) > 1):
         what = f"workload {workload.id}: some dispatchers sit with an application of theirs, others do not"
-        conversion.faults.append(Fault(workload.line, what, "each of them with its own application, or none"))
+        conversion.faults.append(
+            Fault(workload.line, what, f"each of them with its own application, or none; or {_PLACED}")
+        )
     return all(own)
 
 
 def _shared_workspaces(conversion: Conversion) -> None:
-    """Adds a fault for each workspace that serves more than one workload."""
+    """Adds a fault for each workspace that serves more than one workload, unless workspaces are placed, and for dispatchers with two groups."""
     owners: dict[int, int] = {}
     for workload in conversion.config.workloads:
         dispatchers = [dispatcher for _, dispatcher in workload.groups]
         mine = {*dispatchers, *(application for applications, _ in workload.groups for application in applications)}
         for workspace in sorted(mine & owners.keys()):
             what = f"workspace {workspace} serves workloads {owners[workspace]} and {workload.id}"
-            conversion.faults.append(Fault(workload.line, what, "workspaces of its own for each workload"))
+            if conversion.cpus is None:
+                remedy = f"workspaces of its own for each workload; or {_PLACED}"
+                conversion.faults.append(Fault(workload.line, what, remedy))
+            elif workspace in dispatchers:
+                conversion.notes.append(f"{what}: here each workload has a dispatcher of its own there, with a queue")
         if len(set(dispatchers)) < len(dispatchers):
             what = f"workload {workload.id}: a dispatcher has two groups"
             conversion.faults.append(Fault(workload.line, what, "one group for each dispatcher"))
@@ -277,14 +308,17 @@ def _skipped(conversion: Conversion) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for entry, reason in config.skipped:
         reason = roce.DEVICE if conversion.transport and reason == NO_NIC else reason
+        reason = "--cpus names its CPUs" if conversion.cpus is not None and reason == AUTO_CPUS else reason
         reasons.setdefault(reason, []).append(f"{entry.key} = {shown(entry.value)}")
     notes = [f"not converted: {', '.join(keys)}: {reason}" for reason, keys in reasons.items()]
     cores = config.workspaces or {
         workspace: workspace for workload in config.workloads for apps, d in workload.groups for workspace in [*apps, d]
     }
-    if cores:
+    if cores and conversion.cpus is None:
         listed = ", ".join(f"{workspace} on {core}" for workspace, core in sorted(cores.items()))
-        notes.append(f"not converted: workspaces on cores of the NUMA node, {listed}: Windtunnel chooses CPUs")
+        notes.append(
+            f"not converted: workspaces on cores of the NUMA node, {listed}: Windtunnel chooses CPUs; {_PLACED}"
+        )
     return notes
 
 

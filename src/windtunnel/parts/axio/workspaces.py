@@ -1,0 +1,63 @@
+"""The workspaces of a configuration on CPUs of a host: workers, each with the stages that its workspace runs."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from windtunnel.errors import UserError
+from windtunnel.exchange.source import Fault
+from windtunnel.parts.axio.config import MAX_GROUP, AxioConfig, AxioWorkload
+from windtunnel.parts.axio.config_keys import PHASES
+
+_PART = re.compile(r"\s*([0-9]{1,5})(?:-([0-9]{1,5}))?\s*", re.ASCII)
+
+
+def cpus_of(text: str) -> list[int]:
+    """The CPUs of a list as `lscpu` prints it, in its order. Raises UserError."""
+    cpus: list[int] = []
+    for part in text.split(","):
+        match = _PART.fullmatch(part)
+        last = int(match[2] or match[1]) if match else -1
+        if not match or not int(match[1]) <= last < int(match[1]) + MAX_GROUP:
+            raise UserError(f'--cpus: "{part[:40]}" is no CPU and no range', remedy="a list of CPUs, as in 8-11,24")
+        cpus += range(int(match[1]), last + 1)
+    if len(set(cpus)) < len(cpus):
+        raise UserError(f"--cpus: {text[:80]} names a CPU twice", remedy="each CPU once, in the order of Axio's cores")
+    return cpus
+
+
+def workers(config: AxioConfig, cpus: Sequence[int], faults: list[Fault]) -> list[dict[str, Any]]:
+    """The tables of `worker`, in the order of the file. `cpus`: of the NUMA node, in the order in which Axio counts them; a core that is not
+    among them is one of the `faults`."""
+    stages: dict[int, list[str]] = {}
+    first_application = first_dispatcher = 0
+    for workload in config.workloads:
+        for workspace, stage in _placed(workload, first_application, first_dispatcher):
+            core = config.workspaces.get(workspace, workspace)
+            if core < len(cpus):
+                stages.setdefault(cpus[core], []).append(stage)
+            else:
+                what = f"workspace {workspace} is on core {core} of the node, and --cpus has {len(cpus)}"
+                faults.append(Fault(workload.line, what, "the CPUs of the whole node, in its order"))
+        first_application += sum(len(applications) for applications, _ in workload.groups) if _responds(workload) else 0
+        first_dispatcher += len(workload.groups)
+    return [{"core": cpu, "stages": names} for cpu, names in stages.items()]
+
+
+def _placed(workload: AxioWorkload, first_application: int, first_dispatcher: int) -> list[tuple[int, str]]:
+    """Each stage with its workspace, in the order of the loop. Application a takes dispatcher a modulo their number."""
+    groups = sorted(workload.groups, key=lambda group: -len(group[0]))
+    placed = []
+    for stage in (PHASES[phase] for phase in workload.phases if phase in PHASES):
+        for place, (applications, dispatcher) in enumerate(groups):
+            if stage.startswith("app_"):
+                for turn, application in enumerate(applications):
+                    placed.append((application, f"{stage}:{first_application + turn * len(groups) + place}"))
+            elif stage != "disp_tx" or _responds(workload):
+                placed.append((dispatcher, f"{stage}:{first_dispatcher + place}"))
+    return placed
+
+
+def _responds(workload: AxioWorkload) -> bool:
+    """Whether applications respond, and not a packet handler alone, whose packets disp_rx itself hands to nic_tx."""
+    return "app_rx" in {PHASES.get(phase) for phase in workload.phases}
