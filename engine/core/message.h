@@ -67,6 +67,13 @@ inline uint64_t message_slot_and_generation(const uint8_t *at) {
     return rte_be_to_cpu_64(both);
 }
 
+// One of several queues for a message: for all its segments the same, for a client's next message the next
+// one. With the round of the slot, so that the messages of a slot come to all queues in turn, too.
+inline uint32_t message_queue(const uint8_t *at, uint32_t queues) {
+    const uint64_t both = message_slot_and_generation(at);
+    return (static_cast<uint32_t>(both >> 32) + (static_cast<uint32_t>(both) >> 1)) % queues;
+}
+
 // What the first word of a header must be, in network byte order, where the mask leaves it.
 struct message_match {
     uint32_t expected, mask;

@@ -52,6 +52,23 @@ void check_applications(const std::string &path, const endpoint_plan &e, const p
     }
 }
 
+// A client's messages go to queues of its server, each once.
+void check_peers(const std::string &path, const dispatcher_plan &d, const endpoint_plan &e, const plan &p) {
+    if (e.side == side::server) {
+        if (!d.peers.empty()) refuse_plan(path, "is given, but a server sends to who asks it");
+        return;
+    }
+    if (d.peers.empty()) refuse_plan(path, "empty: a client's dispatcher needs a queue of the server");
+    if (std::set(d.peers.begin(), d.peers.end()).size() != d.peers.size())
+        refuse_plan(path, "names a queue twice");
+    for (const endpoint_plan &other : p.endpoints)
+        for (size_t i = 0; i < d.peers.size() && other.side == side::server; i++)
+            check_index(at(path, i), d.peers[i], other.port.queues, "queues of the server");
+    if (std::ranges::count(e.port.traits, trait::paired_queues) && d.peers != std::vector<uint16_t>{d.queue})
+        refuse_plan(path,
+                    "is another queue than " + std::to_string(d.queue) + ", on a wire of paired queues");
+}
+
 void check_dispatchers(const std::string &path, const endpoint_plan &e, const plan &p) {
     std::set<uint16_t> queues;
     for (size_t i = 0; i < e.dispatchers.size(); i++) {
@@ -65,6 +82,7 @@ void check_dispatchers(const std::string &path, const endpoint_plan &e, const pl
         const auto brings_to = [i](const application_plan &a) {
             return std::ranges::count(a.dispatchers, i) > 0;
         };
+        check_peers(here + ".peers", d, e, p);
         if (e.side == side::server && p.workloads[d.workload].handler &&
             !std::ranges::any_of(e.applications, brings_to))
             refuse_plan(here, "no application takes the requests that come to it");
@@ -74,6 +92,14 @@ void check_dispatchers(const std::string &path, const endpoint_plan &e, const pl
 void check_udp_ports(const std::string &path, uint16_t first, uint16_t queues) {
     if (first + queues - 1 > UINT16_MAX)
         refuse_plan(path, "leaves no port for each of the " + std::to_string(queues) + " queues");
+}
+
+// As many as the endpoint's dispatchers know of.
+uint16_t queues_of_peer(const endpoint_plan &e) {
+    uint16_t queues = e.port.queues;
+    for (const dispatcher_plan &d : e.dispatchers)
+        for (const uint16_t queue : d.peers) queues = std::max<uint16_t>(queues, queue + 1);
+    return queues;
 }
 
 // Every frame lies in one mbuf, and every segment has a number.
@@ -104,7 +130,7 @@ void check_ipv6(const std::string &path, const endpoint_plan &e) {
 
 void check_endpoint(const std::string &path, const endpoint_plan &e, const plan &p) {
     check_udp_ports(path + ".udp_port", e.udp_port, e.port.queues);
-    if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, e.port.queues);
+    if (e.peer_udp_port) check_udp_ports(path + ".peer_udp_port", *e.peer_udp_port, queues_of_peer(e));
     check_room(path, e, p);
     const bool unframed = std::ranges::count(e.port.traits, trait::unframed);
     if (e.side == side::client || unframed) {

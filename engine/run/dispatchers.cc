@@ -39,22 +39,30 @@ void open_handovers(const run_state &f, uint32_t endpoint, dispatcher &d) {
     d.forwards = d.nic.replies.get();
 }
 
-flow flow_of(const endpoint_plan &e, const mac_address &us, uint16_t queue, const mac_address &peer) {
+flow flow_of(const endpoint_plan &e, const mac_address &us, uint16_t queue, uint16_t peers_queue,
+             const mac_address &peer) {
     return {us,
             peer,
             e.ip.v4,
             e.peer_ip->v4,
             static_cast<uint16_t>(e.udp_port + queue),
-            static_cast<uint16_t>(*e.peer_udp_port + queue),
+            static_cast<uint16_t>(*e.peer_udp_port + peers_queue),
             e.ip.v6,
             e.peer_ip->v6};
 }
 
 void prepare_headers(dispatcher &d, const endpoint_plan &e, const mac_address &peer) {
-    const flow f = flow_of(e, d.control.us.mac, d.nic.queue, peer);
-    d.headers.fill(e.ip.is_v6 ? frame_ipv6_prepare(f) : frame_prepare(f));
+    const std::vector<uint16_t> &peers = e.dispatchers[d.index].peers;
     const uint32_t full = e.mtu - ip_udp_bytes(e.ip);
-    e.ip.is_v6 ? frame_ipv6_resize(d.headers[0], full) : frame_resize(d.headers[0], full);
+    const auto headers_to = [&](uint16_t peers_queue) {
+        const flow f = flow_of(e, d.control.us.mac, d.nic.queue, peers_queue, peer);
+        flow_headers headers;
+        headers.fill(e.ip.is_v6 ? frame_ipv6_prepare(f) : frame_prepare(f));
+        e.ip.is_v6 ? frame_ipv6_resize(headers[0], full) : frame_resize(headers[0], full);
+        return headers;
+    };
+    d.headers = headers_to(peers[0]);
+    for (size_t i = 0; i < d.spread.size(); i++) d.spread[i] = headers_to(peers[i]);
 }
 
 // `line`: of the emulated link that all dispatchers of the endpoint share; null where there is none.
@@ -132,6 +140,7 @@ void open_dispatchers(run_state &f, endpoint &e, uint32_t endpoint_index) {
         d.passed.resize(d.batch_rx);
         d.views.resize(d.batch_rx);
         if (ep.side == side::client) {
+            if (plan.peers.size() > 1) d.spread.resize(plan.peers.size());
             d.control.resolver = &e.resolver;
             d.control.peer_ip = ep.peer_ip->v4;
             d.control.peer_ipv6 = ep.peer_ip->v6;

@@ -19,6 +19,10 @@ static stage_function function_of(const stage_of &place, const endpoint &e) {
         case stage_kind::app_rx: return client ? app_rx_responses : app_rx_requests;
         case stage_kind::disp_tx:
             if (frames == framing::none) return disp_tx_unframed;
+            if (!e.dispatchers[place.index]->spread.empty())
+                return frames == framing::ipv6     ? disp_tx_client_spread_ipv6
+                       : e.port->tx_checksums != 0 ? disp_tx_client_spread_by_port
+                                                   : disp_tx_client_spread;
             if (frames == framing::ipv6) return client ? disp_tx_client_ipv6 : disp_tx_server_ipv6;
             if (e.port->tx_checksums != 0) return client ? disp_tx_client_by_port : disp_tx_server_by_port;
             return client ? disp_tx_client : disp_tx_server;

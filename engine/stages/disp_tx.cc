@@ -42,13 +42,23 @@ static call_result dispatch(dispatcher &d, uint32_t already, const stage_call &c
     return {count + already};
 }
 
-template <udp_checksum checksum, bool by_port = false>
+// The headers that a packet of a client takes. `spread`: the server has other queues than the client, and
+// each message goes to one of them.
+template <bool spread>
+static inline frame_template &headers_for(dispatcher &d, rte_mbuf *m, uint32_t payload) {
+    flow_headers *of = &d.headers;
+    if constexpr (spread)
+        of = &d.spread[message_queue(message_of(m), static_cast<uint32_t>(d.spread.size()))];
+    frame_template &full = (*of)[0], &other = (*of)[1];
+    return payload == full.payload_bytes ? full : other;
+}
+
+template <udp_checksum checksum, bool by_port = false, bool spread = false>
 static call_result send_requests(dispatcher &d, const stage_call &call) {
     const uint32_t control = send_control(d, call);
-    frame_template &full = d.headers[0], &other = d.headers[1];
     return dispatch(d, control, call, [&](rte_mbuf *m) {
         const uint32_t payload = m->pkt_len - frame_header_bytes;
-        frame_write<checksum>(frame_of(m), payload == full.payload_bytes ? full : other, payload);
+        frame_write<checksum>(frame_of(m), headers_for<spread>(d, m, payload), payload);
         if constexpr (by_port) leave_checksums_to_port(m, d.port_checksums);
         pad_frame(m);
         return m->pkt_len;
@@ -63,6 +73,16 @@ call_result disp_tx_client(void *role, const stage_call &call) {
 
 call_result disp_tx_client_by_port(void *role, const stage_call &call) {
     return send_requests<udp_checksum::none, true>(*static_cast<dispatcher *>(role), call);
+}
+
+call_result disp_tx_client_spread(void *role, const stage_call &call) {
+    dispatcher &d = *static_cast<dispatcher *>(role);
+    return d.checksum == udp_checksum::whole ? send_requests<udp_checksum::whole, false, true>(d, call)
+                                             : send_requests<udp_checksum::none, false, true>(d, call);
+}
+
+call_result disp_tx_client_spread_by_port(void *role, const stage_call &call) {
+    return send_requests<udp_checksum::none, true, true>(*static_cast<dispatcher *>(role), call);
 }
 
 // A response carries the headers of its request, turned around.
@@ -86,16 +106,24 @@ call_result disp_tx_server_by_port(void *role, const stage_call &call) {
     return send_responses<udp_checksum::none, true>(*static_cast<dispatcher *>(role), call);
 }
 
-call_result disp_tx_client_ipv6(void *role, const stage_call &call) {
-    dispatcher &d = *static_cast<dispatcher *>(role);
+template <bool spread>
+static call_result send_requests_ipv6(dispatcher &d, const stage_call &call) {
     const uint32_t control = send_control(d, call);
-    frame_template &full = d.headers[0], &other = d.headers[1];
     return dispatch(d, control, call, [&](rte_mbuf *m) {
         const uint32_t payload = m->pkt_len - frame_header_bytes;
+        frame_template &headers = headers_for<spread>(d, m, payload);
         widen_to_ipv6(m);
-        frame_ipv6_write(frame_of(m), payload == full.payload_bytes ? full : other, payload);
+        frame_ipv6_write(frame_of(m), headers, payload);
         return m->pkt_len;
     });
+}
+
+call_result disp_tx_client_ipv6(void *role, const stage_call &call) {
+    return send_requests_ipv6<false>(*static_cast<dispatcher *>(role), call);
+}
+
+call_result disp_tx_client_spread_ipv6(void *role, const stage_call &call) {
+    return send_requests_ipv6<true>(*static_cast<dispatcher *>(role), call);
 }
 
 call_result disp_tx_server_ipv6(void *role, const stage_call &call) {

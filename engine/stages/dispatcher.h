@@ -25,6 +25,8 @@ struct application;
 // Why nic_tx can take no packet: a full ring if it is on another worker, else the port behind it.
 inline stalled_for wanted_by(const handover &towards_port) { return towards_port.ring ? for_ring : for_port; }
 
+using flow_headers = std::array<frame_template, 2>;
+
 constexpr uint16_t no_link = UINT16_MAX;
 constexpr uint32_t max_links = 64;  // applications of one dispatcher
 
@@ -61,8 +63,10 @@ struct dispatcher {
     alignas(RTE_CACHE_LINE_SIZE) udp_checksum checksum;
     uint64_t port_checksums = 0;  // RTE_MBUF_F_TX_*: those that the port computes; 0: none
     uint32_t next_link = 0;
-    // On a client: the headers of its one flow, for full segments and for all other lengths.
-    alignas(RTE_CACHE_LINE_SIZE) std::array<frame_template, 2> headers;
+    // On a client: the headers of its first flow, for full segments and for all other lengths.
+    alignas(RTE_CACHE_LINE_SIZE) flow_headers headers;
+    std::vector<flow_headers>
+        spread;  // of all its flows, where it has several: one for each queue of the peer
 };
 
 }  // namespace wt

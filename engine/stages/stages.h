@@ -19,6 +19,10 @@ call_result disp_rx(void *role, const stage_call &call);
 call_result disp_tx_client_by_port(void *role, const stage_call &call);  // the port computes checksums
 call_result disp_tx_server_by_port(void *role, const stage_call &call);  // likewise
 call_result disp_rx_by_port(void *role, const stage_call &call);         // the port has checked them
+// Of a client whose server has other queues than it has itself.
+call_result disp_tx_client_spread(void *role, const stage_call &call);
+call_result disp_tx_client_spread_by_port(void *role, const stage_call &call);
+call_result disp_tx_client_spread_ipv6(void *role, const stage_call &call);
 call_result disp_tx_client_ipv6(void *role, const stage_call &call);
 call_result disp_tx_server_ipv6(void *role, const stage_call &call);
 call_result disp_rx_ipv6(void *role, const stage_call &call);

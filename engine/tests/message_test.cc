@@ -37,6 +37,35 @@ TEST(MessageHeader, ReadsWhatWasWritten) {
     EXPECT_EQ(h.segments, example.segments);
 }
 
+uint32_t queue_of(uint32_t slot, uint32_t generation, uint16_t segment, uint32_t queues) {
+    uint8_t memory[message_header_bytes];
+    message_header_write(memory, {message_kind::request, 0, 0, slot, generation, segment, 9});
+    return message_queue(memory, queues);
+}
+
+// A slot's generation is odd while a message is in flight.
+TEST(MessageQueue, AllSegmentsGoToOneAndMessagesToAllInTurn) {
+    for (const uint32_t queues : {1u, 2u, 3u, 7u}) {
+        for (uint16_t segment = 0; segment < 9; segment++)
+            EXPECT_EQ(queue_of(5, 3, segment, queues), queue_of(5, 3, 0, queues));
+        for (uint32_t slot = 0; slot < 10; slot++)
+            EXPECT_EQ(queue_of(slot + 1, 1, 0, queues), (queue_of(slot, 1, 0, queues) + 1) % queues);
+        // one slot: one message at a time
+        for (uint32_t generation = 1; generation < 20; generation += 2)
+            EXPECT_EQ(queue_of(0, generation + 2, 0, queues),
+                      (queue_of(0, generation, 0, queues) + 1) % queues);
+    }
+}
+
+// A server gives slot s to application s modulo their number: with the queue each pair must come about.
+TEST(MessageQueue, EverySlotComesToEveryQueue) {
+    for (const uint32_t slot : {0u, 1u, 2u, 3u})
+        for (const uint32_t queue : {0u, 1u}) {
+            const bool comes = queue_of(slot, 1, 0, 2) == queue || queue_of(slot, 3, 0, 2) == queue;
+            EXPECT_TRUE(comes) << slot << " to " << queue;
+        }
+}
+
 void expect_cut(uint32_t bytes, uint32_t room, segmentation expected) {
     const segmentation s = segmentation_of(bytes, room);
     EXPECT_EQ(s.body_bytes, expected.body_bytes) << bytes << " in " << room;

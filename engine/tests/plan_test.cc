@@ -200,6 +200,10 @@ TEST(Plan, RefusesPlansThatCannotRun) {
         {"/endpoints/0/applications/0/inflight", 0, "could never send"},
         {"/endpoints/0/applications/0/dispatchers/1", 0, "a dispatcher twice"},
         {"/endpoints/0/dispatchers/1/queue", 0, "another dispatcher's"},
+        {"/endpoints/0/dispatchers/0/peers", json::array(), "needs a queue of the server"},
+        {"/endpoints/0/dispatchers/0/peers", {1, 1}, "a queue twice"},
+        {"/endpoints/0/dispatchers/0/peers", {0, 2}, "peers[1]: 2 points beyond the 2 queues of the server"},
+        {"/endpoints/1/dispatchers/0/peers", {0}, "a server sends to who asks it"},
         {"/workloads/0/load", nullptr, "its client needs it"},
         {"/workloads/0/load/phases", json::array(), "an open loop needs one"},
         {"/workloads/0/load/phases/0/rate_per_s", 0, "it needs a rate"},
@@ -213,6 +217,26 @@ TEST(Plan, RefusesPlansThatCannotRun) {
         {"/workers/1/lcore", 1, "another worker's"},
         {"/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}, "has run before"},
     });
+}
+
+TEST(Plan, QueuesOfTheServerMayBeOtherThanTheClientsButNotOnAWireOfPairs) {
+    json plan = valid_plan();
+    plan["endpoints"][0]["dispatchers"][0]["peers"] = {0, 1};
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["endpoints"][0]["port"]["traits"].push_back("paired_queues");
+    EXPECT_TRUE(
+        contains(refusal_of(plan.dump()), "peers: is another queue than 0, on a wire of paired queues"));
+    plan["endpoints"][0]["dispatchers"][0]["peers"] = {0};
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+}
+
+TEST(Plan, PortsOfThePeerAreThoseOfItsQueues) {
+    json plan = valid_plan();
+    plan["endpoints"][1]["port"]["queues"] = 4;
+    plan["endpoints"][0]["peer_udp_port"] = 65533;
+    EXPECT_EQ(refusal_of(plan.dump()), "");
+    plan["endpoints"][0]["dispatchers"][0]["peers"] = {0, 3};
+    EXPECT_TRUE(contains(refusal_of(plan.dump()), "peer_udp_port: leaves no port for each of the 4 queues"));
 }
 
 TEST(Plan, RefusesVariantsThatCannotBe) {

@@ -35,7 +35,7 @@ json valid_endpoint(const std::string &side) {
         "ring_size": 64,
         "response_mbuf": "request",
         "applications": [{"workload": 0, "dispatchers": [0, 1], "inflight": 0}],
-        "dispatchers": [{"workload": 0, "queue": 0}, {"workload": 0, "queue": 1}]
+        "dispatchers": [{"workload": 0, "queue": 0, "peers": []}, {"workload": 0, "queue": 1, "peers": []}]
     })"_json;
     if (side == "server") return server;
     json client = server;
@@ -45,6 +45,7 @@ json valid_endpoint(const std::string &side) {
         client["peer_" + address] = server[address];
     }
     client["applications"][0]["inflight"] = 32;
+    for (json &d : client["dispatchers"]) d["peers"].push_back(d["queue"]);
     return client;
 }
 

@@ -23,7 +23,9 @@
 #include <numeric>
 
 #include "core/clock.h"
+#include "core/frame.h"
 #include "core/refusal.h"
+#include "core/vlan.h"
 #include "suite.h"
 #include "test_tools.h"
 #include "valid_plan.h"
@@ -149,6 +151,51 @@ TEST_F(Ports, RingCarriesBothWaysOnEachQueueAndHoldsItsDescriptors) {
             EXPECT_TRUE(std::equal(sent.begin(), sent.begin() + taken, got.begin()));
             rte_pktmbuf_free_bulk(sent.data(), 128);
         }
+}
+
+// Frames of a side with another number of queues than the other one go by their UDP ports.
+TEST_F(Ports, RingOfUnlikeQueuesBringsEachFrameToThatOfItsPort) {
+    json plan = wt::test::valid_plan();
+    for (json &endpoint : plan["endpoints"]) {
+        endpoint["port"].update({{"faults", nullptr}, {"rx_descriptors", 64}});
+        wt::test::put_on(endpoint, "ring", {});
+    }
+    json &client = plan["endpoints"][0], &server = plan["endpoints"][1];
+    server["port"]["queues"] = 3;
+    client["dispatchers"][0]["peers"] = client["dispatchers"][1]["peers"] = {0, 1, 2};
+    server["vlan"] = nullptr;  // the client's frames have a tag, the server's none
+    ports = wt::open_ports(wt::read_plan(plan.dump()), pools);
+    ASSERT_NE(ports[0].queue, nullptr);
+    EXPECT_TRUE(contains(ports[0].notes.at(0), "queues: 2 on this side, 3 on the other"));
+    EXPECT_TRUE(wt::wait_for_links(ports, [](void *) { return false; }, nullptr));
+
+    const auto send = [&](size_t from, uint16_t queue, uint16_t port, uint16_t count) {
+        std::vector<rte_mbuf *> burst = make(from, count);
+        const uint32_t at = offset::destination_port + (from == 0 ? vlan_tag_bytes : 0);
+        for (rte_mbuf *m : burst) *rte_pktmbuf_mtod_offset(m, rte_be16_t *, at) = rte_cpu_to_be_16(port);
+        const uint16_t sent = ports[from].queue->tx(ports[from].channels[queue], burst.data(), count);
+        rte_pktmbuf_free_bulk(burst.data() + sent, count - sent);
+        return sent;
+    };
+    const auto receive = [&](size_t to) {
+        std::vector<uint16_t> counts;
+        for (void *channel : ports[to].channels) {
+            rte_mbuf *burst[128];
+            counts.push_back(ports[to].queue->rx(channel, burst, 128));
+            rte_pktmbuf_free_bulk(burst, counts.back());
+        }
+        return counts;
+    };
+    for (const uint16_t queue : {0, 1}) {
+        EXPECT_EQ(send(0, queue, 4000, 1) + send(0, queue, 4001, 2) + send(0, queue, 4002, 3), 6);
+        EXPECT_EQ(receive(1), (std::vector<uint16_t>{1, 2, 3}));
+    }
+    for (const uint16_t queue : {0, 1, 2}) EXPECT_EQ(send(1, queue, 4001, 4), 4);
+    EXPECT_EQ(receive(0), (std::vector<uint16_t>{0, 12}));
+    EXPECT_EQ(send(0, 0, 9, 1), 1);
+    EXPECT_EQ(receive(1), (std::vector<uint16_t>{1, 0, 0})) << "a port of nobody's";
+    EXPECT_EQ(send(0, 0, 4002, 100), 64) << "a queue holds its descriptors";
+    EXPECT_EQ(wt::drain_wire(ports, 0), 64u);
 }
 
 TEST_F(Ports, DrainedWireIsCountedBySource) {

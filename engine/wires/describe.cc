@@ -34,6 +34,7 @@ constexpr numbered flag_words[] = {
     {WT_WIRE_DENSE_POOL, "dense_pool"},
     {WT_WIRE_UNFRAMED, "unframed"},
     {WT_WIRE_OWN_MAC, "own_mac"},
+    {WT_WIRE_PAIRED_QUEUES, "paired_queues"},
 };
 constexpr numbered type_words[] = {
     {WT_WIRE_BYTES, "bytes"},   {WT_WIRE_COUNT, "count"},   {WT_WIRE_BOOL, "bool"},

@@ -176,7 +176,7 @@ WT_WIRE(memif) = {
               .peer = "the other endpoint, in a process of its own",
               .copies = "two, one in each process",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS | WT_WIRE_PROCESS_EACH |
-                       WT_WIRE_FOREIGN_PEER | WT_WIRE_EMULATES | WT_WIRE_LEAVES_MAC,
+                       WT_WIRE_FOREIGN_PEER | WT_WIRE_EMULATES | WT_WIRE_LEAVES_MAC | WT_WIRE_PAIRED_QUEUES,
               .most_queues = 64,
               .options = options,
               .needs = needs,

@@ -44,6 +44,9 @@ enum wt_wire_flags {
     WT_WIRE_UNFRAMED =
         1u << 14, /* "unframed": a packet travels from its message header on, without Ethernet, IP and UDP */
     WT_WIRE_OWN_MAC = 1u << 15, /* "own_mac": its port has a MAC that an endpoint may use: mac = "nic" */
+    WT_WIRE_PAIRED_QUEUES =
+        1u
+        << 16, /* "paired_queues": queue q of one end is connected to queue q of the other, and to no other */
 };
 
 enum wt_wire_type {

@@ -69,8 +69,12 @@ def test_python_and_engine_refuse_values_just_out_of_range_at_their_path(tmp_pat
 
 
 LATER_OF_WORKLOADS = set().union(*part_samples("LATER_KEYS"))
-LATER = {("variants",), ("phases", "hold_windows"), *(("endpoints", side, "vlan") for side in (0, 1))} | {
-    ("workloads", index, *key) for index in (0, 1) for key in LATER_OF_WORKLOADS
+LATER_OF_ENDPOINTS = [("vlan",), ("dispatchers", 0, "peers")]
+LATER = {("variants",), ("phases", "hold_windows")} | {
+    (table, index, *key)
+    for table, keys in (("endpoints", LATER_OF_ENDPOINTS), ("workloads", LATER_OF_WORKLOADS))
+    for index in (0, 1)
+    for key in keys
 }
 """Records from before these keys were there are still read. The engine, which reads no record, refuses a plan without them."""
 

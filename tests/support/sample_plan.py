@@ -86,7 +86,7 @@ def _endpoint(side: str, kind: str, socket: str | None) -> dict:
         "ring_size": 1024,
         "response_mbuf": "request",
         "applications": [{"workload": 0, "dispatchers": [0], "inflight": 1024 if client else 0}],
-        "dispatchers": [{"workload": 0, "queue": 0}],
+        "dispatchers": [{"workload": 0, "queue": 0, "peers": [0] if client else []}],
     }
 
 

@@ -141,7 +141,8 @@ WT_WIRE(rdma) = {
               .peer = "the other endpoint, in this process or another one",
               .copies = "the provider's",
               .flags = WT_WIRE_SERVER | WT_WIRE_CLIENT | WT_WIRE_BOTH_ENDS | WT_WIRE_FOREIGN_PEER |
-                       WT_WIRE_EMULATES | WT_WIRE_LEAVES_MAC | WT_WIRE_DENSE_POOL | WT_WIRE_UNFRAMED,
+                       WT_WIRE_EMULATES | WT_WIRE_LEAVES_MAC | WT_WIRE_DENSE_POOL | WT_WIRE_UNFRAMED |
+                       WT_WIRE_PAIRED_QUEUES,
               .most_queues = 64,
               .options = options,
               .mbufs = {.rx = 1, .tx = 1}},  // a posted one for each descriptor

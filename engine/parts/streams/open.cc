@@ -37,13 +37,13 @@ source_layout stream_layout_of(const run_state &f, const application &a, const w
 
 tcp_settings settings_of(const run_state &f, const stream &s, const application &a, const endpoint_plan &e,
                          const workload_plan &w) {
-    const uint16_t queue = e.dispatchers[e.applications[a.index].dispatchers[0]].queue;
+    const dispatcher_plan &d = e.dispatchers[e.applications[a.index].dispatchers[0]];
     const bool client = e.side == side::client;
     const stream_plan &plan = *w.stream;
     return {.ip = e.ip.v4,
             .peer_ip = client ? e.peer_ip->v4 : 0,
-            .port = static_cast<uint16_t>(e.udp_port + queue),
-            .peer_port = static_cast<uint16_t>(client ? *e.peer_udp_port + queue : 0),
+            .port = static_cast<uint16_t>(e.udp_port + d.queue),
+            .peer_port = static_cast<uint16_t>(client ? *e.peer_udp_port + d.peers[0] : 0),
             .mtu = static_cast<uint16_t>(e.mtu),
             .checksums = plan.checksums,
             .congestion = static_cast<tcp_congestion>(plan.congestion),

@@ -36,6 +36,7 @@ void check_endpoint(const wt::endpoint_plan &e, const wt::plan &p) {
     for (const wt::dispatcher_plan &d : e.dispatchers) {
         must(d.workload < p.workloads.size(), "dispatcher's workload");
         must(d.queue < e.port.queues && queues.insert(d.queue).second, "dispatcher's queue");
+        must(d.peers.empty() == (e.side == wt::side::server), "dispatcher's peers");
     }
     for (const uint32_t batch :
          {e.batch.app_tx, e.batch.disp_tx, e.batch.nic_tx, e.batch.nic_rx, e.batch.disp_rx, e.batch.app_rx})

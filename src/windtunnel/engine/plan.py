@@ -163,6 +163,9 @@ class Application(Part):
 class Dispatcher(Part):
     workload: Index
     queue: Queue = Field(description="queue of the port")
+    peers: list[Queue] = Field(
+        default_factory=list, description="client: the server's queues that its messages go to, in turn; server: none"
+    )
 
 
 class Vlan(Part):

@@ -149,6 +149,7 @@ Trait = Literal[
     "dense_pool",
     "unframed",
     "own_mac",
+    "paired_queues",
     "timed",
     "lossy",
 ]

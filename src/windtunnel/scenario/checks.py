@@ -198,6 +198,15 @@ def _workloads(scenario: Scenario) -> None:
                 "a packet handler without a message handler returns the bytes of the request",
                 "the request's size, or no response",
             )
+        own = workload.client.dispatchers
+        if own not in (None, workload.dispatchers) and wires.has(scenario, "paired_queues"):
+            raise Refusal(
+                (*here, "client", "dispatchers"),
+                f"client.dispatchers = {own}, dispatchers = {workload.dispatchers}: on the wire "
+                f'"{scenario.wire.kind}" each queue is connected to one of the other side',
+                "as many on both sides, or a wire that brings each frame to the queue of its UDP port: "
+                f"{wires.named('both_ends', without=('paired_queues',))} or {wires.named('nic')}",
+            )
         part_resources.check(scenario, index)
 
 

@@ -7,13 +7,21 @@ its own. Hand-over rings and descriptors can also hold messages that were given 
 from dataclasses import dataclass
 
 from windtunnel.engine.plan import Variants
-from windtunnel.engine.plan_values import PoolSize, ReorderDepth, bounds
+from windtunnel.engine.plan_values import PoolSize, ReorderDepth, Side, bounds
 from windtunnel.scenario import part_resources, wires
 from windtunnel.scenario.carriers import carrier_of
 from windtunnel.scenario.frames import SMALLEST_FRAME_BYTES, tag_bytes
 from windtunnel.scenario.keys import Client, Scenario, Server
 from windtunnel.scenario.refusal import Refusal
-from windtunnel.scenario.topology import Topology, endpoint, request_bytes, response_bytes, segments, topologies
+from windtunnel.scenario.topology import (
+    Topology,
+    dispatchers_of,
+    endpoint,
+    request_bytes,
+    response_bytes,
+    segments,
+    topologies,
+)
 from windtunnel.scenario.variants import widened
 
 MAX_POOL = bounds(PoolSize)[1]
@@ -57,7 +65,7 @@ def demand(
     mbufs = {
         "in flight": sum(count * cost for count, cost in costs),
         "rings": (topology.rings + crossings) * (keys.ring_size - 1),
-        "descriptors": len(topology.dispatchers) * _descriptors(scenario, topology),
+        "descriptors": _descriptors(scenario, topology),
         "caches": int(workers * CACHE_FLUSH * keys.mempool.cache),
         "replayed frames": len(topology.dispatchers) * replayed * wires.wire_of(scenario).mbufs.frames,
         "bursts": _bursts(topology),
@@ -105,11 +113,14 @@ def _per_message(scenario: Scenario, topology: Topology) -> list[int]:
 
 
 def _descriptors(scenario: Scenario, topology: Topology) -> int:
-    """Packets that wait in one queue of the wire, as its descriptor has them."""
+    """Packets that wait in the queues of the wire, as its descriptor has them."""
     mbufs, keys = wires.wire_of(scenario).mbufs, topology.keys
-    peer = endpoint(scenario, "client" if topology.side == "server" else "server")
-    of_peer = mbufs.peer_rx * peer.rx_descriptors if peer else 0
-    return mbufs.fixed + mbufs.rx * keys.rx_descriptors + mbufs.tx * keys.tx_descriptors + of_peer
+    own = mbufs.fixed + mbufs.rx * keys.rx_descriptors + mbufs.tx * keys.tx_descriptors
+    side: Side = "client" if topology.side == "server" else "server"
+    peer = endpoint(scenario, side)
+    peers_queues = sum(dispatchers_of(workload, side) for workload in scenario.workload)
+    of_peer = mbufs.peer_rx * peer.rx_descriptors * peers_queues if peer else 0
+    return len(topology.dispatchers) * own + of_peer
 
 
 def _bursts(topology: Topology) -> int:

@@ -212,6 +212,10 @@ class ClientPart(Table):
     """Values of the client that differ from the server's in a workload."""
 
     apps: Applications | None = Field(None, description="applications of the client")
+    dispatchers: Queues | None = Field(
+        None,
+        description="dispatchers of the client; if the server has another number, each client dispatcher sends its messages to all of the server's in turn",
+    )
     colocate: bool | None = Field(None, description="client applications and their dispatchers on one worker")
 
 
@@ -246,7 +250,9 @@ class Workload(Table):
     request_sizes: Sizes | None = Field(None, description="sizes of the requests, instead of `request`")
     response_sizes: Sizes | None = Field(None, description="sizes of the responses, instead of `response`")
     apps: Applications = Field(1, description="applications")
-    dispatchers: Queues = Field(1, description="dispatchers on each side; each has one queue")
+    dispatchers: Queues = Field(
+        1, description="dispatchers of the server, and of the client by default; each has one queue"
+    )
     colocate: bool = Field(True, description="an application and its dispatcher on one worker; false: on two")
     client: ClientPart = Field(default_factory=ClientPart, description="keys with other values on the client")
     share: Annotated[float, Field(gt=0, le=1e6)] = Field(

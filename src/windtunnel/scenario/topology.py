@@ -1,6 +1,7 @@
 """The applications and dispatchers of workloads, and the stages that each endpoint needs.
 
-Indices count through the workloads; a dispatcher belongs to one workload and is one queue. Of A applications and D
+Indices count through the workloads; a dispatcher belongs to one workload and is one queue. Dispatcher d of a client sends to dispatcher d of
+the workload's server, or to all of them in turn if these are more or fewer than the client's. Of A applications and D
 dispatchers of a workload, application a uses dispatcher a mod D if A >= D, else every d with d mod A = a.
 """
 
@@ -148,13 +149,18 @@ def _topology(scenario: Scenario, side: Side) -> Topology:
     applications: list[Application] = []
     dispatchers: list[Dispatcher] = []
     in_flight = budgets(scenario, keys) if isinstance(keys, Client) else [0] * len(scenario.workload)
+    first_of_server = 0
     for index, workload in enumerate(scenario.workload):
         apps = _applications(workload, side)
         first = len(dispatchers)
-        dispatchers += [Dispatcher(workload=index, queue=first + d) for d in range(workload.dispatchers)]
+        count = dispatchers_of(workload, side)
+        peers = range(first_of_server, first_of_server := first_of_server + workload.dispatchers)
+        for d in range(count):
+            to = [peers[d]] if count == len(peers) else list(peers)
+            dispatchers.append(Dispatcher(workload=index, queue=first + d, peers=to if side == "client" else []))
         for app in range(apps):
             budget = in_flight[index] // apps + (app < in_flight[index] % apps)
-            used = [first + d for d in _used(app, apps, workload.dispatchers)]
+            used = [first + d for d in _used(app, apps, count)]
             applications.append(Application(workload=index, dispatchers=used, inflight=budget))
     return Topology(
         side, keys, tuple(applications), tuple(dispatchers), tuple(_colocated(w, side) for w in scenario.workload)
@@ -169,6 +175,11 @@ def _applications(workload: Workload, side: Side) -> int:
     if side == "client":
         return workload.client.apps or workload.apps
     return workload.apps if workload.handler or carrier_of(workload) else 0
+
+
+def dispatchers_of(workload: Workload, side: Side) -> int:
+    """Dispatchers, and so queues, of a workload on a side."""
+    return (workload.client.dispatchers if side == "client" else None) or workload.dispatchers
 
 
 def _colocated(workload: Workload, side: Side) -> bool:

@@ -30,6 +30,7 @@ TRAITS = {
     "nic": "a real NIC, with its own counters",
     "leaves_mac": "its MAC is left as it is",
     "own_mac": "an endpoint may use the port's own MAC",
+    "paired_queues": "each queue has one of the other end, so that both ends have as many",
 }
 """Traits that matter to a user; the others are the engine's."""
 

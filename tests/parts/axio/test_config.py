@@ -141,6 +141,21 @@ def test_groups_become_applications_and_dispatchers(tmp_path, applications, disp
     assert tuple(data["workload"][0][key] for key in ("apps", "dispatchers", "colocate")) == wanted
 
 
+def test_remote_dispatchers_are_those_of_the_other_side(tmp_path):
+    """Axio's reference pair: a server with 16 and a client with 8, each on a core with its application."""
+    groups = {count: "|".join(map(str, range(count))) for count in (8, 16)}
+    phases = {8: "RXNIC,RXDispatcher,RxApplication,TxApplication,TxDispatcher,TxNIC", 16: GROUP.split(" : ")[2]}
+    for own, remote, side in ((16, 8, "server"), (8, 16, "client")):
+        (tmp_path / side).mkdir()
+        line = f"workload : 1 : {phases[own]} : 0-{remote - 1} : {groups[own]} : {groups[own]}\n"
+        data, loaded, said = scenario(tmp_path / side, line)
+        (workload,) = data["workload"]
+        assert (workload["dispatchers"], workload["client"], workload["apps"]) == (16, {"dispatchers": 8}, own)
+        assert f"has {remote} dispatchers, as the file says, and as many applications as the {side}" in said
+        plan = resolve(loaded, machine(cpus=32)).plans[0]
+        assert {e.side: e.port.queues for e in plan.endpoints} == {"server": 16, "client": 8}
+
+
 def test_a_client_is_known_by_its_app_tx(tmp_path):
     data, _, _ = scenario(tmp_path, COLONS.replace("RxApplication,", "RxApplication,TxApplication,"))
     assert data["client"]["batch"]["app_tx"] == 32 and data["client"]["ip"] == "10.0.2.102"

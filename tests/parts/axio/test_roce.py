@@ -75,6 +75,12 @@ def test_what_has_no_counterpart_is_refused_with_its_line(tmp_path, right, wrong
     assert said in refused and f"text:{line}: " in refused
 
 
+def test_unlike_numbers_of_queue_pairs_are_refused_with_the_line_of_the_workload(tmp_path):
+    refused = refusal(tmp_path, "axio", TOML.replace("remote_dispatchers = [ 0 ]", "remote_dispatchers = [ 0, 1 ]"))
+    line = TOML[: TOML.index("[[deployment.topology.workloads]]")].count("\n") + 1
+    assert f"text:{line}: in the scenario, client.dispatchers = 2, dispatchers = 1" in refused
+
+
 def test_the_option_is_for_configurations(tmp_path):
     with pytest.raises(UserError, match="--roce is for a configuration"):
         imported("axio", DATA / "axio-server.log", "--roce", "rc", "--out", tmp_path / "run")

@@ -7,6 +7,7 @@ from sample_rules import FILTER
 from scenario_tools import SHIPPED, finished, loaded, machine
 from scenario_tools import refused as refused_scenario
 
+from windtunnel.part_registry import PARTS
 from windtunnel.parts.tables.memory import tables_bytes
 from windtunnel.parts.tables.plan import Pipeline
 
@@ -182,6 +183,8 @@ def test_misplaced_tables_are_refused(tmp_path):
     assert "tables are for match_action" in refused(tmp_path, {}, packet_handler="echo")
     assert "no message reaches" in refused(tmp_path, {}, handler="l_app", top={})
     assert "takes no options" in refused(tmp_path, {}, options={"pipeline": "x"})
+    if "streams" in PARTS:
+        assert "table has no effect on a stream" in refused(tmp_path, {}, packet_handler=None, stream={}, top={})
     assert "request: 20 bytes are too few" in refused(tmp_path, {}, top={}, request=20)
 
 

@@ -150,7 +150,7 @@ counts = st.integers(1, 6)
 workloads = st.fixed_dictionaries(
     {"apps": counts, "dispatchers": counts, "colocate": st.booleans()},
     optional={
-        "client": st.fixed_dictionaries({"apps": counts, "colocate": st.booleans()}),
+        "client": st.fixed_dictionaries({"apps": counts, "dispatchers": counts, "colocate": st.booleans()}),
         "handler": st.just("l_app"),
     },
 ).map(lambda keys: keys | {"packet_handler": "echo"})

@@ -236,7 +236,9 @@ TEST(streams_edges, a_stream_needs_a_dispatcher_of_its_own) {
     json several = stream_plan();
     for (int e : {0, 1}) {
         json &endpoint = several["endpoints"][e];
-        endpoint["dispatchers"].push_back({{"workload", 0}, {"queue", 1}});
+        endpoint["dispatchers"].push_back(endpoint["dispatchers"][0]);
+        endpoint["dispatchers"][1]["queue"] = 1;
+        if (endpoint["side"] == "client") endpoint["dispatchers"][1]["peers"] = {1};
         endpoint["port"]["queues"] = 2;
         endpoint["applications"][0]["dispatchers"] = {0, 1};
     }

@@ -1,8 +1,7 @@
 // What a plan may say of match-action tables. Starts no EAL.
-#include "parts/tables/pipeline.h"
-
 #include <gtest/gtest.h>
 
+#include "parts/tables/pipeline.h"
 #include "parts/tables/tests/valid_pipeline.h"
 #include "strict_plan.h"
 #include "valid_plan.h"
@@ -78,7 +77,8 @@ TEST(pipeline_plan, checks_what_keys_mean_for_one_another) {
     EXPECT_TRUE(contains(refusal("/tables/1/meter", nullptr), "the action meters"));
     EXPECT_TRUE(contains(refusal("/tables/0/access", "pointer"), "is not rcu, but entries change"));
     EXPECT_TRUE(contains(refusal("/tables", json::array()), "tables: needs at least 1"));
-    EXPECT_TRUE(contains(refusal_with(plan_place("/workloads/0/packet_handler/name"), "echo"), "is not match_action"));
+    EXPECT_TRUE(contains(refusal_with(plan_place("/workloads/0/packet_handler/name"), "echo"),
+                         "is not match_action"));
 }
 
 TEST(pipeline_plan, is_optional_and_so_is_the_cpu_of_changes) {
@@ -93,7 +93,9 @@ TEST(pipeline_plan, has_strict_readers) {
 }
 
 TEST(pipeline_plan, refuses_unknown_values) {
-    const auto refusal_of = [](const char *text) { return wt::test::refusal_of([&] { read_pipeline(text); }); };
+    const auto refusal_of = [](const char *text) {
+        return wt::test::refusal_of([&] { read_pipeline(text); });
+    };
     EXPECT_NE(refusal_of("{"), "");
     EXPECT_NE(refusal_of("{}").find("missing"), std::string::npos) << refusal_of("{}");
     const char *none =

@@ -227,12 +227,20 @@ def _workload(conversion: Conversion, workload: AxioWorkload) -> dict[str, Any]:
     budget = conversion.value("inflight_messages")
     if budget is not None:
         data["inflight"] = budget * sum(sizes) if type(budget) is int else budget
-    if len(workload.remote) != len(sizes):
-        conversion.notes.append(
-            f"workload {workload.id}: {len(workload.remote)} remote dispatchers are not converted: "
-            f"the {conversion.peer} has {len(sizes)} here, as many as the {conversion.side}"
-        )
+    remote = len(set(workload.remote)) or len(sizes)
+    if remote != len(sizes):
+        data |= _unlike(conversion, workload, len(sizes), remote)
     return {key: value for key, value in data.items() if value is not None}
+
+
+def _unlike(conversion: Conversion, workload: AxioWorkload, own: int, remote: int) -> dict[str, Any]:
+    """The keys for two sides with unlike numbers of dispatchers."""
+    conversion.notes.append(
+        f"workload {workload.id}: the {conversion.peer} has {remote} dispatchers, as the file says, and as many applications as the "
+        f"{conversion.side}, because the file does not say how many"
+    )
+    server, client = (own, remote) if conversion.side == "server" else (remote, own)
+    return {"dispatchers": server, "client": {"dispatchers": client}}
 
 
 def _phases(conversion: Conversion, workload: AxioWorkload, by_packet: bool) -> set[str]:

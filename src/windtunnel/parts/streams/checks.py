@@ -135,13 +135,14 @@ def _copies(scenario: Scenario, stream: Stream, index: int) -> None:
 
 
 def _connections(scenario: Scenario, workload: Workload, here: Path) -> None:
-    if workload.apps != workload.dispatchers or workload.client.apps not in (None, workload.apps):
-        client = workload.client.apps
-        path: Path = (*here, "client", "apps") if client not in (None, workload.apps) else (*here, "dispatchers")
+    own = {key: value for key in ("apps", "dispatchers") if (value := getattr(workload.client, key)) is not None}
+    unlike = [key for key, value in own.items() if value != workload.apps]
+    if workload.apps != workload.dispatchers or unlike:
+        path: Path = (*here, "client", unlike[0]) if unlike else (*here, "dispatchers")
+        given = "".join(f"client.{key} = {value}, " for key, value in own.items())
         raise Refusal(
             path,
-            f"apps = {workload.apps}{f', client.apps = {client}' if client else ''}, dispatchers = {workload.dispatchers}: "
-            "each application of a stream has a connection and a dispatcher of its own",
+            f"apps = {workload.apps}, {given}dispatchers = {workload.dispatchers}: each application of a stream has a connection and a dispatcher of its own",
             "as many dispatchers as applications, the same on both sides",
         )
     for path, colocate in (("colocate",), workload.colocate), (("client", "colocate"), workload.client.colocate):

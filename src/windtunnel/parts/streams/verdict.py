@@ -58,5 +58,6 @@ def lost_connections(history: History, result: Result, finished: SupervisedRun) 
 def _peer(history: History, stream: StreamLedger) -> str:
     """The address that the client's end of a stream connects to."""
     client = next(endpoint for endpoint in history.plan.endpoints if endpoint.side == "client")
-    queue = client.dispatchers[client.applications[stream.application].dispatchers[0]].queue
+    dispatcher = client.dispatchers[client.applications[stream.application].dispatchers[0]]
+    queue = dispatcher.peers[0] if dispatcher.peers else dispatcher.queue  # records before `peers` have pairs of queues
     return f"port {(client.peer_udp_port or 0) + queue} of {client.peer_ip}"

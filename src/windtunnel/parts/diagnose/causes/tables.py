@@ -3,10 +3,11 @@
 from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.parts.tables.pipeline import METHODS
 from windtunnel.stats.mean import Estimate
 
-FASTER = {"linear": "acl", "tss": "acl", "lpm": "fib"}
-"""Method of a table -> the one that needs fewer accesses to memory."""
+FASTER = {other: usual for usual, *others in METHODS.values() for other in others}
+"""Method of a table -> the usual one of its kind, which needs fewer accesses to memory."""
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
