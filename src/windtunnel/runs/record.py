@@ -92,6 +92,10 @@ class EngineRecord(Part):
         return self.hello.memory if self.hello else self.plan.eal.memory
 
 
+BUSY = "of its time busy"
+"""Unit of a ForeignValue that is the share of its time in which a worker of another tool works. `name` is that worker."""
+
+
 class ForeignValue(Part):
     """A value of another tool that no row can hold."""
 

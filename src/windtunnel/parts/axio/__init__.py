@@ -8,6 +8,7 @@ roce             what it says about RoCE
 scenario_files   a scenario in the colon form
 table            the table of its log
 log              the stages of a run from tables, and back
+workspace_lines  the lines of its log about each workspace
 metrics_lines    axio.metrics/v1
 report           report.rpt of its monitoring
 rule             what its rule concludes about the stages of a run

@@ -57,6 +57,7 @@ def _log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
     from windtunnel.exchange.imported_run import keep
     from windtunnel.parts.axio import log as axio_log
     from windtunnel.parts.axio.table import tables_of
+    from windtunnel.parts.axio.workspace_lines import busy
 
     tables, faults = tables_of(foreign.text)
     faults += axio_log.check(tables)
@@ -73,7 +74,12 @@ def _log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
         ],
         ports=[],
         values=[
-            value for log_side, side_tables in sorted(sides.items()) for value in axio_log.values(log_side, side_tables)
+            *(
+                value
+                for log_side, side_tables in sorted(sides.items())
+                for value in axio_log.values(log_side, side_tables)
+            ),
+            *(busy(next(iter(sides)), foreign.text) if len(sides) == 1 else ()),
         ],
         notes=axio_log.NOTES,
     )

@@ -10,6 +10,7 @@ from windtunnel.parts.diagnose.model import Diagnosis, Experiment, Interval, Wor
 from windtunnel.parts.diagnose.observation import Observation, observe
 from windtunnel.parts.diagnose.recorded import NONE, Evidence
 from windtunnel.runs import Run
+from windtunnel.runs.record import BUSY
 
 
 def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Diagnosis:
@@ -62,7 +63,10 @@ def _experiment(run: Run, observation: Observation, workers: list[WorkerSeen]) -
 def _not_measured(observation: Observation) -> list[str]:
     """What this run cannot show."""
     sentences = []
-    if observation.run.record.imported:
+    imported = observation.run.record.imported
+    if imported and any(value.unit == BUSY for value in imported.values):
+        sentences.append("intervals of slack: the text has no windows of its own")
+    elif imported:
         sentences.append("slack, and with it what limits: the text has no windows and no idle time")
     elif not observation.slacks:
         sentences.append("slack: no call was timed")

@@ -13,6 +13,7 @@ from windtunnel.measure.validity import Slack, slowest
 from windtunnel.parts.diagnose.model import Kind, Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.runs.metrics import add
+from windtunnel.runs.record import BUSY, Imported
 from windtunnel.stats.mean import LEAST, Estimate, mean_of
 
 QUEUE_FULL = "emulated_queue_full"
@@ -23,10 +24,7 @@ def limit(observation: Observation) -> Limit:
     """What limits, or why these windows cannot tell."""
     record = observation.run.record
     if record.imported:
-        sentence = (
-            f"what limits is not known: {record.imported.tool} prints no idle time, so no worker's slack is known"
-        )
-        return _limit("unknown", sentence)
+        return _of_another_tool(record.imported)
     if observation.count == 0:
         because = "; ".join(record.verdict.reasons) or "it has no windows"
         return _limit("unknown", f"what limits is not known: no window was measured ({because})")
@@ -35,6 +33,31 @@ def limit(observation: Observation) -> Limit:
     if _only_open(observation) and (offered_limit := _offered(observation)):
         return offered_limit
     return _saturated(observation)
+
+
+def _of_another_tool(imported: Imported) -> Limit:
+    """By the rule of our own runs, without intervals: the worker with the least slack limits, if less than half of its time is slack."""
+    busy = [value for value in imported.values if value.unit == BUSY]
+    if not busy:
+        sentence = f"what limits is not known: {imported.tool} prints no idle time, so no worker's slack is known"
+        return _limit("unknown", sentence)
+    most, least = (choose(busy, key=lambda value: value.value) for choose in (max, min))
+    slack = max(0.0, 1 - most.value)
+    first = [value.name for value in busy if f"{value.value:.0%}" == f"{most.value:.0%}"]
+    who, alone = f"the {most.of}'s {' and '.join(first)}", len(first) == 1
+    shares = f"{least.value:.0%} to {most.value:.0%} of the time, stalls included"
+    evidence = [
+        f"by the times that {imported.tool} counts, {len(busy)} of the {most.of}'s workers are busy for {shares}",
+        "no interval: these are means over the whole log",
+    ]
+    if slack < 0.5:
+        sentence = f"{who} {'limits: it has' if alone else 'limit: they have'} the least slack, {slack:.0%} of the time"
+        return _limit("worker", sentence, evidence)
+    sentence = (
+        f"none of the {most.of}'s workers limits: {who} {'has' if alone else 'have'} the least slack, {slack:.0%} of the time. "
+        "The text does not show what else does"
+    )
+    return _limit("unknown", sentence, evidence)
 
 
 def _share_text(estimate: Estimate) -> str:

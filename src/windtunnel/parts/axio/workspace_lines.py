@@ -1,0 +1,34 @@
+"""The lines of Axio's log about each workspace: which share of its time it works.
+
+Axio prints two lines a window for each workspace beside its table, TX and RX, each with messages or packets a microsecond and microseconds for
+each of them, stalls included. Their products are the time in which it worked. What the NIC took is the stall of the dispatcher, so it is in there
+already. The rest of the time is slack: Axio begins a loop at most once a microsecond, and polls in vain.
+"""
+
+import re
+
+from windtunnel.runs.record import BUSY, ForeignValue
+
+_NUMBER = r"([0-9]{1,9}\.[0-9]{1,9})"
+_BREAKDOWN = re.compile(
+    rf"\[Workspace ([0-9]{{1,3}})\] (TX|RX) Breakdown: throughput\(App{_NUMBER}, Disp{_NUMBER}, NIC[^()]{{1,40}}\), "
+    rf"latency\({_NUMBER}, {_NUMBER}, [^()]{{1,40}}\)\s*"
+)
+
+
+def busy(side: str, text: str) -> list[ForeignValue]:
+    """The busy share of each workspace, as the mean of its windows; empty for a log without these lines."""
+    total: dict[int, float] = {}
+    windows: dict[int, int] = {}
+    for line in text.splitlines():
+        if match := _BREAKDOWN.fullmatch(line):
+            workspace = int(match[1])
+            of_application, of_dispatcher, application_us, dispatcher_us = map(float, match.groups()[2:])
+            worked = of_application * application_us + of_dispatcher * dispatcher_us
+            total[workspace] = total.get(workspace, 0.0) + worked
+            windows[workspace] = windows.get(workspace, 0) + (match[2] == "TX")
+    return [
+        ForeignValue(of=side, name=f"workspace {workspace}", value=total[workspace] / count, unit=BUSY)
+        for workspace, count in sorted(windows.items())
+        if count
+    ]
