@@ -125,6 +125,7 @@ RUN = {
     **{name: command("show", "INPUT", "--as", name) for name in FORMATS},
     "page": page,
 }
+STUDY = {"rows": command("study", "query", ROWS, "--study", "INPUT", "--json"), "page": study}
 OTHERS: Mapping[str, Mapping[str, View]] = {
     "comparison": {
         "again": command("compare", "INPUT/a", "INPUT/b"),
@@ -134,11 +135,7 @@ OTHERS: Mapping[str, Mapping[str, View]] = {
     },
     "search.json": {"kept": search},
     "repeat.json": {"kept": repeated},
-    "study-inflight": {"rows": command("study", "query", ROWS, "--study", "INPUT", "--json"), "page": study},
-    "study-tables": {
-        "rows": command("study", "query", ROWS, "--study", "INPUT", "--json"),
-        "page": study,
-    },
+    "study-inflight": STUDY,
 }
 
 

@@ -7,6 +7,12 @@ from net import command, rendered
 COMMANDS = ("model fit", "model predict", "model what-if", "model validate")
 
 
+def _read(path: Path) -> object:
+    from windtunnel.parts.models.model_record import read
+
+    return read(path)
+
+
 def _kept(path: Path) -> str:
     from windtunnel.parts.models.fit_document import model_document
     from windtunnel.parts.models.model_record import read
@@ -21,3 +27,5 @@ KEPT_VIEWS = {
     },
     "study-tables": {"fit": command("model", "fit", "INPUT", "--json")},
 }
+READ_RECORD = _read
+"""Reads a record that somebody may have sent."""

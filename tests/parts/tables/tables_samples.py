@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from net import STUDY
+
 KEPT_RUN = "tables-three"
+KEPT_VIEWS = {"study-tables": STUDY}
 LATER_KEYS = {("pipeline", "ipv6")}
 OPENED_FILES = [("tables-ternary.toml", "filters.classbench")]
 

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from command_line import command, on_terminal
+from part_samples import part_samples
 from scenario_tools import machine
 from study_tools import HEAD, ONE_FACTOR, finished, on_paper, refused, written
 
@@ -17,7 +18,6 @@ from windtunnel.measure.study import record as records
 from windtunnel.measure.study import seal
 from windtunnel.measure.study.seal import BegunElsewhere
 from windtunnel.measure.study.study import prepare
-from windtunnel.parts.models import model_record as models
 from windtunnel.scenario import handlers
 
 ONCE = HEAD + "repeats = 1\n"
@@ -57,7 +57,7 @@ def sent(tmp_path, monkeypatch, opened):
     return study.path
 
 
-@pytest.mark.parametrize("read", [records.read, models.read])
+@pytest.mark.parametrize("read", [records.read, *part_samples("READ_RECORD")])
 def test_a_record_without_an_end_is_not_read(tmp_path, read):
     file = tmp_path / "study.json"
     file.touch()

@@ -6,7 +6,7 @@ from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.parts.tables.pipeline import METHODS
 from windtunnel.stats.mean import Estimate
 
-FASTER = {other: usual for usual, *others in METHODS.values() for other in others}
+FASTER: dict[str, str] = {other: usual for usual, *others in METHODS.values() for other in others}
 """Method of a table -> the usual one of its kind, which needs fewer accesses to memory."""
 
 
