@@ -2,4 +2,4 @@
 
 SCENARIOS: dict[str, tuple[str, ...]] = {}
 STUDIES: dict[str, tuple[str, ...]] = {}
-FILES = ("docs/reference/claims.md",)
+FILES = ("docs/reference/claims.md", "docs/reference/five-documents.md")

@@ -7,7 +7,7 @@ import re
 import shlex
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
@@ -175,18 +175,26 @@ def folder() -> Path:
 
 
 def read(file: Path) -> Claim:
-    """The claim in a file. Raises UserError with file and line, the fault, and a remedy."""
-    text = read_text(file, MAX_FILE_BYTES, "name a claim by its id, or a file of a claim")
+    """The claim in a file. Raises UserError as `read_as`."""
+    return read_as(Claim, file, "the file of a claim", "name a claim by its id, or a file of a claim")
+
+
+FileOf = TypeVar("FileOf", bound=FileTable)
+
+
+def read_as(model: type[FileOf], file: Path, called: str, remedy: str) -> FileOf:
+    """What a TOML file has, as its model. Raises UserError with file and line, the fault, and a remedy: `remedy`, if it is no text."""
+    text = read_text(file, MAX_FILE_BYTES, remedy)
     data: dict[str, Any] = parsed(file, text)
     source = Source(file, text)
     try:
-        claim = Claim.model_validate(data)
+        table = model.model_validate(data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         first = next((detail for detail in errors if detail["type"] == "extra_forbidden"), errors[0])
-        raise source.reading_error(refusal_of(first, Claim, "the file of a claim")) from None
-    claim._source = source
-    return claim
+        raise source.reading_error(refusal_of(first, model, called)) from None
+    table._source = source
+    return table
 
 
 def selected(words: list[str]) -> list[Claim]:
