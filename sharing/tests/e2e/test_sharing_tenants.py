@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from pvcc.batch import Batch
 from pvcc.client import Client, ClientPlan, Phase, Target
 from pvcc.kept_process import ROOM, Kept
-from pvcc.servers import POLL_SHIM, PROFILES, Content, Server, find_server, value_of
+from pvcc.servers import ADDRESS, CLOSED, POLL_SHIM, PROFILES, Content, Server, find_server, value_of
 from sharing_tools import PATIENCE_S, until
 from tenant_tools import load, needs_native, needs_server, plan_for
 
@@ -153,6 +154,19 @@ class TestServers:
         assert target.resets == 8
         assert phase.unsent > 0 and phase.offered == phase.unsent + phase.sent
         assert phase.sent == phase.right + phase.lost
+
+
+def test_nobody_who_reaches_redis_changes_its_files_or_its_code(tmp_path):
+    needs_native("keeper")
+    needs_server("redis")
+    with (
+        Server("redis", tmp_path / "s", cpu=CPU, polling=False) as server,
+        socket.create_connection((ADDRESS, server.port)) as connection,
+        connection.makefile("rb") as responses,
+    ):
+        for command in CLOSED:
+            connection.sendall(f"{command} x\r\n".encode())
+            assert responses.readline().startswith(b"-ERR unknown command"), command
 
 
 class TestContent:

@@ -84,3 +84,10 @@ def test_no_descriptor_is_kept_while_processes_come_and_go():
         with subprocess.Popen(["sleep", "0"]) as sleeping:
             descendants.kill(sleeping.pid, "nobody's")
     assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_what_another_user_has_in_the_environment_is_not_read(monkeypatch):
+    """Who has it in a file system of their own would keep root waiting."""
+    monkeypatch.setattr(os, "geteuid", lambda: 61_871)
+    monkeypatch.setattr(descendants.proc, "text", lambda place: pytest.fail(f"reads {place}"))
+    assert not descendants._has(os.getpid(), b"PATH=")

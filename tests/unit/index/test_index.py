@@ -379,3 +379,13 @@ def test_histories_that_take_too_much_memory_are_refused(index, monkeypatch):
     for ask in (index.histories, lambda: index.history_of("a"), lambda: index.readings("a"), index.find):
         with pytest.raises(UserError, match="takes more than the 40MB"):
             ask()
+
+
+def test_a_run_is_read_again_if_its_windows_are_gone(index, runs, monkeypatch):
+    read = []
+    monkeypatch.setattr(index, "_put", lambda path, *_, **__: read.append(path))
+    index.refresh()
+    assert read == []
+    (runs / "good" / "windows.jsonl").write_text("")
+    index.refresh()
+    assert read == ["good/run.json"]
