@@ -162,3 +162,6 @@ def test_a_line_of_a_file_elsewhere_is_not_quoted(tmp_path, monkeypatch):
     with pytest.raises(UserError) as refused:
         load_profile("../env.toml", sent)
     assert "env.toml:1: this line is not right" in refused.value.message and "SECRET" not in str(refused.value)
+    with pytest.raises(UserError) as refused:
+        load_profile(str(env))
+    assert "env.toml:1: this line is not right" not in refused.value.message, "the user has named it"

@@ -201,10 +201,12 @@ def _folder() -> Any:
     return files("windtunnel").joinpath("parts", "copies", "engines")
 
 
-def load_profile(name: str, directory: Path = Path()) -> Profile:
-    """A shipped profile by its name, or a file by its path from there. Raises UserError with file and line."""
+def load_profile(name: str, named_in: Path | None = None) -> Profile:
+    """A shipped profile by its name, or a file by its path. `named_in`: the directory of the file that names it, from where the path is; None: the
+    user does. Raises UserError with file and line."""
+    directory = named_in or Path()
     file = Path(name) if name in shipped() else directory / name
-    return read_profile(file, text_of(name, directory), directory)
+    return read_profile(file, text_of(name, directory), named_in)
 
 
 def text_of(name: str, directory: Path = Path()) -> str:
