@@ -5,6 +5,9 @@ that alternate window by window, with the fault and without it: the fault counts
 is healthy. Then the planted run runs alone and is diagnosed, and the remedy of the first cause is run in turns with it. Another seed has other
 cases: causes were tuned on seed 1 alone.
 
+`--folder` has faults of others in place of the drawn ones: scenarios, their twins, and what is right (`harness/fault_folder.py`). There the
+remedy of a cause that is right brings what the twin does.
+
 The cases are in `--into`: what is there is not run again, but diagnosed again. So `--cases 10`, `--cases 20` and so on take as long
 as ten cases each. `--record` diagnoses nothing, so that nobody sees what is held out before it is scored.
 
@@ -15,7 +18,7 @@ import json
 import math
 import shutil
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +27,7 @@ from random import Random
 from statistics import median
 from types import ModuleType
 
+from harness.fault_folder import read_folder
 from harness.faults import Fault, draw
 from harness.main import main
 from harness.options import positive
@@ -112,6 +116,7 @@ class Case:
 def more(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=positive(int), default=1, help="of the cases")
     parser.add_argument("--cases", type=positive(int), default=25, help="in all")
+    parser.add_argument("--folder", type=Path, help="of scenarios with faults and their twins, in place of drawn cases")
     parser.add_argument(
         "--into", type=Path, required=True, metavar="DIR", help="cases that are there are not run again"
     )
@@ -123,20 +128,31 @@ def more(parser: ArgumentParser) -> None:
 
 def measure(session: Session) -> list[Result]:
     options = session.options
-    places = [options.into / f"seed-{options.seed}" / f"{number:03}" for number in range(options.cases)]
+    cases_of = _from_folder if options.folder else _drawn
+    faults = cases_of(options)
     with Interrupts() as interrupts:
         bench = Bench(session, interrupts, facts.collect(), time.monotonic() + options.within)
-        for number, place in enumerate(places):
+        for place, fault in faults.items():
             if not (place / CASE).exists() and time.monotonic() < bench.end:
-                bench.record(draw(options.seed, number), place)
+                bench.record(fault, place)
         if options.record:
             return []
-        taken = [_taken(place, draw(options.seed, n)) for n, place in enumerate(places) if (place / CASE).exists()]
+        taken = [_taken(place, fault) for place, fault in faults.items() if (place / CASE).exists()]
         cases = [bench.with_remedy(case) for case in taken if case]
     for case in cases:
         session.log(f"{case.run.path.parent.name}: {line(case)}")
     session.log(table(cases))
     return scored(session, cases, failed=taken.count(None))
+
+
+def _drawn(options: Namespace) -> dict[Path, Fault]:
+    """Where each case is kept -> its fault."""
+    return {options.into / f"seed-{options.seed}" / f"{n:03}": draw(options.seed, n) for n in range(options.cases)}
+
+
+def _from_folder(options: Namespace) -> dict[Path, Fault]:
+    """Likewise. Raises UserError."""
+    return {options.into / options.folder.name / fault.scenario: fault for fault in read_folder(options.folder)}
 
 
 def _taken(place: Path, fault: Fault) -> Case | None:
@@ -175,32 +191,36 @@ class Bench:
         for _ in range(TRIES):
             shutil.rmtree(directory, ignore_errors=True)  # of the last try, or of a case that was cut short
             with fault.program.running() if fault.program else nullcontext():
-                spec = self._spec(fault, {**DIAGNOSED, **fault.sets}, fault.into)
+                spec = self._spec(fault.planted_file, fault, {**DIAGNOSED, **fault.sets}, fault.into)
                 run = execute(spec, directory, self.interrupts).kept_run()
             if fault.program or not (run.record.validity and run.record.validity.too_few_left):
                 return
 
     def _compared(self, fault: Fault) -> Spread:
         """ns a message with the fault by those without it."""
-        plain = self._spec(fault, COMPARED)
-        planted = self._spec(fault, {**COMPARED, **fault.sets}, fault.into)
+        plain = self._spec(fault.file, fault, COMPARED)
+        planted = self._spec(fault.planted_file, fault, {**COMPARED, **fault.sets}, fault.into)
         return self._one_after_the_other(plain, planted, fault) if fault.program else self._alternating(plain, planted)
 
     def with_remedy(self, case: Case) -> Case:
         """The case with what the remedy of its first cause brought: of one that makes the twin the growth, else it is run, if time is left."""
         fault, sets = case.fault, case.found.causes[0].sets if case.found.causes else []
+        if fault.pair and case.found.causes and case.is_right and case.truth.slower is not None:
+            return replace(case, truth=replace(case.truth, remedies={" ".join(sets): 100 * case.truth.slower}))
         if not sets or fault.program or fault.pools or case.brought is not None:
             return case
         changed = dict(each.split("=", 1) for each in sets)
-        if case.truth.slower is not None and self._scenario(fault, {**fault.sets, **changed}) == self._scenario(
-            fault, {}
+        remedied = {**fault.sets, **changed}
+        if case.truth.slower is not None and _scenario(fault.planted_file, fault, remedied) == _scenario(
+            fault.file, fault, {}
         ):
             return replace(case, truth=replace(case.truth, remedies={" ".join(sets): 100 * case.truth.slower}))
         if time.monotonic() > self.end:
             return case
         try:
-            remedied = self._spec(fault, {**COMPARED, **fault.sets, **changed})
-            grown = self._alternating(self._spec(fault, {**COMPARED, **fault.sets}), remedied)
+            planted = {**COMPARED, **fault.sets}
+            specs = [self._spec(fault.planted_file, fault, sets) for sets in (planted, {**planted, **changed})]
+            grown = self._alternating(*specs)
         except UserError as error:
             self.session.log(f"{case.run.path.parent.name}: {' '.join(sets)}: {error.message}")
             return case
@@ -209,15 +229,11 @@ class Bench:
         (case.run.path.parent / CASE).write_text(json.dumps(asdict(truth), indent=1))
         return replace(case, truth=truth)
 
-    def _scenario(self, fault: Fault, sets: Mapping[str, str]) -> dict[str, object]:
-        words = {**fault.plain, **sets}
-        return load(fault.file, [f"{key}={value}" for key, value in words.items()]).model_dump()
-
     def _spec(
-        self, fault: Fault, sets: Mapping[str, str], into: Callable[[RunSpec], RunSpec] = lambda spec: spec
+        self, file: Path, fault: Fault, sets: Mapping[str, str], into: Callable[[RunSpec], RunSpec] = lambda spec: spec
     ) -> RunSpec:
         words = {"memory": self.session.memory, **fault.plain, **sets}
-        return into(resolve(load(fault.file, [f"{key}={value}" for key, value in words.items()]), here()))
+        return into(resolve(load(file, [f"{key}={value}" for key, value in words.items()]), here()))
 
     def _alternating(self, a: RunSpec, b: RunSpec) -> Spread:
         directory = self._new_directory()
@@ -237,6 +253,11 @@ class Bench:
 
     def _new_directory(self) -> Path:
         return self.session.directory / f"{len(list(self.session.directory.iterdir()))}"
+
+
+def _scenario(file: Path, fault: Fault, sets: Mapping[str, str]) -> dict[str, object]:
+    words = {**fault.plain, **sets}
+    return load(file, [f"{key}={value}" for key, value in words.items()]).model_dump()
 
 
 def costs(run: Run) -> list[float]:

@@ -88,10 +88,18 @@ class Fault:
     pools: Mapping[str, int] = field(default_factory=dict)
     """Side -> mbufs."""
     program: Program | None = None
+    pair: tuple[Path, Path] | None = None
+    """The scenario with the fault and its twin without it, if they are files of their own."""
 
     @property
     def file(self) -> Path:
-        return SCENARIOS / f"{self.scenario}.toml"
+        """The scenario without the fault."""
+        return self.pair[1] if self.pair else SCENARIOS / f"{self.scenario}.toml"
+
+    @property
+    def planted_file(self) -> Path:
+        """The scenario that `sets` plant the fault in, or that has it."""
+        return self.pair[0] if self.pair else self.file
 
     def into(self, spec: RunSpec) -> RunSpec:
         """The planted run with its small pools."""

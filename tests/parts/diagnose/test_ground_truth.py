@@ -7,10 +7,12 @@ import pytest
 from bench_tools import results  # noqa: F401, the path to the benches
 from diagnosed_runs import made
 from ground_truth import Bench, Case, Truth, among, held, resource, wilson
+from harness.fault_folder import read_folder
 from harness.faults import DECK, Fault, draw, pair
 from harness.other_rules import TOOLS, busiest, contention, pipetunes
 from scenario_tools import machine
 
+from windtunnel.errors import UserError
 from windtunnel.parts.diagnose import planted
 from windtunnel.parts.diagnose.causes import CAUSES
 from windtunnel.parts.diagnose.diagnose import diagnose
@@ -45,6 +47,42 @@ def test_a_diagnosis_can_say_what_is_right():
     known = {*CAUSES, *get_args(Kind)}
     assert all(set(draw(1, n).right) <= known for n in CASES)
     assert all(draw(1, n).right for n in CASES if draw(1, n).kinds)
+
+
+SERVICE = "# ?\n[client]\n[server]\n[[workload]]\nhandler = 'l_app'\n"
+
+
+def folder_of(directory, right, **files):
+    for name, text in files.items():
+        (directory / f"{name.replace('_', '.')}.toml").write_text(text)
+    if right is not None:
+        (directory / "right.toml").write_text(right)
+    return directory
+
+
+def test_faults_of_others_are_a_folder_of_scenarios_and_their_twins(tmp_path):
+    planted_file = SERVICE.replace("[client]\n", "[client]\ninflight = 64\n")
+    (fault,) = read_folder(folder_of(tmp_path, "few = ['in-flight']", few_fault=planted_file, few_twin=SERVICE))
+    assert (fault.kinds, fault.right) == (("few",), ("in-flight",))
+    assert load(fault.planted_file, []).client.inflight == 64 and load(fault.file, []).client.inflight == 1024
+    bench = Bench(session=None, interrupts=None, host=None, end=0.0)
+    right = replace(case(WAITING), fault=fault)
+    assert right.is_right and held(bench.with_remedy(right)), "the twin brings 30%, and 0 to 100% are predicted"
+
+
+@pytest.mark.parametrize(
+    ("right", "files", "words"),
+    [
+        ("few = ['handler']", {}, "there is no NAME.fault.toml"),
+        ("few = ['handler']", {"few_fault": SERVICE}, "there is no few.twin.toml"),
+        ("other = ['handler']", {"few_fault": SERVICE, "few_twin": SERVICE}, "few is missing"),
+        ("few = [", {"few_fault": SERVICE, "few_twin": SERVICE}, "right.toml"),
+        (None, {"few_fault": SERVICE, "few_twin": SERVICE}, "No such file"),
+    ],
+)
+def test_a_folder_that_says_too_little_is_refused(tmp_path, right, files, words):
+    with pytest.raises(UserError, match=words):
+        read_folder(folder_of(tmp_path, right, **files))
 
 
 def test_a_pair_has_both_faults():
