@@ -4,11 +4,18 @@
 
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 #include <string>
 
 namespace wt {
+
+namespace {
+
+uint64_t clock_tick_ns() { return 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK)); }
+
+}  // namespace
 
 std::optional<sched_times> schedstat_of(int tid) {
     const std::string path = "/proc/self/task/" + std::to_string(tid) + "/schedstat";
@@ -18,8 +25,21 @@ std::optional<sched_times> schedstat_of(int tid) {
     return sched_times{on_cpu, delay};
 }
 
+std::optional<kernel_work> kernel_work_of(int tid) {
+    std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
+    std::string line{std::istreambuf_iterator(file), {}};
+    // a thread's name may hold anything, so the fields are counted from its last bracket
+    const size_t name_end = line.rfind(')');
+    unsigned long long minor, major, ticks;
+    if (name_end == std::string::npos ||
+        std::sscanf(line.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %*u %llu %*u %llu %*u %*u %llu",
+                    &minor, &major, &ticks) != 3)
+        return {};
+    return kernel_work{ticks * clock_tick_ns(), minor, major};
+}
+
 std::vector<uint64_t> steal_ns(const std::vector<int> &cpus) {
-    const uint64_t tick_ns = 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+    const uint64_t tick_ns = clock_tick_ns();
     std::vector<uint64_t> found(cpus.size(), 0);
     std::ifstream file("/proc/stat");
     // the lines of CPUs come first: what follows them may be long

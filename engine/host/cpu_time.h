@@ -1,4 +1,4 @@
-// What the scheduler and the hypervisor took from a CPU: preemption of a thread, steal of a CPU.
+// What others took from a thread and a CPU (preemption, steal), and what the kernel did for a thread.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,16 @@ struct sched_times {
 
 // Of a thread of this process, since its start; nothing where the kernel does not say.
 std::optional<sched_times> schedstat_of(int tid);
+
+// What the kernel did for a thread (proc_pid_stat(5)), since its start.
+struct kernel_work {
+    uint64_t system_ns = 0;     // its system calls and page faults, sampled by the timer, in steps of 10 ms
+    uint64_t minor_faults = 0;  // pages that were in memory already, or had to be cleared
+    uint64_t major_faults = 0;  // pages that were read from a disk
+};
+
+// Of a thread of this process; nothing where the kernel does not say.
+std::optional<kernel_work> kernel_work_of(int tid);
 
 // Steal of each of these CPUs since the boot, ns, in steps of a clock tick (10 ms). All 0 where the kernel
 // reports none, as on bare metal.

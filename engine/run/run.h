@@ -63,10 +63,11 @@ struct run_state {
     telemetry_totals shown;
 
     std::vector<std::vector<stage_counters>>
-        totals;                      // [worker][stage], since the start: the ledgers are closed on these
-    std::vector<sched_times> sched;  // [worker]: at the last window
-    std::vector<uint64_t> steal;     // [worker], likewise, ns
-    std::vector<pause_log> pauses;   // [worker]: of this window
+        totals;                       // [worker][stage], since the start: the ledgers are closed on these
+    std::vector<sched_times> sched;   // [worker]: at the last window
+    std::vector<kernel_work> kernel;  // likewise
+    std::vector<uint64_t> steal;      // [worker], likewise, ns
+    std::vector<pause_log> pauses;    // [worker]: of this window
     clock_check clock_at_start;
     uint32_t variant = 0;  // of the plan's variants, where it has some
     uint32_t windows = 0;

@@ -42,6 +42,8 @@ json workers_json(run_state &f, uint32_t epoch) {
         const int thread = w.tid.load(std::memory_order_relaxed);
         const auto now = schedstat_of(thread);
         if (now) f.pauses[i].look(now->preempted_ns);
+        const auto kernel = kernel_work_of(thread);
+        const kernel_work &then = f.kernel[i];
         list.push_back({{"worker", i},
                         {"cpu", w.cpu},
                         {"thread", thread},
@@ -51,10 +53,14 @@ json workers_json(run_state &f, uint32_t epoch) {
                         {"preempted_ns", now ? json(now->preempted_ns - f.sched[i].preempted_ns) : json()},
                         {"longest_pause_ns", now ? json(f.pauses[i].take()) : json()},
                         {"on_cpu_ns", now ? json(now->on_cpu_ns - f.sched[i].on_cpu_ns) : json()},
+                        {"system_ns", kernel ? json(kernel->system_ns - then.system_ns) : json()},
+                        {"minor_faults", kernel ? json(kernel->minor_faults - then.minor_faults) : json()},
+                        {"major_faults", kernel ? json(kernel->major_faults - then.major_faults) : json()},
                         {"steal_ns", steal[i] - f.steal[i]},
                         {"chain_ticks", sampled ? json(speed_chain(speed)) : json()},
                         {"wide_ticks", sampled ? json(speed_wide(speed)) : json()}});
         if (now) f.sched[i] = *now;
+        if (kernel) f.kernel[i] = *kernel;
         stats = {};
         speed.taken = 0;
     }

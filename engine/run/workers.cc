@@ -149,6 +149,7 @@ void open_workers(run_state &f) {
     if (f.plan.variants) apply_variant(f, 0);
     open_probe(f);
     f.sched.resize(f.workers.size());
+    f.kernel.resize(f.workers.size());
     f.pauses.resize(f.workers.size());
     f.steal = steal_ns(cpus_of(f));
 }

@@ -129,6 +129,17 @@ class WorkerWindow(Line):
         "the kernel does not say, or an older record",
     )
     on_cpu_ns: Annotated[int | None, Counted("ns")] = Field(description="time on the CPU (schedstat)")
+    system_ns: Annotated[int | None, Counted("ns")] = Field(
+        None,
+        description="part of `on_cpu_ns` in the kernel: system calls and page faults, sampled by the kernel's timer, in steps of 10 ms; null: "
+        "the kernel does not say, or an older record",
+    )
+    minor_faults: Annotated[int | None, Counted("faults")] = Field(
+        None, description="page faults of the worker whose page was in memory, or was cleared; null: as for `system_ns`"
+    )
+    major_faults: Annotated[int | None, Counted("faults")] = Field(
+        None, description="page faults of the worker whose page was read from a disk; null: as for `system_ns`"
+    )
     steal_ns: Annotated[int, Counted("ns")] = Field(
         description="steal time of the CPU: the hypervisor ran another guest, in steps of 10 ms; 0 if it does not say"
     )
