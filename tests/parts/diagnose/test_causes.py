@@ -144,7 +144,7 @@ def test_small_batches_by_what_a_call_costs(tmp_path):
     split = causes(changed(small(2), timed(call=30, packet=70)))["small-batches"]
     assert "go into calls before they move anything" in split.evidence and split.not_measured == []
     assert "go into calls" not in bound.evidence and bound.not_measured
-    cheap = causes(changed(small(2), timed(call=1, packet=99)))["small-batches"]
+    cheap = causes(changed(small(2), timed(call=20, packet=80)))["small-batches"]
     assert 0 <= cheap.gain.low <= cheap.gain.high < split.gain.low <= split.gain.high < bound.gain.high
 
 
@@ -267,15 +267,17 @@ def test_the_time_of_the_host():
     assert found.gain.low == pytest.approx(100 / 9) and found.gain.high == pytest.approx(100 / 9)
     assert "host-time" not in causes(preempted(made(), sample.WINDOW_NS // 10_000)), "it would print as 0.0%"
     marks = [ExcludedWindow(engine="windtunnel", window=0, reasons=["preempted on CPU 1 for 30% of the window"])]
-    found = causes(made(validity=Validity(checks=[], excluded=marks)))["host-time"]
-    assert "1 windows excluded, as for: preempted on CPU 1" in found.evidence
+    excluded = Validity(checks=[], excluded=marks)
+    found = causes(preempted(made(validity=excluded), sample.WINDOW_NS // 10))["host-time"]
+    assert "1 windows excluded, as for: preempted on CPU 1" in found.evidence and found.against
+    assert "host-time" not in causes(made(validity=excluded)), "no window that counts has it"
 
 
 def test_an_invalid_run_has_causes_too():
     bad = Check(name="windows", state="bad", words="10 of 12 windows excluded")
     reasons = ["windows: 10 of 12 windows excluded, preempted on CPU 0 for 60% of the time, by stress-ng"]
     found = causes(made(verdict=Verdict(False, reasons), validity=Validity(checks=[bad], excluded=[])))["host-time"]
-    assert "by stress-ng" in found.evidence
+    assert "by stress-ng" in found.evidence and found.gain is None and not found.against
 
 
 def in_states(slow, fast, others=6):
@@ -350,6 +352,18 @@ def test_look_ups():
     assert found.sets == ["workload.0.table.0.lookup=bulk", "workload.0.table.0.method=acl"]
     assert "50% of the work of server disp_rx" in found.evidence and found.gain.low <= 0 < found.gain.high
     assert causes(looked_up("bulk", "hash"))["tables"].sets == []
+
+
+@pytest.mark.parametrize(
+    ("code", "little", "enough"),
+    [
+        ("handler", lambda: made(client=0.015, server=0.005, work=COSTLY_APP), lambda: made(client=0.03, server=0.005, work=COSTLY_APP)),
+        ("host-time", lambda: preempted(made(), sample.WINDOW_NS // 60), lambda: preempted(made(), sample.WINDOW_NS // 40)),
+    ],
+)  # fmt: skip
+def test_what_brings_less_than_two_percent_is_no_cause(code, little, enough):
+    """As of a handler, if another worker is full 1.5% later."""
+    assert code not in causes(little()) and code in causes(enough())
 
 
 def test_that_with_the_greatest_gain_comes_first_and_without_one_last():

@@ -22,7 +22,7 @@ def test_causes_workers_ledgers_and_the_limit_last():
     limit, *evidence = verdict(diagnosis)
     assert limit == "the server's worker on CPU 1 limits" and "has a slack of" in evidence[0]
     text = shown(diagnosis)
-    order = ["(handler), gain +39.", "confidence high", "share of its work", "time of the windows", limit]
+    order = ["(handler), gain predicted: +39.", "confidence high", "share of its work", "time of the windows", limit]
     assert [text.index(words) for words in order] == sorted(text.index(words) for words in order)
     assert "60.0% [59.8 .. 60.2]" in text, "the slack of the client's worker"
     assert "server app_rx 60%" in text and "What limits runs/made\nby 12 windows · run valid\n" in text
@@ -31,6 +31,7 @@ def test_causes_workers_ledgers_and_the_limit_last():
 def test_a_remedy_can_be_pasted():
     text = shown(diagnose(made(client=0.8, server=0.6)))
     assert "remedy: 2,048 messages in flight: --set client.inflight=2048" in text
+    assert "gain at most +" in text and "to measure what it brings: --try 1" in text
     host = {"cpus": {"allowed": [0, 1, 2]}}
     text = shown(diagnose(made(client=0.6, server=0.05, work={("server", "app_rx"): 4.0}, host=host)))
     assert "--set workload.0.colocate=false --set 'server.cores=[1, 2]'" in text
@@ -59,7 +60,11 @@ def test_an_experiment_stands_above_the_record():
     assert by_experiment.startswith("by experiment: too few messages in flight limit")
     assert any(sentence.startswith("from the counters: ") for sentence in others)
     text = shown(diagnosis)
-    assert "client.inflight=4096 changes the rate by +" in text and "needs ns by slope" in text
+    assert (
+        "(in-flight), gain measured: +" in text
+        and "tried: client.inflight=4096 changes the rate by +" in text
+        and "needs ns by slope" in text
+    )
 
 
 def test_what_was_tried_stands_beside_what_was_predicted():
@@ -69,7 +74,7 @@ def test_what_was_tried_stands_beside_what_was_predicted():
         Tried(code="losses", sets=["workload.0.timeout=3ms"], predicted=None, verdict="refused: too short"),
     ]  # fmt: skip
     text = shown(diagnose(made()).model_copy(update={"tried": rows}))
-    assert "+0.0% to +150.0%" in text and "+80.0% [+75.0 .. +85.0]" in text and "refused: too short" in text
+    assert "at most +150.0%" in text and "+80.0% [+75.0 .. +85.0]" in text and "refused: too short" in text
 
 
 def test_the_lines_of_a_ledger_add_up():

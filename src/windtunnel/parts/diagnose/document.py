@@ -6,6 +6,7 @@ from shlex import quote
 from windtunnel import format as fmt
 from windtunnel.part_registry import part_functions
 from windtunnel.parts.diagnose.model import (
+    BOUNDLESS,
     Cause,
     Diagnosis,
     Experiment,
@@ -69,15 +70,18 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
 def _sections(diagnosis: Diagnosis) -> Iterator[Section]:
     for sections in part_functions("diagnosis", "sections"):
         yield from sections(diagnosis)
+    changes = [cause.code for cause in diagnosis.causes if cause.sets]
     for cause in diagnosis.causes:
-        yield Section(cause.title, list(_cause_sentences(cause)))
+        number = changes.index(cause.code) + 1 if cause.sets else None
+        yield Section(cause.title, list(_cause_sentences(cause, number)))
     if diagnosis.tried is not None:
         yield Section("tried, in turns with the file", [_tried_block(diagnosis.tried)], terminal="titled")
     if diagnosis.workers:
         yield Section("workers", [_worker_table(diagnosis)])
     if diagnosis.experiment:
         title = f"experiments, {diagnosis.experiment.blocks} blocks of windows"
-        yield Section(title, [_slope_table(diagnosis.experiment)], terminal="titled")
+        remedies = [Sentence(f"tried: {remedy.sentence}") for remedy in diagnosis.experiment.remedies]
+        yield Section(title, [_slope_table(diagnosis.experiment), *remedies], terminal="titled")
     if diagnosis.ledgers:
         yield Section("ns per message", [_ledger_table(diagnosis)], terminal="titled")
     if diagnosis.not_measured:
@@ -131,7 +135,8 @@ def _share(interval: Interval) -> str:
     return f"{mean} [{interval.low * 100:.1f} .. {interval.high * 100:.1f}]"
 
 
-def _cause_sentences(cause: Cause) -> Iterator[Sentence]:
+def _cause_sentences(cause: Cause, number_of_change: int | None) -> Iterator[Sentence]:
+    """`number_of_change`: the place of its remedy among those that are changes of keys."""
     known = f"{_gain(cause.gain)}, confidence {cause.confidence}" if cause.confidence else "recorded by other tools"
     yield Sentence(Marked(cause.title, strong=True), f" ({cause.code}), {known}")
     yield Sentence(f"  for: {cause.evidence}")
@@ -139,10 +144,17 @@ def _cause_sentences(cause: Cause) -> Iterator[Sentence]:
     yield from (Sentence(f"  not measured: {line}", tone="quiet") for line in cause.not_measured)
     sets = f": {' '.join(f'--set {quote(change)}' for change in cause.sets)}" if cause.sets else ""
     yield Sentence(f"  remedy: {cause.remedy}{sets}", tone="good" if cause.sets else "plain")
+    if number_of_change and cause.gain and cause.gain.basis == "bound":
+        yield Sentence(f"  to measure what it brings: --try {number_of_change}", tone="quiet")
 
 
 def _gain(gain: Gain | None) -> str:
-    return "gain not known" if gain is None else f"gain {gain.low:+.1f}% to {gain.high:+.1f}%"
+    """As in "gain predicted: +17.0% to +34.0%". Of a bound, the most that is possible."""
+    if gain is None or gain.high >= BOUNDLESS:
+        return "gain not known"
+    if gain.basis == "bound":
+        return f"gain at most {gain.high:+.1f}%"
+    return f"gain {gain.basis}: {gain.low:+.1f}% to {gain.high:+.1f}%"
 
 
 def _tried_block(rows: list[Tried]) -> Block:

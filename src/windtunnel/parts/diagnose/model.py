@@ -10,6 +10,10 @@ from windtunnel.finding import Finding
 from windtunnel.stats.mean import Estimate
 
 DIAGNOSIS_VERSION: Final = 1
+WIDEST: Final = 3.0
+"""The ends of a predicted gain differ by no larger a factor."""
+BOUNDLESS: Final = 1e6
+"""Percent. JSON has no infinity."""
 
 Kind = Literal["worker", "generator", "in-flight", "link", "offered load", "host", "tie", "unknown"]
 Observable = Literal["run", "guest", "recorded"]
@@ -79,6 +83,14 @@ class Gain:
 
     low: Annotated[float, Field(description="of the 95% interval, or the least that the case allows")]
     high: Annotated[float, Field(description="of the 95% interval, or the most that the case allows")]
+    measured: Annotated[bool, Field(description="by an experiment that applied the remedy")] = False
+
+    @property
+    def basis(self) -> Literal["measured", "predicted", "bound"]:
+        """A bound begins at nothing, or its ends differ by more than a factor of three: nobody can decide by it."""
+        if self.measured:
+            return "measured"
+        return "predicted" if self.low > 0 and self.high <= WIDEST * self.low else "bound"
 
     @property
     def middle(self) -> float:

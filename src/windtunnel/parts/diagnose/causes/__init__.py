@@ -35,6 +35,8 @@ CAUSES: dict[str, Check] = {
     )
 }  # fmt: skip
 """The checks by the code of their cause."""
+LEAST_GAIN = 2.0
+"""Percent. What is known to bring less is no cause."""
 
 
 def find_causes(
@@ -43,7 +45,9 @@ def find_causes(
     """The causes of a run, and what was not measured.
 
     The cause whose remedy brings the most at the least comes first; of causes alike in that, the one that may bring the most. Causes of
-    unknown gain come last, unless they are what limits. A run without windows has recorded causes alone. `remedies`: what an experiment has tried. A measured gain replaces the estimate."""
+    unknown gain come last, unless they are what limits. A run without windows has recorded causes alone. `remedies`: what an experiment has
+    tried. A measured gain replaces the estimate. A cause whose remedy brings nothing is none: its gain is known to be below LEAST_GAIN, or
+    an experiment has shown none."""
     causes, not_measured = [], []
     for code, check in CAUSES.items():
         if not observation.count and check.observable != "recorded":
@@ -62,7 +66,13 @@ def find_causes(
     ]
     valid = observation.run.record.verdict.valid
     ranked = [_bounded(cause, valid) for cause in (*known, *more)]
-    return sorted(ranked, key=lambda cause: _rank(cause, limit)), not_measured
+    with_gain = [cause for cause in ranked if _may_bring_something(cause.gain)]
+    return sorted(with_gain, key=lambda cause: _rank(cause, limit)), not_measured
+
+
+def _may_bring_something(gain: Gain | None) -> bool:
+    """Whether the remedy brings LEAST_GAIN, for all that is known; None: nothing is."""
+    return gain is None or (gain.high >= LEAST_GAIN and (gain.low > 0 or not gain.measured))
 
 
 def _with_measured_gain(cause: Cause, remedy: Remedy) -> Cause:
@@ -70,9 +80,12 @@ def _with_measured_gain(cause: Cause, remedy: Remedy) -> Cause:
     tried_text, gain = f"tried: {remedy.sentence}", remedy.gain
     if gain.low is None or gain.high is None:
         return replace(cause, not_measured=[*cause.not_measured, f"{tried_text}, in too few windows for an interval"])
-    if gain.low <= 0:
-        return replace(cause, gain=Gain(gain.low, gain.high), against=[*cause.against, tried_text], confidence="medium")
-    return replace(cause, gain=Gain(gain.low, gain.high), evidence=f"{cause.evidence}; {tried_text}", confidence="high")
+    return replace(
+        cause,
+        gain=Gain(gain.low, gain.high, measured=True),
+        evidence=f"{cause.evidence}; {tried_text}",
+        confidence="high",
+    )
 
 
 def _cause_of_experiment(remedy: Remedy) -> Cause:
@@ -86,7 +99,7 @@ def _cause_of_experiment(remedy: Remedy) -> Cause:
         against=[],
         not_measured=[],
         sets=remedy.sets,
-        gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0),
+        gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0, measured=True),
         confidence="high",
     )
 
@@ -104,4 +117,4 @@ def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float, float]:
     return not decided, cause.observable == "recorded", cause.gain is None, -low, -high
 
 
-__all__ = ["CAUSES", "look"]
+__all__ = ["CAUSES", "find_causes"]

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.model import Cause, Confidence, Gain, Limit, Observable
+from windtunnel.parts.diagnose.model import BOUNDLESS, Cause, Confidence, Gain, Limit, Observable
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate
 
-BOUNDLESS = 1e6
-"""Percent. JSON has no infinity."""
 NOT_TRIED = "not tried on hardware"
 """A note on every cause that the texts of other tools show: it is tested on texts alone."""
 

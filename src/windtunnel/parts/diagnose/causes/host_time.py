@@ -24,13 +24,15 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         return None
     sentences = [f"the worker on CPU {worst[0].cpu} had no CPU for {share.mean:.1%} of the time"] if worst else []
     sentences += [f"{len(_excluded_reasons(observation))} windows excluded, as for: {excluded[0]}"] if excluded else []
-    sentences += [reason for reason in observation.run.record.verdict.reasons if reason.startswith("windows:")]
+    too_many = [reason for reason in observation.run.record.verdict.reasons if reason.startswith("windows:")]
     low, high = (share.mean if bound is None else bound for bound in (share.low, share.high))
     return Case(
-        evidence="; ".join(sentences) or limit.words,
+        evidence="; ".join([*sentences, *too_many]) or limit.words,
         remedy="stop other programs on these CPUs, or give the workers CPUs of their own",
-        gain=Gain(filled(low), filled(high)),
-        against=["no metric includes excluded windows: the gain is that of the windows that count"] if excluded else [],
+        gain=None if too_many else Gain(filled(low), filled(high)),
+        against=["no metric includes excluded windows: the gain is that of the windows that count"]
+        if excluded and not too_many
+        else [],
     )
 
 
