@@ -280,6 +280,54 @@ def test_an_invalid_run_has_causes_too():
     assert "by stress-ng" in found.evidence and found.gain is None and not found.against
 
 
+def inside(kernel=0.0, faults=0, long=0.0, others=0.0):
+    """A run whose server's worker is in the kernel for that share of its time, with so many page faults a window, and in long calls of app_rx
+    for that one, in part because others have its CPU."""
+
+    def of(window):
+        spent = {"system_ns": round(kernel * sample.WINDOW_NS), "minor_faults": faults, "major_faults": 0}
+        spent["preempted_ns"] = round(others * sample.WINDOW_NS)
+        workers = [w.model_copy(update=spent) if w.worker == 1 else w for w in window.workers]
+        window = window.model_copy(update={"workers": workers})
+        if not long:
+            return window
+        (worker,) = (w for w in workers if w.worker == 1)
+        return with_stage(
+            window, "server", "app_rx", interrupted_calls=20, interrupted_cycles=round(long * worker.cycles),
+            timed_calls=worker.loops - 20,
+        )  # fmt: skip
+
+    return changed(made(client=0.6, server=0.05), of)
+
+
+def test_system_calls_of_the_limiting_worker():
+    found = causes(inside(kernel=0.4, long=0.4))
+    assert "is in the kernel for 40% of its time" in found["kernel"].evidence
+    assert "of the calls of server app_rx, which calls l_app, take" in found["kernel"].evidence
+    # 40% of the time less, until the client is full
+    assert found["kernel"].gain.middle == pytest.approx(100 * (1 / 0.6 - 1), rel=0.05)
+    assert "system call" in found["kernel"].remedy and not found["kernel"].not_measured
+    assert "rare-calls" not in found, "the long calls are those in the kernel"
+
+
+def test_page_faults_of_the_limiting_worker():
+    found = causes(inside(kernel=0.4, faults=sample.WINDOW_NS // 2000))["kernel"]
+    assert "page faults" in found.evidence and "hugepages" in found.remedy
+    assert found.not_measured == ["in which stage: its calls are not long enough to tell"]
+
+
+def test_long_calls_although_nobody_else_had_the_cpu():
+    found = causes(inside(long=0.5))["rare-calls"]
+    assert "50% of the time of the worker on CPU 1 go into long calls" in found.evidence
+    # 20 calls of a window have half of its time
+    assert f"take {sample.WINDOW_NS / 2 / 20 / 1e6:.1f} ms each" in found.evidence
+    assert found.gain.middle == pytest.approx(100.0, rel=0.05)
+
+
+def test_a_kernel_that_does_not_say_is_not_measured():
+    assert any(line.startswith("kernel: time in the kernel") for line in diagnose(made()).not_measured)
+
+
 def in_states(slow, fast, others=6):
     """Twelve windows, of which the last ones had another number of responses, in another state."""
     of = [
@@ -328,6 +376,55 @@ def test_what_a_byte_costs_where_sizes_differ(tmp_path):
     assert found.sets == ["workload.0.scan=false", "wire.udp_checksum=false"]
     assert checked(tmp_path, found).workload[0].scan is False
     assert found.evidence.startswith("a byte costs 0.3")
+
+
+def of_one_size(bytes_, **keys):
+    """All messages and their responses have that many bytes together."""
+
+    def of(window):
+        ports = [p.model_copy(update={"rx_bytes": 250_000 * bytes_}) for p in window.ports]
+        return window.model_copy(update={"ports": ports})
+
+    return changed(made(client=0.7, server=0.05, scenario=keys), of)
+
+
+def test_what_every_byte_of_one_size_costs_is_a_bound(tmp_path):
+    found = causes(of_one_size(2800, wire={"udp_checksum": True}))["payload"]
+    assert found.sets == ["workload.0.scan=false", "wire.udp_checksum=false"] and checked(tmp_path, found)
+    assert "2,800 bytes, and workload.0.scan and wire.udp_checksum have all of them read" in found.evidence
+    # at most all of app_rx, disp_rx and disp_tx: three of the five stages of the server
+    assert found.gain.basis == "bound" and found.gain.high == pytest.approx(
+        100 * (1 / (1 - 0.95 * 3 / 5) - 1), rel=0.02
+    )
+
+
+def cut(packets, mtu):
+    """A run in which each message is that many packets of the server, because of that MTU."""
+    run = made(client=0.6, server=0.05)
+    (engine,) = run.record.engines
+    ends = [endpoint.model_copy(update={"mtu": mtu}) for endpoint in engine.plan.endpoints]
+    engine.plan = engine.plan.model_copy(update={"endpoints": ends})
+    stages = ("nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx")
+    for stage in stages:
+        run = changed(run, lambda w, s=stage: with_stage(w, "server", s, objects=500_000 * packets))
+    return run
+
+
+def test_an_mtu_that_cuts_messages(tmp_path):
+    found = causes(cut(15, 576))["mtu"]
+    assert found.sets == ["client.mtu=1500", "server.mtu=1500"] and checked(tmp_path, found).client.mtu == 1500
+    assert "15.0 packets per message, as the MTU is 576; with 1500 it would be 5.8" in found.evidence
+    assert found.gain.basis == "bound" and found.gain.high > 100
+    jumbo = causes(cut(6, 1500))["mtu"]
+    assert jumbo.sets == ["client.mtu=9000", "server.mtu=9000"] and "if the network carries it" in jumbo.remedy
+
+
+def test_a_pool_without_a_cache(tmp_path):
+    run = made(client=0.6, server=0.05)
+    pool = run.record.engines[0].plan.endpoints[1].pool.model_copy(update={"cache": 0})
+    found = causes(with_server(run, pool=pool))["mempool-cache"]
+    assert found.sets == ["server.mempool.cache=256"] and checked(tmp_path, found).server.mempool.cache == 256
+    assert "the server's mempool has no cache" in found.evidence and found.gain.basis == "bound"
 
 
 def looked_up(lookup, method):
@@ -459,7 +556,20 @@ def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
         ("host-state", lambda: in_states(12_000_000, 4_500_000)),
         ("host-state", lambda: in_states(4_500_000, 4_500_000)),
         ("host-state", lambda: in_states(4_500_000, 12_000_000, others=3)),
+        ("kernel", lambda: inside(kernel=0.01)),  # less than a run shows
+        ("kernel", lambda: inside(long=0.5)),
+        ("rare-calls", lambda: inside(kernel=0.5, long=0.5)),
+        ("rare-calls", lambda: inside(long=0.5, others=0.5)),  # the host had the CPU
+        ("rare-calls", made),
         ("payload", lambda: sized(0.0, noise=5.0)),
+        ("payload", lambda: of_one_size(500, wire={"udp_checksum": True})),
+        (
+            "payload",
+            lambda: of_one_size(2800, workload=[{"handler": "l_app", "scan": False}], wire={"udp_checksum": False}),
+        ),
+        ("mtu", lambda: cut(1, 576)),
+        ("mtu", lambda: cut(6, 9000)),
+        ("mempool-cache", made),
         ("tables", made),
     ],
 )

@@ -28,13 +28,17 @@ class Account:
         return mean_of([part(parts) * ns for parts, ns in zip(self.parts, self.ns, strict=True)])
 
     @property
+    def stages(self) -> list[str]:
+        """Names of the worker's stages, in their order."""
+        return list(dict.fromkeys(stage.name for parts in self.parts for stage in parts.stages))
+
+    @property
     def ledger(self) -> Ledger:
-        names = dict.fromkeys(stage.name for parts in self.parts for stage in parts.stages)
         return Ledger(
             engine=self.engine,
             worker=self.worker,
             window_ns=self.estimate(lambda parts: parts.cycles).mean,
-            work={name: self.work(name).mean for name in names},
+            work={name: self.work(name).mean for name in self.stages},
             stall=self.estimate(lambda parts: sum(stage.stall for stage in parts.stages)).mean,
             idle=self.estimate(lambda parts: sum(stage.idle for stage in parts.stages)).mean,
             interrupted=self.estimate(lambda parts: parts.interrupted).mean,

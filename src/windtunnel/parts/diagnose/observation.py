@@ -68,10 +68,11 @@ class Observation:
     @cached_property
     def ns_a_message(self) -> float:
         """Time of the windows over the messages. Raises NotMeasured without a message."""
-        return require(ratio(self._lasted_ns, sum(self.messages)), "ns per message: there were none")
+        return require(ratio(self.lasted_ns, sum(self.messages)), "ns per message: there were none")
 
     @cached_property
-    def _lasted_ns(self) -> int:
+    def lasted_ns(self) -> int:
+        """Time of all windows."""
         return sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
 
     def of_limit(self, limit: Limit) -> list[Slack]:
@@ -115,7 +116,7 @@ class Observation:
         """Places in flight that lost messages hold until their timeout, in the mean."""
         lost = sum(row.lost for row in self.summary.workloads)
         timeouts = [workload.timeout_ns for plan in self.plans for workload in plan.workloads if workload.load]
-        return lost * max(timeouts, default=0) / self._lasted_ns if self._lasted_ns else 0.0
+        return lost * max(timeouts, default=0) / self.lasted_ns if self.lasted_ns else 0.0
 
     @property
     def budget_is_reached(self) -> bool:

@@ -12,13 +12,17 @@ from windtunnel.parts.diagnose.causes import (
     host_state,
     host_time,
     inflight,
+    kernel,
     link,
     losses,
+    mempool_cache,
+    mtu,
     nic_writes,
     one_worker,
     pause_frames,
     payload,
     pcie_link,
+    rare_calls,
     shared_cache,
     small_batches,
     tables,
@@ -30,7 +34,7 @@ from windtunnel.parts.diagnose.observation import Observation
 CAUSES: dict[str, Check] = {
     module.CAUSE.code: module.CAUSE
     for module in (
-        handler, tables, small_batches, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
+        handler, kernel, rare_calls, tables, small_batches, mtu, mempool_cache, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
         host_state, shared_cache, nic_writes, pcie_link, pause_frames,
     )
 }  # fmt: skip

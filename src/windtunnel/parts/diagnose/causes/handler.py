@@ -12,7 +12,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     if slack is None:
         return None
     stages = list(observation.stages_of(slack.engine, slack.worker).items())
-    names = _handlers(observation)
+    names = handlers(observation)
     (stage, share), *others = stages
     if stage not in names:
         return None
@@ -38,7 +38,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     )
 
 
-def _handlers(observation: Observation) -> dict[str, str]:
+def handlers(observation: Observation) -> dict[str, str]:
     """Stage -> the handlers that it calls."""
     handlers: dict[str, str] = {}
     for plan in observation.plans:

@@ -1,9 +1,11 @@
-"""The payload: what every byte costs, if messages have different sizes."""
+"""The payload: what every byte costs, if messages have different sizes; else which keys have every byte read."""
 
 from collections.abc import Iterator
 from statistics import fmean
 
 from windtunnel.finding import NotMeasured
+from windtunnel.measure.validity import Slack
+from windtunnel.parts.diagnose.accounts import Account
 from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
@@ -11,6 +13,10 @@ from windtunnel.stats.line import slope_of
 from windtunnel.stats.mean import Estimate
 
 LEAST_POINTS = 8
+LEAST_BYTES = 1024
+"""Of a message and its response: fewer are read in some nanoseconds."""
+READING = ("app_rx", "disp_rx", "disp_tx")
+"""Stages that read every byte: the handler's scan, and checksums of what is received and sent."""
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
@@ -21,9 +27,9 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         workload.request_sizes or workload.response_sizes for plan in observation.plans for workload in plan.workloads
     )
     sizes = list(_bytes(observation))
-    if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
-        raise NotMeasured("what a byte costs: messages have one size, or windows are few")
     account = observation.account(slack)
+    if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
+        return _by_keys(observation, slack, account, fmean(sizes) if sizes else 0.0)
     work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
     if len(work) != len(sizes):
         raise NotMeasured("what a byte costs: some windows have no message")
@@ -38,6 +44,23 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         sets=list(_sets(observation)),
         gain=gain(observation, slack, Estimate(of_all, 0.0, per_byte.high * mean)),
         not_measured=["which part of it is the scan, the checksum, and the copy"],
+    )
+
+
+def _by_keys(observation: Observation, slack: Slack, account: Account, bytes_: float) -> Case:
+    """Of messages of one size, what a byte costs is not known: at most all that the stages do which read it. Raises NotMeasured if no key
+    has long messages read."""
+    sets = list(_sets(observation))
+    if not sets or bytes_ < LEAST_BYTES:
+        raise NotMeasured("what a byte costs: messages have one size, or windows are few")
+    most = sum(account.work(name).mean for name in account.stages if name.endswith(READING))
+    keys = " and ".join(change.partition("=")[0] for change in sets)
+    return Case(
+        evidence=f"a message and its response have {bytes_:,.0f} bytes, and {keys} {'have' if len(sets) > 1 else 'has'} all of them read",
+        remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
+        sets=sets,
+        gain=gain(observation, slack, Estimate(most / 2, 0.0, most)),
+        not_measured=["what a byte costs: messages have one size, or windows are few"],
     )
 
 

@@ -1,0 +1,30 @@
+"""A pool without a cache: each mbuf that is taken or given back is one more access to the ring that all workers share."""
+
+from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.model import Limit
+from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.stats.mean import Estimate
+
+USUAL = 256
+STAGES = ("app_tx", "app_rx", "nic_tx", "nic_rx")
+"""Those that take mbufs, or give them back: applications, and drivers."""
+
+
+def _find(observation: Observation, limit: Limit) -> Case | None:
+    slack = next(iter(observation.of_limit(limit)), None)
+    without = [endpoint for plan in observation.plans for endpoint in plan.endpoints if endpoint.pool.cache == 0]
+    if slack is None or not without:
+        return None
+    account = observation.account(slack)
+    most = sum(account.work(name).mean for name in account.stages if name.endswith(STAGES))
+    sides = " and ".join(f"the {endpoint.side}'s" for endpoint in without)
+    return Case(
+        evidence=f"{sides} mempool has no cache: workers take mbufs from a ring that they share, and give them back there",
+        remedy="a cache of mbufs for each worker",
+        sets=[f"{endpoint.side}.mempool.cache={min(USUAL, int(endpoint.pool.size / 1.5))}" for endpoint in without],
+        gain=gain(observation, slack, Estimate(most / 2, 0.0, most)),
+        not_measured=["what of the stages is the pool"],
+    )
+
+
+CAUSE = Check("mempool-cache", "a mempool has no cache", _find)
