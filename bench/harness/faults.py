@@ -24,8 +24,10 @@ SCENARIOS = Path(__file__).resolve().parents[2] / "scenarios"
 ECHOES = ("echo", "handler-l_app", "handler-m_app", "handler-kv", "handler-t_app", "packet-echo")
 """A closed loop on two workers; all but the last one with a message handler."""
 HANDLERS = ECHOES[:-1]
-TABLES = ("tables-exact", "tables-ternary", "tables-lpm")
-"""One worker, on a wire that gives it frames."""
+TABLES = tuple(
+    name for name in ("tables-exact", "tables-ternary", "tables-lpm") if (SCENARIOS / f"{name}.toml").exists()
+)
+"""One worker, on a wire that gives it frames; none in a build without tables."""
 HEALTHY = (*ECHOES, *TABLES, "two-workloads", "imix", "open-loop")
 STAGES = {
     "client": ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"),
@@ -226,8 +228,8 @@ def _walk(dice: Random) -> Fault:
 
 
 KINDS: tuple[Drawing, ...] = (
-    _handler, _batch("server"), _batch("client"), _inflight, _ring, _mbufs, _one_cpu, _link_rate, _link_delay, _loss, _method, _lookup,
-    _payload, _offered, _generator, _spin, _walk,
+    _handler, _batch("server"), _batch("client"), _inflight, _ring, _mbufs, _one_cpu, _link_rate, _link_delay, _loss,
+    *((_method, _lookup) if TABLES else ()), _payload, _offered, _generator, _spin, *((_walk,) if TABLES else ()),
 )  # fmt: skip
 PAIRED: tuple[Drawing, ...] = (_handler, _batch("server"), _batch("client"), _inflight, _link_delay, _loss)
 """Of which two can be planted into one run."""

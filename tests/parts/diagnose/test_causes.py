@@ -13,7 +13,8 @@ from properties import examples
 
 from windtunnel.engine.plan import Handler, Sizes
 from windtunnel.engine.verdict import Verdict
-from windtunnel.engine.windows import PoolLevel, RingLevel, StepWindow
+from windtunnel.engine.windows import PoolLevel, RingLevel
+from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose import causes as causes_package
 from windtunnel.parts.diagnose.causes import CAUSES, find_causes
 from windtunnel.parts.diagnose.diagnose import diagnose
@@ -60,8 +61,9 @@ def test_every_cause_of_the_folder_is_listed_and_has_a_row_on_the_page():
     folder = Path(causes_package.__file__).parent
     with_cause = [file for file in folder.glob("*.py") if re.search(r"^CAUSE = ", file.read_text(), re.MULTILINE)]
     page = (CHECKOUT / "docs/how-to/diagnose.md").read_text()
-    assert len(CAUSES) == len(with_cause) > 0
-    assert CAUSES.keys() == set(re.findall(r"^\| `([a-z-]+)`", page, re.MULTILINE))
+    of_parts = [check for module in part_modules("own_causes") for check in module.CAUSES]
+    assert len(CAUSES) == len(with_cause) + len(of_parts) and with_cause
+    assert CAUSES.keys() == set(re.findall(r"^\| \[?`([a-z-]+)`", page, re.MULTILINE))
 
 
 def test_a_costly_handler():
@@ -427,30 +429,6 @@ def test_a_pool_without_a_cache(tmp_path):
     assert "the server's mempool has no cache" in found.evidence and found.gain.basis == "bound"
 
 
-def looked_up(lookup, method):
-    table = {"kind": "exact" if method == "hash" else "ternary", "lookup": lookup, "method": method}
-    run = made(
-        work={("server", "disp_rx"): 6.0}, scenario={"workload": [{"packet_handler": "match_action", "table": [table]}]}
-    )
-    name = f"{table['kind']}0"
-
-    def of(window):
-        (disp_rx,) = [s for s in window.stages if (s.endpoint, s.stage) == ("server", "disp_rx")]
-        cycles = (disp_rx.busy_cycles - disp_rx.stall_cycles) // 2
-        step = StepWindow(endpoint="server", stage="disp_rx", index=0, worker=1, step=name, traffic=False, cycles=cycles,
-                          packets=500_000, stamps=0)  # fmt: skip
-        return window.model_copy(update={"steps": [step]})
-
-    return changed(run, of)
-
-
-def test_look_ups():
-    found = causes(looked_up("single", "linear"))["tables"]
-    assert found.sets == ["workload.0.table.0.lookup=bulk", "workload.0.table.0.method=acl"]
-    assert "50% of the work of server disp_rx" in found.evidence and found.gain.low <= 0 < found.gain.high
-    assert causes(looked_up("bulk", "hash"))["tables"].sets == []
-
-
 @pytest.mark.parametrize(
     ("code", "little", "enough"),
     [
@@ -570,7 +548,6 @@ def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
         ("mtu", lambda: cut(1, 576)),
         ("mtu", lambda: cut(6, 9000)),
         ("mempool-cache", made),
-        ("tables", made),
     ],
 )
 def test_what_is_no_such_cause(code, run):

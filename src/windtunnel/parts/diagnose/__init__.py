@@ -4,6 +4,8 @@ planted     takes out of a run what was put in on purpose: a diagnosis must not 
 recorded    what other tools counted during the run
 observation what a diagnosis reads of a run
 limits      what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
+own_time    time of a worker that no stage's work shows: in the kernel, in long calls
+cause       how a cause is searched for, and the gain that its remedy should bring
 causes      why, one file each: evidence, remedy, what it should bring
 experiment  what limits by experiment: slopes of delays, and remedies, of windows of one run
 conduct     the runs of a diagnosis
@@ -12,5 +14,5 @@ accounts    where a worker's nanoseconds went, with the rest that no part has
 document    a diagnosis as a document
 
 For the rooms: `commands` has the command, `schemas` the schema of its JSON. Parts add to it in their module
-`diagnosis`: fields of the JSON, and `sections` of the document.
+`diagnosis`: fields of the JSON, and `sections` of the document; and in `own_causes`: what a run with the part may have.
 """

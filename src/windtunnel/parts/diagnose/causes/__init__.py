@@ -1,9 +1,12 @@
-"""The causes, one file each. A new one is a file with a `CAUSE`, and a line here."""
+"""The causes, one file each. A new one is a file with a `CAUSE`, and a line here. Parts have theirs in their module `own_causes`."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain
 
 from windtunnel.finding import NotMeasured
+from windtunnel.part_registry import part_modules
+from windtunnel.parts.diagnose.cause import Check
 from windtunnel.parts.diagnose.causes import (
     few_mbufs,
     full_ring,
@@ -25,19 +28,20 @@ from windtunnel.parts.diagnose.causes import (
     rare_calls,
     shared_cache,
     small_batches,
-    tables,
 )
-from windtunnel.parts.diagnose.causes.cause import Check
 from windtunnel.parts.diagnose.model import Cause, Gain, Limit, Remedy
 from windtunnel.parts.diagnose.observation import Observation
 
-CAUSES: dict[str, Check] = {
-    module.CAUSE.code: module.CAUSE
+_OWN = [
+    module.CAUSE
     for module in (
-        handler, kernel, rare_calls, tables, small_batches, mtu, mempool_cache, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
+        handler, kernel, rare_calls, small_batches, mtu, mempool_cache, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
         host_state, shared_cache, nic_writes, pcie_link, pause_frames,
     )
-}  # fmt: skip
+]  # fmt: skip
+CAUSES: dict[str, Check] = {
+    check.code: check for check in (*_OWN, *chain.from_iterable(module.CAUSES for module in part_modules("own_causes")))
+}
 """The checks by the code of their cause."""
 LEAST_GAIN = 2.0
 """Percent. What is known to bring less is no cause."""

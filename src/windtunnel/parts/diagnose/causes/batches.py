@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity import Slack, call_cost, clock_ticks, full_batch, timed_worker
-from windtunnel.parts.diagnose.causes.cause import gain
+from windtunnel.parts.diagnose.cause import gain
 from windtunnel.parts.diagnose.model import Gain
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.runs.metrics import add

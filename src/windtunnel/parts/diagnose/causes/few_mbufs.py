@@ -1,7 +1,7 @@
 """Too few mbufs: stages stall because the pool of their endpoint is empty."""
 
 from windtunnel.engine.plan import Endpoint
-from windtunnel.parts.diagnose.causes.cause import Case, Check, room
+from windtunnel.parts.diagnose.cause import Case, Check, room
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 

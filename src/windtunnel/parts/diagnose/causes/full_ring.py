@@ -1,8 +1,8 @@
 """A full ring: what comes before it stalls, although the worker behind it has slack on average; or it is shorter than a batch."""
 
 from windtunnel.measure.validity import Slack
+from windtunnel.parts.diagnose.cause import Case, Check, room
 from windtunnel.parts.diagnose.causes.batches import USUAL, cost_of_loops, small_batches
-from windtunnel.parts.diagnose.causes.cause import Case, Check, room
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.runs.rows import StageRow

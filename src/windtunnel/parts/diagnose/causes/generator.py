@@ -1,6 +1,6 @@
 """The generator: the client's worker is full, and the server's is not."""
 
-from windtunnel.parts.diagnose.causes.cause import Case, Check, filled
+from windtunnel.parts.diagnose.cause import Case, Check, filled
 from windtunnel.parts.diagnose.model import Gain, Limit
 from windtunnel.parts.diagnose.observation import Observation
 

@@ -1,7 +1,7 @@
 """The handler: the stage that calls it takes most of the limiting worker's time."""
 
 from windtunnel import format as fmt
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate

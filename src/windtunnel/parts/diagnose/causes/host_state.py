@@ -2,7 +2,7 @@
 
 from windtunnel import format as fmt
 from windtunnel.finding import require
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.runs.validity import HostState

@@ -1,7 +1,7 @@
 """The host's time: other threads, or other guests, run on the workers' CPUs."""
 
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.causes.cause import Case, Check, filled
+from windtunnel.parts.diagnose.cause import Case, Check, filled
 from windtunnel.parts.diagnose.model import Gain, Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate, mean_of

@@ -1,7 +1,7 @@
 """Too few messages in flight: all workers have slack, because the client may send no more."""
 
 from windtunnel.measure.validity import slowest
-from windtunnel.parts.diagnose.causes.cause import Case, Check, filled
+from windtunnel.parts.diagnose.cause import Case, Check, filled
 from windtunnel.parts.diagnose.model import Gain, Limit
 from windtunnel.parts.diagnose.observation import Observation
 

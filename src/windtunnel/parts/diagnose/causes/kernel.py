@@ -1,7 +1,7 @@
 """The kernel: system calls and page faults of the limiting worker."""
 
 from windtunnel import format as fmt
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.causes.rare_calls import describe_calls
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation

@@ -1,6 +1,6 @@
 """A link: packets wait for it, or are dropped in front of it."""
 
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 

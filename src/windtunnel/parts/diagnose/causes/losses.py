@@ -1,7 +1,7 @@
 """Losses: a lost message keeps its place in flight until its timeout."""
 
 from windtunnel import format as fmt
-from windtunnel.parts.diagnose.causes.cause import Case, Check, room
+from windtunnel.parts.diagnose.cause import Case, Check, room
 from windtunnel.parts.diagnose.model import Gain, Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.scenario.quantities import write

@@ -1,6 +1,6 @@
 """A pool without a cache: each mbuf that is taken or given back is one more access to the ring that all workers share."""
 
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate

@@ -1,6 +1,6 @@
 """The MTU: a message is cut into many packets, and each of them costs the same again."""
 
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate

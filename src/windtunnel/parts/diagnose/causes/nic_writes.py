@@ -2,7 +2,7 @@
 
 from windtunnel.exchange.recorded.pcm_pcie import WRITES, name_of
 from windtunnel.finding import require
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 

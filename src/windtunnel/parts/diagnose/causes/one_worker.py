@@ -1,7 +1,7 @@
 """One worker carries what two could: application and dispatcher, or client and server, and a CPU is free."""
 
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Gain, Limit
 from windtunnel.parts.diagnose.observation import Observation
 

@@ -3,7 +3,7 @@
 from windtunnel.exchange.recorded import ethtool
 from windtunnel.exchange.recorded.pause_counters import is_received
 from windtunnel.finding import require
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 

@@ -6,7 +6,7 @@ from statistics import fmean
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
 from windtunnel.parts.diagnose.accounts import Account
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.line import slope_of

@@ -1,7 +1,7 @@
 """The PCIe link of a NIC: what all devices read and wrote, beside what the run's packets should."""
 
 from windtunnel.finding import require
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.parts.pcie.run_estimate import ports_of, tightest

@@ -3,7 +3,7 @@
 from windtunnel import format as fmt
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.causes.handler import handlers
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation

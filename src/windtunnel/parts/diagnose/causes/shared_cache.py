@@ -1,7 +1,7 @@
 """Cores that contend for the last-level cache (Axio's C2, PipeTune's P2): loads and stores miss it."""
 
 from windtunnel.finding import require
-from windtunnel.parts.diagnose.causes.cause import Case, Check
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 

@@ -1,8 +1,8 @@
 """Small batches: what a call costs before it moves anything is shared by few packets."""
 
 from windtunnel.measure.validity import Slack
+from windtunnel.parts.diagnose.cause import Case, Check
 from windtunnel.parts.diagnose.causes.batches import USUAL, cost_of_loops, small_batches
-from windtunnel.parts.diagnose.causes.cause import Case, Check
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 

@@ -1,6 +1,6 @@
 """Look-ups in match-action tables take most of the limiting worker's time."""
 
-from windtunnel.parts.diagnose.causes.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.parts.tables.pipeline import METHODS
@@ -57,4 +57,4 @@ def _name(table: dict[str, object], place: int) -> str:
     return str(table.get("name") or f"{table.get('kind')}{place}")
 
 
-CAUSE = Check("tables", "look-ups take most of the time", _find)
+CAUSES = (Check("tables", "look-ups take most of the time", _find),)
