@@ -14,8 +14,8 @@ from windtunnel.engine.lines import Hello
 from windtunnel.engine.windows import PortWindow, StageWindow, Window, WorkerWindow, WorkloadWindow
 from windtunnel.runs.histogram import merge, percentile
 from windtunnel.runs.registry import STAGE_COUNTERS
-from windtunnel.runs.registry.percentiles import PERCENTILES
-from windtunnel.runs.rows import Latency, LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
+from windtunnel.runs.registry.percentiles import PERCENTILES, Latency
+from windtunnel.runs.rows import LevelRow, PortRow, Spread, StageRow, WorkerRow, WorkloadRow
 
 MEASURED = ("measure",)
 VARIED = ("measure", "variant")

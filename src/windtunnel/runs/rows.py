@@ -7,6 +7,8 @@ did not say is None.
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeVar
 
+from windtunnel.runs.registry.percentiles import Latency
+
 
 @dataclass(frozen=True)
 class Spread:
@@ -129,21 +131,6 @@ class PortRow:
     rx_burst: float | None
     tx_burst: float | None
     tx_packets_per_doorbell: float | None
-
-
-@dataclass(frozen=True)
-class Latency:
-    """Percentiles in ns of messages, the lost ones being later than any response; None if there were too few messages, or it is a lost one's."""
-
-    p50: int | None
-    p90: int | None
-    p99: int | None
-    p999: int | None
-    p9999: int | None
-    p99999: int | None
-    p999999: int | None
-    maximum: int | None
-    samples: int
 
 
 @dataclass(frozen=True)

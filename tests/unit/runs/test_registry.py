@@ -18,6 +18,7 @@ from windtunnel.results.metric_columns import metric_columns, value_text
 from windtunnel.runs import rows
 from windtunnel.runs.metrics import stage_rows
 from windtunnel.runs.registry import COUNTERS, STAGE_COUNTERS, metrics
+from windtunnel.runs.registry.percentiles import PERCENTILES, Latency
 from windtunnel.schemas.generate import CHECKOUT
 
 LINES = sample.engine_lines(sample.plan())
@@ -64,6 +65,12 @@ def test_entries_are_complete_and_unique():
     for noun in ROWS:
         named = [metric.column for metric in metrics(noun) if metric.column]
         assert len(named) == len(set(named)), noun
+
+
+def test_every_percentile_of_a_latency_is_declared_with_it_and_in_ascending_order():
+    times = {field.name for field in fields(Latency)} - {"maximum", "samples"}
+    assert {percentile.field for percentile in PERCENTILES} == times
+    assert [percentile.percent for percentile in PERCENTILES] == sorted({each.percent for each in PERCENTILES})
 
 
 def test_every_counter_and_level_has_a_help_text():
