@@ -12,6 +12,7 @@ from windtunnel.engine.wires import of_snapshot
 from windtunnel.exchange.openmetrics import PHASES, Windows
 from windtunnel.part_registry import part_modules
 from windtunnel.results.run.document import run_document
+from windtunnel.runs.registry.percentiles import DECIDING
 from windtunnel.version import __version__
 from windtunnel_sharing.cli.reproduce import reproduce
 from windtunnel_sharing.daemon.keys import Serve
@@ -53,6 +54,11 @@ def test_default_slicers_are_on_the_page():
     reproduced = inspect.signature(reproduce).parameters["slicer"].default
     assert row(text, "`share serve`")[1].startswith(f"`{Serve.model_fields['slicer'].default}`")
     assert row(text, "`share reproduce`")[1] == f"`{reproduced}`"
+
+
+def test_percentiles_that_are_goals_are_on_the_page_of_searches():
+    (goals,) = (line for line in page("how-to/search.md").splitlines() if line.startswith("| `p50`"))
+    assert re.findall(r"`(p[\d.]+)`", goals.split("|")[1]) == [percentile.name for percentile in DECIDING]
 
 
 def test_drivers_that_were_tried_are_those_of_the_guests():

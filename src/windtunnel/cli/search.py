@@ -31,7 +31,7 @@ def search(
         typer.Option(
             "--goal",
             metavar="NAME=LIMIT",
-            help="A goal and the loss that it allows, or p50, p90, p99, p99.9 and a latency. With a latency goal, loss=SHARE limits "
+            help="A goal and the loss that it allows, or a percentile, as p99, and a latency. With a latency goal, loss=SHARE limits "
             "the loss. Repeatable.",
             show_default="NDR=0 and PDR=0.5%",
         ),
