@@ -4,6 +4,7 @@ import os
 
 import in_process
 import pytest
+from copier_names import MOVING
 from crosses import cross
 from plugin_tools import ROOT, compiled
 from real_runs import after, assert_sound, execute, messages, run_well, scenario, stages
@@ -89,7 +90,7 @@ def test_the_way_to_the_thread_of_a_copier_is_probed(by_dma):
     assert 0 < sum(thread.on_cpu_ns for thread in threads) <= ledger.cpu_ns
 
 
-@cross("engine, way, of", ["cpu", "cpu_nt", "dma"], ["pipelined", "wait_all"], [copying, naming])
+@cross("engine, way, of", MOVING, ["pipelined", "wait_all"], [copying, naming])
 def test_every_copier_moves_the_right_bytes(tmp_path, engine, way, of):
     run = run_well(tmp_path, of({"engine": engine, "way": way}) | TIMED)
     ledger = assert_copied(run)
@@ -366,7 +367,7 @@ def test_what_the_engine_does_not_have_is_refused_with_the_line(tmp_path, copies
 
 def test_costs_of_copies_are_measured_without_a_run():
     found = {each.copier.engine: each for each in measure(depth=16)}
-    assert set(found) == ({"cpu_nt", "dma"} if len(os.sched_getaffinity(0)) > 1 else {"cpu_nt"})
+    assert set(found) == set(MOVING) - ({"cpu"} if len(os.sched_getaffinity(0)) > 1 else {"cpu", "dma"})
     for each in found.values():
         assert [(cost.bytes, cost.hot) for cost in each.costs] == [(s, hot) for s in SIZES for hot in (False, True)]
         assert all(min(cost.cpu_cycles, cost.caller_cycles, cost.copier_cycles) > 0 for cost in each.costs)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from copier_names import MOVING
 from namespace import ENGINE_IP, KERNEL_IP, Namespace, namespace, two_hosts
 from real_runs import after, assert_sound, messages, scenario
 from real_runs import execute as run_any
@@ -96,7 +97,7 @@ def assert_arrived(run: Run, write: int = WRITE) -> list[StreamLedger]:
 
 
 @pytest.mark.parametrize("checksum", [True, False])
-@pytest.mark.parametrize("engine", ["cpu", "cpu_nt", "dma"])
+@pytest.mark.parametrize("engine", MOVING)
 def test_every_byte_of_a_stream_arrives(tmp_path, engine, checksum):
     run = execute(tmp_path, streaming({"checksum": checksum}, {"engine": engine}, duration="400ms"))
     assert_arrived(run)

@@ -104,7 +104,7 @@ TEST(copiers, what_is_asked_of_costs_is_checked) {
 
 // Those that copy at once: a packet leaves in the call that made it.
 TEST(copiers, loops_of_the_cpu_copy_at_once) {
-    for (const char *engine : {"cpu", "cpu_nt"})
+    for (const std::string &engine : loops_of_the_cpu())
         for (const char *way : {"pipelined", "wait_all"})
             for (const int bytes : {17, 86, 1000, 1457, 3000}) {
                 copying_rig r(copying_plan({{"engine", engine}, {"way", way}}, {{"request_bytes", bytes}}),

@@ -119,7 +119,7 @@ TEST(naming, every_shape_of_a_response_is_copied_right) {
 }
 
 TEST(naming, loops_of_the_cpu_copy_at_once) {
-    for (const char *engine : {"cpu", "cpu_nt"})
+    for (const std::string &engine : loops_of_the_cpu())
         for (const int bytes : {33, 86, 1000, 3000}) {
             copying_rig r(naming_plan({{"engine", engine}}, {{"response_bytes", bytes}}), false);
             r.send();

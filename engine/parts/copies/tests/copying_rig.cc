@@ -1,5 +1,7 @@
 #include "copying_rig.h"
 
+#include "parts/copies/copiers/registry.h"
+
 namespace wt::test {
 
 json copies_of(const json &changes) {
@@ -28,6 +30,13 @@ json naming_plan(const json &copies, const json &workload) {
                               {"handler", {{"name", "fs_read"}, {"options", {{"file", "65536"}}}}}});
     p["workloads"][0].update(workload);
     return p;
+}
+
+std::vector<std::string> loops_of_the_cpu() {
+    std::vector<std::string> names;
+    for (const copier *c : all_copiers())
+        if (!c->thread_option && !c->inner_option && !c->profile_option) names.emplace_back(c->name);
+    return names;
 }
 
 }  // namespace wt::test

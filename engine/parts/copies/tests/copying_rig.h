@@ -17,6 +17,9 @@ json copying_plan(const json &copies = json::object(), const json &workload = js
 // Responses that fs_read names.
 json naming_plan(const json &copies = json::object(), const json &workload = json::object());
 
+// The copiers that are loops of the CPU: they work themselves, without a thread and without figures.
+std::vector<std::string> loops_of_the_cpu();
+
 // A rig whose client has this copier.
 struct copying_rig : rig {
     by_hand hand;

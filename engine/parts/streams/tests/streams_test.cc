@@ -46,7 +46,7 @@ TEST(streams, writes_and_buffers_of_all_sizes) {
 }
 
 TEST(streams, real_copiers_and_those_with_faults_make_no_wrong_byte) {
-    for (const char *engine : {"cpu", "cpu_nt"}) {
+    for (const std::string &engine : loops_of_the_cpu()) {
         stream_rig r(stream_plan(json::object(), {{"engine", engine}}));
         r.loops(100);
         r.expect_finished();
