@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from two_nodes import NODES
+from two_nodes import ONE_NODE, TWO_NODES
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.supervisor import Listener, Supervisor
@@ -29,12 +29,12 @@ def guest(
     ]
     return HostView(
         cpus=[0, 1],
+        topology=TWO_NODES if two_nodes else ONE_NODE,
         hugepages_free_bytes=hugepages << 21,
         hugepages_usable=hugepages > 0,
         root=True,
         interfaces=[*interfaces],
         nics=bound,
-        numa=NODES if two_nodes else [],
     )
 
 

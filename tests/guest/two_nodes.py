@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 import machine
 
-from windtunnel.host.memory import NumaNode
+from windtunnel.host.cpu_topology import NumaNode, alike
 
-NODES = [NumaNode(node=node, cpus=[node]) for node in (0, 1)]
+ONE_NODE = alike([0, 1])
+TWO_NODES = ONE_NODE.model_copy(update={"nodes": [NumaNode(node=node, cpus=[node]) for node in (0, 1)]})
 FIRST_BRIDGE = 0x10
 """Slot of the first node's host bridge."""
 BUSES = (0x10, 0x20)

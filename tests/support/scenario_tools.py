@@ -10,6 +10,7 @@ import pytest
 
 from windtunnel.engine.find import VARIABLE
 from windtunnel.errors import UserError
+from windtunnel.host.cpu_topology import alike
 from windtunnel.scenario import HostView, OneSide, RunSpec, Scenario, load, resolve
 
 CHECKOUT = Path(__file__).parents[2]
@@ -72,6 +73,7 @@ def machine(
 ) -> HostView:
     return HostView(
         cpus=list(range(cpus)),
+        topology=alike(range(cpus)),
         hugepages_free_bytes=hugepages_mib << 20,
         hugepages_usable=hugepages_mib > 0,
         root=root,

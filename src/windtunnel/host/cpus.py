@@ -4,10 +4,9 @@ import math
 import os
 from pathlib import Path
 
+from windtunnel.host.cpu_topology import CPU, CpuTopology, read_cpu_topology
 from windtunnel.host.read import Part, cpu_list, number, text
 from windtunnel.proc import lines
-
-CPU = "sys/devices/system/cpu"
 
 
 class Tsc(Part):
@@ -24,7 +23,7 @@ class Cpus(Part):
     allowed: list[int]
     isolated: list[int]
     nohz_full: list[int]
-    siblings: list[list[int]]  # hardware threads that share a core; cores with one thread are left out
+    topology: CpuTopology
     quota: float | None  # CPUs' worth of time that the control group grants; None: no limit
     governors: list[str]  # distinct, of the allowed CPUs; empty: no frequency control to be seen
     turbo: bool | None  # None: not known
@@ -38,17 +37,21 @@ def allowed_cpus() -> list[int]:
     return sorted(os.sched_getaffinity(0))
 
 
+def online_cpus(root: Path = Path("/")) -> list[int]:
+    """The CPUs that the kernel uses, ascending; the allowed ones if it does not say."""
+    return cpu_list(text(root / CPU / "online")) or allowed_cpus()
+
+
 def read_cpus(root: Path = Path("/")) -> Cpus:
     info = cpuinfo(text(root / "proc/cpuinfo") or "")
-    allowed = allowed_cpus()
-    online = cpu_list(text(root / CPU / "online")) or allowed
+    allowed, online = allowed_cpus(), online_cpus(root)
     return Cpus(
         model=info.get("model name") or info.get("CPU part"),
         online=online,
         allowed=allowed,
         isolated=cpu_list(text(root / CPU / "isolated")),
         nohz_full=cpu_list(text(root / CPU / "nohz_full")),
-        siblings=siblings(root, online),
+        topology=read_cpu_topology(root, online),
         quota=quota(root),
         governors=governors(root, allowed),
         turbo=turbo(root),
@@ -62,11 +65,6 @@ def cpuinfo(listing: str) -> dict[str, str]:
     """The first processor's block of /proc/cpuinfo."""
     pairs = (line.partition(":") for line in lines(listing.split("\n\n")[0]))
     return {key.strip(): value.strip() for key, _, value in pairs}
-
-
-def siblings(root: Path, online: list[int]) -> list[list[int]]:
-    shared = {tuple(cpu_list(text(root / CPU / f"cpu{cpu}" / "topology" / "thread_siblings_list"))) for cpu in online}
-    return sorted(list(cpus) for cpus in shared if len(cpus) > 1)
 
 
 def governors(root: Path, allowed: list[int]) -> list[str]:

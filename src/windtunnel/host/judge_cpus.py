@@ -74,7 +74,7 @@ def isolation(cpus: Cpus) -> Finding:
 
 
 def siblings(cpus: Cpus) -> Finding:
-    shared = [group for group in cpus.siblings if len(set(group) & set(cpus.allowed)) > 1]
+    shared = [group for group in cpus.topology.cores if len(set(group) & set(cpus.allowed)) > 1]
     if not shared:
         return Finding(
             subject="SMT", value="no shared cores", verdict="good", meaning="a worker has its core to itself"

@@ -79,7 +79,7 @@ def transparent(memory: Memory) -> Finding:
 
 
 def numa(facts: Facts) -> Finding:
-    nodes = [node for node in facts.memory.numa if set(node.cpus) & set(facts.cpus.allowed)]
+    nodes = [node for node in facts.cpus.topology.nodes if set(node.cpus) & set(facts.cpus.allowed)]
     value = "; ".join(f"node {node.node}: CPUs {spans(node.cpus)}" for node in nodes) or "not available"
     if not nodes:
         return Finding(subject="NUMA", value=value, verdict="unknown", meaning="the kernel reports no nodes")

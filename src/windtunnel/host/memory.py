@@ -7,7 +7,7 @@ import resource
 from pathlib import Path
 from typing import Literal
 
-from windtunnel.host.read import Part, Probe, cpu_list, number, text
+from windtunnel.host.read import Part, Probe, number, text
 from windtunnel.proc import mounts, value
 
 MAP_HUGETLB = 0x40000  # <asm-generic/mman-common.h>; Python 3.11's mmap has no name for it
@@ -45,16 +45,10 @@ class Hugepages(Part):
         return self.mapping.works
 
 
-class NumaNode(Part):
-    node: int
-    cpus: list[int]
-
-
 class Memory(Part):
     total_bytes: int | None
     hugepages: Hugepages
     transparent: str | None  # always, madvise or never; None: the kernel has none
-    numa: list[NumaNode]
     lockable_bytes: int | Literal["unlimited"]
 
 
@@ -99,7 +93,6 @@ def read_memory(root: Path = Path("/")) -> Memory:
         total_bytes=total_bytes(text(root / "proc/meminfo") or ""),
         hugepages=hugepages(root),
         transparent=transparent(text(root / "sys/kernel/mm/transparent_hugepage/enabled")),
-        numa=numa(root),
         lockable_bytes="unlimited" if soft == resource.RLIM_INFINITY else soft,
     )
 
@@ -113,11 +106,3 @@ def transparent(enabled: str | None) -> str | None:
     """The word in brackets of "always [madvise] never"."""
     chosen = [word[1:-1] for word in (enabled or "").split() if word.startswith("[")]
     return chosen[0] if chosen else None
-
-
-def numa(root: Path) -> list[NumaNode]:
-    nodes = [
-        NumaNode(node=int(path.name.removeprefix("node")), cpus=cpu_list(text(path / "cpulist")))
-        for path in (root / "sys/devices/system/node").glob("node[0-9]*")
-    ]
-    return sorted(nodes, key=lambda node: node.node)

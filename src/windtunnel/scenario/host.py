@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from windtunnel.host.cpu_topology import CpuTopology
     from windtunnel.host.dpdk import Nic
-    from windtunnel.host.memory import NumaNode
 
 
 @dataclass(frozen=True)
@@ -16,6 +16,8 @@ class HostView:
 
     cpus: list[int]
     """CPUs that this process may use."""
+    topology: "CpuTopology"
+    """What these and the other online CPUs share."""
     hugepages_free_bytes: int
     hugepages_usable: bool
     root: bool
@@ -27,7 +29,6 @@ class HostView:
     """NICs on the PCI bus; None: not known."""
     other_devices: list[str] = field(default_factory=list)
     """PCI addresses of what is no NIC."""
-    numa: "list[NumaNode]" = field(default_factory=list)
     xdp_program: Callable[[str], str | None] = lambda interface: None
     """The XDP program on an interface, in words; read only if XDP is needed."""
     engines_cpus: Callable[[], set[int]] = set
@@ -43,19 +44,21 @@ class Cable:
 
 
 def here(root: Path = Path("/")) -> HostView:
-    """This machine; devices and NUMA nodes as /sys below `root` shows them."""
+    """This machine; devices and the topology of its CPUs as /sys below `root` shows them."""
     import os
     import socket
 
     from windtunnel.engine import xdp
+    from windtunnel.host.cpu_topology import read_cpu_topology
+    from windtunnel.host.cpus import online_cpus
     from windtunnel.host.dpdk import read_nics, read_others
     from windtunnel.host.engines import workers_cpus
     from windtunnel.host.facts import allowed_cpus, hugepages
-    from windtunnel.host.memory import numa
 
-    pages = hugepages()
+    pages, cpus = hugepages(), allowed_cpus()
     return HostView(
-        cpus=sorted(allowed_cpus()),
+        cpus=cpus,
+        topology=read_cpu_topology(root, {*online_cpus(root), *cpus}),
         hugepages_free_bytes=pages.free_bytes,
         hugepages_usable=pages.usable,
         root=os.geteuid() == 0,
@@ -63,7 +66,6 @@ def here(root: Path = Path("/")) -> HostView:
         memory_bytes=os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         nics=read_nics(root),
         other_devices=read_others(root),
-        numa=numa(root),
         xdp_program=xdp.program,
         engines_cpus=workers_cpus,
     )

@@ -47,7 +47,7 @@ def far_nics(scenario: Scenario, host: HostView, placed: Sequence[Placed]) -> li
         if nic is None or nic.numa_node is None:
             continue
         cpus = {stage.cpu for stage in placed if stage.side == side}
-        near = {cpu for node in host.numa if node.node == nic.numa_node for cpu in node.cpus}
+        near = {cpu for node in host.topology.nodes if node.node == nic.numa_node for cpu in node.cpus}
         if near and cpus - near:
             notes.append(
                 f"NIC {nic.address} of the {side} is on NUMA node {nic.numa_node}, CPU {cpu_list(cpus - near)} is not: every "

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from windtunnel.errors import UserError
+from windtunnel.host.cpu_topology import alike
 from windtunnel.measure import counters
 from windtunnel.measure.study.columns import METRICS, event_columns
 from windtunnel.measure.study.constraints import Combination, combinations
@@ -140,7 +141,11 @@ class _Checker:
         self._definition, self._factors, self._common = definition, varied, common
         self._host, self._digits = host, digits
         self._anywhere = HostView(
-            cpus=list(range(MANY_CPUS)), hugepages_free_bytes=1 << 60, hugepages_usable=True, root=True
+            cpus=list(range(MANY_CPUS)),
+            topology=alike(range(MANY_CPUS)),
+            hugepages_free_bytes=1 << 60,
+            hugepages_usable=True,
+            root=True,
         )
 
     def point(self, number: int, combination: Combination) -> Point:

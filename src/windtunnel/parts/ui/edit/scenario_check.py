@@ -1,12 +1,12 @@
 """The result of `windtunnel check` for a text: the error with file and line, or the planned run."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.engine.find import find_engine
 from windtunnel.errors import UserError
-from windtunnel.host.memory import NumaNode
 from windtunnel.measure.try_handlers import with_handler_notes
 from windtunnel.results.run_map import by_cpu, facts, wire_words
 from windtunnel.scenario import RunSpec, Scenario, here, resolve
@@ -75,7 +75,7 @@ def check(place: Path, text: str, base: Path, came_with_run: bool, opens: bool) 
         return ScenarioCheck(message, error.remedy, int(match[1]) if match else None)
     wires = {endpoint.side: wire_words(endpoint, len(spec.plans)) for plan in spec.plans for endpoint in plan.endpoints}
     return ScenarioCheck(
-        nodes=tuple(_nodes(spec, host.numa)),
+        nodes=tuple(_nodes(spec, host.topology.node_of)),
         wires=tuple(dict.fromkeys(wires.values())),
         facts=tuple(facts(spec)),
         unchecked=_unchecked(),
@@ -101,7 +101,7 @@ def _unchecked() -> str | None:
     return None
 
 
-def _nodes(spec: RunSpec, numa: list[NumaNode]) -> list[PlacedNode]:
+def _nodes(spec: RunSpec, node_of: Mapping[int, int]) -> list[PlacedNode]:
     cpus: dict[int, list[PlacedStages]] = {}
     for plan in spec.plans:
         for endpoint in plan.endpoints:
@@ -110,7 +110,6 @@ def _nodes(spec: RunSpec, numa: list[NumaNode]) -> list[PlacedNode]:
                 queues = [f"queue {index}, UDP port {endpoint.udp_port + index}" for index in polled]
                 names = [f"{stage.stage}:{stage.index}" for stage in stages]
                 cpus.setdefault(cpu, []).append(PlacedStages(endpoint.side, names, queues))
-    node_of = {cpu: node.node for node in numa for cpu in node.cpus}
     nodes = sorted({node_of.get(cpu) for cpu in cpus}, key=lambda node: -1 if node is None else node)
     return [
         PlacedNode(node, [PlacedCpu(cpu, sides) for cpu, sides in sorted(cpus.items()) if node_of.get(cpu) == node])
