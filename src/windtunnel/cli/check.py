@@ -92,6 +92,7 @@ def _document(file: Path, spec: "RunSpec | UserError") -> dict[str, Any]:
             side: {"size": demand.size, "wanted": demand.total, "by": demand.mbufs}
             for side, demand in spec.demands.items()
         },
+        "placement": [reason for cpu_map in spec.maps for reason in cpu_map.reasons],
         "emulated": spec.emulated,
         "notes": spec.notes,
         "resolved": spec.resolved,

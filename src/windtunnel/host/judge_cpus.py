@@ -85,7 +85,7 @@ def siblings(cpus: Cpus) -> Finding:
         + ", ".join(spans(group) for group in shared[:8])
         + (" ..." if len(shared) > 8 else ""),
         verdict="fair",
-        meaning="two workers on one core slow each other down: give them cores of different pairs",
+        meaning="two workers on one core slow each other down: placement gives each worker a core of its own as long as there are some",
         remedy="echo off | sudo tee /sys/devices/system/cpu/smt/control",
     )
 

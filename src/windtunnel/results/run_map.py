@@ -9,6 +9,7 @@ from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES
 from windtunnel.part_registry import part_functions
 from windtunnel.results.document import Cell, Column, Document, Marked, Sentence, Table, Tone, first_of_group
 from windtunnel.scenario import RunSpec
+from windtunnel.scenario.cpu_map import MARKS
 from windtunnel.scenario.quantities import write
 
 _TONES: Mapping[str, Tone] = {"emulated": "emulated", "note": "warning"}
@@ -31,7 +32,7 @@ def run_map_document(file: Path, spec: RunSpec) -> Document:
         kind="scenario",
         title=spec.title,
         question=spec.question or None,
-        blocks=[_workers(spec), needs],
+        blocks=[_workers(spec), *_maps(spec), needs],
         verdict=Sentence(f"{file}: ", Marked("valid scenario", "good", strong=True)),
     )
 
@@ -49,6 +50,18 @@ def _workers(spec: RunSpec) -> Table:
     if len(placed) == 1:
         rows.append(_wire(placed[0][0], 1))
     return Table([Column("", cells, words=True) for cells in zip(*rows, strict=True)])
+
+
+def _maps(spec: RunSpec) -> Iterator[Table]:
+    for cpu_map in spec.maps:
+        if not cpu_map.rows:
+            continue
+        letters = {letter for row in cpu_map.rows for letter in row.marks}
+        legend = ", ".join(f"{letter} {meaning}" for letter, meaning in MARKS.items() if letter in letters)
+        rows = [*((row.place, f"CPU {row.cpus}", row.marks) for row in cpu_map.rows), ("", "", legend)]
+        if not any(place for place, _, _ in rows):
+            rows = [("CPUs", cpus, marks) for _, cpus, marks in rows]
+        yield Table([Column("", list(cells), words=True) for cells in zip(*rows, strict=True)])
 
 
 def _wire(endpoint: Endpoint, processes: int) -> tuple[Cell, Cell, Cell]:
@@ -82,6 +95,8 @@ def facts(spec: RunSpec) -> Iterator[tuple[str, str]]:
         parts = " + ".join(f"{count} {owner}" for owner, count in demand.mbufs.items())
         yield "mbufs", f"{side}: a pool of {demand.size}, at most {demand.total} in use ({parts})"
     yield "memory", " + ".join(_memory(plan) for plan in spec.plans)
+    for reason in (reason for cpu_map in spec.maps for reason in cpu_map.reasons):
+        yield "placement", reason
     for mark in spec.emulated:
         yield "emulated", mark.removeprefix("emulated ")
     for note in spec.notes:

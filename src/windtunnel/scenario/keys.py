@@ -153,7 +153,7 @@ class Endpoint(OptionTable):
 
     cores: Cores = Field(
         "auto",
-        description="CPUs of its workers, one worker for each CPU; auto: other CPUs than those of the other side, if possible",
+        description="CPUs of its workers, one worker for each CPU; auto: a physical core for each worker if possible, near the workers of the other side",
     )
     port: UdpPort = Field(9000, description="UDP port of queue 0; queue q has port + q")
     mtu: Mtu = Field(1500, description="bytes of an IP packet; the same on both sides")

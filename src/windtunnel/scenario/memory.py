@@ -91,11 +91,11 @@ def choose(scenario: Scenario, host: HostView, needs: Mapping[Mode, int]) -> Mod
 
 
 def eal(
-    mode: Mode, need: int, allowed: Sequence[int], lcores: Mapping[int, int], prefix: str, nics: Sequence[str] = ()
+    mode: Mode, need: int, main: Sequence[int], lcores: Mapping[int, int], prefix: str, nics: Sequence[str] = ()
 ) -> Eal:
-    """Arguments of one engine; `lcores` has CPU -> lcore. The main lcore floats and never touches a packet. What addresses
+    """Arguments of one engine; `lcores` has CPU -> lcore. The main lcore floats over `main` and never touches a packet. What addresses
     a NIC understands is for EAL to find out; virtual devices always take those of the process."""
-    placed = ",".join([f"0@({cpu_list(allowed)})", *(f"{lcore}@{cpu}" for cpu, lcore in lcores.items())])
+    placed = ",".join([f"0@({cpu_list(main)})", *(f"{lcore}@{cpu}" for cpu, lcore in lcores.items())])
     memory = ["--in-memory"] if mode == "hugepages" else ["--no-huge", "-m", str(need // MIB)]
     devices = [word for nic in nics for word in ("-a", nic)] if nics else ["--no-pci", "--iova-mode=va"]
     args = ["--lcores", placed, "--main-lcore", "0", *devices, "--file-prefix", prefix]

@@ -39,18 +39,21 @@ def devices(scenario: Scenario, sides: Iterable[Side]) -> list[str]:
     return [str(address) for address in named if address is not None]
 
 
+def nic_nodes(scenario: Scenario, host: HostView) -> dict[Side, int]:
+    """The NUMA node of each side's NIC; a side without a NIC, or whose node the kernel does not tell, is left out."""
+    nics = {side: _at(address, host) for side in SIDES for address in devices(scenario, [side])}
+    return {side: nic.numa_node for side, nic in nics.items() if nic and nic.numa_node is not None}
+
+
 def far_nics(scenario: Scenario, host: HostView, placed: Sequence[Placed]) -> list[str]:
     """A note for every NIC that some of its endpoint's CPUs reach only through another NUMA node."""
     notes = []
-    for side in SIDES:
-        nic = next((_at(address, host) for address in devices(scenario, [side])), None)
-        if nic is None or nic.numa_node is None:
-            continue
+    for side, node in nic_nodes(scenario, host).items():
         cpus = {stage.cpu for stage in placed if stage.side == side}
-        near = {cpu for node in host.topology.nodes if node.node == nic.numa_node for cpu in node.cpus}
+        near = {cpu for cpu, of_cpu in host.topology.node_of.items() if of_cpu == node}
         if near and cpus - near:
             notes.append(
-                f"NIC {nic.address} of the {side} is on NUMA node {nic.numa_node}, CPU {cpu_list(cpus - near)} is not: every "
+                f"NIC {devices(scenario, [side])[0]} of the {side} is on NUMA node {node}, CPU {cpu_list(cpus - near)} is not: every "
                 f"packet crosses nodes; {side}.cores from {cpu_list(near)} avoid that"
             )
     return notes

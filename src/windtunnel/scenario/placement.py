@@ -1,11 +1,11 @@
-"""Places stages on CPUs: explicitly, on a list of cores, or automatically.
+"""Places stages on CPUs: explicitly, or on those of a list in turn.
 
-Automatically: one worker for each CPU, and as many CPUs as there are groups of stages that may part. A colocated application is one
-group with its dispatcher; a split one is a group of its own, and so is its dispatcher. The server takes the highest
-CPUs, because CPU 0 serves the kernel's interrupts; the client takes those below it, or shares if there are too few.
+There is one worker for each CPU, and there are as many as there are groups of stages that may part. A colocated application is one
+group with its dispatcher; a split one is a group of its own, and so is its dispatcher. `windtunnel.scenario.cpu_choice` makes the list
+if the scenario does not.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -38,7 +38,7 @@ class Group:
 
 def place(topologies: Sequence[Topology], cpus: Mapping[Side, Sequence[int]]) -> list[Placed]:
     """Every stage of every endpoint once, in the order of the loops, on the CPUs of its side. Raises Refusal."""
-    placed = [stage for topology in topologies for stage in _place(topology, list(cpus[topology.side]))]
+    placed = [stage for topology in topologies for stage in stages_on(topology, list(cpus[topology.side]))]
     if len({stage.cpu for stage in placed}) > MAX_WORKERS:
         raise Refusal(
             ("server", "cores"), f"more than {MAX_WORKERS} workers", "fewer cores: DPDK is built for 128 lcores"
@@ -57,19 +57,20 @@ def crossings(topology: Topology, placed: Sequence[Placed]) -> int:
     )
 
 
-def _fixed(topology: Topology) -> list[int]:
+def fixed_cpus(topology: Topology) -> list[int]:
     """CPUs that the scenario names for the endpoint."""
     if topology.keys.worker:
         return [worker.core for worker in topology.keys.worker]
     return [] if topology.keys.cores == "auto" else list(topology.keys.cores)
 
 
-def _cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
+def check_cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
+    """Raises Refusal for a named CPU that is not among the allowed ones."""
     named: list[tuple[Path, int]] = [
         ((topology.side, "worker", n, "core"), worker.core) for n, worker in enumerate(topology.keys.worker)
     ]
     if not named:
-        named = [((topology.side, "cores"), cpu) for cpu in _fixed(topology)]
+        named = [((topology.side, "cores"), cpu) for cpu in fixed_cpus(topology)]
     for path, cpu in named:
         if cpu not in allowed:
             raise Refusal(
@@ -79,42 +80,15 @@ def _cores_exist(topology: Topology, allowed: Sequence[int]) -> None:
 
 def named_cpus(topologies: Sequence[Topology]) -> set[int]:
     """CPUs that the scenario names for workers."""
-    return {cpu for topology in topologies for cpu in _fixed(topology)}
+    return {cpu for topology in topologies for cpu in fixed_cpus(topology)}
 
 
 def least_cpus(topologies: Sequence[Topology]) -> int:
     """CPUs without which endpoints whose CPUs are not named would share one."""
-    return sum(_least(topology) for topology in topologies if not _fixed(topology))
+    return sum(least_cpus_of(topology) for topology in topologies if not fixed_cpus(topology))
 
 
-def divide(
-    topologies: Sequence[Topology], allowed: Sequence[int], reserved: Collection[int] = ()
-) -> dict[Side, list[int]]:
-    """The CPUs of each endpoint, server first in `topologies`; the same ones for both if there are too few. `reserved`: CPUs that
-    are left to other threads, or have workers of another engine, as long as one other is there.
-
-    Raises Refusal if the scenario names a CPU that is not among the allowed ones.
-    """
-    for topology in topologies:
-        _cores_exist(topology, allowed)
-    cpus = {topology.side: _fixed(topology) for topology in topologies}
-    undecided = [topology for topology in topologies if not cpus[topology.side]]
-    least = least_cpus(topologies)
-    allowed = sorted(set(allowed) - set(reserved)) or sorted(allowed)
-    free = sorted(set(allowed) - named_cpus(topologies))
-    if least > len(free):
-        free = allowed
-    if least > len(free):
-        return cpus | {topology.side: free[::-1] for topology in undecided}
-    for position, topology in enumerate(undecided):
-        spare = sum(_least(later) for later in undecided[position + 1 :])
-        count = min(len(groups(topology)), len(free) - spare)
-        cpus[topology.side] = free[len(free) - count :][::-1]
-        free = free[: len(free) - count]
-    return cpus
-
-
-def _least(topology: Topology) -> int:
+def least_cpus_of(topology: Topology) -> int:
     """CPUs without which the endpoint's split would not be one."""
     roles = {group.role for group in groups(topology)}
     return 2 if {"dispatcher", "application"} <= roles else 1
@@ -140,7 +114,8 @@ def groups(topology: Topology) -> list[Group]:
     return sorted(groups, key=lambda group: ("both", "dispatcher", "application").index(group.role))
 
 
-def _place(topology: Topology, cpus: list[int]) -> list[Placed]:
+def stages_on(topology: Topology, cpus: Sequence[int]) -> list[Placed]:
+    """Every stage of an endpoint once, in the order of the loops. Raises Refusal for workers by hand that leave one out or have it twice."""
     if topology.keys.worker:
         return _by_hand(topology)
     cpu_of: dict[tuple[Stage, int], int] = {}
@@ -149,7 +124,7 @@ def _place(topology: Topology, cpus: list[int]) -> list[Placed]:
     return [Placed(cpu_of[stage], topology.side, *stage) for stage in topology.stages]
 
 
-def _assign(groups: list[Group], cpus: list[int]) -> list[tuple[Group, int]]:
+def _assign(groups: Sequence[Group], cpus: Sequence[int]) -> list[tuple[Group, int]]:
     """Groups to CPUs in turn; dispatchers and applications of a split stay apart as long as there are two CPUs."""
     if len(groups) <= len(cpus):
         return list(zip(groups, cpus, strict=False))

@@ -13,6 +13,8 @@ from windtunnel.engine.plan_values import MESSAGE_HEADER_BYTES, Side
 from windtunnel.scenario import part_resources, wires
 from windtunnel.scenario.capture import Capture
 from windtunnel.scenario.carriers import carrier_of
+from windtunnel.scenario.cpu_choice import divide
+from windtunnel.scenario.cpu_map import cpu_map, main_cpus, pairs_on_siblings
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
 from windtunnel.scenario.host import Cable, HostView
@@ -20,11 +22,11 @@ from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.loads import unseen_phases
 from windtunnel.scenario.memory import MODES, Mode, choose, eal, wanted_bytes
 from windtunnel.scenario.needs import check_host, replayed, shared_socket
-from windtunnel.scenario.nics import devices, far_nics
+from windtunnel.scenario.nics import devices, far_nics, nic_nodes
 from windtunnel.scenario.one_side import CABLED, OneSide, check_one_side
 from windtunnel.scenario.other_engines import engines_cpus, shared_with_engines
 from windtunnel.scenario.phases import short_phases, window_ns
-from windtunnel.scenario.placement import Placed, cpu_list, crossings, divide, place
+from windtunnel.scenario.placement import Placed, cpu_list, crossings, place
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.receives import few_receives
 from windtunnel.scenario.refusal import Refusal
@@ -60,6 +62,7 @@ def _at_both_ends(scenario: Scenario, cable: Cable, variants: Variants | None) -
         notes=list(dict.fromkeys([*client.notes, *server.notes])),
         resolved=client.resolved | {"server": server.resolved["server"]},
         demands=server.demands | client.demands,
+        maps=[*server.maps, *client.maps],
     )
 
 
@@ -69,6 +72,7 @@ class _Decided:
 
     scenario: Scenario
     host: HostView
+    sides: list[Topology]
     placed: list[Placed]
     demands: dict[Side, Demand]
     mode: Mode
@@ -95,7 +99,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     here = [topology for topology in sides if not one_side or process_each or topology.side == one_side.side]
     kept = part_resources.reserved_cpus(scenario, here, host.cpus)
     taken = engines_cpus(scenario, host, one_side)
-    cpus = divide(here, host.cpus, {*kept, *taken})
+    cpus = divide(here, host.cpus, host.topology, {*kept, *taken}, nic_nodes(scenario, host))
     sides = [topology for topology in sides if not one_side or topology.side == one_side.side]
     placed = place(sides, cpus)
     part_resources.check_workers(scenario, sorted({stage.cpu for stage in placed}))
@@ -116,6 +120,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
     decided = _Decided(
         scenario=scenario,
         host=host,
+        sides=sides,
         placed=placed,
         demands=demands,
         mode=choose(scenario, host, {mode: sum(sizes) for mode, sizes in needs.items()}),
@@ -141,6 +146,7 @@ def _resolve(scenario: Scenario, host: HostView, one_side: OneSide | None, varia
         notes=_notes(decided),
         resolved=_resolved(decided, sides, cpus),
         demands=demands,
+        maps=[cpu_map(sides, placed, host.topology, host.cpus, kept, nic_nodes(scenario, host))],
     )
 
 
@@ -174,7 +180,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
         eal=eal(
             decided.mode,
             need,
-            decided.host.cpus,
+            main_cpus(lcores, decided.host.topology, decided.host.cpus, decided.reserved_cpus),
             lcores,
             prefix,
             [*devices(scenario, sides), *part_resources.devices(scenario, sides)],
@@ -247,6 +253,7 @@ def _notes(decided: _Decided) -> list[str]:
     server, client = ({stage.cpu for stage in decided.placed if stage.side == side} for side in ("server", "client"))
     if server & client:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
+    notes += pairs_on_siblings(decided.sides, decided.placed, decided.host.topology)
     notes += shared_with_engines(decided.placed, decided.engines_cpus)
     notes += part_resources.notes(
         decided.scenario, {stage.cpu for stage in decided.placed}, decided.reserved_cpus, _free_cpu(decided)

@@ -7,6 +7,7 @@ from typing import Any
 from windtunnel.engine.emulated import emulated_in
 from windtunnel.engine.plan import Plan, Trace
 from windtunnel.engine.plan_values import Side
+from windtunnel.scenario.cpu_map import CpuMap
 from windtunnel.scenario.demand import Demand
 from windtunnel.scenario.keys import Scenario
 
@@ -29,6 +30,8 @@ class RunSpec:
     """Every key with the value that runs, as JSON has it; without its nulls a scenario again."""
     demands: dict[Side, Demand]
     """mbufs of each endpoint's pool."""
+    maps: list[CpuMap]
+    """Where the workers are on each host, and why."""
     labels: dict[str, str] = field(default_factory=dict)
     """What the user marks the run with; it changes nothing."""
     testbed: str | None = None

@@ -22,6 +22,7 @@ def sysfs(tmp_path) -> Path:
     device(root, FREE, driver=None, iommu=True)
     device(root, SHARED, driver="mlx5_core", interface="mlx0")
     device(root, DISK, driver="ahci", number="0x010601")
+    write(root / "sys/devices/system/cpu/online", "0-3")
     for node, cpus in ((0, "0-1"), (1, "2-3")):
         write(root / f"sys/devices/system/node/node{node}/cpulist", cpus)
     write(root / "proc/net/route", "Iface\tDestination\tGateway\neth1\t0000A8C0\t00000000\n")

@@ -7,9 +7,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scenario_tools import ECHO, SHIPPED, finished, machine, refused
 
+from windtunnel.host.cpu_topology import alike
 from windtunnel.scenario import load, resolve
+from windtunnel.scenario.cpu_choice import divide
 from windtunnel.scenario.keys import Scenario
-from windtunnel.scenario.placement import cpu_list, crossings, divide, groups, place
+from windtunnel.scenario.placement import cpu_list, crossings, groups, place
 from windtunnel.scenario.topology import topologies
 
 SERVER_LOOP = ["nic_rx", "disp_rx", "app_rx", "disp_tx", "nic_tx"]
@@ -59,7 +61,9 @@ def test_both_sides_or_the_client_alone_are_split_where_there_are_cpus(tmp_path,
 def test_colocated_applications_spread_with_their_dispatchers(tmp_path):
     found = placed(tmp_path, {"workload": [{"handler": "l_app", "apps": 2, "dispatchers": 2}]}, cpus=4)
     assert found[3] == loop("server", SERVER_LOOP, 0)
-    assert found[2] == loop("server", SERVER_LOOP, 1)
+    assert found[2] == loop("client", CLIENT_LOOP, 0)
+    assert found[1] == loop("server", SERVER_LOOP, 1)
+    assert found[0] == loop("client", CLIENT_LOOP, 1)
 
 
 def test_more_applications_than_dispatchers_get_workers_of_their_own(tmp_path):
@@ -137,7 +141,7 @@ def test_crossings_are_rings_between_workers(apart, count):
     rest = [stage for stage in (f"{name}:0" for name in SERVER_LOOP) if stage != apart]
     workers = [{"core": 0, "stages": [apart]}, {"core": 1, "stages": rest}]
     sides = topologies(Scenario.model_validate(ECHO | {"server": {"worker": workers}}))
-    assert crossings(sides[0], place(sides, divide(sides, [0, 1]))) == count
+    assert crossings(sides[0], place(sides, divide(sides, [0, 1], alike([0, 1])))) == count
 
 
 def test_cpu_list():
@@ -161,7 +165,7 @@ def test_every_stage_stands_once_and_every_ring_has_both_its_ends(found, cpus):
     scenario = Scenario.model_validate({"workload": found})
     sides = topologies(scenario)
     allowed = list(range(100, 100 + cpus))
-    stages = place(sides, divide(sides, allowed))
+    stages = place(sides, divide(sides, allowed, alike(allowed)))
     assert {stage.cpu for stage in stages} <= set(allowed)
     for side in sides:
         mine = Counter((stage.stage, stage.index) for stage in stages if stage.side == side.side)
@@ -180,7 +184,7 @@ def test_every_stage_stands_once_and_every_ring_has_both_its_ends(found, cpus):
 @given(st.lists(workloads, min_size=1, max_size=3), st.integers(1, 24))
 def test_with_enough_cpus_no_cpu_is_shared(found, cpus):
     sides = topologies(Scenario.model_validate({"workload": found}))
-    stages = place(sides, divide(sides, list(range(cpus))))
+    stages = place(sides, divide(sides, range(cpus), alike(range(cpus))))
     cpu_of = {(stage.side, stage.stage, stage.index): stage.cpu for stage in stages}
     if sum(len(groups(side)) for side in sides) <= cpus:
         used = [{cpu_of[side.side, *stage] for stage in group.stages} for side in sides for group in groups(side)]

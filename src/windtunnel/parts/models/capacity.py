@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from windtunnel.engine.plan_values import Side, Stage
 from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.errors import UserError
+from windtunnel.host.cpu_topology import alike
 from windtunnel.measure.validity import (
     CallCost,
     Slack,
@@ -33,7 +34,7 @@ from windtunnel.runs.metrics import VARIED, measured, ratio
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.variants import messages
-from windtunnel.scenario import placement
+from windtunnel.scenario import cpu_choice, placement
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.load import refusal_of
 from windtunnel.scenario.overrides import apply, parse_overrides
@@ -49,6 +50,7 @@ KEYS = (
 """Keys that can be changed. Other keys change what a packet costs, which only a run shows."""
 MOST_CPUS = 1024
 """CPUs that are offered, whatever the host has."""
+ALIKE_CPUS = alike(range(MOST_CPUS))
 ALIKE = (
     "cores are alike, and work is spread evenly over applications and queues",
     "cores do not slow each other down in caches or memory",
@@ -93,7 +95,7 @@ class _Layout:
     def cpus(self) -> dict[int, list[Kind]]:
         """The stages of each CPU; a kind as often as it is there."""
         sides = topologies(self.scenario)
-        placed = placement.place(sides, placement.divide(sides, range(MOST_CPUS)))
+        placed = placement.place(sides, cpu_choice.divide(sides, range(MOST_CPUS), ALIKE_CPUS))
         kinds_by_cpu: dict[int, list[Kind]] = {}
         for stage in placed:
             kinds_by_cpu.setdefault(stage.cpu, []).append((stage.side, stage.stage))
