@@ -29,6 +29,14 @@ _TYPES = {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": "VARCHAR
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """The numbers of the blocks that are run, from 1. A block has the same order and arrivals whichever others are run."""
+
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
 class FinishedFigure:
     path: Path
     figure: Figure
@@ -36,7 +44,9 @@ class FinishedFigure:
     rows: list[Row]
 
 
-def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: int, watcher: Watcher) -> FinishedFigure:
+def run_figure(
+    figure: Figure, site: Site, directory: Path, blocks: Blocks, seed: int, watcher: Watcher
+) -> FinishedFigure:
     """Runs a figure into a new directory, judges it and writes its report.
 
     Ctrl-C stops the running trial; finished trials are judged and kept. Raises UserError for bad input, where the directory exists, and
@@ -48,7 +58,7 @@ def run_figure(figure: Figure, site: Site, directory: Path, blocks: int, seed: i
 
 
 def _run(
-    figure: Figure, site: Site, directory: Path, place: Path, blocks: int, seed: int, watcher: Watcher
+    figure: Figure, site: Site, directory: Path, place: Path, blocks: Blocks, seed: int, watcher: Watcher
 ) -> FinishedFigure:
     """`place`: the directory itself, whatever has its name by now."""
     arms = {arm.label: arm for arm in figure.arms()}
@@ -57,11 +67,12 @@ def _run(
         title=figure.title,
         quick=figure.quick,
         seed=seed,
-        blocks=blocks,
-        order=drawn(list(arms), blocks, seed),
+        first_block=blocks.first,
+        blocks=blocks.last - blocks.first + 1,
+        order=drawn(list(arms), blocks.last, seed)[blocks.first - 1 :],
         tenant_cpu=site.tenant_cpu,
         client_cpu=site.client_cpu,
-        setting=figure.setting(),
+        setting=figure.setting() | figure.points.setting(),
         versions=versions(),
         host=facts.collect().model_dump(mode="json"),
         started=datetime.now(UTC),
@@ -104,13 +115,15 @@ def _run_all(
 ) -> list[Row]:
     """The rows of the finished trials; failures and an interrupt go into the record."""
     rows: list[Row] = []
-    turns = [(b, p, label) for b, labels in enumerate(record.order, 1) for p, label in enumerate(labels, 1)]
+    first = record.first_block
+    turns = [(b, p, label) for b, labels in enumerate(record.order, first) for p, label in enumerate(labels, 1)]
+    before = (first - 1) * len(arms)  # trials of the blocks that are not run
     with Interrupts() as interrupts, _journal(figure, site) as journal:
         for number, (block, position, label) in enumerate(turns, 1):
             watcher(number, len(turns), label)
             with _scratch() as scratch:
                 try:
-                    place = Place(site, scratch, record.seed * 1_000_000 + number, interrupts, journal)
+                    place = Place(site, scratch, record.seed * 1_000_000 + before + number, interrupts, journal)
                     found = figure.run(arms[label], place)
                 except UserError as error:
                     record.failed.append(f"block {block}, {label}: {error.message}")

@@ -55,7 +55,7 @@ def figure_document(
         question=figure.question,
         at=record.started,
         how=[
-            f"{record.blocks} blocks{', quick' if record.quick else ''}",
+            f"{_blocks(record)}{', quick' if record.quick else ''}",
             f"tenants on CPU {record.tenant_cpu}{client}",
         ],
         notes=list(_notes(record, rows)),
@@ -80,6 +80,10 @@ def figure_document(
         made_from="Every trial is a row of trials.jsonl and trials.parquet beside this page. What the figures test: the page “How cores are "
         "shared” of the documentation; the rules of the findings: its page “Sharing”.",
     )
+
+
+def _blocks(record: FigureRecord) -> str:
+    return f"{record.blocks} blocks" if record.blocks > 1 else f"block {record.first_block} alone"
 
 
 def _notes(record: FigureRecord, rows: Sequence[Row]) -> Iterator[str]:

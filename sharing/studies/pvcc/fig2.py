@@ -32,6 +32,9 @@ GET_PERCENT = 95
 VETH = ("wt-fig2-a", "wt-fig2-b")
 OFFERED_PER_S = 400_000.0
 """More than one memcached worker serves, so a request waits on every connection: in effect a closed loop."""
+CONNECTIONS = 7
+"""Of each thread of the client, as in the paper: 1 to 24 threads have 7 to 168 requests in flight."""
+THREADS = ((1, 12), (1, 3, 6, 12, 24))  # quick, full
 MOST_BATCH = 32
 WARMUP_NS, MEASURED_NS = 200_000_000, 1_000_000_000
 
@@ -67,12 +70,13 @@ class Fig2(Figure):
     )
     row = Fig2Row
     shares = False
+    options = ("threads",)
 
     def arms(self) -> list[Arm]:
         find_server("memcached")
         ways = ["ring", "af_packet", "memcached"] if _has_veth() else ["ring", "memcached"]
-        waiting = [8, 64] if self.quick else [1, 8, 24, 64, 168]
-        return [Arm((("way", way), ("waiting", n))) for way in ways for n in waiting]
+        threads = self.points.threads or THREADS[0 if self.quick else 1]
+        return [Arm((("way", way), ("waiting", CONNECTIONS * n))) for way in ways for n in threads]
 
     def setting(self) -> dict[str, str]:
         absent = {} if _has_veth() else {"af_packet": "left out: a veth pair needs root and iproute2"}

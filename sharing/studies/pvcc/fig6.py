@@ -66,19 +66,23 @@ class Fig6(Figure):
         "Client and tenants use two cores of one machine. A quarter of a core carries the smaller loads.",
     )
     row = Fig6Row
+    options = ("workloads", "rates")
+
+    def kinds(self) -> list[Kind]:
+        return [kind for kind in LOADS if not self.points.workloads or kind in self.points.workloads]
 
     def arms(self) -> list[Arm]:
-        for kind in LOADS:
+        for kind in self.kinds():
             find_server(kind)
         return [
             Arm((("server", kind), ("sharing", how), ("rps", load)))
-            for kind, loads in LOADS.items()
-            for load in loads[0 if self.quick else 1]
+            for kind in self.kinds()
+            for load in self.points.rates or LOADS[kind][0 if self.quick else 1]
             for how in SHARINGS
         ]
 
     def setting(self) -> dict[str, str]:
-        return {kind: version_of(kind) for kind in LOADS} | self.slicer_words(SLICE_NS)
+        return {kind: version_of(kind) for kind in self.kinds()} | self.slicer_words(SLICE_NS)
 
     def run(self, arm: Arm, place: Place) -> dict[str, Any]:
         cpu = place.site.tenant_cpu

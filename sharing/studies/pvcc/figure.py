@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from pvcc.claims import Verdict
+from pvcc.points import ALL, Points
 from pvcc.site import Site
 from pvcc.trials import Arm, Row
 from windtunnel.api.errors import UserError
@@ -65,9 +66,11 @@ class Figure(ABC):
     """Quick, full."""
     shares: ClassVar[bool] = True
     """Whether it changes where and how threads run."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """Of `points.OPTIONS`: by which its points can be chosen."""
 
-    def __init__(self, quick: bool, slicer: str):
-        self.quick, self.slicer = quick, slicer
+    def __init__(self, quick: bool, slicer: str, points: Points = ALL):
+        self.quick, self.slicer, self.points = quick, slicer, points
 
     @abstractmethod
     def arms(self) -> list[Arm]:
@@ -101,9 +104,9 @@ class Figure(ABC):
         }
 
 
-def figure_named(name: str, quick: bool, slicer: str) -> Figure:
+def figure_named(name: str) -> type[Figure]:
     """Raises UserError for an unknown name."""
     if name not in FIGURES:
         raise UserError(f'no figure "{name}"', remedy=f"one of {', '.join(FIGURES)}")
-    found: Figure = import_module(FIGURES[name]).FIGURE(quick, slicer)
-    return found
+    figure: type[Figure] = import_module(FIGURES[name]).FIGURE
+    return figure

@@ -22,7 +22,8 @@ class FigureRecord(Part):
     title: str
     quick: bool
     seed: int = Field(description="draws the order of the trials, and their arrivals")
-    blocks: int
+    first_block: int = Field(1, description="number of the first block that was run")
+    blocks: int = Field(description="how many were run")
     order: list[list[str]] = Field(description="labels of the arms, block by block")
     tenant_cpu: int
     client_cpu: int

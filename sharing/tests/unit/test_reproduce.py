@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from pvcc import fig2, fig6, fig10
-from pvcc.conduct import finish, run_figure
+from pvcc.conduct import Blocks, finish, run_figure
 from pvcc.fig6 import Fig6
 from pvcc.fig10 import Fig10
 from pvcc.fig11 import Fig11
@@ -33,6 +33,7 @@ from windtunnel.finding import Finding
 from windtunnel_sharing.tenant import TenantWindow
 
 SHORT_NS = 200_000_000
+ONE = Blocks(1, 1)
 
 
 class TestTrials:
@@ -187,7 +188,7 @@ class TestDirectory:
     def test_an_existing_directory_is_never_written_to(self, tmp_path):
         (tmp_path / "mine").write_text("kept")
         with pytest.raises(UserError, match="exists already"):
-            run_figure(Fig10(True, "kicker"), choose_site(None, None), tmp_path, 1, 1, lambda *_: None)
+            run_figure(Fig10(True, "kicker"), choose_site(None, None), tmp_path, ONE, 1, lambda *_: None)
         assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
     def test_trials_are_where_nobody_else_writes_whatever_takes_the_name_of_the_directory(self, tmp_path, monkeypatch):
@@ -210,7 +211,7 @@ class TestDirectory:
         figure = Fig10(True, "kicker")
         figure.shares, figure.arms, figure.run = False, lambda: [Arm((("way", "any"),))], run
         with pytest.raises(UserError, match="no trial"):
-            run_figure(figure, choose_site(None, None), out, 2, 1, lambda *_: None)
+            run_figure(figure, choose_site(None, None), out, Blocks(1, 2), 1, lambda *_: None)
         assert scratches and not any(scratch.is_relative_to(out) or scratch.exists() for scratch in scratches)
         assert not list(theirs.iterdir()) and (tmp_path / "moved/figure.json").is_file()
 
@@ -222,7 +223,7 @@ class TestCommand:
     def test_an_unknown_name_is_refused(self):
         assert self.run("fig3").exit_code == 2
         with pytest.raises(UserError, match='no figure "fig3"'):
-            figure_named("fig3", True, "kicker")
+            figure_named("fig3")
 
     def test_without_a_checkout_the_figures_are_said_to_be_in_one(self, tmp_path, monkeypatch):
         monkeypatch.setattr(find, "CHECKOUT", tmp_path)
@@ -262,7 +263,7 @@ class TestRun:
 
     def run(self, tmp_path: Path, of, arms: list[Arm]):
         of.arms = lambda: arms
-        finished = run_figure(of, choose_site(None, None), tmp_path / "out", 1, 1, lambda *_: None)
+        finished = run_figure(of, choose_site(None, None), tmp_path / "out", ONE, 1, lambda *_: None)
         assert finished.record.failed == []
         assert len(finished.rows) == len(arms) == len((finished.path / "trials.jsonl").read_text().splitlines())
         assert json.loads((finished.path / "figure.json").read_text())["ended"]
@@ -270,7 +271,7 @@ class TestRun:
 
     def test_fig2(self, tmp_path):
         needs_server("memcached")
-        of = figure_named("fig2", True, "kicker")
+        of = figure_named("fig2")(True, "kicker")
         rows = self.run(tmp_path, of, [Arm((("way", way), ("waiting", 4))) for way in ("ring", "memcached")])
         assert all(row.responses_per_s > 0 and row.per_core > 0 for row in rows)
 

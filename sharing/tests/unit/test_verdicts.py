@@ -3,7 +3,7 @@
 import pytest
 from pvcc.claims import Claim, above, below, under, verdict
 from pvcc.fig6 import Fig6
-from pvcc.fig10 import OVERLOAD, SLICES_US, Fig10
+from pvcc.fig10 import SLICES_US, Fig10
 from pvcc.fig11 import Fig11
 from reproduced_rows import row10, row11, rows6
 
@@ -89,9 +89,25 @@ class TestVerdicts:
             for us in SLICES_US:
                 short = us == min(SLICES_US)
                 rows.append(row10(block, us, 0.2, 20_000, tail_short if short else 3_000_000))
-                rows.append(row10(block, us, OVERLOAD, peak_short if short else 100_000, 9_000_000))
+                rows.append(row10(block, us, 1.2, peak_short if short else 100_000, 9_000_000))
         [found] = Fig10(True, "kicker").verdicts(rows)
         assert found.outcome == outcome and len(found.findings) == 2
+
+    @pytest.mark.parametrize(
+        ("slices", "loads", "outcomes"),
+        [
+            ((100, 1000), (0.2,), {"peak": "not shown", "p99": "holds"}),
+            ((100, 1000), (1.2,), {"peak": "holds", "p99": "not shown"}),
+            ((100, 1000), (0.2, 1.2), {"peak": "holds", "p99": "holds"}),
+            ((100,), (0.2, 1.2), {}),
+        ],
+    )
+    def test_chosen_points_show_half_of_the_trade(self, slices, loads, outcomes):
+        """Below the capacity there is no peak, above it no low load, and one slice is no comparison."""
+        rows = [row10(b, us, load, 10_000 + us, 10_000 + 9 * us) for b in range(6) for us in slices for load in loads]
+        [found] = Fig10(True, "kicker").verdicts(rows)
+        assert {finding.what.split()[2]: finding.outcome for finding in found.findings} == outcomes
+        assert found.outcome == ("holds" if list(outcomes.values()) == ["holds"] * 2 else "not shown")
 
     def test_fig11(self):
         def outcome(**scaled) -> str:
