@@ -17,6 +17,7 @@ from windtunnel_sharing.native import find_native
 
 FIRST = -20
 """Nice of the client: a neighbour on its core would be in every latency."""
+WINDOW_NS = 100_000_000
 _GRACE_S = 30.0
 
 
@@ -53,7 +54,7 @@ class ClientPlan(Part):
     cpu: int
     tenant_cpus: list[int]
     """Where the client may not run."""
-    window_ns: int = 100_000_000
+    window_ns: int = WINDOW_NS
     patience_ns: int = 200_000_000
     """How long answers are waited for at the end; what still waits then is lost."""
     targets: list[Target]

@@ -58,7 +58,7 @@ def figure_document(
             f"{_blocks(record)}{', quick' if record.quick else ''}",
             f"tenants on CPU {record.tenant_cpu}{client}",
         ],
-        notes=list(_notes(record, rows)),
+        notes=[*_notes(record, rows), *figure.notes(rows)],
         warnings=list(_warnings(record)),
         verdict=Panel("verdicts", [_verdict_sentence(verdict) for verdict in record.verdicts]),
         blocks=[

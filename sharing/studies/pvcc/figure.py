@@ -90,6 +90,10 @@ class Figure(ABC):
     def columns(self) -> list[tuple[str, str, str]]:
         """Of the page's table: field, heading, filter of `runs.format`. Factors first."""
 
+    def notes(self, rows: Sequence[Any]) -> list[str]:
+        """What stands beside the verdicts."""
+        return []
+
     def setting(self) -> dict[str, str]:
         """The setting that is shown with the results: versions of servers, the slicer."""
         return {}
