@@ -19,7 +19,8 @@ MOST_GROWTH_NS = 10_000_000
 class OfferedRow(Row):
     """A trial in which a rate is offered."""
 
-    offered_per_s: int
+    offered_per_s: int | None
+    """null: a closed loop, in which the next request follows the response."""
     responses_per_s: float
     not_carried: str | None = None
     """Why the rate was not carried; null: it was. Without a percentile if not."""
@@ -58,7 +59,7 @@ def rates_not_carried(rows: Sequence[R], group: Callable[[R], str]) -> list[str]
     sentences = []
     for name in dict.fromkeys(map(group, counted)):
         of = [row for row in counted if group(row) == name]
-        rates = sorted({row.offered_per_s for row in of if row.not_carried})
+        rates = sorted({row.offered_per_s for row in of if row.not_carried and row.offered_per_s})
         if rates:
             listed = ", ".join(f"{rate:,}" for rate in rates)
             most = max(row.responses_per_s for row in of)

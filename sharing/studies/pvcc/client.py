@@ -3,8 +3,6 @@
 Everything is counted in the phase and the window of a request's intended time; latency is that of right answers alone.
 """
 
-import contextlib
-import os
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -15,8 +13,6 @@ from windtunnel.api.errors import UserError
 from windtunnel.api.histograms import Histogram
 from windtunnel_sharing.native import find_native
 
-FIRST = -20
-"""Nice of the client: a neighbour on its core would be in every latency."""
 WINDOW_NS = 100_000_000
 _GRACE_S = 30.0
 
@@ -136,8 +132,7 @@ class Client:
         file = directory / "client.json"
         file.write_text(plan.model_dump_json(), encoding="utf-8")
         self._kept = Kept([find_native("windtunnel-client", ROOM), file], log=directory / "client.log", cpu=plan.cpu)
-        with contextlib.suppress(PermissionError, ProcessLookupError):  # without the right it keeps its nice value
-            os.setpriority(os.PRIO_PROCESS, self._kept.pid, FIRST)
+        self._kept.runs_first()
         self._line(self._kept.out.readline())
 
     def _line(self, raw: bytes) -> Ready | ClientResult:

@@ -3,6 +3,7 @@
 So it ends with its context, with an exception, and with kill -9 of this process, and so do its child processes.
 """
 
+import contextlib
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -58,6 +59,11 @@ class Kept:
         self.pid = int(line)
         assert self._process.stdout is not None  # PIPE
         self.out = self._process.stdout
+
+    def runs_first(self) -> None:
+        """Gives it the least nice value, if that is permitted: a client's neighbour on its core would be in every latency."""
+        with contextlib.suppress(PermissionError, ProcessLookupError):
+            os.setpriority(os.PRIO_PROCESS, self.pid, -20)
 
     @property
     def running(self) -> bool:

@@ -1,9 +1,11 @@
-"""Which points of a figure are run, by the options that the paper's scripts have: `--threads`, `--workloads`, `--rates`, `--vms`, `--tslices`."""
+"""Which points of a figure are run, by the options that the paper's scripts have: `--threads`, `--workloads`, `--rates`, `--vms`, `--tslices`;
+and `--clients`, whose clients ask the tenants."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from pvcc.other_clients.catalogue import OTHER_CLIENTS
 from pvcc.servers import PROFILES
 from windtunnel.api.errors import UserError
 
@@ -14,17 +16,20 @@ LIMITS = {
     "tslices": (10, 1_000_000),
 }
 """Least and greatest number of an option; slices are in us."""
+NAMES = {"workloads": tuple(PROFILES), "clients": tuple(OTHER_CLIENTS)}
 
 
 @dataclass(frozen=True)
 class Points:
-    """The chosen values of each option, ascending. An empty one: those of the figure."""
+    """The chosen values of each option, ascending or in the order of `NAMES`. An empty one: those of the figure."""
 
     threads: tuple[int, ...] = ()
     workloads: tuple[str, ...] = ()
     rates: tuple[int, ...] = ()
     vms: tuple[int, ...] = ()
     tslices: tuple[int, ...] = ()
+    clients: tuple[str, ...] = ()
+    """Of others; an empty one: the client of this product."""
 
     def setting(self) -> dict[str, str]:
         """What was chosen, for the page."""
@@ -48,17 +53,17 @@ def read_points(figure: str, has: tuple[str, ...], texts: Mapping[str, str | Non
                 f"{figure} has no --{name}", remedy=f"it has {options}" if has else "all of its trials are run"
             )
     values: dict[str, Any] = {
-        name: _names(text) if name == "workloads" else _numbers(name, text) for name, text in given.items()
+        name: _names(name, text) if name in NAMES else _numbers(name, text) for name, text in given.items()
     }
     return Points(**values)
 
 
-def _names(text: str) -> tuple[str, ...]:
-    names = list(_parts("workloads", text))
+def _names(option: str, text: str) -> tuple[str, ...]:
+    names = list(_parts(option, text))
     for name in names:
-        if name not in PROFILES:
-            raise UserError(f'--workloads "{text}": no workload "{name}"', remedy=f"of {', '.join(PROFILES)}")
-    return tuple(name for name in PROFILES if name in names)
+        if name not in NAMES[option]:
+            raise UserError(f'--{option} "{text}": no "{name}"', remedy=f"of {', '.join(NAMES[option])}")
+    return tuple(name for name in NAMES[option] if name in names)
 
 
 def _numbers(option: str, text: str) -> tuple[int, ...]:

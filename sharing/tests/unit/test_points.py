@@ -45,7 +45,7 @@ class TestPoints:
     @pytest.mark.parametrize("option", OPTIONS)
     def test_what_it_does_not_have_is_refused_with_what_it_has(self, name, option):
         has = figure_named(name).options
-        text = "redis" if option == "workloads" else "50"
+        text = {"workloads": "redis", "clients": "wrk"}.get(option, "50")
         if option in has:
             assert getattr(points(name, **{option: text}), option)
             return
@@ -62,8 +62,9 @@ class TestPoints:
             ("rates", "-5", '"-5" is no number'),
             ("rates", "²", '"²" is no number'),
             ("rates", "5000,5000", "a value twice"),
-            ("workloads", "mysql", 'no workload "mysql"'),
-            ("workloads", "", 'no workload ""'),
+            ("clients", "wget", 'no "wget"'),
+            ("workloads", "mysql", 'no "mysql"'),
+            ("workloads", "", 'no ""'),
         ],
     )
     def test_what_is_no_point(self, option, text, message):

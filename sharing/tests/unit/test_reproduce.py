@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,7 @@ from pvcc.fig10 import Fig10
 from pvcc.fig11 import Fig11
 from pvcc.figure import figure_named
 from pvcc.record import NAME, FigureRecord, drawn
+from pvcc.responses import OWN
 from pvcc.servers import Content
 from pvcc.site import choose_site, watching
 from pvcc.timeline import Timeline, scaled_steps
@@ -278,9 +280,20 @@ class TestRun:
     @needs_rights
     def test_fig6(self, tmp_path):
         needs_server("redis")
-        arms = [Arm((("server", "redis"), ("sharing", how), ("rps", 500))) for how in ("alone", "sliced")]
+        asked = (("server", "redis"), ("client", OWN))
+        arms = [Arm((*asked, ("sharing", how), ("rps", 500))) for how in ("alone", "sliced")]
         rows = self.run(tmp_path, Fig6(True, "kicker"), arms)
         assert all(row.responses_per_s > 0 for row in rows)
+
+    @needs_rights
+    def test_fig6_with_a_client_of_others(self, tmp_path):
+        needs_server("redis")
+        if shutil.which("redis-benchmark") is None:
+            pytest.skip("no redis-benchmark: apt-get install redis-tools")
+        arms = [Arm((("server", "redis"), ("client", "redis-benchmark"), ("sharing", "alone"), ("rps", None)))]
+        [row] = self.run(tmp_path, Fig6(True, "kicker"), arms)
+        assert row.responses_per_s > 0 and row.p99_ns >= row.p50_ns > 0
+        assert (row.client, row.offered_per_s) == ("redis-benchmark", None)
 
     @needs_rights
     def test_fig10(self, tmp_path):

@@ -37,6 +37,13 @@ def reproduce(
     ] = None,
     vms: Annotated[str | None, typer.Option(metavar="N,N", help="fig10: how many tenants share the core.")] = None,
     tslices: Annotated[str | None, typer.Option(metavar="N,N", help="fig10: slices in us, as in 100,1000.")] = None,
+    clients: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,NAME",
+            help="fig6: clients of others that ask, of mutilate, memtier_benchmark, wrk, wrk2 and redis-benchmark, if installed.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the trials' order and arrivals.")] = 1,
     cpu: Annotated[int | None, typer.Option("--cpu", help="CPU that the tenants share. Default: the last one.")] = None,
     client_cpu: Annotated[
@@ -59,7 +66,14 @@ def reproduce(
     from windtunnel.api.runs import INTERRUPTED
 
     figures = _figures()
-    points = {"threads": threads, "workloads": workloads, "rates": rates, "vms": vms, "tslices": tslices}
+    points = {
+        "threads": threads,
+        "workloads": workloads,
+        "rates": rates,
+        "vms": vms,
+        "tslices": tslices,
+        "clients": clients,
+    }
     finished = figures.run(figure, quick, out, blocks, trial, seed, cpu, client_cpu, slicer, points)
     if json:
         print(finished.record.model_dump_json(indent=1))

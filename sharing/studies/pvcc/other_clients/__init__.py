@@ -1,0 +1,1 @@
+"""Clients of others as clients of a figure's tenants: each module has how one is started, and reads what it prints."""
