@@ -5,7 +5,7 @@ pinned  each tenant has a CPU of its own all the time; no CPU is left for the ba
 scaled  weights follow the load, as PvCC's tenants request: ls has one CPU, sliced, and takes the second while the load is high;
         the batch job has the rest, and is idle-class while there is none
 
-Tenants (windtunnel-tenant) make their own arrivals. The batch job is windtunnel-batch; its events are counted.
+Tenants (windtunnel-tenant) make their own arrivals. The batch job is windtunnel-batch, or sysbench; its events are counted.
 """
 
 import time
@@ -14,14 +14,15 @@ from contextlib import ExitStack
 from typing import Any
 
 from pvcc import charts
-from pvcc.batch import Batch
+from pvcc.batch import BATCH, LIMIT, SYSBENCH, Batch, BestEffort, Sysbench, sysbench_version
 from pvcc.claims import Claim, Verdict, above, below, verdict
 from pvcc.figure import Figure, Picture, Place
+from pvcc.points import ALL, Points
 from pvcc.shared_core import first_of_all, of_slicers, sharing, shielded
 from pvcc.site import watching
 from pvcc.timeline import Timeline, Window, scaled_steps
 from pvcc.trials import POLL_MODE, Arm, Row, exclusion_reason, pairs
-from windtunnel.api.errors import Finding
+from windtunnel.api.errors import Finding, UserError
 from windtunnel.api.histograms import merge, percentile
 from windtunnel_sharing.host_diagnosis import findings, of_members
 from windtunnel_sharing.pools.apply import Carrier
@@ -74,17 +75,28 @@ class Fig11(Figure):
         "Tenants send requests when their load changes, at times that the plan has. An autoscaler has to detect the change.",
     )
     row = Fig11Row
+    options = ("batch",)
 
-    def __init__(self, quick: bool, slicer: str):
-        super().__init__(quick, slicer)
+    def __init__(self, quick: bool, slicer: str, points: Points = ALL):
+        super().__init__(quick, slicer, points)
         self.time = Timeline.of(10.0 if quick else 50.0, 0.65e9 / SERVICE_NS)
 
     def arms(self) -> list[Arm]:
+        if len(self.points.batch) > 1:
+            raise UserError(f"{self.name} has one batch job", remedy=f"--batch {BATCH} or --batch {SYSBENCH}")
         return [Arm((("way", way),)) for way in WAYS]
+
+    @property
+    def takes_sysbench(self) -> bool:
+        return self.points.batch == (SYSBENCH,)
+
+    def _batch(self, place: Place) -> BestEffort:
+        return (Sysbench if self.takes_sysbench else Batch)(place.directory / "batch.log", cpu=None)
 
     def setting(self) -> dict[str, str]:
         tenants = f"windtunnel-tenant, always polling, {SERVICE_NS / 1000:g} us a request"
-        return {"tenants": tenants, "batch": "windtunnel-batch, primes up to 10,000"} | self.slicer_words(SLICE_NS)
+        batch = f"{SYSBENCH} {sysbench_version()}" if self.takes_sysbench else BATCH
+        return {"tenants": tenants, "batch": f"{batch}, primes up to {LIMIT:,}"} | self.slicer_words(SLICE_NS)
 
     def run(self, arm: Arm, place: Place) -> dict[str, Any]:
         cpus, way = (place.site.client_cpu, place.site.tenant_cpu), arm["way"]
@@ -92,10 +104,10 @@ class Fig11(Figure):
         said: list[Finding] = []
         with ExitStack() as stack:
             tenants = [stack.enter_context(Tenant(self._plan(place.seed * 100 + n, start))) for n in range(TENANTS)]
-            batch = None if way == "pinned" else stack.enter_context(Batch(place.directory / "batch.log", cpu=None))
+            batch = None if way == "pinned" else stack.enter_context(self._batch(place))
             theirs = [tenant.tid for tenant in tenants]
             if batch:
-                theirs.append(batch.pid)
+                theirs += batch.tids
             stack.enter_context(first_of_all())
             if way == "scaled" and batch:
                 carrier = stack.enter_context(sharing(place.sharing_journal, self.slicer, cpus, SLICE_NS))
@@ -103,12 +115,12 @@ class Fig11(Figure):
                     said = self._scale(carrier, tenants, batch, cpus, start, place)
             else:
                 where = {t.tid: cpus if way == "naive" else (cpus[n],) for n, t in enumerate(tenants)}
-                where |= {batch.pid: cpus} if batch else {}
+                where |= dict.fromkeys(batch.tids if batch else (), cpus)
                 with shielded(place.sharing_journal, where), watching(cpus, lambda: theirs) as cores:
                     _sleep_until(start + self.time.duration_ns + _HELD_NS, place)
             results = [tenant.result() for tenant in tenants]
             if batch:
-                time.sleep(2 * _BATCH_WINDOW_S)
+                time.sleep(2 * batch.window_s)
                 batch.stop()
         return {
             "way": way,
@@ -132,11 +144,17 @@ class Fig11(Figure):
         )
 
     def _scale(
-        self, carrier: Carrier, tenants: Sequence[Tenant], batch: Batch, cpus: tuple[int, ...], start: int, place: Place
+        self,
+        carrier: Carrier,
+        tenants: Sequence[Tenant],
+        batch: BestEffort,
+        cpus: tuple[int, ...],
+        start: int,
+        place: Place,
     ) -> list[Finding]:
         """Moves cores with the load. Returns findings about the cores of the tenants at the end."""
         crews = {f"t{n}": Crew(f"t{n}", (tenant.tid,)) for n, tenant in enumerate(tenants)}
-        others = [Crew("batch", (batch.pid,))]
+        others = [Crew("batch", tuple(batch.tids))]
         machine, before = Machine(cpus, be_least=0), Plan((), cpus)
         for at_ns, shares in scaled_steps(self.time, list(crews)):
             if not _sleep_until(start + at_ns, place):
@@ -149,7 +167,7 @@ class Fig11(Figure):
         return [said for one in seen for said in findings(self.slicer, one, of_members(one, raises))]
 
     def _measured(
-        self, results: Sequence[tuple[list[TenantWindow], TenantWindow]], batch: Batch | None, start: int
+        self, results: Sequence[tuple[list[TenantWindow], TenantWindow]], batch: BestEffort | None, start: int
     ) -> dict[str, Any]:
         end = start + self.time.duration_ns
         # how everything is restored is not measured
@@ -237,7 +255,7 @@ def _sleep_until(at_ns: int, place: Place) -> bool:
     return True
 
 
-def _events(batch: Batch, window: Window) -> float:
+def _events(batch: BestEffort, window: Window) -> float:
     """Of the batch job a second; 0 at the edges, where it was not measured."""
     try:
         return batch.between(window.begin_ns, window.end_ns)[0] / (window.end_ns - window.begin_ns) * 1e9
@@ -245,7 +263,6 @@ def _events(batch: Batch, window: Window) -> float:
         return 0.0
 
 
-_BATCH_WINDOW_S = 0.1
 _HELD_NS = 200_000_000
 """Tenants share the cores for so long after what is measured, and end as much later."""
 FIGURE = Fig11

@@ -1,10 +1,11 @@
 """Which points of a figure are run, by the options that the paper's scripts have: `--threads`, `--workloads`, `--rates`, `--vms`, `--tslices`;
-and `--clients`, whose clients ask the tenants."""
+and by what is beside the tenants: the clients that ask them (`--clients`), and the batch job (`--batch`)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from pvcc.batch import BATCH, SYSBENCH
 from pvcc.other_clients.catalogue import OTHER_CLIENTS
 from pvcc.servers import PROFILES
 from windtunnel.api.errors import UserError
@@ -16,7 +17,7 @@ LIMITS = {
     "tslices": (10, 1_000_000),
 }
 """Least and greatest number of an option; slices are in us."""
-NAMES = {"workloads": tuple(PROFILES), "clients": tuple(OTHER_CLIENTS)}
+NAMES = {"workloads": tuple(PROFILES), "clients": tuple(OTHER_CLIENTS), "batch": (BATCH, SYSBENCH)}
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Points:
     tslices: tuple[int, ...] = ()
     clients: tuple[str, ...] = ()
     """Of others; an empty one: the client of this product."""
+    batch: tuple[str, ...] = ()
 
     def setting(self) -> dict[str, str]:
         """What was chosen, for the page."""

@@ -210,7 +210,7 @@ class TestBatch:
     def test_its_work_is_counted(self, tmp_path):
         needs_native("keeper", "batch")
         with Batch(tmp_path / "log", cpu=CPU, limit=1000, window_ms=20) as batch:
-            until(lambda: threads.cpu_ns(batch.pid) > 100_000_000)
+            until(lambda: threads.cpu_ns(batch.tids[0]) > 100_000_000)
         first, last = batch.done[0], batch.done[-1]
         assert [d.events for d in batch.done] == sorted(d.events for d in batch.done)
         assert last.events > 0 and first.cpu_ns < last.cpu_ns <= last.at_ns - first.at_ns + last.cpu_ns

@@ -45,7 +45,7 @@ class TestPoints:
     @pytest.mark.parametrize("option", OPTIONS)
     def test_what_it_does_not_have_is_refused_with_what_it_has(self, name, option):
         has = figure_named(name).options
-        text = {"workloads": "redis", "clients": "wrk"}.get(option, "50")
+        text = {"workloads": "redis", "clients": "wrk", "batch": "sysbench"}.get(option, "50")
         if option in has:
             assert getattr(points(name, **{option: text}), option)
             return

@@ -15,6 +15,7 @@ from pvcc.fig6 import Fig6
 from pvcc.fig10 import Fig10
 from pvcc.fig11 import Fig11
 from pvcc.figure import figure_named
+from pvcc.points import Points
 from pvcc.record import NAME, FigureRecord, drawn
 from pvcc.responses import OWN
 from pvcc.servers import Content
@@ -309,3 +310,12 @@ class TestRun:
         by_way = {row.way: row for row in rows}
         assert by_way["pinned"].batch_events == 0 < by_way["naive"].batch_events
         assert by_way["scaled"].batch_events > 0 and all(row.served > 0 for row in rows)
+
+    @needs_rights
+    def test_fig11_beside_sysbench(self, tmp_path):
+        if shutil.which("sysbench") is None:
+            pytest.skip("no sysbench: apt-get install sysbench")
+        of = Fig11(True, "kicker", Points(batch=("sysbench",)))
+        of.time = Timeline.of(3.0, 20_000)
+        [row] = self.run(tmp_path, of, [Arm((("way", "scaled"),))])
+        assert row.batch_events > 0 and row.batch_cpu > 0

@@ -44,6 +44,12 @@ def reproduce(
             help="fig6: clients of others that ask, of mutilate, memtier_benchmark, wrk, wrk2 and redis-benchmark, if installed.",
         ),
     ] = None,
+    batch: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="fig11: batch job, windtunnel-batch (the default) or sysbench, if installed."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31, help="Seed of the trials' order and arrivals.")] = 1,
     cpu: Annotated[int | None, typer.Option("--cpu", help="CPU that the tenants share. Default: the last one.")] = None,
     client_cpu: Annotated[
@@ -73,6 +79,7 @@ def reproduce(
         "vms": vms,
         "tslices": tslices,
         "clients": clients,
+        "batch": batch,
     }
     finished = figures.run(figure, quick, out, blocks, trial, seed, cpu, client_cpu, slicer, points)
     if json:
