@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from windtunnel.host.cpu_topology import CPU, CpuTopology, read_cpu_topology
+from windtunnel.host.idle_states import IdleStates, read_idle_states
 from windtunnel.host.read import Part, cpu_list, number, text
 from windtunnel.proc import lines
 
@@ -24,6 +25,7 @@ class Cpus(Part):
     isolated: list[int]
     nohz_full: list[int]
     topology: CpuTopology
+    idle_states: IdleStates | None = None  # None: no driver of C-states, or a record from before they were read
     quota: float | None  # CPUs' worth of time that the control group grants; None: no limit
     governors: list[str]  # distinct, of the allowed CPUs; empty: no frequency control to be seen
     turbo: bool | None  # None: not known
@@ -52,6 +54,7 @@ def read_cpus(root: Path = Path("/")) -> Cpus:
         isolated=cpu_list(text(root / CPU / "isolated")),
         nohz_full=cpu_list(text(root / CPU / "nohz_full")),
         topology=read_cpu_topology(root, online),
+        idle_states=read_idle_states(root, allowed),
         quota=quota(root),
         governors=governors(root, allowed),
         turbo=turbo(root),

@@ -6,10 +6,20 @@ from windtunnel.host.findings import Finding, Verdict, spans
 WORKERS_OF_ECHO = 2
 STEAL_BAD = 1.0  # percent of all CPU time; 1% is a gap of 10 ms a second on a polling worker
 ENOUGH_TO_ISOLATE = 4
+SHORT_WAKE_US = 2  # C1 of Intel's drivers; the next states take 10 and more
 
 
 def judge_cpus(cpus: Cpus) -> list[Finding]:
-    findings = [cores(cpus), isolation(cpus), siblings(cpus), governor(cpus), turbo(cpus), tsc(cpus), steal(cpus)]
+    findings = [
+        cores(cpus),
+        isolation(cpus),
+        siblings(cpus),
+        c_states(cpus),
+        governor(cpus),
+        turbo(cpus),
+        tsc(cpus),
+        steal(cpus),
+    ]
     if cpus.quota is not None:
         findings.insert(1, quota(cpus.quota, len(cpus.allowed)))
     return findings
@@ -87,6 +97,36 @@ def siblings(cpus: Cpus) -> Finding:
         verdict="fair",
         meaning="two workers on one core slow each other down: placement gives each worker a core of its own as long as there are some",
         remedy="echo off | sudo tee /sys/devices/system/cpu/smt/control",
+    )
+
+
+def c_states(cpus: Cpus) -> Finding:
+    idle = cpus.idle_states
+    if idle is None:
+        return Finding(
+            subject="C-states",
+            value="not available",
+            verdict="unknown",
+            meaning="the owner of the hardware controls how deep an idle CPU sleeps",
+        )
+    names = ", ".join(f"{state.name} ({state.latency_us} us)" for state in idle.entered)
+    limit = "" if idle.limit_us is None else f"; /dev/cpu_dma_latency allows {idle.limit_us} us"
+    driver = f"{idle.driver or 'no driver'}{'' if idle.max_cstate is None else f', max_cstate {idle.max_cstate}'}"
+    slowest_us = max((state.latency_us for state in idle.entered), default=0)
+    if slowest_us <= SHORT_WAKE_US:
+        return Finding(
+            subject="C-states",
+            value=f"{names or 'none is entered'} by {driver}{limit}",
+            verdict="good",
+            meaning="an idle CPU wakes at once",
+        )
+    return Finding(
+        subject="C-states",
+        value=f"{names} by {driver}{limit}",
+        verdict="fair",
+        meaning=f"a CPU that was idle wakes up to {slowest_us} us late: servers and tenants that block see it, workers that poll do not",
+        remedy="for state in /sys/devices/system/cpu/cpu*/cpuidle/state*; do "
+        "[ $(cat $state/latency) -le 2 ] || echo 1 | sudo tee $state/disable; done   # until the next boot",
     )
 
 
