@@ -68,7 +68,7 @@ def test_each_form_is_read(tmp_path, text):
         ("port,Inbound Read(MB),Inbound Write(MB),Outbound Read(MB),Outbound Write(MB),\n0000:3a,1,2,0,1,\n", "no line with the seconds"),
         ("Skt,PCIRdCur,ItoM\n0,1,1\n", "pcm-pcie without -B"),
         ("Skt |  PCIe Rd (B)  |  PCIe Wr (B)  \n 0      640 M     1280 M  \n", "its numbers are rounded"),
-        ("|--     Memory Channel Monitoring     --|\n", "the output of pcm-memory"),
+        ("|--     Memory Channel Monitoring     --|\n", "the table of pcm-memory"),
         (PCM + "0,1,1,x,5\n", ':2: PCIe Rd (B): "x" is not a count'),
     ],
 )  # fmt: skip

@@ -3,6 +3,8 @@
 readings    the common form of their values
 perf_stat   `perf stat`, in all its formats (rows: perf_rows)
 pcm_pcie    `pcm-pcie -csv`, with -e also misses and hits
+pcm_iio     `pcm-iio -csv`, with -root-port also the root port of each part
+pcm_memory  `pcm-memory -csv`
 ethtool     `ethtool -S`, `ethtool -I -a` (names of counters: pause_counters)
 
 Parts have others, in their module `host_counters`.
@@ -13,18 +15,20 @@ from pathlib import Path
 from types import ModuleType
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import ethtool, pcm_pcie, perf_stat
+from windtunnel.exchange.recorded import ethtool, pcm_iio, pcm_memory, pcm_pcie, perf_stat
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import Reading, Recorded
 from windtunnel.exchange.source import read_counters
 from windtunnel.part_registry import part_modules
 
-WHAT = "the output of `perf stat -j` or `-x,`, `pcm-pcie -e -csv` or `ethtool -S`"
+WHAT = (
+    "the output of `perf stat -j` or `-x,`, of `pcm-pcie -e`, `pcm-iio` or `pcm-memory` with `-csv`, or of `ethtool -S`"
+)
 
 
 def readers() -> tuple[ModuleType, ...]:
     """A module for each tool: TOOL, `is_one` and `readings` of lines."""
-    return (*part_modules("host_counters"), pcm_pcie, ethtool, perf_stat)
+    return (*part_modules("host_counters"), pcm_pcie, pcm_iio, pcm_memory, ethtool, perf_stat)
 
 
 def is_recorded(lines: Sequence[str]) -> bool:

@@ -11,13 +11,13 @@ _BY_LINE = (
     ),
     (
         re.compile(r".*(?:Mem Read \(MB/s\)|Mem_Ch\d|Memory Channel Monitoring|DIMM Rank Monitoring)"),
-        "the output of pcm-memory: memory traffic is that of devices and cores together",
-        "pcm-pcie -e -B -csv 1 for devices, or perf stat for cores",
+        "the table of pcm-memory for people, or one without its head of two lines",
+        "pcm-memory -csv -nc 1",
     ),
     (
-        re.compile(r"Socket[,;]Name[,;]Part\b|\|\s*IIO Stack\b"),
-        "the output of pcm-iio, which is not read",
-        "pcm-pcie -B -csv 1, or perf iostat",
+        re.compile(r"Socket;(?:Root Port;)?Name;Part\b|\|\s*IIO Stack\b"),
+        "the table of pcm-iio for people, or one that commas do not separate",
+        "pcm-iio -csv -root-port 1",
     ),
     (
         re.compile(r"Pause parameters for "),

@@ -38,6 +38,8 @@ def pcie_section(ports: Sequence[PortEstimate], measured: Measured | None) -> It
     blocks: list[Block] = [_table(rows)] if rows else []
     blocks += [Sentence(words, tone="quiet") for words in _labels(ports)]
     blocks.append(Sentence(f"PCIe by counters: {_measured_words(measured)}", tone="quiet"))
+    if measured and measured.ports:
+        blocks.append(_root_ports(measured, ports))
     yield Section(
         "PCIe traffic: an estimate",
         blocks,
@@ -77,6 +79,25 @@ def _table(rows: Sequence[Row]) -> Table:
             column("ceiling Mpps", lambda r: fmt.number(r.ceiling_mpps, 1)),
         ],
         groups_of([row.port for row in rows]),
+    )
+
+
+def _root_ports(measured: Measured, ports: Sequence[PortEstimate]) -> Table:
+    """What each root port carried, and whose NIC is below it."""
+    column = columns_of(measured.ports)
+    return Table(
+        [
+            column("root port, by counters", lambda r: r.name, words=True),
+            column(
+                "NIC of",
+                lambda r: ", ".join(port.port for port in ports if r.is_above(port.upstream)) or fmt.DASH,
+                words=True,
+            ),
+            *(
+                column(f"{words} MB/s", lambda r, name=name: _mb(getattr(r, name)))
+                for name, words in DIRECTIONS.items()
+            ),
+        ]
     )
 
 

@@ -36,6 +36,9 @@ class NicLink(Part):
     most_lanes: int | None
     mps: int | None = Field(description="maximum payload size, bytes")
     mrrs: int | None = Field(description="maximum read request size, bytes")
+    upstream: tuple[str, ...] = Field(
+        (), description='its root bus, as in "0000:3a", and the bridges above it, the root port first'
+    )
 
     @property
     def known(self) -> dict[str, int]:
@@ -87,7 +90,15 @@ def _link(device: Path) -> NicLink:
         most_lanes=_lanes(device / "max_link_width"),
         mps=None if control is None else _size(control >> 5),
         mrrs=None if control is None else _size(control >> 12),
+        upstream=_upstream(device.resolve()),
     )
+
+
+def _upstream(device: Path) -> tuple[str, ...]:
+    """Of a path as /sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0."""
+    above = [directory.name for directory in reversed(device.parents)]
+    root = next((place for place, name in enumerate(above) if name.startswith("pci")), None)
+    return () if root is None else (above[root].removeprefix("pci"), *above[root + 1 :])
 
 
 def _generation(file: Path) -> int | None:

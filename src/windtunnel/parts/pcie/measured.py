@@ -1,7 +1,8 @@
 """Values of the hardware counters of PCIe links, from the output of the tools that read them. Without such output nothing is measured.
 
-Two tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe root port, all four directions. `pcm-pcie -B -csv` (PCM):
-bytes of all devices of each socket in a sample, counted in cache lines; it does not count the bytes that the CPU writes to registers.
+Three tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCIe root bus, all four directions. `pcm-iio -csv -root-port`
+(PCM): bytes a second of each root port, all four directions. `pcm-pcie -B -csv` (PCM): bytes of all devices of each socket in a sample, counted in
+cache lines; it does not count the bytes that the CPU writes to registers.
 """
 
 import os
@@ -11,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import pcm_pcie
+from windtunnel.exchange.recorded import pcm_iio, pcm_pcie
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import number
-from windtunnel.exchange.source import read_counters
+from windtunnel.exchange.source import Fault, read_counters
 
 FILE = "pcie-counters.txt"
 """Name of such output in a run directory, taken during the run: `show` and the report show it beside the estimate."""
@@ -29,7 +30,23 @@ _GROUPED = r"\d{{1,3}}({0}\d{{3}})+({1}\d+)?"
 MOST = 1e18
 LEAST_S = 1e-3
 """In which counters can be read twice."""
-_REMEDY = "what `perf iostat -- sleep 10` or `pcm-pcie -B -csv 1` printed"
+_REMEDY = "what `perf iostat -- sleep 10`, `pcm-iio -csv -root-port 1` or `pcm-pcie -B -csv 1` printed"
+
+
+@dataclass(frozen=True)
+class RootPort:
+    """Bytes a second of the devices below one root port, or below one root bus: that is how `perf iostat` counts."""
+
+    name: str
+    """ "0000:3a" is a root bus, "3a:00.0" a root port, and "Socket0 IIO Stack 1 - PCIe0 Part0 (1st x16/x8/x4)" a part whose port PCM did not print."""
+    inbound_read: float
+    inbound_write: float
+    outbound_read: float
+    outbound_write: float
+
+    def is_above(self, upstream: Sequence[str]) -> bool:
+        """Whether a device is below it. `upstream`: the root bus of the device and the bridges above it, as `NicLink` has them."""
+        return self.name in upstream or f"0000:{self.name}" in upstream
 
 
 @dataclass(frozen=True)
@@ -41,11 +58,14 @@ class Measured:
     inbound_write: float | None
     outbound_read: float | None
     outbound_write: float | None
+    ports: tuple[RootPort, ...] = ()
+    """Its parts, if the tool counts each root port."""
 
 
 def is_measured(lines: Sequence[str]) -> bool:
     """Whether one of these tools wrote the text, with bytes in it."""
-    return _iostat_head(lines) is not None or any(set(_PCM) <= set(pcm_pcie.cells_of(line)) for line in lines)
+    has_bytes = any(set(_PCM) <= set(pcm_pcie.cells_of(line)) for line in lines)
+    return _iostat_head(lines) is not None or pcm_iio.is_one(lines) or has_bytes
 
 
 def read_measured(file: Path, follow: bool = True) -> Measured:
@@ -53,11 +73,13 @@ def read_measured(file: Path, follow: bool = True) -> Measured:
     lines = read_counters(file, _REMEDY, follow).text.split("\n")
     if (head := _iostat_head(lines)) is not None:
         return _iostat(file, lines, head)
+    if pcm_iio.is_one(lines):
+        return _iio(file, lines)
     if is_measured(lines):
         return _pcm(file, lines)
     if pcm_pcie.is_one(lines) and not any("(B)" in line for line in lines):
         raise UserError(f"{file}: pcm-pcie without -B: lines of a cache, and no bytes", remedy="pcm-pcie -B -csv 1")
-    what, remedy = other_tool(lines) or ("output of neither `perf iostat` nor `pcm-pcie -B -csv`", _REMEDY)
+    what, remedy = other_tool(lines) or ("no output of `perf iostat`, `pcm-iio -csv` or `pcm-pcie -B -csv`", _REMEDY)
     raise UserError(f"{file}: {what}", remedy=remedy)
 
 
@@ -77,17 +99,18 @@ def measured_with_run(run: Path) -> Measured | None:
 
 
 def counters_there(root: Path = Path("/")) -> bool:
-    """Whether this host has the counters that both tools read."""
+    """Whether this host has the counters that these tools read."""
     return any((root / SYSFS).glob("uncore_iio_*"))
 
 
 def _iostat(file: Path, lines: list[str], head: int) -> Measured:
-    """Sums over the root ports; the elapsed time follows them. Several tables are averaged. With -I each row begins with the time since the
+    """Sums over the root buses; the elapsed time follows them. Several tables are averaged. With -I each row begins with the time since the
     start, and nothing follows.
 
     perf writes times with nine decimals, which tells the locale's decimal mark.
     """
-    totals, ports, elapsed, last = [0.0] * len(_IOSTAT), 0, 0.0, 0.0
+    ports: dict[str, list[float]] = {}
+    elapsed, last = 0.0, 0.0
     decimal = "," if any(_COMMA.match(line) for line in lines) else "."
     separator = match[1] if (match := _CSV_HEAD.match(lines[head - 1])) else None
     for place, line in enumerate(lines[head:], start=head + 1):
@@ -105,8 +128,11 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
                 f"{file}:{place}: {len(cells) - 1} values of root port {cells[0]}, not {len(_IOSTAT)}",
                 remedy=_REMEDY,
             )
-        totals = [total + _number(file, place, word, decimal) for total, word in zip(totals, cells[1:], strict=True)]
-        ports, last = ports + 1, max(last, time)
+        before = ports.get(cells[0], [0.0] * len(_IOSTAT))
+        ports[cells[0]] = [
+            total + _number(file, place, word, decimal) for total, word in zip(before, cells[1:], strict=True)
+        ]
+        last = max(last, time)
     if not ports:
         raise UserError(f"{file}:{head}: no root port follows", remedy="the whole output of `perf iostat`")
     if not (elapsed or last):
@@ -117,7 +143,35 @@ def _iostat(file: Path, lines: list[str], head: int) -> Measured:
     seconds = elapsed or last
     if seconds < LEAST_S:
         raise UserError(f"{file}: {seconds:g} seconds elapsed", remedy="the output of a second or more")
-    return Measured("perf iostat", *(total * _MB / seconds for total in totals))
+    rows = [RootPort(name, *(total * _MB / seconds for total in totals)) for name, totals in ports.items()]
+    return _of_ports("perf iostat", rows)
+
+
+def _iio(file: Path, lines: list[str]) -> Measured:
+    """The mean over all samples. Skylake's pcm-iio has four parts to a stack, later ones eight: those without a device count nothing."""
+    totals: dict[str, list[float]] = {}
+    for row in pcm_iio.rows(lines):
+        if isinstance(row, Fault):
+            raise UserError(f"{file}:{row.line}: {row.what}", remedy=row.remedy)
+        if missing := [name for name in pcm_iio.BYTES if name not in row.counts]:
+            raise UserError(f"{file}:{row.line}: {row.place} has no {missing[0]}", remedy=_REMEDY)
+        before = totals.get(name := row.port or row.place, [0.0] * len(pcm_iio.BYTES))
+        totals[name] = [total + row.counts[event] for total, event in zip(before, pcm_iio.BYTES, strict=True)]
+    if not totals:
+        raise UserError(f"{file}: no stack follows the head of pcm-iio", remedy=_REMEDY)
+    samples = pcm_iio.samples(lines)
+    rows = [RootPort(name, *(total / samples for total in of_port)) for name, of_port in totals.items()]
+    return _of_ports("pcm-iio", [row for row in rows if any(_directions(row))])
+
+
+def _of_ports(tool: str, ports: Sequence[RootPort]) -> Measured:
+    """The ports with their sums."""
+    sums = RootPort("", *(sum(_directions(port)[place] for port in ports) for place in range(len(_IOSTAT))))
+    return Measured(tool, *_directions(sums), tuple(ports))
+
+
+def _directions(port: RootPort) -> tuple[float, float, float, float]:
+    return (port.inbound_read, port.inbound_write, port.outbound_read, port.outbound_write)
 
 
 def _pcm(file: Path, lines: list[str]) -> Measured:

@@ -11,6 +11,7 @@ from windtunnel.printing import print_file, print_values
 
 if TYPE_CHECKING:
     from windtunnel.parts.pcie.estimate import Settings
+    from windtunnel.parts.pcie.facts import NicLink
     from windtunnel.parts.pcie.link import Link
     from windtunnel.parts.pcie.measured import Measured
     from windtunnel.parts.pcie.nic import Nic
@@ -102,7 +103,7 @@ Counters = Annotated[
     typer.Option(
         "--measured",
         metavar="FILE",
-        help="Output of `perf iostat` or `pcm-pcie -B -csv`, to compare with. Not with --sweep.",
+        help="Output of `perf iostat`, `pcm-iio -csv` or `pcm-pcie -B -csv`, to compare with. Not with --sweep.",
     ),
 ]
 
@@ -111,7 +112,7 @@ MeasuredAt = Annotated[
     typer.Option(
         "--measured-at",
         metavar="RATE=FILE",
-        help="With --sweep: output of `perf iostat` or `pcm-pcie -B -csv` at this packet rate, drawn beside the estimate. Repeatable.",
+        help="With --sweep: such output at this packet rate, drawn beside the estimate. Repeatable.",
     ),
 ]
 
@@ -169,6 +170,8 @@ def estimate(
     windtunnel pcie estimate --sweep --out sweep.html
     windtunnel pcie estimate --sweep --measured-at 5M=pcm-5.csv --measured-at 10M=pcm-10.csv
     """
+    from dataclasses import replace
+
     from windtunnel.parts.pcie.measured import measured_with_run, read_measured
     from windtunnel.parts.pcie.nic import GENERIC, load_nic
 
@@ -187,7 +190,9 @@ def estimate(
     size, burst = SIZE if size is None else size, BURST if burst is None else burst
     card = load_nic(GENERIC if nic is None else nic)
     given = {"generation": generation, "lanes": lanes, "mps": mps, "mrrs": mrrs, "rcb": rcb, "completions": completions}
-    wire = _negotiated(device) | {name: value for name, value in given.items() if value is not None}
+    negotiated = _negotiated(device)
+    known = negotiated.known if negotiated else {}
+    wire = known | {name: value for name, value in given.items() if value is not None}
     link = _link(card, wire)
     chosen = {
         "rx_free": rx_free,
@@ -208,6 +213,8 @@ def estimate(
     else:
         assert pps is not None  # checked with the other options
         ports = [_of_words(card, _settings(chosen), link, pps, size, burst)]
+    if negotiated:
+        ports = [replace(port, upstream=negotiated.upstream) for port in ports]
     counters = read_measured(measured) if measured else measured_with_run(run) if run else None
     _show(ports, counters, json)
 
@@ -262,18 +269,18 @@ def _link(card: "Nic", overrides: dict[str, Any]) -> "Link":
     return Link(**({"generation": card.link.generation.number, "lanes": card.link.lanes.number} | overrides))
 
 
-def _negotiated(address: str | None) -> dict[str, Any]:
-    """What this host knows of the link of a NIC; nothing without an address. Raises UserError for a NIC that it does not have."""
+def _negotiated(address: str | None) -> "NicLink | None":
+    """What this host knows of the link of a NIC; None without an address. Raises UserError for a NIC that it does not have."""
     from windtunnel.errors import UserError
     from windtunnel.parts.pcie.facts import read
 
     if address is None:
-        return {}
-    links = {link.address: link.known for link in read(Path("/"))["pcie_links"]}
+        return None
+    links = {link.address: link for link in read(Path("/"))["pcie_links"]}
     if address not in links:
         there = ", ".join(links) or "this host has none: give --gen, --lanes, --mps and --mrrs"
         raise UserError(f"--device: no NIC {address} with a PCIe link", remedy=there)
-    return {**links[address]}
+    return links[address]
 
 
 def _settings(chosen: dict[str, Any]) -> "Settings":

@@ -15,7 +15,7 @@ from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.parts.pcie.batches import Batches
 from windtunnel.parts.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
-from windtunnel.parts.pcie.facts import recorded_link
+from windtunnel.parts.pcie.facts import NicLink, recorded_link
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.measured import measured_with_run
 from windtunnel.parts.pcie.nic import GENERIC, Nic, for_driver, load_nic, shipped_nic
@@ -47,6 +47,8 @@ class PortEstimate(Loaded):
     link: Link
     queues: Sequence[Queue]
     why_not: str | None = None
+    upstream: tuple[str, ...] = ()
+    """What is above the NIC that ran, as `NicLink` has it; empty: no NIC ran, or it is not known."""
 
     @property
     def rate(self) -> Cost | None:
@@ -81,8 +83,10 @@ def ports_of(
         windows = measured(run.counted[engine.name])
         for endpoint in engine.plan.endpoints if windows else ():
             card = load_nic(nic) if nic else shipped_nic(_nic_of(run, engine, endpoint))
-            negotiated = {} if nic else _negotiated(run, endpoint)
-            estimates.append(_port(endpoint, windows, card, settings, negotiated | dict(link)))
+            negotiated = _negotiated(run, endpoint)
+            known = negotiated.known if negotiated and not nic else {}
+            port = _port(endpoint, windows, card, settings, known | dict(link))
+            estimates.append(replace(port, upstream=negotiated.upstream if negotiated else ()))
     return sorted(estimates, key=lambda port: port.port)
 
 
@@ -107,11 +111,10 @@ def _nic_of(run: Run, engine: EngineRecord, endpoint: Endpoint) -> str:
     return for_driver(driver) if "nic" in endpoint.port.traits else GENERIC
 
 
-def _negotiated(run: Run, endpoint: Endpoint) -> dict[str, int]:
-    """What the host had read of the link of the NIC that ran; nothing if no NIC ran."""
+def _negotiated(run: Run, endpoint: Endpoint) -> NicLink | None:
+    """What the host had read of the link of the NIC that ran; None if no NIC ran, or nothing was read."""
     host = run.record.host[endpoint.side] if on_two_hosts(run) else run.record.host
-    link = recorded_link(host, endpoint.port.options.get("pci")) if "nic" in endpoint.port.traits else None
-    return link.known if link else {}
+    return recorded_link(host, endpoint.port.options.get("pci")) if "nic" in endpoint.port.traits else None
 
 
 def _port(
