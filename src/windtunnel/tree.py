@@ -3,7 +3,7 @@ a small archive."""
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -73,3 +73,12 @@ def walk_whole(root: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
                 remedy="remove what is deeper, or name a directory below it",
             )
         yield directory, directories, files
+
+
+def leads_to_a_record_elsewhere(link: Path, root: Path, names: Collection[str]) -> bool:
+    """Whether a link leads out of `root` to a directory with a file of one of these names: no walk follows it, so the file would be missed."""
+    try:
+        outside = not link.resolve().is_relative_to(root.resolve())
+        return outside and any((link / name).is_file() for name in names)
+    except (OSError, RuntimeError):  # it leads nowhere, in a circle, or where this user may not look
+        return True

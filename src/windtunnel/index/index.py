@@ -20,7 +20,7 @@ from windtunnel.index import notes
 from windtunnel.index.entry import KINDS, Entry, read_entry
 from windtunnel.index.find import where
 from windtunnel.printing import print_line
-from windtunnel.tree import walk
+from windtunnel.tree import leads_to_a_record_elsewhere, walk
 
 if TYPE_CHECKING:
     from windtunnel.measure.compare.reading import Reading
@@ -293,7 +293,7 @@ def files_below(
     ):
         names[:] = sorted(name for name in names if not name.startswith("."))
         for link in (place / name for name in names if (place / name).is_symlink()):
-            if _leads_to_a_record_elsewhere(link, directory):
+            if leads_to_a_record_elsewhere(link, directory, KINDS):
                 shut(link, "a link, which is not followed")
         for name in KINDS.keys() & set(files):
             yield place / name
@@ -301,14 +301,6 @@ def files_below(
             if count >= MOST_FILES:
                 left_out()
                 return
-
-
-def _leads_to_a_record_elsewhere(link: Path, directory: Path) -> bool:
-    try:
-        outside = not link.resolve().is_relative_to(directory.resolve())
-        return outside and any((link / name).is_file() for name in KINDS)
-    except (OSError, RuntimeError):  # it leads nowhere, in a circle, or where this user may not look
-        return True
 
 
 def _stamp(file: Path) -> str:

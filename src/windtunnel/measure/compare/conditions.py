@@ -11,7 +11,8 @@ from windtunnel.measure.compare.obstacles import MOST_INVALID
 from windtunnel.measure.compare.points import describe_factors
 from windtunnel.measure.compare.reading import METRICS
 from windtunnel.scenario.quantities import Quantity
-from windtunnel.stats.differences import LEAST_LOOKED_AT, LEAST_RUNS
+from windtunnel.stats.differences import LEAST_LOOKED_AT, LEAST_RUNS, LEVEL
+from windtunnel.stats.shares import shares_differ
 
 EXAMPLE = "as in slower:5%, faster:10%, p99:+10%, responses_per_s:-5%, server.app_rx.work_ns:+3%, or invalid"
 WHOLE = 100
@@ -67,6 +68,8 @@ def decide(conditions: Sequence[Condition], comparison: Comparison) -> Decided:
     The interval of a metric holds together with those of all workloads and points for which the condition asks: a build without a difference
     fails in at most 1% of the comparisons.
 
+    Nor can they tell if more runs of B than of A were left out than chance explains: they may be the slow ones.
+
     A percentile that is beyond any response in most runs of B, and in none of A, has risen beyond any threshold.
 
     The interval alone decides, whatever other metrics there are: one that somebody names is not drawn from them. It decides nothing if it
@@ -112,6 +115,8 @@ def _decisions(conditions: Sequence[Condition], comparison: Comparison) -> Itera
         if broken := _fault_of_b(point):
             yield True, f"{where}{broken}"
             continue
+        if doubt := _more_left_out_of_b(point):
+            yield None, f"{where}{doubt}"
         for judged in point.judged:
             name = f"{where}{judged.workload}: " if judged.workload else where
             if judged.verdict in NO_VERDICT:
@@ -138,6 +143,17 @@ def _fault_of_b(point: Point) -> str | None:
     if any(a) or len(faults) < LEAST_RUNS or len(faults) <= MOST_INVALID * len(b):
         return None
     return f"B is broken, in {len(faults)} of {len(b)} runs, and A is not: {faults[0]}"
+
+
+def _more_left_out_of_b(point: Point) -> str | None:
+    """That more runs of B than of A are not in the difference, as a sentence, if the shares differ by an exact test."""
+    a, b = ([run.place is None for run in point.runs if run.side == side] for side in ("a", "b"))
+    if not a or not b or sum(b) / len(b) <= sum(a) / len(a):
+        return None
+    p = shares_differ(sum(a), len(a), sum(b), len(b))
+    if p > LEVEL:
+        return None
+    return f"{sum(b)} of {len(b)} runs of B were left out, and {sum(a)} of {len(a)} of A (exact test, p = {p:.2g})"
 
 
 def _decision(condition: Condition, measure: Measure, name: str) -> Decision:

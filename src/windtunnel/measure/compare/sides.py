@@ -7,7 +7,7 @@ from pathlib import Path
 from windtunnel.errors import UserError
 from windtunnel.measure.compare.reading import Reading, read
 from windtunnel.scenario.load import check_name_of_text
-from windtunnel.tree import walk_whole
+from windtunnel.tree import leads_to_a_record_elsewhere, walk_whole
 
 TAKES = "a run directory, a directory with runs below it, or a scenario file"
 
@@ -71,8 +71,14 @@ def _runs(path: Path) -> list[Path]:
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """The run directories below a directory. Nothing below a run is looked at, and no link is followed."""
+    """The run directories below a directory. Nothing below a run is looked at, and no link is followed. Raises UserError for a link to a run
+    elsewhere, which would be left out without a word."""
     for directory, inner, files in walk_whole(path):
+        for link in (directory / name for name in inner if (directory / name).is_symlink()):
+            if leads_to_a_record_elsewhere(link, path, ("run.json",)):
+                raise UserError(
+                    f"{link}: a link to a run, which is not followed", remedy="copy the run, or remove the link"
+                )
         if "run.json" in files:
             inner.clear()
             yield directory

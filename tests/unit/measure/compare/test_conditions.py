@@ -135,6 +135,35 @@ def test_a_b_that_crashes_fails_any_condition_and_a_busy_host_none(tmp_path, of_
         assert decided.doubtful and not decided.met
 
 
+@pytest.mark.parametrize(
+    ("left_out", "runs", "is_doubtful"),
+    [
+        ({"invalid": "no responses"}, 12, True),
+        ({"state": "two-l3s"}, 12, True),
+        ({"invalid": "no responses"}, 1, False),  # as chance has it
+    ],
+)
+def test_slow_runs_of_b_that_are_left_out_pass_no_gate(tmp_path, left_out, runs, is_doubtful):
+    for n in range(12):
+        made(tmp_path / "a" / f"{n}", 6.0 + n % 3 / 100, 60 * n, seed=n, state="one-l3")
+        made(tmp_path / "b" / f"{n}", 6.0 + n % 3 / 100, 60 * n + 30, seed=n, state="one-l3")
+    for n in range(12, 12 + runs):
+        made(tmp_path / "b" / f"{n}", 3.0, 60 * n + 30, seed=n, **{"state": "one-l3"} | left_out)
+    decided = decide(conditions(["responses_per_s:-5%"]), compared(tmp_path / "a", tmp_path / "b"))
+    assert not decided.met
+    expected = [f"{runs} of {12 + runs} runs of B were left out, and 0 of 12 of A (exact test, p = 0.0025)"]
+    assert decided.doubtful == (expected if is_doubtful else []), decided.doubtful
+
+
+def test_a_link_to_runs_elsewhere_is_refused(tmp_path):
+    made(tmp_path / "a" / "1"), made(tmp_path / "b" / "1", at_s=60), made(tmp_path / "slow" / "1", 3.0, 120)
+    (tmp_path / "b" / "latest").symlink_to(tmp_path / "b" / "1")
+    compared(tmp_path / "a", tmp_path / "b")  # a link to what is counted anyway
+    (tmp_path / "b" / "2").symlink_to(tmp_path / "slow" / "1")
+    with pytest.raises(UserError, match="b/2: a link to a run, which is not followed"):
+        compared(tmp_path / "a", tmp_path / "b")
+
+
 def test_both_sides_that_are_invalid_say_why(tmp_path):
     a = made(tmp_path / "a", 6.0, invalid="windows: 9 of 12")
     b = made(tmp_path / "b", 6.0, 10, invalid="clock: unsteady")
