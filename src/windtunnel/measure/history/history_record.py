@@ -97,6 +97,10 @@ class History(Part):
     host: str
     invalid: int = Field(description="runs that are left out because they are invalid")
     newest_invalid: int = Field(description="of these, the ones that began after every valid run")
+    newest_left_out: int = Field(
+        0,
+        description="valid runs that are left out and began after every one that is judged: unplaced or without the label",
+    )
     undated: int = Field(description="runs that are left out because it is not known when they began")
     unlabelled: int = Field(description="runs that are left out because they do not have the label")
     unplaced: int = Field(

@@ -23,12 +23,15 @@ def history(readings: Sequence[Reading], by: str | None = None, only: Collection
     newest = max(placed, key=lambda r: (r.started, r.path), default=None)
     last = max(readings, key=lambda r: (r.started is not None, r.started))
     dated = in_order(readings, None)
+    judged = {reading.path for reading in placed}
+    dated_valid = in_order(valid, None)
     return record.History(
         key=history_key(last),
         title=last.title,
         host=last.identity["host"],
         invalid=len(readings) - len(valid),
         newest_invalid=len(list(takewhile(lambda reading: reading.reasons, reversed(dated)))),
+        newest_left_out=len(list(takewhile(lambda reading: reading.path not in judged, reversed(dated_valid)))),
         undated=sum(reading.started is None for reading in valid),
         unlabelled=0 if by is None else sum(by not in reading.labels for reading in valid),
         unplaced=len(ordered) - len(placed),

@@ -19,7 +19,7 @@ def conditions(texts: Sequence[str]) -> list[Condition]:
 def decide(conditions: Sequence[Condition], histories: Histories) -> Decided:
     """A condition is met if a change in its direction persists, with its whole interval beyond the threshold. It is not met if none
     of the interval is, or if there is no change and one as great as the threshold would have been found. Otherwise these runs cannot
-    tell, nor can too few runs in the state of the newest one: those of other states are older. Nor can they if the newest runs are invalid or
+    tell, nor can too few runs in the state of the newest one: those of other states are older. Nor can they if the newest runs are invalid, left out, or
     without the metric, unless it is a percentile that is beyond any response in several of them, which has risen beyond any threshold."""
     decisions = [
         decision
@@ -40,6 +40,9 @@ def _not_judged(history: History) -> Iterator[str]:
     if history.states and history.newest_invalid:
         runs = "newest run is" if history.newest_invalid == 1 else f"{history.newest_invalid} newest runs are"
         yield f"{history.title}: the {runs} invalid"
+    if history.states and history.newest_left_out:
+        runs = "newest run is" if history.newest_left_out == 1 else f"{history.newest_left_out} newest runs are"
+        yield f"{history.title}: the {runs} left out: the host's state is not known, or the label is missing"
     if history.undated:
         runs = "1 run" if history.undated == 1 else f"{history.undated} runs"
         yield f"{history.title}: it is not known when {runs} began"

@@ -206,10 +206,11 @@ LATENCY = ("echo", "p99")
         ({"values": {KEY: None}}, "echo responses_per_s, 10 newest runs: not measured"),
         ({"values": {}}, "echo responses_per_s, 10 newest runs: not measured"),
         ({"started": None}, "it is not known when 10 runs began"),
+        ({"state": None}, "the 10 newest runs are left out: the host's state is not known"),
     ],
 )
 def test_what_is_not_known_of_the_newest_runs_passes_no_gate(one, newer, reason):
-    runs = readings(one, [*STEADY, *[STEADY[0]] * 10])
+    runs = readings(one, [*STEADY, *[STEADY[0]] * 10], state="one-l3", line_ns=91.0)
     assert not judged(runs, "regression")[0].doubtful
     decided, _ = judged([*runs[:16], *(replace(run, **newer) for run in runs[16:])], "regression")
     assert not decided.met and any(reason in doubt for doubt in decided.doubtful), decided
