@@ -6,6 +6,7 @@ import pytest
 from study_tools import invoke, refused
 
 from windtunnel.errors import UserError
+from windtunnel_sharing.simulate import file as simulate_file
 from windtunnel_sharing.simulate import simulate
 from windtunnel_sharing.simulate.file import read, shipped, text_of
 
@@ -118,3 +119,11 @@ def test_fig11_on_six_cores():
         assert phase["batch_cpus"] >= 0.8 * (6 - needed)
     dedicated = [round(6 - phase["batch_cpus"]) for phase in found["pvcc"]["phases"]]
     assert dedicated == [1, 1, 2, 1, 1]
+
+
+def test_tenants_are_counted_before_any_is_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(simulate_file, "Tenant", None)
+    file = tmp_path / "many.toml"
+    file.write_text('[[tenant]]\nname = "a"\ncount = 10000\n[[tenant]]\nname = "b"\n')
+    with pytest.raises(UserError, match="tenants is 10001"):
+        simulate_file.read(str(file))

@@ -221,8 +221,8 @@ def _in_file(name: str, path: Path, owner: int | None) -> tuple[int | None, int 
     started = threads.process_started(pid)
     if started is not None and _day_ns(started) > found.written_ns + CLOCKS_NS:
         raise BadValue(
-            f"{name}: process {pid} began after {path} was written: the number was another process's then",
-            "a pidfile that its program removes at its end, or unit = ...",
+            f"{name}: process {pid} began after {path} was written, or the clock was set since: the number was another process's then",
+            "if the clock was set, start the program again; else a pidfile that its program removes at its end, or unit = ...",
         )
     return pid, found.owner
 

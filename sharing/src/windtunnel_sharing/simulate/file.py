@@ -10,7 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field
 from windtunnel.api.errors import UserError
 from windtunnel.api.files import read_text
 from windtunnel.api.settings import Duration, Quantity, Refusal, Size, dotted, shown, validated
-from windtunnel_sharing.simulate.plan import SECOND, Change, Distribution, Machine, Noise, Phase, Plan, Pool, Tenant
+from windtunnel_sharing.simulate.plan import (
+    MOST_TENANTS,
+    SECOND,
+    Change,
+    Distribution,
+    Machine,
+    Noise,
+    Phase,
+    Plan,
+    Pool,
+    Tenant,
+    bounded,
+)
 
 MOST_BYTES = 1 << 20
 HELP = 'the page "Sharing" shows every key; `windtunnel share simulate fig11-six-cores --toml` prints an example'
@@ -117,6 +129,7 @@ def read(name: str) -> tuple[FilePart, dict[str, Plan]]:
     file, text = Path(name), text_of(name)
     part = validated(FilePart, file, text, _refusal)
     try:
+        bounded("tenants", sum(one.count for one in part.tenant), 1, MOST_TENANTS)  # before any is made
         plan = _plan(part)
         return part, {one.name: _varied(plan, one, part) for one in part.variant} or {"": plan}
     except UserError as error:

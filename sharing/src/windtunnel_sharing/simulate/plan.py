@@ -1,6 +1,7 @@
 """The plan of a simulation: tenants, the machine, the policy that shares it, and changes during the run. Times are whole ns."""
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -203,11 +204,11 @@ class Plan:
         bounded("slice, ns,", self.slice_ns, LEAST_SLICE_NS, 10 * SECOND)
         bounded("duration, ns,", self.duration_ns, 1, LONGEST_NS)
         bounded("warm-up, ns,", self.warmup_ns, 0, self.duration_ns - 1)
-        names = [tenant.name for tenant in self.tenants]
-        if twice := {name for name in names if names.count(name) > 1}:
+        counts = Counter(tenant.name for tenant in self.tenants)
+        if twice := {name for name, count in counts.items() if count > 1}:
             raise UserError(f"two tenants are called {min(twice)}", remedy="a different name for each")
         self._check_cores()
-        self._check_changes(set(names))
+        self._check_changes(set(counts))
         self._check_requests()
 
     def _check_cores(self) -> None:
