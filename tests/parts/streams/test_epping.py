@@ -109,5 +109,12 @@ def test_a_size_that_epping_does_not_take_is_refused(tmp_path, size):
         imported("epping", tmp_path / "epping.conf", f"-l{size}" if size else "-l", *([] if size else [""]))
 
 
+def test_a_count_that_no_scenario_can_have_is_refused(tmp_path):
+    (tmp_path / "epping.conf").write_text(CONF)
+    with pytest.raises(SystemExit) as ended:
+        imported("epping", tmp_path / "epping.conf", "-n", "9" * 26)
+    assert ended.value.code == 2
+
+
 def test_no_key_has_two_meanings():
     assert not set(NUMBERS) & SKIPPED.keys()

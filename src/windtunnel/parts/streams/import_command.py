@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from windtunnel.parts.streams.epping import Options
 
 Length = Annotated[str | None, typer.Option("-l", metavar="SIZE", help="Size of a write, as in 4k or 1m.")]
-Count = Annotated[int | None, typer.Option("-n", min=1, metavar="COUNT", help="Number of writes.")]
+Count = Annotated[int | None, typer.Option("-n", min=1, max=10**9, metavar="COUNT", help="Number of writes.")]
 ByEngine = Annotated[bool, typer.Option("-d", help="DSA copies from the application to the send buffer.")]
 Unpack = Annotated[bool, typer.Option("-u", help="DSA copies into packets.")]
 Payload = Annotated[int | None, typer.Option("-m", min=1, metavar="BYTES", help="Payload of a packet.")]
