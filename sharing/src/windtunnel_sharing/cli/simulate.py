@@ -47,7 +47,7 @@ def simulate(
     policies: Annotated[bool, typer.Option("--policies", help="List the policies.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead of tables.")] = False,
 ) -> None:
-    """Simulate tenants that share cores: latency, throughput and shares under Credit, PvCC, EEVDF or the kicker.
+    """Simulate tenants that share cores: latency, throughput and shares under Credit, Credit2, PvCC, EEVDF or the kicker.
 
     Nothing is measured and nothing is changed. The page "Sharing" lists what is modelled, "How cores are shared" the errors of the simulator.
 

@@ -7,6 +7,7 @@ import numpy as np
 from windtunnel.api.errors import UserError
 from windtunnel_sharing.simulate.plan import Plan
 from windtunnel_sharing.simulate.policies.credit import credit
+from windtunnel_sharing.simulate.policies.credit2 import credit2
 from windtunnel_sharing.simulate.policies.eevdf import Eevdf
 from windtunnel_sharing.simulate.policies.kicker import kicker, kicker_default_slice
 from windtunnel_sharing.simulate.policies.pools import kicker_pools, pvcc
@@ -20,6 +21,7 @@ def _plain(kind: type[AnyPolicy]) -> Callable[[Plan, np.random.Generator], AnyPo
 
 POLICIES: dict[str, tuple[str, Callable[[Plan, np.random.Generator], AnyPolicy]]] = {
     "credit": ("Xen's Credit: the slice is also its accounting period (30 ms there)", credit),
+    "credit2": ("Xen's Credit2: turns of 0.5 to 10 ms by credits, whatever the slice, without a rate limit", credit2),
     "pvcc": ("Credit with microsecond slices and rate limit 0 for `ls`, 30 ms for `be`, cores by weight", pvcc),
     "tick": ("EEVDF with its own slice, enforced at the tick", _plain(Eevdf)),
     "kicker": ("EEVDF that picks again at every kick, custom slices", kicker),
