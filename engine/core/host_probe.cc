@@ -11,22 +11,43 @@
 namespace wt {
 
 void host_probe::open(uint32_t workers, std::vector<probe_pair> pairs, std::vector<probe_errand> errands,
-                      uint64_t patience_ticks) {
+                      uint64_t patience_ticks, uint64_t step_ticks) {
     workers_ = workers;
     pairs_ = std::move(pairs);
     errands_ = std::move(errands);
-    patience_ = patience_ticks;
+    rounds_ = pairs_.empty() ? 0 : pairs_.back().round + 1;
+    lines_ = decltype(lines_)(pairs_.size());
+    take_turns();
+    patience_ = patience_ticks + steps() * step_ticks;
     reading_.round_trip.resize(pairs_.size());
     reading_.errands.resize(errands_.size());
     reading_.alone.resize(workers);
     reading_.together.resize(workers);
 }
 
+// Each worker gets the turn that the fewest have, of those that nobody has with whom it exchanges packets.
+void host_probe::take_turns() {
+    turns_ = std::min(workers_, probe_most_turns);
+    turn_of_.clear();
+    std::vector<uint32_t> taken(turns_);
+    for (uint32_t w = 0; w < workers_; w++) {
+        std::vector<uint32_t> cost = taken;
+        for (const probe_pair &pair : pairs_) {
+            if (pair.a == w && pair.b < w) cost[turn_of_[pair.b]] += workers_;
+            if (pair.b == w && pair.a < w) cost[turn_of_[pair.a]] += workers_;
+        }
+        const auto turn = static_cast<uint32_t>(std::min_element(cost.begin(), cost.end()) - cost.begin());
+        turn_of_.push_back(turn);
+        taken[turn]++;
+    }
+}
+
 void host_probe::ask() {
     asked_++;
     reading_.complete = false;
     reading_.held_ticks = 0;
-    for (line &l : lines_) l.value.store(0, std::memory_order_relaxed);
+    for (auto &of_pair : lines_)
+        for (line &l : of_pair) l.value.store(0, std::memory_order_relaxed);
     arrived_.store(0, std::memory_order_release);
 }
 
@@ -77,12 +98,12 @@ bool spin(uint64_t deadline, Seen seen) {
 }
 
 // The median of the blocks: the fastest would mislead, because a line may be met on its way.
-bool host_probe::ping(const visit &v, double &ticks) {
+bool host_probe::ping(const visit &v, size_t pair, double &ticks) {
     std::array<uint64_t, probe_blocks> blocks;
     for (uint32_t block = 0; block < probe_blocks; block++) {
         const uint32_t sent = 2 * block + 1;
         const uint64_t start = rte_rdtsc();
-        for (line &l : lines_) {
+        for (line &l : lines_[pair]) {
             l.value.store(sent, std::memory_order_release);
             if (!spin(v.deadline, [&] { return l.value.load(std::memory_order_acquire) != sent; }))
                 return false;
@@ -95,9 +116,9 @@ bool host_probe::ping(const visit &v, double &ticks) {
     return true;
 }
 
-bool host_probe::pong(const visit &v) {
+bool host_probe::pong(const visit &v, size_t pair) {
     for (uint32_t block = 0; block < probe_blocks; block++)
-        for (line &l : lines_) {
+        for (line &l : lines_[pair]) {
             const uint32_t sent = 2 * block + 1;
             if (!spin(v.deadline, [&] { return l.value.load(std::memory_order_acquire) == sent; }))
                 return false;
@@ -108,9 +129,10 @@ bool host_probe::pong(const visit &v) {
 
 bool host_probe::round_trips(visit &v, uint32_t self) {
     for (size_t i = 0; i < pairs_.size(); i++) {
-        if (self == pairs_[i].a && !ping(v, reading_.round_trip[i])) return false;
-        if (self == pairs_[i].b && !pong(v)) return false;
-        if (!gather(v, [] {})) return false;
+        if (self == pairs_[i].a && !ping(v, i, reading_.round_trip[i])) return false;
+        if (self == pairs_[i].b && !pong(v, i)) return false;
+        const bool ends_round = i + 1 == pairs_.size() || pairs_[i + 1].round != pairs_[i].round;
+        if (ends_round && !gather(v, [] {})) return false;
     }
     return true;
 }
@@ -137,8 +159,8 @@ double wide_block() {
 
 // Who is first changes from probe to probe.
 bool host_probe::additions(visit &v, uint32_t self) {
-    for (uint32_t i = 0; i < workers_; i++) {
-        if (self == (i + asked_) % workers_) reading_.alone[self] = wide_block();
+    for (uint32_t i = 0; i < turns_; i++) {
+        if (turn_of_[self] == (i + asked_) % turns_) reading_.alone[self] = wide_block();
         if (!gather(v, [] {})) return false;
     }
     reading_.together[self] = wide_block();

@@ -233,6 +233,24 @@ void check_workers(const plan &p) {
     }
 }
 
+// Workers that wait for each other in a round must not wait for a third one.
+void check_probe_pairs(const plan &p) {
+    uint32_t round = 0;
+    std::set<uint32_t> busy;
+    for (size_t i = 0; i < p.probe_pairs.size(); i++) {
+        const probed_pair_plan &pair = p.probe_pairs[i];
+        const std::string here = at("probe_pairs", i);
+        check_index(here + ".a", pair.a, p.workers.size(), "workers");
+        check_index(here + ".b", pair.b, p.workers.size(), "workers");
+        if (pair.round < round || pair.round > round + (i > 0))
+            refuse_plan(here + ".round", "rounds ascend from 0, one by one");
+        if (pair.round > round) busy.clear();
+        round = pair.round;
+        if (!busy.insert(pair.a).second || !busy.insert(pair.b).second)
+            refuse_plan(here, "a worker is twice in a round");
+    }
+}
+
 bool runs(const plan &p, enum side side, stage_kind stage) {
     for (const worker_plan &worker : p.workers)
         for (const stage_of &s : worker.stages)
@@ -291,6 +309,7 @@ void check_plan(const plan &p) {
     for (size_t i = 0; i < p.endpoints.size(); i++) check_endpoint(at("endpoints", i), p.endpoints[i], p);
     for (size_t i = 0; i < p.workloads.size(); i++) check_workload(at("workloads", i), p.workloads[i]);
     check_workers(p);
+    check_probe_pairs(p);
     if (p.variants) check_variants(p);
     WT_ALL_CHECKS_OF_PARTS(WT_CALL_CHECK)
 }

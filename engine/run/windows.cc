@@ -8,9 +8,13 @@
 
 namespace wt {
 
-// A probe takes 50 to 100 us, and main sleeps meanwhile: it would take a CPU from a worker. Probes that far
-// apart cost at most 0.2% of a run, and 2% where workers do not come in time.
-constexpr uint64_t probe_takes_ns = 200'000, probe_every_ns = 50 * ms;
+// While the workers probe main sleeps: it would take a CPU from one. Two workers need 50 to 100 us, each
+// further round and turn some 40. Probes that far apart cost at most 0.2% of a run, and 2% where workers do
+// not come in time.
+uint64_t probe_takes_ns(const host_probe &probe) { return 80'000 + probe.steps() * 40'000; }
+uint64_t probe_every_ns(const host_probe &probe) {
+    return 50 * (probe_patience_ns + probe.steps() * probe_step_ns);
+}
 
 // A handler may be slow; the supervisor notices when it takes too long. A worker that gets no CPU is
 // announced, because it needs more patience: of six that spin on two CPUs, one was seen without a CPU for
@@ -61,7 +65,7 @@ void run_control::take_turn() {
 // Asks the workers to probe the host when they switch to this epoch, unless they have done so just now.
 bool run_control::ask_for_probe(uint32_t epoch) {
     if (!f.signals.probe.possible() || now_ns() < next_probe) return false;
-    next_probe = now_ns() + probe_every_ns;
+    next_probe = now_ns() + probe_every_ns(f.signals.probe);
     f.signals.probe.ask();
     f.signals.probe_at.store(epoch, std::memory_order_relaxed);
     return true;
@@ -71,7 +75,7 @@ void run_control::next_window(const char *phase) {
     const uint32_t epoch = f.signals.epoch.load(std::memory_order_relaxed) + 1;
     const bool probes = ask_for_probe(epoch);
     f.signals.epoch.store(epoch, std::memory_order_release);
-    if (probes) wait(now_ns() + probe_takes_ns);
+    if (probes) wait(now_ns() + probe_takes_ns(f.signals.probe));
     for (const worker &w : f.workers) await_switch(w, epoch);
     if (ordered == end_reason::parent_lost) return;
     const uint64_t end = now();

@@ -87,45 +87,21 @@ static stage open_stage(run_state &f, const stage_of &place, uint32_t worker) {
 
 namespace {
 
-bool exchange_packets(const stage_of &from, const stage_of &to, const run_state &f) {
-    using enum stage_kind;
-    if (from.endpoint != to.endpoint) return from.stage == nic_tx && to.stage == nic_rx;
-    switch (from.stage) {
-        case app_tx: return to.stage == disp_tx;
-        case disp_tx: return to.stage == nic_tx;
-        case nic_tx: return false;
-        case nic_rx: return to.stage == disp_rx;
-        case disp_rx: return to.stage == app_rx;
-        case app_rx: return to.stage == disp_tx && f.plan.endpoints[from.endpoint].side == side::server;
-    }
-    __builtin_unreachable();
-}
-
-bool exchange_packets(const worker &a, const worker &b, const run_state &f) {
-    for (const stage &from : a.stages)
-        for (const stage &to : b.stages)
-            if (exchange_packets(from.place, to.place, f) || exchange_packets(to.place, from.place, f))
-                return true;
-    return false;
-}
-
-// Pairs of workers whose stages follow each other on a packet's way, from the first worker on. The probe's
-// time grows with them: of many the first ones stand for all.
 void open_probe(run_state &f) {
-    constexpr size_t most_pairs = 8;
-    constexpr uint64_t patience_ns = 1'000'000;
+    constexpr size_t most_errands = 8;
     std::set<int> cpus;
     for (const worker &w : f.workers) cpus.insert(w.cpu);
     if (cpus.size() < f.workers.size()) return;  // two on one CPU: they would wait for each other
     std::vector<probe_pair> pairs;
-    for (uint32_t a = 0; a < f.workers.size(); a++)
-        for (uint32_t b = a + 1; b < f.workers.size() && pairs.size() < most_pairs; b++)
-            if (exchange_packets(f.workers[a], f.workers[b], f)) pairs.push_back({a, b});
+    for (const probed_pair_plan &pair : f.plan.probe_pairs) pairs.push_back({pair.a, pair.b, pair.round});
     std::vector<probe_errand> errands;
     call_parts(&part::add_errands, f, errands);
-    if (errands.size() > most_pairs) errands.resize(most_pairs);
+    if (errands.size() > most_errands) errands.resize(most_errands);
+    const auto ticks = [&](uint64_t ns) {
+        return static_cast<uint64_t>(static_cast<double>(ns) / f.clock.ns_per_tick);
+    };
     f.signals.probe.open(static_cast<uint32_t>(f.workers.size()), std::move(pairs), std::move(errands),
-                         static_cast<uint64_t>(patience_ns / f.clock.ns_per_tick));
+                         ticks(probe_patience_ns), ticks(probe_step_ns));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void join_all(host_probe &probe, uint32_t workers) {
 
 TEST(HostProbe, MeasuresEachPairAndEachWorker) {
     host_probe probe;
-    probe.open(3, {{0, 1}, {1, 2}}, {}, patient);
+    probe.open(3, {{0, 1, 0}, {1, 2, 1}}, {}, patient);
     for (int i = 0; i < 5; i++) {
         probe.ask();
         join_all(probe, 3);
@@ -35,9 +35,33 @@ TEST(HostProbe, MeasuresEachPairAndEachWorker) {
     }
 }
 
+TEST(HostProbe, PairsOfARoundSendAtTheSameTime) {
+    host_probe probe;
+    probe.open(4, {{0, 2, 0}, {1, 3, 0}, {0, 3, 1}}, {}, patient);
+    EXPECT_EQ(probe.steps(), 2 + 4u);
+    probe.ask();
+    join_all(probe, 4);
+    ASSERT_TRUE(probe.reading().complete);
+    EXPECT_TRUE(std::ranges::all_of(probe.reading().round_trip, [](double ticks) { return ticks > 0; }));
+}
+
+// Neither rounds nor turns grow with the workers.
+TEST(HostProbe, ManyWorkersShareTurns) {
+    constexpr uint32_t clients = 64;
+    host_probe probe;
+    std::vector<probe_pair> pairs;
+    for (uint32_t i = 0; i < clients; i++) pairs.push_back({i, clients + i, 0});
+    probe.open(2 * clients, pairs, {}, patient);
+    EXPECT_EQ(probe.steps(), 1 + probe_most_turns);
+    std::vector<uint32_t> workers(probe_most_turns);
+    for (uint32_t w = 0; w < 2 * clients; w++) workers[probe.turn_of(w)]++;
+    for (const uint32_t in_turn : workers) EXPECT_EQ(in_turn, 2 * clients / probe_most_turns);
+    for (const probe_pair &pair : pairs) EXPECT_NE(probe.turn_of(pair.a), probe.turn_of(pair.b));
+}
+
 TEST(HostProbe, TimeStandsStillMeanwhile) {
     host_probe probe;
-    probe.open(2, {{0, 1}}, {}, patient);
+    probe.open(2, {{0, 1, 0}}, {}, patient);
     const uint64_t before = held_ticks;
     probe.ask();
     join_all(probe, 2);
@@ -63,7 +87,7 @@ bool errand_of(void *of, uint64_t, double &ticks) {
 TEST(HostProbe, RunsErrandsOfTheirWorkers) {
     host_probe probe;
     double near = 100, far = 900;
-    probe.open(2, {{0, 1}}, {{1, &far, errand_of}, {0, &near, errand_of}}, patient);
+    probe.open(2, {{0, 1, 0}}, {{1, &far, errand_of}, {0, &near, errand_of}}, patient);
     probe.ask();
     join_all(probe, 2);
     ASSERT_TRUE(probe.reading().complete);
@@ -73,7 +97,7 @@ TEST(HostProbe, RunsErrandsOfTheirWorkers) {
 TEST(HostProbe, AnErrandWithoutAReadingCutsItShort) {
     host_probe probe;
     double none = 0;
-    probe.open(2, {{0, 1}}, {{1, &none, errand_of}}, hasty);
+    probe.open(2, {{0, 1, 0}}, {{1, &none, errand_of}}, hasty);
     const uint64_t before = held_ticks;
     probe.ask();
     join_all(probe, 2);
@@ -84,7 +108,7 @@ TEST(HostProbe, AnErrandWithoutAReadingCutsItShort) {
 // Who comes too late finds the probe over, holds no clock and waits for nobody.
 TEST(HostProbe, AWorkerThatDoesNotComeCutsItShort) {
     host_probe probe;
-    probe.open(2, {{0, 1}}, {}, hasty);
+    probe.open(2, {{0, 1, 0}}, {}, hasty);
     const uint64_t before = held_ticks;
     for (int i = 0; i < 3; i++) {
         probe.ask();
@@ -99,7 +123,7 @@ TEST(HostProbe, AWorkerThatDoesNotComeCutsItShort) {
 // The next probe is a new one.
 TEST(HostProbe, OneCutShortIsFollowedByAWholeOne) {
     host_probe probe;
-    probe.open(2, {{0, 1}}, {}, patient);
+    probe.open(2, {{0, 1, 0}}, {}, patient);
     probe.ask();
     join_all(probe, 2);
     EXPECT_TRUE(probe.reading().complete);
@@ -112,7 +136,7 @@ TEST(HostProbe, OneCutShortIsFollowedByAWholeOne) {
 TEST(HostProbe, NobodyIsLeftWaiting) {
     for (int i = 0; i < 50; i++) {
         host_probe probe;
-        probe.open(2, {{0, 1}}, {}, hasty / 100 * static_cast<uint64_t>(i % 3));
+        probe.open(2, {{0, 1, 0}}, {}, hasty / 100 * static_cast<uint64_t>(i % 3));
         const uint64_t before = held_ticks;
         probe.ask();
         join_all(probe, 2);

@@ -22,6 +22,7 @@ nlohmann::ordered_json one_side(const char *side) {
     p["variants"] = nullptr;  // they are of both sides
     p["endpoints"][0]["port"]["wire"] = "af_packet";
     p["workers"].erase(1);
+    p["probe_pairs"] = nlohmann::ordered_json::array();
     p["workers"][0]["stages"] = {{{"endpoint", 0}, {"stage", "nic_rx"}, {"index", 0}}};
     return p;
 }

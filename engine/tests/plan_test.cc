@@ -215,6 +215,9 @@ TEST(Plan, RefusesPlansThatCannotRun) {
         {"/workloads/0/response_sizes/weights", {0, 0}, "all are 0"},
         {"/workloads/0/response_sizes/weights", {1.7e308, 1.7e308}, "beyond a number"},
         {"/workers/1/lcore", 1, "another worker's"},
+        {"/probe_pairs/0/b", 2, "2 workers"},
+        {"/probe_pairs/0/b", 0, "twice in a round"},
+        {"/probe_pairs/0/round", 1, "rounds ascend from 0"},
         {"/workers/1/stages/0", {{"endpoint", 0}, {"stage", "disp_tx"}, {"index", 1}}, "has run before"},
     });
 }
@@ -284,6 +287,7 @@ TEST(Plan, RefusesVariantsBesideAnotherProcess) {
     json plan = valid_plan();
     plan["endpoints"].erase(0);
     plan["workers"].erase(0);
+    plan["probe_pairs"] = json::array();
     plan["workers"][0]["stages"][0]["endpoint"] = 0;
     EXPECT_TRUE(contains(refusal_of(plan.dump()), "no worker of this plan runs app_tx of the client"));
     json &other = plan["variants"]["variants"][1];
@@ -327,6 +331,7 @@ TEST(Plan, AHelloNeedsOneSideAndAnMtuThatHoldsIt) {
     plan["variants"] = nullptr;
     plan["endpoints"].erase(1);
     plan["workers"].erase(1);
+    plan["probe_pairs"] = json::array();
     EXPECT_EQ(wt::read_plan(plan.dump()).hello_wait_ns, 5u);
     plan["endpoints"][0]["mtu"] = 124;
     plan["workloads"][0].update({{"response_bytes", 16}, {"response_sizes", nullptr}});

@@ -27,6 +27,7 @@ json rig_plan() {
                 stages.push_back({{"endpoint", endpoint}, {"stage", stage}, {"index", 0}});
     }
     p["workers"] = {{{"lcore", 1}, {"cpu", 0}, {"stages", stages}}};
+    p["probe_pairs"] = json::array();
     p["workloads"][0].update(R"({
         "request_bytes": 86, "response_bytes": 86, "response_sizes": null,
         "handler": {"name": "l_app", "options": {}}, "packet_handler": null, "pipeline": null,

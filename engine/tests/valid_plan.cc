@@ -83,6 +83,7 @@ static json make_valid_plan() {
                                               {"endpoint": 0, "stage": "disp_tx", "index": 1}]},
             {"lcore": 2, "cpu": 1, "stages": [{"endpoint": 1, "stage": "nic_rx", "index": 1}]}
         ],
+        "probe_pairs": [{"a": 0, "b": 1, "round": 0}],
         "record": "/tmp/record.pcap",
         "trace": {"path": "/tmp/trace.bin", "every": 997, "limit_events": 1000},
         "raw_latency": {"path": "/tmp/raw", "limit": 10}
@@ -103,6 +104,7 @@ json valid_plan() {
 void leave_server(json &plan) {
     plan["endpoints"].erase(0);
     plan["workers"].erase(1);
+    plan["probe_pairs"] = json::array();
     plan["variants"] = nullptr;
 }
 

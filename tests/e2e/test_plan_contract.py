@@ -70,7 +70,7 @@ def test_python_and_engine_refuse_values_just_out_of_range_at_their_path(tmp_pat
 
 LATER_OF_WORKLOADS = set().union(*part_samples("LATER_KEYS"))
 LATER_OF_ENDPOINTS = [("vlan",), ("dispatchers", 0, "peers")]
-LATER = {("variants",), ("phases", "hold_windows")} | {
+LATER = {("variants",), ("phases", "hold_windows"), ("probe_pairs",)} | {
     (table, index, *key)
     for table, keys in (("endpoints", LATER_OF_ENDPOINTS), ("workloads", LATER_OF_WORKLOADS))
     for index in (0, 1)

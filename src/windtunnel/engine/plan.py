@@ -17,6 +17,7 @@ from windtunnel.engine.plan_values import (
     MAX_APPLICATIONS,
     MAX_DELAY_NS,
     MAX_INFLIGHT,
+    MAX_PROBE_ROUNDS,
     MAX_VARIANTS,
     MAX_WORKLOADS,
     U32,
@@ -268,6 +269,16 @@ class Worker(Part):
     stages: list[StageOf] = Field(min_length=1, description="in the order in which a loop runs them")
 
 
+class ProbedPair(Part):
+    """Two workers that exchange packets: a probe of the host sends cache lines between them."""
+
+    a: Index = Field(description="position of a worker")
+    b: Index
+    round: Annotated[int, Field(ge=0, le=MAX_PROBE_ROUNDS - 1)] = Field(
+        description="pairs of a round have no worker in common and send at the same time; rounds ascend"
+    )
+
+
 class Trace(Part):
     """Which loops of every worker are written down call by call; windtunnel.runs.trace reads the file."""
 
@@ -338,6 +349,7 @@ class Plan(Part):
     endpoints: list[Endpoint] = Field(min_length=1, max_length=2)
     workloads: list[Workload] = Field(min_length=1, max_length=MAX_WORKLOADS)
     workers: list[Worker] = Field(min_length=1)
+    probe_pairs: list[ProbedPair] = Field([], description="in the order of their rounds")
     record: Text | None = Field(
         description="absolute path of a pcap of every frame that the endpoints send; one without its peer in the engine writes what it receives "
         "beside it, into NAME-received.pcap"

@@ -30,6 +30,8 @@ MAX_WORKLOADS = 256
 MAX_APPLICATIONS = 65535
 """Most applications of an endpoint: a message header has two bytes for them."""
 MAX_QUEUES = 64
+MAX_PROBE_ROUNDS = 16
+"""Most rounds in which a probe of the host sends cache lines between workers: some 40 us each, for which all workers are held."""
 MAX_AT_ONCE = 4096
 """Copies that a modelled engine works on at a time."""
 MAX_NS = 10**15

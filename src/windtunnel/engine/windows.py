@@ -255,7 +255,7 @@ class ProbeWorker(Line):
 class Probe(Line):
     """The host's state at the end of a window, measured with all workers held; the run's time stood still meanwhile."""
 
-    complete: bool = Field(description="false: a worker did not come within 1 ms, and nothing was measured")
+    complete: bool = Field(description="false: a worker did not come in time, and nothing was measured")
     held_ns: int
     pairs: list[ProbePair]
     workers: list[ProbeWorker]

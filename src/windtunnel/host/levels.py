@@ -32,6 +32,9 @@ LEAST_ALIKE = 3
 NAMES = ("one-l3", "two-l3s", "two-sockets")
 """Names of the levels in ascending order, if more than one is known."""
 ONLY_ONE = "one-level"
+ONE_CORE = "one-core"
+JOIN = " + "
+"""Between the names of a state that has several."""
 FILE_VERSION = 1
 MOST_BYTES = 16 << 20
 
@@ -108,6 +111,13 @@ def name_of(position: int, levels: list[Level]) -> str:
     if len(levels) < 2:
         return ONLY_ONE
     return NAMES[position] if position < len(NAMES) else f"level-{position + 1}"
+
+
+def joined(names: Iterable[str]) -> str:
+    """The name of a state in which pairs differ, as in "one-l3 + two-l3s": each name once, the nearest first, whatever the order of the pairs."""
+    order = {name: position for position, name in enumerate((ONE_CORE, ONLY_ONE, *NAMES))}
+    parts = {part for name in names for part in name.split(JOIN)}
+    return JOIN.join(sorted(parts, key=lambda part: (order.get(part, len(order)), len(part), part)))
 
 
 def identity(host: Facts) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from windtunnel.host.levels import GAP, ONLY_ONE
+from windtunnel.host.levels import GAP, ONLY_ONE, joined
 
 
 class Placed(Protocol):
@@ -45,7 +45,7 @@ def same(a: Placed, b: Placed) -> bool:
     """Whether both are of one state. An unknown state equals any other.
 
     A state from the time when only one level of the host was known is compared by its round trip. Records of version 5 may have a busy sibling
-    in the name of their state, as in "one-l3, sibling busy"."""
+    in the name of their state, as in "one-l3, sibling busy", and the names of several levels in another order."""
     if a.state is None or b.state is None:
         return True
     (level_a, _, sibling_a), (level_b, _, sibling_b) = a.state.partition(", "), b.state.partition(", ")
@@ -54,7 +54,7 @@ def same(a: Placed, b: Placed) -> bool:
     if a.line_ns is None or b.line_ns is None:
         return True
     if ONLY_ONE not in level_a + level_b:
-        return level_a == level_b
+        return joined([level_a]) == joined([level_b])
     return max(a.line_ns, b.line_ns) < GAP * min(a.line_ns, b.line_ns)
 
 

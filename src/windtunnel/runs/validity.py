@@ -87,7 +87,7 @@ class HostState(Part):
     sibling: float | None = Field(
         None,
         description="how many times as long as the least known on this host additions took that fill a core: hardware threads beside the "
-        "workers' share it; the median over windows; null: not known, or a record of version 5, which may have busy siblings as states",
+        "workers' share it; the median over windows of the worker with the busiest; null: not known, or a record of version 5, which may have busy siblings as states",
     )
     responses_per_s: dict[str, float] = Field(description="workload -> rate")
     p50_ns: dict[str, int | None] = Field(description="workload -> median latency")

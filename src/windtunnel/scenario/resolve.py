@@ -3,7 +3,7 @@
 import hashlib
 import json
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from windtunnel.scenario.cpu_choice import divide
 from windtunnel.scenario.cpu_map import cpu_map, main_cpus, pairs_on_siblings
 from windtunnel.scenario.demand import Demand, demand
 from windtunnel.scenario.endpoints import plan_endpoint, plan_workload
+from windtunnel.scenario.exchanges import StageOfSide
 from windtunnel.scenario.host import Cable, HostView
 from windtunnel.scenario.keys import Scenario
 from windtunnel.scenario.loads import unseen_phases
@@ -27,6 +28,7 @@ from windtunnel.scenario.one_side import CABLED, OneSide, check_one_side
 from windtunnel.scenario.other_engines import engines_cpus, shared_with_engines
 from windtunnel.scenario.phases import short_phases, window_ns
 from windtunnel.scenario.placement import Placed, cpu_list, crossings, place
+from windtunnel.scenario.probe_pairs import probe_pairs, unprobed
 from windtunnel.scenario.quantities import write
 from windtunnel.scenario.receives import few_receives
 from windtunnel.scenario.refusal import Refusal
@@ -212,6 +214,7 @@ def _plan(decided: _Decided, name: str, process: list[Topology], need: int) -> P
             for index in range(len(scenario.workload))
         ],
         workers=[_worker(lcore, cpu, mine, sides) for cpu, lcore in workers.items()],
+        probe_pairs=probe_pairs(process, _worker_of_stage(list(workers), mine)),
         record=scenario.record,
         trace=None,
         raw_latency=None,
@@ -242,6 +245,11 @@ def _worker(lcore: int, cpu: int, placed: list[Placed], sides: list[Side]) -> pl
     return plans.Worker(lcore=lcore, cpu=cpu, stages=stages)
 
 
+def _worker_of_stage(workers: Sequence[int], placed: Iterable[Placed]) -> dict[StageOfSide, int]:
+    """Position of the worker of each stage; `workers`: their CPUs."""
+    return {(stage.side, stage.stage, stage.index): workers.index(stage.cpu) for stage in placed}
+
+
 def _free_cpu(decided: _Decided) -> int | None:
     """A CPU without a worker, for a thread of a part that needs none of its own; None if each has one."""
     free = sorted(set(decided.host.cpus) - {stage.cpu for stage in decided.placed} - set(decided.reserved_cpus))
@@ -254,6 +262,7 @@ def _notes(decided: _Decided) -> list[str]:
     if server & client:
         notes.append(f"client and server share CPU {cpu_list(server & client)}: both are slower than on separate cores")
     notes += pairs_on_siblings(decided.sides, decided.placed, decided.host.topology)
+    notes += unprobed(decided.sides, {(s.side, s.stage, s.index): s.cpu for s in decided.placed})
     notes += shared_with_engines(decided.placed, decided.engines_cpus)
     notes += part_resources.notes(
         decided.scenario, {stage.cpu for stage in decided.placed}, decided.reserved_cpus, _free_cpu(decided)

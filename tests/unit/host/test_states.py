@@ -19,6 +19,7 @@ ALONE, ALONE_BUSY = Where("one worker"), Where("one worker, sibling busy")
         (NEAR, UNKNOWN, True),
         (UNKNOWN, UNKNOWN, True),
         (Where("one-level", 95.0), NEAR, True),
+        (Where("two-l3s + one-l3", 300.0), Where("one-l3 + two-l3s", 250.0), True),
         (Where("one-level", 400.0), NEAR, False),
         (Where("one-level", 400.0), Where("one-level", 90.0), False),
         (NEAR, BUSY, False),

@@ -14,6 +14,7 @@ from validity_tools import (
     rated,
 )
 
+from windtunnel.engine.windows import Probe
 from windtunnel.host.levels import Readings
 from windtunnel.measure.validity import readings_of, validate
 from windtunnel.scenario.validity_keys import Validity as Limits
@@ -64,6 +65,30 @@ def test_busy_siblings_are_said_and_exclude_nothing(wide, sibling):
     assert (state.name, state.windows, found.excluded) == ("one-level", 10, [])
     assert state.sibling == pytest.approx(sibling, rel=0.02)
     assert ("siblings" in state.words) == (sibling > 1.1)
+
+
+def of_pairs(*trips):
+    """A probe of some pairs of workers."""
+    pairs = [{"a": 2 * n, "b": 2 * n + 1, "line_ns": ns} for n, ns in enumerate(trips)]
+    workers = [{"worker": n, "alone_ticks": 1000.0, "together_ticks": 1000.0} for n in range(2 * len(trips))]
+    return Probe.model_validate({"complete": True, "held_ns": 60_000, "pairs": pairs, "workers": workers})
+
+
+def test_a_state_of_unlike_pairs_has_one_name_whatever_their_order():
+    found = judged(*probed(*[of_pairs(90.0, 425.0), of_pairs(425.0, 90.0)] * 5))
+    assert [(state.name, state.windows) for state in found.states] == [("one-l3 + two-l3s", 10)]
+
+
+def test_a_busy_sibling_is_of_its_worker():
+    engine, windows = probed(*[probe()] * 10)
+    windows = [
+        w.model_copy(update={"workers": [w.workers[0].model_copy(update={"wide_ticks": 4800.0}), *w.workers[1:]]})
+        for w in windows
+    ]
+    (state,) = judged(engine, windows).states
+    assert f"siblings of CPU {windows[0].workers[0].cpu} 1.6x" in state.words and state.sibling == pytest.approx(
+        1.6, rel=0.02
+    )
 
 
 def test_one_outlier_of_the_additions_changes_no_state_of_later_windows():

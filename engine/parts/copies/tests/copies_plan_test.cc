@@ -84,6 +84,7 @@ json modelling_plan() {
         for (const json &stage : workers.back()["stages"]) workers[0]["stages"].push_back(stage);
         workers.erase(workers.size() - 1);
     }
+    plan["probe_pairs"] = json::array();
     json &copies = plan["workloads"][0]["copies"];
     copies.update({{"engine", "model"}, {"options", json::object()}, {"lcores", json::array()}});
     copies["model"] = {

@@ -12,17 +12,20 @@ from functools import cached_property
 from statistics import median
 
 from windtunnel.engine.windows import Probe, Window
-from windtunnel.host.levels import Level, Readings, level_of, name_of
+from windtunnel.host.findings import spans
+from windtunnel.host.levels import ONE_CORE, Level, Readings, joined, level_of, name_of
 from windtunnel.part_registry import part_functions
 from windtunnel.runs import metrics
 from windtunnel.runs.record import EngineRecord
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState
 
-ONE_CORE = 1.4
+TOGETHER = 1.4
 """Ratio of the additions' time together to that alone, on both CPUs of a pair, above which they are threads of one core: there
 it is close to 2, and elsewhere close to 1."""
 NOTICEABLE = 1.10
 """How many times as long as the least that this host is known to need the additions must take to be mentioned, both against the chain."""
+MOST_NAMED = 4
+"""CPUs that are named one by one; more are a list."""
 LEAST_KNOWN = 0.5
 """Share of the windows whose state must be known: with less, the states cannot choose the windows."""
 
@@ -62,7 +65,7 @@ def readings_of(windows: Mapping[str, Sequence[Window]]) -> Readings:
     for window in (w for of_engine in windows.values() for w in of_engine):
         if window.probe and window.probe.complete:
             lines = (p.line_ns for p in window.probe.pairs if not _one_core(window.probe, p.a, p.b))
-            read.add(lines, _wide(window), (ns for _, _, ns in _trips(window.probe)))
+            read.add(lines, (ratio for _, ratio in _wide(window)), (ns for _, _, ns in _trips(window.probe)))
     return read
 
 
@@ -155,7 +158,7 @@ def _joined(names: Sequence[str]) -> str:
     for verdict in (NOT_KNOWN, MIXED):
         if verdict in names:
             return verdict
-    return " + ".join(dict.fromkeys(names))
+    return joined(names)
 
 
 def _probed(windows: Sequence[Window]) -> bool:
@@ -185,12 +188,12 @@ def _topology(probe: Probe, levels: Levels) -> str:
     names += [f"{what} on {_level(ns, levels.of_copies)}" for what, _, ns in _trips(probe)]
     if not names:
         return "one worker" if len(probe.workers) == 1 else "workers apart"
-    return " + ".join(dict.fromkeys(names))
+    return joined(names)
 
 
 def _relation(probe: Probe, a: int, b: int, line_ns: float, levels: list[Level]) -> str:
     if _one_core(probe, a, b):
-        return "one-core"
+        return ONE_CORE
     return _level(line_ns, levels)
 
 
@@ -200,21 +203,33 @@ def _level(trip_ns: float, levels: list[Level]) -> str:
 
 def _one_core(probe: Probe, a: int, b: int) -> bool:
     ratios = {w.worker: w.together_ticks / w.alone_ticks for w in probe.workers if w.alone_ticks}
-    return ratios.get(a, 0) > ONE_CORE and ratios.get(b, 0) > ONE_CORE
+    return ratios.get(a, 0) > TOGETHER and ratios.get(b, 0) > TOGETHER
 
 
-def _wide(window: Window) -> Iterator[float]:
-    """Each worker's ratio of the additions' ticks to the chain's."""
-    return (w.wide_ticks / w.chain_ticks for w in window.workers if w.wide_ticks and w.chain_ticks)
+def _wide(window: Window) -> Iterator[tuple[int, float]]:
+    """CPU of each worker, and its ratio of the additions' ticks to the chain's."""
+    return ((w.cpu, w.wide_ticks / w.chain_ticks) for w in window.workers if w.wide_ticks and w.chain_ticks)
 
 
-def _sibling(windows: InState, least_wide: float | None) -> float | None:
-    """How many times as long as the least known the additions took, the median over windows of the worker with the busiest sibling."""
+def _siblings(windows: InState, least_wide: float | None) -> dict[int, float]:
+    """CPU of a worker -> how many times as long as the least known its additions took, the median over windows: a busy sibling is of its
+    worker, not of the run. Empty if that is not known."""
     if least_wide is None:
+        return {}
+    ratios: dict[int, list[float]] = {}
+    for window in (window for engine_windows in windows.values() for window in engine_windows):
+        for cpu, ratio in _wide(window):
+            ratios.setdefault(cpu, []).append(ratio / least_wide)
+    return {cpu: median(of_worker) for cpu, of_worker in ratios.items()}
+
+
+def _siblings_text(siblings: Mapping[int, float]) -> str | None:
+    """As in "siblings 1.6x", with their CPUs if only some of the workers have a busy one; None: none has."""
+    busy = {cpu: ratio for cpu, ratio in siblings.items() if ratio > NOTICEABLE}
+    if not busy:
         return None
-    ratios = [max(_wide(w), default=None) for engine_windows in windows.values() for w in engine_windows]
-    known = [ratio for ratio in ratios if ratio is not None]
-    return median(known) / least_wide if known else None
+    some = f" of CPU {spans(sorted(busy))}" if len(busy) < len(siblings) else ""
+    return f"siblings{some} {max(busy.values()):.1f}x"
 
 
 def _probes(windows: InState) -> list[Probe]:
@@ -251,7 +266,7 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState, least_wid
     return HostState(
         name=name,
         words=_state_text(name, engines, windows, least_wide),
-        sibling=_sibling(windows, least_wide),
+        sibling=max(_siblings(windows, least_wide).values(), default=None),
         windows=count,
         indexes=[window.index for window in next(iter(windows.values()))],
         line_ns=_line_ns(probes) or _copy_ns(probes),
@@ -263,12 +278,16 @@ def _row(name: str, engines: Sequence[EngineRecord], windows: InState, least_wid
 
 def _state_text(name: str, engines: Sequence[EngineRecord], windows: InState, least_wide: float | None) -> str:
     """The state with its CPUs and trips, as in "CPUs 0 and 1: one-l3 (line 91 ns, siblings 1.3x)"."""
-    probes, sibling = _probes(windows), _sibling(windows, least_wide)
+    probes, siblings = _probes(windows), _siblings_text(_siblings(windows, least_wide))
     trips = [
         f"{noun} {ns:.0f} ns" for noun, ns in (("line", _line_ns(probes)), ("copy", _copy_ns(probes))) if ns is not None
     ]
-    trips += [f"siblings {sibling:.1f}x"] if sibling and sibling > NOTICEABLE and "one-core" not in name else []
+    trips += [siblings] if siblings and ONE_CORE not in name else []
     of_parts = {cpu for probe in probes for _, cpu, _ in _trips(probe)}
     cpus = sorted(of_parts | {worker.cpu for engine in engines for worker in engine.plan.workers})
-    where = f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"
+    where = (
+        f"CPUs {spans(cpus)}"
+        if len(cpus) > MOST_NAMED
+        else f"CPU{'s' if len(cpus) > 1 else ''} {' and '.join(map(str, cpus))}"
+    )
     return f"{where}: {name}" + (f" ({', '.join(trips)})" if trips else "")
