@@ -36,6 +36,9 @@ CHANGING = (
     (re.compile(r"(rules/)[0-9a-f]{64}"), r"\1(of the file and its place)"),
     (re.compile(r'("windtunnel": ")[^"]+'), r"\1(version)"),
 )
+LONG_NUMBER = re.compile(r"-?\b\d+\.\d{6,}(?:e[-+]?\d+)?\b")
+DIGITS = 8
+"""Of numbers with more: the last ones of a sum depend on the instructions that a CPU has."""
 ROWS = "select * from results order by all"
 View = Callable[[Path], str]
 
@@ -185,7 +188,12 @@ def shown(name: str, view: str, inputs: Path) -> str:
     text = text.replace(str(inputs), "INPUTS").replace(str(SCENARIOS.parent), "CHECKOUT")
     for pattern, instead in CHANGING:
         text = pattern.sub(instead, text)
-    return text
+    return rounded(text)
+
+
+def rounded(text: str) -> str:
+    """The text with at most so many digits of each number."""
+    return LONG_NUMBER.sub(lambda number: f"{float(number[0]):.{DIGITS}g}", text)
 
 
 def unpack(directory: Path) -> Path:
