@@ -7,9 +7,11 @@ from scenario_tools import LENIENT, written
 
 from windtunnel.engine.find import find_engine
 from windtunnel.engine.windows import StageWindow
+from windtunnel.exchange.recorded import read_recorded
 from windtunnel.measure.validity import call_cost
 from windtunnel.runs import load
 from windtunnel.runs.counters import Absent, Asked, Count, event_rows, read_counters
+from windtunnel.runs.monitor import monitored_texts, read_monitor
 
 WANTS = tuple(name.removeprefix("stalled_for_") for name in StageWindow.model_fields if name.startswith("stalled_for_"))
 """Those of parts, too."""
@@ -94,3 +96,35 @@ def test_a_wrong_event_is_refused_before_anything_runs(tmp_path):
 def test_repeated_runs_refuse_them(tmp_path):
     ended = windtunnel("run", written(tmp_path, scenario()), "--repeat", "2", "--counters", "cycles", cwd=tmp_path)
     assert ended.returncode == 2 and "--counters" in ended.stderr
+
+
+def test_the_monitor_keeps_what_this_host_has_in_the_run_directory(tmp_path):
+    file = written(tmp_path, scenario(duration="400ms"))
+    sets = [part for key in (*LENIENT, *PATIENT) for part in ("--set", key)]
+    words = ("run", file, *sets, "--no-report", "--out", tmp_path / "run", "--monitor", "cpus,pcie")
+    ended = windtunnel(*words, cwd=tmp_path, WINDTUNNEL_ENGINE=str(find_engine()))
+    assert ended.returncode in (0, 1), ended.stderr
+    asked, *lines = read_monitor(tmp_path / "run")
+    (engine,) = load(tmp_path / "run").record.engines
+    assert asked.cpus == sorted(worker.cpu for worker in engine.plan.workers)
+    assert {line.tool for line in lines} == {"/proc/stat", "pcm-pcie"}
+    (text,) = [path for path in monitored_texts(tmp_path / "run") if "proc" in path.name]
+    shares = read_recorded(text)
+    assert shares.tool == "/proc/stat" and all(0 <= reading.value <= 1 for reading in shares.readings)
+    assert all(f"busy share of CPU {cpu}" in {reading.name for reading in shares.readings} for cpu in asked.cpus)
+    assert "/proc/stat" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("run", "echo", "--monitor", "llcs"), "no metric: 'llcs'"),
+        (("run", "echo", "--repeat", "2", "--monitor", "llc"), "--monitor"),
+        (("monitor", "llc", "--cpus", "70000"), "--cpus: CPU 70000 is not online"),
+        (("monitor", "pause", "--interface", "../lo"), "--interface: no interface ../lo"),
+        (("monitor", "cpus", "--duration", "0s"), "--duration"),
+    ],
+)
+def test_a_wrong_switch_is_refused_before_anything_is_started(tmp_path, words, told):
+    ended = windtunnel(*words, "--out", tmp_path / "run", cwd=tmp_path)
+    assert ended.returncode == 2 and told in ended.stderr and not (tmp_path / "run").exists()

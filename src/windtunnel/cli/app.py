@@ -16,6 +16,7 @@ from windtunnel.cli.history import history
 from windtunnel.cli.host import ladder
 from windtunnel.cli.imports import run_, testpmd
 from windtunnel.cli.init import init
+from windtunnel.cli.monitor import monitor
 from windtunnel.cli.query import query
 from windtunnel.cli.run import run
 from windtunnel.cli.schema import schema
@@ -82,7 +83,7 @@ def _version(requested: bool) -> None:
 
 _add(PREPARE, init, check, handlers, wires, *_of_parts("PREPARE"), schema)
 _add_group("host", "Check this machine, its states and its caches.", PREPARE, doctor, state, ladder, *_of_parts("HOST"))
-_add(MEASURE, run, show, compare, calibrate, history, search, study, *_of_parts("MEASURE"))
+_add(MEASURE, run, monitor, show, compare, calibrate, history, search, study, *_of_parts("MEASURE"))
 _add(MEASURE, query, name="study query")
 for name, help_, commands in _of_parts("MODEL"):
     _add_group(name, help_, MODEL, *commands)

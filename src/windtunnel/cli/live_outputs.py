@@ -1,4 +1,4 @@
-"""Live outputs of `run`: metrics, telemetry, counters, a trace."""
+"""Live outputs of `run`: metrics, telemetry, counters, the monitor, a trace."""
 
 import shutil
 from contextlib import contextmanager
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from windtunnel.exchange.openmetrics import Windows
     from windtunnel.measure.counters import Counting
+    from windtunnel.measure.monitor.monitor import RunMonitor
     from windtunnel.runs import Run
     from windtunnel.runs.directories import Held
     from windtunnel.scenario import RunSpec
@@ -69,6 +70,31 @@ def counting(events: str | None) -> "Iterator[Counting | None]":
         yield counts
     finally:
         counts.close()
+
+
+@contextmanager
+def monitoring(spec: "RunSpec", metrics: str | None) -> "Iterator[RunMonitor | None]":
+    """Monitors the host of a run while the context lasts: each tool for its part of the measurement. Raises UserError for an unknown metric. What
+    goes wrong later is reported on stderr, and changes no verdict."""
+    if metrics is None:
+        yield None
+        return
+    from windtunnel.measure.monitor.monitor import Request, RunMonitor
+    from windtunnel.measure.monitor.tools import metrics_of
+    from windtunnel.results.terminal.messages import show_error
+
+    cpus = sorted({worker.cpu for plan in spec.plans for worker in plan.workers})
+    request = Request(metrics_of(metrics), cpus, kept_free=cpus)
+    measured_s = max(plan.phases.duration_ns for plan in spec.plans) / 1e9
+    turn_s = measured_s / max(len(request.tools), 1) - 1  # a tool needs about a second until it counts
+    monitor = RunMonitor(replace(request, seconds=max(1, int(turn_s))))
+    try:
+        yield monitor
+    finally:
+        try:
+            monitor.close()
+        except UserError as error:
+            show_error(error)
 
 
 def hints(spec: "RunSpec", metrics: str | None) -> list[str]:

@@ -61,6 +61,14 @@ def run(
             help="Count events of the workers' threads, as in cycles,LLC-load-misses,context-switches, into counters.jsonl.",
         ),
     ] = None,
+    monitor: Annotated[
+        str | None,
+        typer.Option(
+            "--monitor",
+            metavar="METRICS",
+            help="Start tools of this host during the run, and keep their texts: all, or some of llc,memory,pcie,iio,cores,pause,cpus.",
+        ),
+    ] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Write sampled worker loops to trace.json for Perfetto.")
     ] = False,
@@ -109,6 +117,7 @@ def run(
     windtunnel run scenarios/two-hosts.toml --side server
     windtunnel run scenarios/echo.toml --metrics :9464 --trace
     windtunnel run scenarios/echo.toml --counters cycles,instructions,LLC-load-misses,context-switches
+    windtunnel run scenarios/echo.toml --monitor llc,pcie,pause,cpus
     """
     from windtunnel.cli import live_outputs
     from windtunnel.cli.repeat import repeated
@@ -131,6 +140,7 @@ def run(
             "--wait": wait,
             "--metrics": metrics,
             "--counters": counters,
+            "--monitor": monitor,
             "--trace": trace,
             "--digest": digest,
         }
@@ -144,11 +154,12 @@ def run(
     with (
         live_outputs.serving(spec, metrics) as served,
         live_outputs.counting(counters) as counted,
+        live_outputs.monitoring(spec, monitor) as monitored,
         Interrupts() as interrupts,
         display(spec, interrupts, metrics, silent=json or quiet) as live_display,
     ):
         listeners = [listener.line for listener in (live_display, served) if listener]
-        writing = [counted.into] if counted else []
+        writing = [writer.into for writer in (counted, monitored) if writer]
         ended = execute(spec, directory, interrupts, listeners, settle=True, writing=writing)
     if ended.run is None or ended.held is None:
         if ended.unkept:

@@ -2,12 +2,17 @@
 
 import math
 import os
+import re
 from pathlib import Path
 
+from windtunnel.errors import UserError
 from windtunnel.host.cpu_topology import CPU, CpuTopology, read_cpu_topology
 from windtunnel.host.idle_states import IdleStates, read_idle_states
 from windtunnel.host.read import Part, cpu_list, number, text
 from windtunnel.proc import lines
+
+MOST_OF_RANGE = 4096
+_PART = re.compile(r"\s*([0-9]{1,5})(?:-([0-9]{1,5}))?\s*", re.ASCII)
 
 
 class Tsc(Part):
@@ -42,6 +47,19 @@ def allowed_cpus() -> list[int]:
 def online_cpus(root: Path = Path("/")) -> list[int]:
     """The CPUs that the kernel uses, ascending; the allowed ones if it does not say."""
     return cpu_list(text(root / CPU / "online")) or allowed_cpus()
+
+
+def cpus_of(text: str) -> list[int]:
+    """The CPUs of `--cpus`, a list as `lscpu` prints it, in its order. Raises UserError."""
+    for part in text.split(","):
+        match = _PART.fullmatch(part)
+        last = int(match[2] or match[1]) if match else -1
+        if not match or not int(match[1]) <= last < int(match[1]) + MOST_OF_RANGE:
+            raise UserError(f'--cpus: "{part[:40]}" is no CPU and no range', remedy="a list of CPUs, as in 8-11,24")
+    cpus = cpu_list(text)
+    if len(set(cpus)) < len(cpus):
+        raise UserError(f"--cpus: {text[:80]} names a CPU twice", remedy="each CPU once")
+    return cpus
 
 
 def read_cpus(root: Path = Path("/")) -> Cpus:

@@ -5,12 +5,14 @@ from pathlib import Path
 
 from windtunnel.errors import UserError
 from windtunnel.part_registry import part_modules
+from windtunnel.runs import monitor
 from windtunnel.text_file import MOST_RECORD_BYTES
 
 MOST_BYTES = {
     "run.json": MOST_RECORD_BYTES,
     "windows.jsonl": 64 << 20,
     "counters.jsonl": 16 << 20,
+    monitor.FILE: monitor.MAX_BYTES,
 }
 for _part in part_modules("untrusted"):
     MOST_BYTES |= _part.MOST_BYTES

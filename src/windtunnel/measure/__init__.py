@@ -10,6 +10,7 @@ repeat         one scenario again and again, the median of each state and its in
 variants       one run that changes between windows: variants by keys and delays, and their order
 try_handlers   handlers that are opened and not run
 counters       events of the workers' threads, read at each window's line
+monitor        tools of the host that count during a run, and whose texts are kept
 earlier        the rank of a run among the earlier runs beside it
 history        which runs are of one history, and what is said of the levels of a metric
 study          factors, points, the order of runs, a study's directory and table

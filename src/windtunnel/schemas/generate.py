@@ -18,7 +18,7 @@ from windtunnel.measure.repeat import Repeated
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.throughput.search_record import SearchRecord
 from windtunnel.part_registry import part_functions, part_modules
-from windtunnel.runs import Record, counters
+from windtunnel.runs import Record, counters, monitor
 from windtunnel.scenario.keys import Scenario
 from windtunnel.schemas import (
     catalogue_page,
@@ -54,6 +54,7 @@ def generated() -> dict[Path, str]:
         "repeated": Repeated.model_json_schema(),
         "history": Histories.model_json_schema(),
         "counters": counters.LINE.json_schema(),
+        "monitor": monitor.LINE.json_schema(),
         "study": StudyRecord.model_json_schema(),
         "ladder": Ladder.model_json_schema(),
         **{name: model.model_json_schema() for part in part_modules("schemas") for name, model in part.SCHEMAS.items()},

@@ -1,13 +1,18 @@
 """Bytes of each root port, as `pcm-iio -csv -root-port` and `perf iostat` have them, and the NIC that is below it."""
 
 import pytest
+import sample_lines as sample
 from in_process import run as typed
+from sample_runs import execute
 from test_links import ADDRESS, nic
 
 from windtunnel.errors import UserError
 from windtunnel.parts.pcie import facts as pcie_facts
 from windtunnel.parts.pcie.facts import read
-from windtunnel.parts.pcie.measured import RootPort, read_measured
+from windtunnel.parts.pcie.measured import FILE, RootPort, read_measured
+from windtunnel.results.run.as_json import run_json
+from windtunnel.runs import monitor
+from windtunnel.runs.monitor import Kept
 
 HEAD = "Socket,Root Port,Name,Part,IB write,IB read,OB read,OB write,IOTLB Lookup,IOTLB Miss\n"
 SAMPLE = (
@@ -67,6 +72,18 @@ def test_a_damaged_text_is_refused_with_its_line(tmp_path, text, words):
     with pytest.raises(UserError) as refused:
         of_text(tmp_path, text)
     assert words in refused.value.message and refused.value.remedy
+
+
+def test_a_text_of_the_runs_monitor_stands_beside_its_estimate(tmp_path):
+    run = execute(tmp_path / "run", [sample.plan()], ["windtunnel"])
+    kept = Kept(metric="iio", tool="x", file="monitor-x.csv", command=[], begins_s=0, seconds=1, exit_code=0, error="")
+    cut = kept.model_copy(update={"file": "monitor-cut.csv"})
+    (run.path / monitor.FILE).write_text("".join(line.model_dump_json() + "\n" for line in (cut, kept)))
+    (run.path / cut.file).write_text(HEAD)
+    (run.path / kept.file).write_text(HEAD + SAMPLE)
+    assert run_json(run)["pcie"]["measured"]["ports"][0]["name"] == "16:02.0"
+    (run.path / FILE).write_text(IOSTAT)
+    assert run_json(run)["pcie"]["measured"]["tool"] == "perf iostat", "what the user saved comes first"
 
 
 def test_perf_iostat_gives_each_root_bus(tmp_path):

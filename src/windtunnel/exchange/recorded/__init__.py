@@ -6,6 +6,7 @@ pcm_pcie    `pcm-pcie -csv`, with -e also misses and hits
 pcm_iio     `pcm-iio -csv`, with -root-port also the root port of each part
 pcm_memory  `pcm-memory -csv`
 ethtool     `ethtool -S`, `ethtool -I -a` (names of counters: pause_counters)
+proc_stat, resctrl_files   files of the kernel that `--monitor` has read twice (snapshots)
 
 Parts have others, in their module `host_counters`.
 """
@@ -15,7 +16,15 @@ from pathlib import Path
 from types import ModuleType
 
 from windtunnel.errors import UserError
-from windtunnel.exchange.recorded import ethtool, pcm_iio, pcm_memory, pcm_pcie, perf_stat
+from windtunnel.exchange.recorded import (
+    ethtool,
+    pcm_iio,
+    pcm_memory,
+    pcm_pcie,
+    perf_stat,
+    proc_stat,
+    resctrl_files,
+)
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import Reading, Recorded
 from windtunnel.exchange.source import read_counters
@@ -28,7 +37,8 @@ WHAT = (
 
 def readers() -> tuple[ModuleType, ...]:
     """A module for each tool: TOOL, `is_one` and `readings` of lines."""
-    return (*part_modules("host_counters"), pcm_pcie, pcm_iio, pcm_memory, ethtool, perf_stat)
+    of_parts = part_modules("host_counters")
+    return (*of_parts, pcm_pcie, pcm_iio, pcm_memory, ethtool, proc_stat, resctrl_files, perf_stat)
 
 
 def is_recorded(lines: Sequence[str]) -> bool:
@@ -36,9 +46,9 @@ def is_recorded(lines: Sequence[str]) -> bool:
     return any(reader.is_one(lines) for reader in readers())
 
 
-def read_recorded(file: Path) -> Recorded:
-    """The counts of a tool. Raises UserError with file and line for any other text."""
-    foreign = read_counters(file)
+def read_recorded(file: Path, follow: bool = True) -> Recorded:
+    """The counts of a tool. Raises UserError with file and line for any other text. `follow`: a symbolic link is followed."""
+    foreign = read_counters(file, follow=follow)
     lines = foreign.text.split("\n")
     reader = next((candidate for candidate in readers() if candidate.is_one(lines)), None)
     if reader is None:

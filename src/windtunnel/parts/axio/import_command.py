@@ -114,9 +114,9 @@ def _metrics(foreign: "Foreign", out: Path | None, option: str | None) -> None:
 def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | None, cpus: str | None) -> None:
     from windtunnel.errors import UserError
     from windtunnel.exchange.imported_run import write_new
+    from windtunnel.host.cpus import cpus_of
     from windtunnel.parts.axio.config import read_config
     from windtunnel.parts.axio.scenario import scenario_text
-    from windtunnel.parts.axio.workspaces import cpus_of
     from windtunnel.results.terminal.messages import show_warning
 
     config = read_config(foreign)

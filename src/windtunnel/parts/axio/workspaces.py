@@ -1,29 +1,11 @@
 """The workspaces of a configuration on CPUs of a host: workers, each with the stages that its workspace runs."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
-from windtunnel.errors import UserError
 from windtunnel.exchange.source import Fault
-from windtunnel.host.read import cpu_list
-from windtunnel.parts.axio.config import MAX_GROUP, AxioConfig, AxioWorkload
+from windtunnel.parts.axio.config import AxioConfig, AxioWorkload
 from windtunnel.parts.axio.config_keys import PHASES
-
-_PART = re.compile(r"\s*([0-9]{1,5})(?:-([0-9]{1,5}))?\s*", re.ASCII)
-
-
-def cpus_of(text: str) -> list[int]:
-    """The CPUs of a list as `lscpu` prints it, in its order. Raises UserError."""
-    for part in text.split(","):
-        match = _PART.fullmatch(part)
-        last = int(match[2] or match[1]) if match else -1
-        if not match or not int(match[1]) <= last < int(match[1]) + MAX_GROUP:
-            raise UserError(f'--cpus: "{part[:40]}" is no CPU and no range', remedy="a list of CPUs, as in 8-11,24")
-    cpus = cpu_list(text)
-    if len(set(cpus)) < len(cpus):
-        raise UserError(f"--cpus: {text[:80]} names a CPU twice", remedy="each CPU once, in the order of Axio's cores")
-    return cpus
 
 
 def workers(config: AxioConfig, cpus: Sequence[int], faults: list[Fault]) -> list[dict[str, Any]]:

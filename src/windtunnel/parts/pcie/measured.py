@@ -5,6 +5,7 @@ Three tools are read. `perf iostat` (uncore IIO counters): megabytes of each PCI
 cache lines; it does not count the bytes that the CPU writes to registers.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from windtunnel.exchange.recorded import pcm_iio, pcm_pcie
 from windtunnel.exchange.recorded.other_tools import other_tool
 from windtunnel.exchange.recorded.readings import number
 from windtunnel.exchange.source import Fault, read_counters
+from windtunnel.runs.monitor import monitored_texts
 
 FILE = "pcie-counters.txt"
 """Name of such output in a run directory, taken during the run: `show` and the report show it beside the estimate."""
@@ -93,9 +95,15 @@ def _iostat_head(lines: Sequence[str]) -> int | None:
 
 
 def measured_with_run(run: Path) -> Measured | None:
-    """Reads `FILE` in a run directory. None: nothing was measured. Raises UserError as `read_measured`, and for a link."""
+    """Reads `FILE` in a run directory; without it the first text of the run's monitor that has bytes of PCIe links. None: nothing was measured.
+    Raises UserError as `read_measured`, and for a link."""
     file = run / FILE
-    return read_measured(file, follow=False) if os.path.lexists(file) else None
+    if os.path.lexists(file):
+        return read_measured(file, follow=False)
+    for text in monitored_texts(run):
+        with contextlib.suppress(UserError):  # a text without bytes, or of a tool that the end of the run has cut off
+            return read_measured(text, follow=False)
+    return None
 
 
 def counters_there(root: Path = Path("/")) -> bool:

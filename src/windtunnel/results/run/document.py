@@ -8,6 +8,7 @@ from windtunnel.measure.earlier import Earlier, line
 from windtunnel.part_registry import part_functions
 from windtunnel.results.document import Block, Document, Fold, Headlines, Listing, Rejected, Section, Sentence
 from windtunnel.results.host import host_facts, host_section, pretty
+from windtunnel.results.monitor import monitor_sections
 from windtunnel.results.run.handlers import handler_sections
 from windtunnel.results.run.machine import (
     crossing_section,
@@ -93,6 +94,7 @@ def _sections(run: Run, summary: Summary) -> Iterator[Section]:
     for sections in part_functions("blocks", "machine_sections"):
         yield from sections(run)
     yield from event_section(run)
+    yield from monitor_sections(run.path)
     yield from value_section(record.imported)
     yield from crossing_section(run)
     yield from stage_details(summary)

@@ -1,0 +1,28 @@
+"""Programs that are installed on this host, by name: in the directories of the system alone, because others may have written those of PATH."""
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from windtunnel.engine.own_directory import way_is_own
+
+DIRECTORIES = tuple(
+    Path(place) for place in ("/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin")
+)
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def installed(name: str, directories: Sequence[Path] = DIRECTORIES) -> Path | None:
+    """The program's absolute path, links followed. None: it is not there, or somebody other than root and this user may change it."""
+    for directory in directories:
+        path = (directory / name).resolve()
+        if os.access(path, os.X_OK) and _is_own(path):
+            return path
+    return None
+
+
+def _is_own(program: Path) -> bool:
+    status = program.stat()
+    ours = status.st_uid in (0, os.geteuid()) and not status.st_mode & _OTHERS_WRITE
+    return stat.S_ISREG(status.st_mode) and ours and way_is_own(program.parent)
