@@ -16,14 +16,15 @@ def text_of(question: str, notes: Sequence[str], data: dict[str, Any]) -> str:
     lines = [f"# {_one_line(question)}", "#"]
     for note in notes:
         lines += wrap(_one_line(note), _WIDTH, initial_indent="# - ", subsequent_indent="#   ", break_long_words=False)
-    lines += ["", *_pairs({name: value for name, value in data.items() if not isinstance(value, dict | list)})]
+    plain = (pair for pair in data.items() if not isinstance(pair[1], dict) and not _is_list_of_tables(pair[1]))
+    lines += ["", *_pairs(dict(plain))]
     for name, value in data.items():
         if isinstance(value, dict) and value:
             lists = {inner: tables for inner, tables in value.items() if _is_list_of_tables(tables)}
             lines += ["", f"[{_key(name)}]", *_pairs({key: value[key] for key in value if key not in lists})]
             for inner, tables in lists.items():
                 lines += _tables(f"{_key(name)}.{_key(inner)}", tables)
-        elif isinstance(value, list):
+        elif _is_list_of_tables(value):
             lines += _tables(_key(name), value)
     return "\n".join(lines) + "\n"
 

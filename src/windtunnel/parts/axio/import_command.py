@@ -25,15 +25,26 @@ Cpus = Annotated[
         "--cpus", metavar="LIST", help="CPUs of the NUMA node, as lscpu lists them: places the workspaces on them."
     ),
 ]
+Space = Annotated[
+    Path | None,
+    typer.Option(
+        "--space",
+        metavar="FILE",
+        help="Also write the lists of cores and queues as a space file, for `windtunnel tune`.",
+    ),
+]
 
 
-def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None, cpus: Cpus = None) -> None:
+def axio(
+    file: File, out: Out = None, side: Side = None, roce: Roce = None, cpus: Cpus = None, space: Space = None
+) -> None:
     """Import an Axio configuration, log or metrics.
 
     A configuration (colon form or TOML) becomes a scenario, a log or a file of axio.metrics/v1 becomes a run. Keys that cannot be converted are refused
     by name. Keys that are skipped are listed with the reason at the top of the scenario and on stderr.
 
     windtunnel import axio config/recv_config --out axio.toml
+    windtunnel import axio config/recv_config --out axio.toml --space space.toml
     windtunnel import axio tmp/temp.log --side server
     """
     from windtunnel.errors import UserError
@@ -42,7 +53,8 @@ def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None, cpus
     from windtunnel.parts.axio.table import is_log
 
     foreign = read(file)
-    option = "--roce" if roce else "--cpus" if cpus else None
+    given = {"--roce": roce, "--cpus": cpus, "--space": space}
+    option = next((name for name, value in given.items() if value), None)
     if option and (is_log(foreign.text) or is_metrics(foreign.text)):
         raise UserError(f"{foreign.file}: {option} is for a configuration, and this is none", remedy=f"no {option}")
     if is_log(foreign.text):
@@ -50,7 +62,7 @@ def axio(file: File, out: Out = None, side: Side = None, roce: Roce = None, cpus
     elif is_metrics(foreign.text):
         _metrics(foreign, out, side)
     else:
-        _config(foreign, out, side, roce, cpus)
+        _config(foreign, out, side, roce, cpus, space)
 
 
 def _log(foreign: "Foreign", out: Path | None, side: str | None) -> None:
@@ -111,12 +123,15 @@ def _metrics(foreign: "Foreign", out: Path | None, option: str | None) -> None:
     show_imported(run)
 
 
-def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | None, cpus: str | None) -> None:
+def _config(
+    foreign: "Foreign", out: Path | None, side: str | None, roce: str | None, cpus: str | None, space: Path | None
+) -> None:
     from windtunnel.errors import UserError
     from windtunnel.exchange.imported_run import write_new
     from windtunnel.host.cpus import cpus_of
     from windtunnel.parts.axio.config import read_config
-    from windtunnel.parts.axio.scenario import scenario_text
+    from windtunnel.parts.axio.scenario import scenario_text, side_of
+    from windtunnel.parts.axio.space import space_text
     from windtunnel.results.terminal.messages import show_warning
 
     config = read_config(foreign)
@@ -126,10 +141,16 @@ def _config(foreign: "Foreign", out: Path | None, side: str | None, roce: str | 
             what,
             remedy="lines as in kDispRxBatchSize : 32, TOML with schema_version = 1, a table of its log, or its metrics",
         )
+    if space is not None and cpus is not None:
+        what = "--space and --cpus exclude each other: a tuner changes how many workers there are"
+        raise UserError(what, remedy="give one of them")
     text, notes = scenario_text(foreign, config, side, roce, None if cpus is None else cpus_of(cpus))
+    of_space = None if space is None else space_text(foreign, config, side_of(config, side) or "")
     if out is None:
         print_file(text)
     else:
         write_new(out, text)
+    if space is not None and of_space is not None:
+        write_new(space, of_space)
     for note in notes:
         show_warning(note)

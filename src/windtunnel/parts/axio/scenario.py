@@ -82,7 +82,7 @@ def scenario_text(
 ) -> tuple[str, list[str]]:
     """The scenario, and the skipped keys. `transport`: of RoCE, as the command's option has it; `cpus`: of the NUMA node, to place the
     workspaces. Raises UserError with all faults and all keys that cannot be mapped."""
-    side = _side(config, side)
+    side = side_of(config, side)
     if side is None:
         what = "the file does not name its side"
         raise foreign.error([*config.faults, Fault(0, what, "--side client, or --side server")])
@@ -99,7 +99,7 @@ def scenario_text(
     return text_of(question, notes, conversion.data), notes
 
 
-def _side(config: AxioConfig, option: str | None) -> str | None:
+def side_of(config: AxioConfig, option: str | None) -> str | None:
     """The side in the file, else that of the option, else by app_tx, which only a client has."""
     role = config.values.get("role")
     if role is not None:
