@@ -17,10 +17,12 @@ from windtunnel.parts.diagnose.document import diagnosis_document
 from windtunnel.parts.diagnose.recorded import read_evidence
 from windtunnel.runs import RunWriter, Verdict
 
-CODES = {"shared-cache", "nic-writes", "pcie-link", "pause-frames"}
+CODES = {"shared-cache", "memory-traffic", "nic-writes", "nic-reads", "iotlb", "pcie-link", "pause-frames"}
 PERF = "1200,,LLC-loads,9,100.00,,\n132,,LLC-load-misses,9,100.00,,\n"
 PCM = "Skt,PCIRdCur,ItoM,RFO\n0,9,60,40(Total)\n0,1,20,5(Miss)\n0,8,40,35(Hit)\n"
 BYTES = "Skt,PCIRdCur,ItoM,PCIe Rd (B),PCIe Wr (B)\n0,9,60,1000000000,2500000000\n"
+IIO = "Socket,Name,Part,IB write,IB read,OB read,OB write,IOTLB Lookup,IOTLB Miss\nSocket0,IIO Stack 1,Part0,4,3,2,1,100,7\n"
+MEMORY = ",,System,System,System\nDate,Time,Read,Write,Memory\n2026-11-29,10:00:00.125,90000,90000,180000\n"
 ETHTOOL = "NIC statistics:\n     rx_prio0_pause: 12\n     rx_prio0_pause_duration: 99\n     rx_packets: 4\n"
 
 
@@ -42,7 +44,7 @@ def found(evidence, run=None):
 
 def test_they_are_marked_as_recorded_and_have_no_score(evidence):
     assert {code for code, check in CAUSES.items() if check.observable == "recorded"} == CODES
-    causes = found(evidence(PERF, PCM, BYTES, ETHTOOL))
+    causes = found(evidence(PERF, PCM, BYTES, IIO, MEMORY, ETHTOOL))
     assert causes.keys() == CODES
     for cause in causes.values():
         assert cause.observable == "recorded" and cause.confidence is None and cause.gain is None
@@ -93,6 +95,7 @@ def test_they_come_last_and_are_found_in_a_run_without_windows(evidence):
     assert {cause.code for cause in diagnose(bare, recorded=evidence(PERF, PCM)).causes} == {
         "shared-cache",
         "nic-writes",
+        "nic-reads",
     }
 
 

@@ -13,6 +13,8 @@ from windtunnel.exchange.source import Fault
 TOOL = "pcm-pcie"
 WRITES = ("ItoM", "ItoMCacheNear", "RFO", "PCIeItoM", "PCIeWiLF", "PCIeNSWr", "PCIeNSWrF")
 """Events of a device that writes memory: whole lines and parts of lines. Each processor has some of them (getWriteBw in src/pcm-pcie.h)."""
+READS = ("PCIRdCur", "PCIeRdCur")
+"""Events of a device that reads memory, by newer and older versions."""
 TOTAL = "Total"
 """The filter of a row with all accesses; a row without a filter has all, too."""
 _SOCKET = "Skt"

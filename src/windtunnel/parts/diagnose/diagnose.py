@@ -15,8 +15,9 @@ from windtunnel.runs.record import BUSY
 
 def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Diagnosis:
     """What the record of a run shows, and if the run is an experiment, what its delays show; an invalid run is read too. `as_`: the
-    name of a tool whose own rule is asked, too; it raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile."""
-    observation = observe(run, recorded)
+    name of a tool whose own rule is asked, too; it raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile,
+    beside what the run itself brings."""
+    observation = observe(run, recorded.with_run(run))
     record = run.record
     workers = [_worker(observation, slack) for slack in observation.slacks]
     by_experiment, not_shown = _experiment(run, observation, workers)
@@ -30,7 +31,7 @@ def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Dia
         ledgers=[account.ledger for account in observation.accounts],
         causes=[],
         experiment=by_experiment,
-        not_measured=[*_not_measured(observation), *not_shown],
+        not_measured=[*_not_measured(observation), *not_shown, *observation.recorded.not_read],
         **{tool.NAME: tool.verdicts(run) if tool.NAME == as_ else None for tool in part_modules("as_option")},
     )
     causes, not_measured = find_causes(

@@ -14,7 +14,15 @@ if TYPE_CHECKING:
     from windtunnel.runs import Run
 
 RULES = " or ".join(f"{tool.TOOL}'s rule" for tool in as_option.FORMATS.values())
-TEXTS = ("perf stat", "pcm-pcie", "ethtool -S", "perf iostat", *(part.TOOL for part in part_modules("host_counters")))
+TEXTS = (
+    "perf stat",
+    "pcm-pcie",
+    "pcm-iio",
+    "pcm-memory",
+    "ethtool -S",
+    "perf iostat",
+    *(part.TOOL for part in part_modules("host_counters")),
+)
 """What --recorded takes."""
 
 
@@ -60,7 +68,7 @@ def diagnose(
         typer.Option(
             "--recorded",
             metavar="FILE",
-            help=f"Text of {', '.join(TEXTS[:-1])}, or {TEXTS[-1]}, taken during the run. Repeatable.",
+            help=f"Text of {', '.join(TEXTS[:-1])}, or {TEXTS[-1]}, taken during the run, or a directory of `windtunnel monitor`. Repeatable.",
         ),
     ] = None,
     json: Json = False,

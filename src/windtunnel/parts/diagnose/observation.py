@@ -75,6 +75,17 @@ class Observation:
         """Time of all windows."""
         return sum(window.end_ns - window.start_ns for window in next(iter(self.windows.values()), []))
 
+    @property
+    def seconds(self) -> float:
+        """Time of the windows that are used."""
+        return self._lasted_ns / 1e9
+
+    @property
+    def frame_bytes_a_message(self) -> float | None:
+        """Bytes that all ports of the run received and sent, a message. None: no packet passed, or no message."""
+        ports = [port for windows in self.windows.values() for window in windows for port in window.ports]
+        return ratio(sum(port.rx_bytes + port.tx_bytes for port in ports), sum(self.messages)) or None
+
     def of_limit(self, limit: Limit) -> list[Slack]:
         """The workers that limit, the one with the least slack first."""
         limiting = zip(limit.engines, limit.workers, strict=True)

@@ -15,11 +15,14 @@ from windtunnel.parts.diagnose.causes import (
     host_state,
     host_time,
     inflight,
+    iotlb,
     kernel,
     link,
     losses,
+    memory_traffic,
     mempool_cache,
     mtu,
+    nic_reads,
     nic_writes,
     one_worker,
     pause_frames,
@@ -36,7 +39,7 @@ _OWN = [
     module.CAUSE
     for module in (
         handler, kernel, rare_calls, small_batches, mtu, mempool_cache, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
-        host_state, shared_cache, nic_writes, pcie_link, pause_frames,
+        host_state, shared_cache, memory_traffic, nic_writes, nic_reads, iotlb, pcie_link, pause_frames,
     )
 ]  # fmt: skip
 CAUSES: dict[str, Check] = {
