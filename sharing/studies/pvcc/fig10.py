@@ -15,6 +15,7 @@ from pvcc.figure import Figure, Picture, Place
 from pvcc.shared_core import of_slicers, sharing, slices
 from pvcc.site import watching
 from pvcc.trials import POLL_MODE, Arm, Row, exclusion_reason, pairs, spread
+from windtunnel.api.errors import UserError
 from windtunnel.api.histograms import merge, percentile
 from windtunnel_sharing.host_diagnosis import findings, of_polling
 from windtunnel_sharing.tenant import Phase, Tenant, TenantPlan, TenantWindow
@@ -214,6 +215,12 @@ _EARLY_NS = 20_000_000
 
 
 def _measured(results: Sequence[TenantWindow]) -> dict[str, Any]:
+    late = sum(r.end_ns == 0 for r in results)
+    if late:
+        raise UserError(
+            f"{late} of {len(results)} tenants did not get the core before the measured time was over",
+            remedy="end what else runs on the core, and start again",
+        )
     seconds = max(r.end_ns for r in results) - min(r.begin_ns for r in results)
     offered = sum(r.offered for r in results)
     latency = merge(r.latency for r in results)

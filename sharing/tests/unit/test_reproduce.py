@@ -133,6 +133,13 @@ def window(begin: int, end: int, served: int) -> TenantWindow:
     )  # fmt: skip
 
 
+def test_a_tenant_that_never_ran_fails_its_trial():
+    """It has measured nothing: a rate would be over the time of the others, or over none."""
+    with pytest.raises(UserError, match="1 of 2 tenants did not get the core"):
+        fig10._measured([window(5, 100, 10), window(0, 0, 0)])
+    assert fig10._measured([window(5, 100, 10), window(5, 105, 10)])["served_per_s"] == 20 / 100 * 1e9
+
+
 def record(of) -> FigureRecord:
     return FigureRecord(
         figure=of.name,
