@@ -52,16 +52,23 @@ def run_figure(
     Ctrl-C stops the running trial; finished trials are judged and kept. Raises UserError for bad input, where the directory exists, and
     where no trial could run.
     """
+    arms = {arm.label: arm for arm in figure.arms()}
     make_directory(directory)
     with held(directory, follow=False) as place:
-        return replaced(_run(figure, site, directory, place, blocks, seed, watcher), path=directory)
+        return replaced(_run(figure, arms, site, directory, place, blocks, seed, watcher), path=directory)
 
 
 def _run(
-    figure: Figure, site: Site, directory: Path, place: Path, blocks: Blocks, seed: int, watcher: Watcher
+    figure: Figure,
+    arms: dict[str, Arm],
+    site: Site,
+    directory: Path,
+    place: Path,
+    blocks: Blocks,
+    seed: int,
+    watcher: Watcher,
 ) -> FinishedFigure:
     """`place`: the directory itself, whatever has its name by now."""
-    arms = {arm.label: arm for arm in figure.arms()}
     record = FigureRecord(
         figure=figure.name,
         title=figure.title,
@@ -72,7 +79,7 @@ def _run(
         order=drawn(list(arms), blocks.last, seed)[blocks.first - 1 :],
         tenant_cpu=site.tenant_cpu,
         client_cpu=site.client_cpu,
-        setting=figure.setting() | figure.points.setting(),
+        setting=figure.points.setting() | figure.setting(),  # the figure says more of the same
         versions=versions(),
         host=facts.collect().model_dump(mode="json"),
         started=datetime.now(UTC),

@@ -156,7 +156,7 @@ class Fig6(Figure):
             "sharing": arm["sharing"],
             "client": arm["client"],
             "offered_per_s": arm["rps"],
-            "arrivals": "client",
+            "arrivals": "client" if arm["rps"] else "closed loop",
             "mode": tenants[0].mode,
             "slice_p50_ns": middle,
             "slice_p99_ns": tail,

@@ -168,7 +168,7 @@ class TestReset:
 
 
 @pytest.mark.slow
-def test_the_papers_figure_6_is_simulated_under_each_scheduler():
+def test_fig6_is_simulated_under_each_scheduler():
     """The order of the three, as the paper has it."""
     _, plans = read("fig6-one-core")
     p99 = {

@@ -1,5 +1,7 @@
 """Which points of a figure are run: the options of the paper's scripts, and what is refused."""
 
+from pathlib import Path
+
 import pytest
 from pvcc.conduct import Blocks, run_figure
 from pvcc.fig2 import Fig2
@@ -100,26 +102,40 @@ class TestArms:
 
 @needs_two_cpus
 class TestTrial:
+    def ran(self, directory: Path, of: Fig6, blocks: Blocks) -> tuple[FigureRecord, list[tuple[int, str, int]]]:
+        """The record, and of each trial its block, its arm and its seed. No server is started."""
+        seeds = []
+        of.shares = False
+
+        def run(arm, place):
+            seeds.append(place.seed)
+            made = row6(1, "tick", 1).model_dump()
+            return {key: made[key] for key in made.keys() - {"block", "position", "arm"}}
+
+        of.run = run
+        done = run_figure(of, choose_site(None, None), directory, blocks, 7, lambda *_: None)
+        return done.record, [(row.block, row.arm, seed) for row, seed in zip(done.rows, seeds, strict=True)]
+
+    @pytest.mark.slow
     def test_one_block_is_that_of_a_run_of_all(self, tmp_path):
         """Its order and its arrivals."""
-
-        def ran(name: str, blocks: Blocks) -> tuple[FigureRecord, list[tuple[int, str, int]]]:
-            of, seeds = Fig6(True, "kicker"), []
-            of.shares = False
-
-            def run(arm, place):
-                seeds.append(place.seed)
-                made = row6(1, "tick", 1).model_dump()
-                return {key: made[key] for key in made.keys() - {"block", "position", "arm"}}
-
-            of.run = run
-            done = run_figure(of, choose_site(None, None), tmp_path / name, blocks, 7, lambda *_: None)
-            return done.record, [(row.block, row.arm, seed) for row, seed in zip(done.rows, seeds, strict=True)]
-
-        _, every = ran("all", Blocks(1, 3))
-        record, third = ran("third", Blocks(3, 3))
+        _, every = self.ran(tmp_path / "all", Fig6(True, "kicker"), Blocks(1, 3))
+        record, third = self.ran(tmp_path / "third", Fig6(True, "kicker"), Blocks(3, 3))
         assert third == [trial for trial in every if trial[0] == 3]
         assert (record.first_block, record.blocks, len(record.order)) == (3, 1, 1)
+
+    def test_what_the_setting_says_of_a_choice_is_kept(self, tmp_path):
+        """As of sysbench, with its version."""
+        of = Fig6(True, "kicker", Points(workloads=("redis",), rates=(5,)))
+        of.setting = lambda: {"workloads": "redis 7"}
+        record, _ = self.ran(tmp_path / "x", of, Blocks(1, 1))
+        assert record.setting == {"workloads": "redis 7", "rates": "5"}
+
+    def test_points_that_cannot_be_run_leave_no_directory(self, tmp_path):
+        of = Fig6(True, "kicker", Points(clients=("wrk",), workloads=("redis",)))
+        with pytest.raises(UserError, match="none of wrk can ask redis"):
+            run_figure(of, choose_site(None, None), tmp_path / "x", Blocks(1, 1), 7, lambda *_: None)
+        assert not (tmp_path / "x").exists()
 
     def test_blocks_and_trial_exclude_each_other(self, tmp_path):
         words = ["share", "reproduce", "fig10", "--blocks", "2", "--trial", "1", "--out", str(tmp_path / "x")]

@@ -301,7 +301,7 @@ class TestRun:
         arms = [Arm((("server", "redis"), ("client", "redis-benchmark"), ("sharing", "alone"), ("rps", None)))]
         [row] = self.run(tmp_path, Fig6(True, "kicker"), arms)
         assert row.responses_per_s > 0 and row.p99_ns >= row.p50_ns > 0
-        assert (row.client, row.offered_per_s) == ("redis-benchmark", None)
+        assert (row.client, row.offered_per_s, row.arrivals) == ("redis-benchmark", None, "closed loop")
 
     @needs_rights
     def test_fig10(self, tmp_path):
