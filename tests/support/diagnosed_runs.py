@@ -35,9 +35,10 @@ def made(
     drops: dict[str, int] | None = None,
     loads: dict | None = None,
     scenario: dict | None = None,
+    waits: dict[int, float] | None = None,
     **about,
 ) -> Run:
-    """A run whose client's worker waits for that share of its time and whose server's waits for that one.
+    """A run whose client's worker waits for that share of its time and whose server's waits for that one, or each worker for its own in `waits`.
 
     `stalls`: of that share, what is stall in a stage instead of idle. `work`: weight of a stage in its worker's work, 1 without. `drops`: of
     the client's nic_tx in each window. `loads`: counters of the workload. `about`: fields of the record.
@@ -46,7 +47,9 @@ def made(
     *_, shape = (line for line in sample.engine_lines(plan) if isinstance(line, Window))
     share = {"client": client, "server": server}
     every = [
-        _window(plan, shape, n, share, messages, latency_ns, stalls or {}, work or {}, drops or {}, loads or {})
+        _window(
+            plan, shape, n, share, messages, latency_ns, stalls or {}, work or {}, drops or {}, loads or {}, waits or {}
+        )
         for n in range(windows)
     ]
     resolved = Scenario.model_validate(SCENARIO | (scenario or {})).model_dump(mode="json")
@@ -54,11 +57,12 @@ def made(
     return Run(Path("runs/made"), record(engine_record(plan), **known), {"windtunnel": every})
 
 
-def _window(plan, shape, n, share, messages, latency_ns, stalls, work, drops, loads) -> Window:
+def _window(plan, shape, n, share, messages, latency_ns, stalls, work, drops, loads, of_workers) -> Window:
     stages, workers = [], []
     for number, worker in enumerate(plan.workers):
         side = plan.endpoints[worker.stages[0].endpoint].side
-        waits = min(max(share[side] + WIGGLE[n % len(WIGGLE)] * share[side], 0.0), 1.0)
+        own = of_workers.get(number, share[side])
+        waits = min(max(own + WIGGLE[n % len(WIGGLE)] * own, 0.0), 1.0)
         weights = {part.stage: work.get((side, part.stage), 1.0) for part in worker.stages}
         for part in worker.stages:
             first = next(s for s in shape.stages if (s.endpoint, s.stage) == (side, part.stage))

@@ -60,12 +60,14 @@ def _confidence(case: Case, limit: Limit) -> Confidence:
 
 
 def gain(observation: Observation, relieved: Slack, saved: Estimate) -> Gain:
-    """The gain if a worker needs `saved` ns per message less: the rate rises until that worker, or the next one, is full.
+    """The gain if a worker and its replicas need `saved` ns per message less, as a remedy applies to all of them: the rate rises until they, or
+    the next worker, are full.
 
     Raises NotMeasured if no message got a response.
     """
     now = observation.ns_a_message
-    others = [other for other in observation.slacks if other is not relieved]
+    relieved_too = observation.replicas(relieved)
+    others = [other for other in observation.slacks if other not in relieved_too]
     least = max((now * (1 - _high(other.share)) for other in others), default=0.0)
     most = max(
         (now * (1 - _low(other.waiting)) for other in others), default=0.0

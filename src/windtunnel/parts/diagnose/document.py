@@ -16,6 +16,7 @@ from windtunnel.parts.diagnose.model import (
     Ledger,
     Limit,
     Tried,
+    WorkerSeen,
 )
 from windtunnel.results.document import (
     Block,
@@ -29,6 +30,7 @@ from windtunnel.results.document import (
     columns_of,
     groups_of,
 )
+from windtunnel.results.replicas import grouped, representatives
 
 INVALID = (
     "the run is invalid: no cause has more than low confidence. Its reasons say what to do first: `windtunnel show`"
@@ -181,17 +183,33 @@ def _brought(row: Tried) -> str:
 
 def _worker_table(diagnosis: Diagnosis) -> Table:
     limiting = list(zip(diagnosis.conclusion.engines, diagnosis.conclusion.workers, strict=True))
-    column = columns_of(sorted(diagnosis.workers, key=lambda worker: worker.slack.mean))
+    shown = _shown_workers(diagnosis)
+    column = columns_of(shown)
+    places = (
+        [column("of those that do the same", lambda row: row[1], words=True)] if any(text for _, text in shown) else []
+    )
     return Table(
         [
-            column("worker", lambda row: str(row.worker)),
-            column("CPU", lambda row: str(row.cpu)),
-            column("sides", lambda row: row.sides, words=True),
-            column("slack", lambda row: _share(row.slack)),
-            column("limits", lambda row: "yes" if (row.engine, row.worker) in limiting else "", words=True),
-            column("share of its work", lambda row: _stages(row.stages), spare=1, words=True),
+            column("worker", lambda row: str(row[0].worker)),
+            column("CPU", lambda row: str(row[0].cpu)),
+            column("sides", lambda row: row[0].sides, words=True),
+            *places,
+            column("slack", lambda row: _share(row[0].slack)),
+            column("limits", lambda row: "yes" if (row[0].engine, row[0].worker) in limiting else "", words=True),
+            column("share of its work", lambda row: _stages(row[0].stages), spare=1, words=True),
         ]
     )
+
+
+def _shown_workers(diagnosis: Diagnosis) -> list[tuple[WorkerSeen, str]]:
+    """The workers by their slack, the least first; of many that run the same stages three stand for all."""
+    return representatives(_replicas(diagnosis), lambda worker: worker.slack.mean)
+
+
+def _replicas(diagnosis: Diagnosis) -> list[list[WorkerSeen]]:
+    """The workers by the stages that they run, those with the least slack first; each alone if they are few."""
+    by_slack = sorted(diagnosis.workers, key=lambda worker: worker.slack.mean)
+    return grouped(by_slack, lambda worker: (worker.engine, frozenset(worker.stages)))
 
 
 def _stages(stages: dict[str, float]) -> str:
@@ -199,7 +217,10 @@ def _stages(stages: dict[str, float]) -> str:
 
 
 def _ledger_table(diagnosis: Diagnosis) -> Table:
-    rows = [(n, ledger, *part) for n, ledger in enumerate(diagnosis.ledgers) for part in parts_of(ledger)]
+    """The ledger of each worker; of many that run the same stages that of the one with the least slack."""
+    hidden = {(worker.engine, worker.worker) for _, *others in _replicas(diagnosis) for worker in others}
+    ledgers = [ledger for ledger in diagnosis.ledgers if (ledger.engine, ledger.worker) not in hidden]
+    rows = [(n, ledger, *part) for n, ledger in enumerate(ledgers) for part in parts_of(ledger)]
     column = columns_of(rows)
     return Table(
         [

@@ -6,14 +6,16 @@ windows of the headline's state: if an interval cannot tell two answers apart, b
 """
 
 from collections.abc import Iterable, Sequence
-from statistics import fmean
+from statistics import fmean, median
 
 from windtunnel import format as fmt
+from windtunnel.host.findings import spans
 from windtunnel.measure.validity import Slack, slowest
 from windtunnel.parts.diagnose.model import Kind, Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.runs.metrics import add
 from windtunnel.runs.record import BUSY, Imported
+from windtunnel.runs.replicas import LEAST_GROUP
 from windtunnel.stats.mean import LEAST, Estimate, mean_of
 
 QUEUE_FULL = "emulated_queue_full"
@@ -103,7 +105,7 @@ def _offered(observation: Observation) -> Limit | None:
         return _limit("link", f"a link limits: it dropped {dropped:,} packets, because its queue was full", evidence)
     sentence = "the offered load limits: all that was due was sent"
     sentence += f"; {fmt.percent(lost / offered, 2)} of it was lost" if lost else ", and got a response"
-    return _limit("offered load", sentence, [*evidence, *map(_slack_sentence, observation.slacks)])
+    return _limit("offered load", sentence, [*evidence, *_slack_sentences(observation, observation.slacks)])
 
 
 def _saturated(observation: Observation) -> Limit:
@@ -111,10 +113,8 @@ def _saturated(observation: Observation) -> Limit:
     if not observation.slacks:
         level = observation.run.record.accounting
         return _limit("unknown", f"what limits is not known: at the accounting level {level} no call was timed")
-    evidence = [
-        *map(_slack_sentence, sorted(observation.slacks, key=lambda slack: slack.share.mean)),
-        *_littles_law(observation),
-    ]
+    by_slack = sorted(observation.slacks, key=lambda slack: slack.share.mean)
+    evidence = [*_slack_sentences(observation, by_slack), *_littles_law(observation)]
     if observation.count < LEAST:
         sentence = (
             f"what limits is not known: {observation.count} windows are too few for an interval; {LEAST} have one"
@@ -140,8 +140,19 @@ def _workers_limit(observation: Observation, tied: Sequence[Slack], evidence: li
     kind: Kind = "generator" if first.sides == "client" else "worker"
     stage, share = next(iter(stages.items()))
     evidence = [*evidence, f"{stage} takes {share:.0%} of the work of {describe_worker(first)}"]
-    sentence = f"{' and '.join(map(describe_worker, tied))} {'limits' if len(tied) == 1 else 'limit alike'}"
+    sentence = _tied_text(tied, observation.replicas(first))
     return _limit(kind, f"the generator limits: {sentence}" if kind == "generator" else sentence, evidence, tied, stage)
+
+
+def _tied_text(tied: Sequence[Slack], replicas: Sequence[Slack]) -> str:
+    """Who limits; `replicas`: the workers that do the same as the first one."""
+    others = len(replicas) - len(tied)
+    if len(replicas) < LEAST_GROUP or any(slack not in replicas for slack in tied):
+        return f"{' and '.join(map(describe_worker, tied))} {'limits' if len(tied) == 1 else 'limit alike'}"
+    if len(tied) == 1:
+        return f"{describe_worker(tied[0])} limits: it has less slack than the {others} others that do the same"
+    less = f", with less slack than the {others} others that do the same" if others else ""
+    return f"{_describe_replicas(tied)} limit alike{less}"
 
 
 def _no_worker_limits(observation: Observation, evidence: list[str]) -> Limit:
@@ -171,6 +182,32 @@ def describe_worker(slack: Slack) -> str:
     """The worker's sides and CPU, as in "the server's worker on CPU 1"."""
     worker_text = "the worker of both sides" if "+" in slack.sides else f"the {slack.sides}'s worker"
     return f"{worker_text} on CPU {slack.cpu}"
+
+
+def _describe_replicas(replicas: Sequence[Slack]) -> str:
+    """As in "the server's 4 workers on CPU 1-3,8"."""
+    whose = "the 2 sides'" if "+" in replicas[0].sides else f"the {replicas[0].sides}'s"
+    return f"{whose} {len(replicas)} workers on CPU {spans([slack.cpu for slack in replicas])}"
+
+
+def _slack_sentences(observation: Observation, slacks: Sequence[Slack]) -> list[str]:
+    """One for each worker, or for each group of replicas: their median, range, and the one with the least."""
+    groups: list[list[Slack]] = []
+    for slack in slacks:
+        replicas = observation.replicas(slack)
+        if len(replicas) < LEAST_GROUP:
+            groups.append([slack])
+        elif replicas not in groups:
+            groups.append(replicas)
+    return [_group_sentence(group) if len(group) > 1 else _slack_sentence(group[0]) for group in groups]
+
+
+def _group_sentence(group: Sequence[Slack]) -> str:
+    shares = [slack.share.mean for slack in group]
+    return (
+        f"{_describe_replicas(group)} have a slack of {median(shares):.1%} in the median, {min(shares):.1%} to {max(shares):.1%}; "
+        f"that on CPU {group[0].cpu} has the least, {_share_text(group[0].share)}"
+    )
 
 
 def _slack_sentence(slack: Slack) -> str:

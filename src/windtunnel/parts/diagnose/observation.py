@@ -15,6 +15,7 @@ from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.recorded import NONE, Evidence
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.runs.metrics import measured, ratio
+from windtunnel.runs.replicas import replicas_of
 from windtunnel.runs.summary import Summary, summarise
 from windtunnel.runs.variants import messages
 
@@ -90,6 +91,12 @@ class Observation:
         """The workers that limit, the one with the least slack first."""
         limiting = zip(limit.engines, limit.workers, strict=True)
         return [slack for worker in limiting for slack in self.slacks if (slack.engine, slack.worker) == worker]
+
+    def replicas(self, slack: Slack) -> list[Slack]:
+        """The workers that do the same as this one, itself included, the one with the least slack first."""
+        positions = replicas_of(self.engine(slack.engine).plan, slack.worker)
+        same = [other for other in self.slacks if other.engine == slack.engine and other.worker in positions]
+        return sorted(same, key=lambda other: other.share.mean)
 
     @property
     def free_cpus(self) -> list[int]:

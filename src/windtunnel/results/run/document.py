@@ -84,7 +84,7 @@ def _sections(run: Run, summary: Summary) -> Iterator[Section]:
     yield from state_sections(record.validity, on_two_hosts(run))
     yield from stage_sections(summary, record.accounting)
     yield from handler_sections(summary)
-    yield from worker_section(summary)
+    yield from worker_section(run, summary)
     yield from latency_section(run, summary)
     for sections in part_functions("blocks", "sections"):
         yield from sections(summary)

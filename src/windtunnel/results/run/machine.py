@@ -6,34 +6,63 @@ from windtunnel import format as fmt
 from windtunnel.part_registry import part_functions
 from windtunnel.results.charts.run import throughput
 from windtunnel.results.charts.run import workers as worker_chart
-from windtunnel.results.document import Block, Chart, Marked, Section, Sentence, Table, columns_of, groups_of
+from windtunnel.results.document import Block, Chart, Fold, Marked, Section, Sentence, Table, columns_of, groups_of
 from windtunnel.results.metric_columns import metric_columns
+from windtunnel.results.replicas import grouped, representatives
 from windtunnel.runs.counters import EventRow, event_rows
 from windtunnel.runs.joined import Crossing, crossings
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord, ForeignValue, Imported
-from windtunnel.runs.rows import PortRow
+from windtunnel.runs.replicas import replicas
+from windtunnel.runs.rows import PortRow, WorkerRow
 from windtunnel.runs.summary import Summary
 
+OF_REPLICAS = "Of workers that do the same, by the share of their work: the one that is farthest from the median, the median one and the other end."
 
-def worker_section(summary: Summary) -> Iterator[Section]:
-    """Shares of each worker's time, which add up to 1, and the share in which the kernel preempted it."""
+
+def worker_section(run: Run, summary: Summary) -> Iterator[Section]:
+    """Shares of each worker's time, which add up to 1, and the share in which the kernel preempted it; of many replicas three stand for all."""
     rows = summary.workers
     if not rows:
         return
-    column = columns_of(rows)
-    table = Table(
-        [
-            column("workers", lambda r: r.sides, words=True),
-            column("CPU", lambda r: str(r.cpu)),
-            *metric_columns("worker", rows).values(),
-        ]
+    group_of = _groups(run)
+    groups = grouped(rows, lambda row: group_of.get((row.cpu, frozenset(row.sides.split(" + ")))))
+    shown = representatives(groups, lambda row: row.work_share or 0.0)
+    about = (
+        "The shares of work, stall, idle, interrupted and own traffic add up to all of a worker’s time. Preempted: the kernel ran another "
+        "thread on its CPU."
     )
     yield Section(
         "Time of each worker",
-        [*([Chart(plot)] if (plot := worker_chart(rows)) else []), table],
-        about="The shares of work, stall, idle, interrupted and own traffic add up to all of a worker’s time. Preempted: the kernel ran another "
-        "thread on its CPU.",
+        [*([Chart(plot)] if (plot := worker_chart([row for row, _ in shown])) else []), _worker_table(shown)],
+        about=about if len(shown) == len(rows) else f"{about} {OF_REPLICAS}",
+    )
+    if len(shown) < len(rows):
+        everyone = Fold(f"All {len(rows)} workers", [_worker_table([(row, "") for row in rows])])
+        yield Section("Time of all workers", [everyone], terminal="absent")
+
+
+def _groups(run: Run) -> dict[tuple[int, frozenset[str]], tuple[str, int]]:
+    """CPU and sides of each worker -> engine, and number of its group of replicas."""
+    return {
+        (worker.cpu, frozenset(plan.endpoints[stage.endpoint].side for stage in worker.stages)): (name, number)
+        for name, plan in ((engine.name, engine.plan) for engine in run.record.engines)
+        for number, group in enumerate(replicas(plan))
+        for worker in (plan.workers[position] for position in group)
+    }
+
+
+def _worker_table(shown: Sequence[tuple[WorkerRow, str]]) -> Table:
+    rows = [row for row, _ in shown]
+    column = columns_of(shown)
+    places = [column("of those that do the same", lambda r: r[1], words=True)] if any(text for _, text in shown) else []
+    return Table(
+        [
+            column("workers", lambda r: r[0].sides, words=True),
+            column("CPU", lambda r: str(r[0].cpu)),
+            *places,
+            *metric_columns("worker", rows).values(),
+        ]
     )
 
 
