@@ -21,6 +21,7 @@ from windtunnel.engine.plan_values import Side
 from windtunnel.host.cpu_topology import CpuTopology
 from windtunnel.scenario.exchanges import exchanging
 from windtunnel.scenario.placement import check_cores_exist, fixed_cpus, groups, least_cpus_of, stages_on
+from windtunnel.scenario.refusal import Refusal
 from windtunnel.scenario.topology import Topology
 
 Seat = tuple[Side, int]
@@ -38,7 +39,7 @@ def divide(
     other threads, or have workers of another engine, as long as one other is there. `nic_nodes`: the NUMA node of a side's NIC, if
     it has one.
 
-    Raises Refusal if the scenario names a CPU that is not among the allowed ones.
+    Raises Refusal if the scenario names a CPU that is not among the allowed ones, and if workers that must not share CPUs would.
     """
     for topology in topologies:
         check_cores_exist(topology, allowed)
@@ -48,6 +49,7 @@ def divide(
     usable = sorted(set(allowed) - set(reserved)) or sorted(allowed)
     free = sorted(set(usable) - named)
     least = sum(least_cpus_of(topology) for topology in undecided)
+    _check_separate(undecided, len(free))
     if least > len(free):
         free = usable
     if least > len(free):
@@ -61,6 +63,18 @@ def divide(
         seats.cpu_of |= {(side, position): cpu for position, cpu in enumerate(of_side)}
     seats.place(_teams(topologies, positions))
     return cpus | {side: [seats.cpu_of[side, position] for position in range(count)] for side, count in counts.items()}
+
+
+def _check_separate(undecided: Sequence[Topology], free: int) -> None:
+    """Raises Refusal if a side whose workers must not share CPUs has too few."""
+    wanted = sum(len(groups(topology)) for topology in undecided)
+    for topology in undecided:
+        if topology.keys.cores == "separate" and wanted > free:
+            raise Refusal(
+                (topology.side, "cores"),
+                f'{topology.side}.cores = "separate": {wanted} workers need a CPU each, {free} are free',
+                'fewer apps or dispatchers, or cores = "auto"',
+            )
 
 
 def house_core(host: CpuTopology, allowed: Collection[int]) -> int:

@@ -40,7 +40,6 @@ from windtunnel.scenario.traffic_keys import LoadPhase, Sizes
 from windtunnel.scenario.validity_keys import Validity
 from windtunnel.scenario.values import (
     Applications,
-    Cores,
     Ip,
     Message,
     Options,
@@ -50,6 +49,7 @@ from windtunnel.scenario.values import (
     StageName,
     Text,
     WholeRing,
+    WorkerCores,
 )
 from windtunnel.scenario.wire_options import OptionTable, WireName
 
@@ -151,9 +151,9 @@ class Worker(Table):
 class Endpoint(OptionTable):
     SCOPE = "endpoint"
 
-    cores: Cores = Field(
+    cores: WorkerCores = Field(
         "auto",
-        description="CPUs of its workers, one worker for each CPU; auto: a physical core for each worker if possible, near the workers of the other side",
+        description="CPUs of its workers, one worker for each CPU; auto: a physical core for each worker if possible, near the workers of the other side; separate: the same, and an error if workers had to share a CPU",
     )
     port: UdpPort = Field(9000, description="UDP port of queue 0; queue q has port + q")
     mtu: Mtu = Field(1500, description="bytes of an IP packet; the same on both sides")

@@ -61,7 +61,7 @@ def fixed_cpus(topology: Topology) -> list[int]:
     """CPUs that the scenario names for the endpoint."""
     if topology.keys.worker:
         return [worker.core for worker in topology.keys.worker]
-    return [] if topology.keys.cores == "auto" else list(topology.keys.cores)
+    return [] if isinstance(topology.keys.cores, str) else list(topology.keys.cores)
 
 
 def check_cores_exist(topology: Topology, allowed: Sequence[int]) -> None:

@@ -64,6 +64,10 @@ def _cores(value: Any) -> Any:
     return tuple(value)
 
 
+def _worker_cores(value: Any) -> Any:
+    return value if isinstance(value, str) and value == "separate" else _cores(value)
+
+
 def _pool_size(value: Any) -> Any:
     if value == "auto" or type(value) is int and LEAST_POOL <= value <= MOST_POOL:
         return value
@@ -104,6 +108,15 @@ Cores = Annotated[
     PlainSerializer(lambda cores: cores if cores == "auto" else list(cores)),
     Wanted('"auto" or a list of CPU numbers, as in [0, 1]'),
     WithJsonSchema({"anyOf": [{"const": "auto"}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]}),
+]
+WorkerCores = Annotated[
+    Literal["auto", "separate"] | tuple[int, ...],
+    PlainValidator(_worker_cores),
+    PlainSerializer(lambda cores: cores if isinstance(cores, str) else list(cores)),
+    Wanted('"auto", "separate" or a list of CPU numbers, as in [0, 1]'),
+    WithJsonSchema(
+        {"anyOf": [{"enum": ["auto", "separate"]}, {"type": "array", "items": {"type": "integer"}, "minItems": 1}]}
+    ),
 ]
 PoolSize = Annotated[
     Literal["auto"] | int,

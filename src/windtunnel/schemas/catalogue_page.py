@@ -47,7 +47,7 @@ SCENARIOS = {
 }
 STUDIES = {
     "Load and size": ("inflight", "message-size"),
-    "Cores, queues and memory": ("cores", "queues", "mempool-cache"),
+    "Cores, queues and memory": ("cores", "scaling", "queues", "mempool-cache"),
     **_of_parts("STUDIES"),
     "Batch sizes": ("batch-l_app", "batch-t_app", "batch-m_app"),
 }

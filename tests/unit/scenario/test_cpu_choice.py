@@ -125,6 +125,17 @@ def test_only_allowed_threads_are_used(tmp_path):
     )
 
 
+def test_workers_that_must_not_share_a_cpu_are_refused_if_they_would(tmp_path):
+    separate = {side: {"cores": "separate"} for side in ("server", "client")}
+    spec = finished(tmp_path, pairs(8) | separate, host=recorded_view("vm-16"))
+    assert len({*spec.resolved["server"]["cores"], *spec.resolved["client"]["cores"]}) == 16
+    message = refused(tmp_path, pairs(9) | separate, host=recorded_view("vm-16"))
+    assert 'server.cores = "separate": 18 workers need a CPU each, 16 are free; fewer apps' in message
+    assert "2 workers need a CPU each, 1 are free" in refused(
+        tmp_path, pairs(1) | separate, host=recorded_view("vm-16", allowed=[3])
+    )
+
+
 @pytest.mark.parametrize(
     ("host", "main"), [("vm-2", "0-1"), ("vm-16", "0-13"), ("hybrid", "0-11,16-23"), ("eight-l3s", "0-61,64-125")]
 )

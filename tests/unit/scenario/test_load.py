@@ -71,7 +71,7 @@ def test_question_and_title_of_a_file(tmp_path):
         ("client.apps = 2", 'name = "a b"', 17, "workload.1.name", "text"),
         ("[server]", '[server]\nip = "224.0.0.1"', 5, "not the address of one host", "an IPv4 or IPv6 address"),
         ("[server]", '[server]\nmac = "01:00:5e:00:00:01"', 5, "not the MAC address of one station", "a MAC address"),
-        ("[server]", "[server]\ncores = [1, 1]", 5, "names a CPU twice", '"auto" or a list'),
+        ("[server]", "[server]\ncores = [1, 1]", 5, "names a CPU twice", '"separate" or a list'),
         ("[server]", '[server]\nresponse_mbuf = "old"', 5, 'server.response_mbuf is "old"', '"request" | "new"'),
         ("[server]", "[server]\nworker = [{ core = 1 }]", 5, "server.worker.0.stages is missing", "stages ="),
         ("[server]", "[wire]\nfaults.loss = nan\n[server]", 5, "wire.faults.loss", "from 0 to 1"),
