@@ -17,6 +17,7 @@ from typing import BinaryIO
 from windtunnel.engine.find import CHECKOUT
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.own_command import OWN_COMMAND
+from windtunnel.engine.parent_death import ending_with_us
 from windtunnel.engine.verdict import INTERRUPTED
 from windtunnel.errors import UserError, cannot_write
 from windtunnel.parts.reproduce import claim_record, decide
@@ -192,9 +193,11 @@ def _log(file: Path) -> BinaryIO:
 
 
 def _end_of(arguments: Sequence[str], stdout: BinaryIO, stderr: BinaryIO, interrupts: Interrupts) -> int:
-    """The exit code of a command in a process group of its own: Ctrl-C reaches it from here alone, once each time, and it ends in good order."""
+    """The exit code of a command in a process group of its own: Ctrl-C reaches it from here alone, once each time, and it ends in good order. So it
+    does if this process is killed."""
+    command = ending_with_us(arguments, signal.SIGTERM)
     with (
-        subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, process_group=0) as process,
+        subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stdout, stderr=stderr, process_group=0) as process,
         open(os.pidfd_open(process.pid), "rb", buffering=0) as ended,
         selectors.DefaultSelector() as selector,
     ):

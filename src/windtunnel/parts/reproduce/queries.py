@@ -2,6 +2,7 @@
 
 import json
 import selectors
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from windtunnel.engine.interrupts import Interrupts
+from windtunnel.engine.parent_death import ending_with_us
 from windtunnel.errors import UserError
 from windtunnel.parts.reproduce.claim import Claim
 
@@ -83,7 +85,8 @@ def queries_of(claim: Claim, directory: Path, interrupts: Interrupts) -> Iterato
     place = str(directory.resolve()).replace("'", "''")
     if any(character in place for character in PATTERN):
         raise UserError(f"{place}: its name has one of {PATTERN}", remedy="name another directory with --out")
-    arguments = [sys.executable, "-P", "-m", "windtunnel.parts.reproduce.query_process", place]
+    command = [sys.executable, "-P", "-m", "windtunnel.parts.reproduce.query_process", place]
+    arguments = ending_with_us(command, signal.SIGKILL)
     with subprocess.Popen(
         arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
