@@ -82,6 +82,12 @@ def test_two_files_of_one_id_are_refused(written, tmp_path):
             'run = "version"\nstdout = "one.done"',
             "mine.toml:9: command.0.stdout: one.done is a file",
         ),
+        ('run = "version"', 'run = "version"\nstdout = "one.log"', "mine.toml:9: command.0.stdout: one.log is a file"),
+        (
+            "[[quantity]]",
+            '[[command]]\nname = "two"\nrun = "version"\nstdout = "one"\n[[quantity]]',
+            "two commands write one",
+        ),
         ("[[quantity]]", '[[command]]\nname = "one"\nrun = "version"\n[[quantity]]', "two commands are called one"),
         ("at_least = 42", "at_least = 42\nat_most = 41", "at_least is 42, above at_most, 41"),
         ('holds_if = "it is 42"', 'holds_if = "it is 42"\ntakes = "fast"', "mine.toml:5: takes"),

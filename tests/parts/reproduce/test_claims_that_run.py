@@ -31,7 +31,7 @@ def test_claims_are_decided_kept_and_listed(tmp_path):
         "000/in-flight": "holds",
         "003/equations": "holds",
     }
-    assert "windtunnel check" in (tmp_path / "runs/mine/000-in-flight/commands.log").read_text()
+    assert "windtunnel check" in (tmp_path / "runs/mine/000-in-flight/refused.log").read_text()
     assert "003/equations" in (tmp_path / "runs/mine/report.html").read_text()
     listed = reproduce(cwd=tmp_path)
     assert listed.returncode == 0 and "2 holds, " in listed.stdout, listed.stderr

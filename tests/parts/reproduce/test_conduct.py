@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 import sys
+import tarfile
 from pathlib import Path
 from threading import Thread
 
@@ -184,7 +185,7 @@ def test_a_directory_below_a_file_cannot_be_written():
 def test_a_command_that_fails_leaves_its_claim_undecided_and_the_others_are_decided():
     states = reproduce(claim("exit,2"), claim(name="later", takes="2s")).claims
     assert [state.outcome for state in states] == ["not shown", "holds"]
-    assert "the command one ended with exit code 2" in states[0].because and "commands.log" in states[0].because
+    assert "the command one ended with exit code 2" in states[0].because and "007-answer/one.log" in states[0].because
 
 
 def test_a_query_that_is_wrong_is_named():
@@ -319,7 +320,7 @@ def test_a_verdict_that_was_changed_is_none():
     assert reproduce(claim()).claims[0].outcome == "holds"
 
 
-@pytest.mark.parametrize("name", ["one.json", "commands.log", "claim.toml", "claim.json", "."])
+@pytest.mark.parametrize("name", ["one.json", "one.log", "claim.toml", "claim.json", "."])
 def test_no_link_of_a_directory_that_somebody_sent_is_written_through(sent, name, tmp_path):
     target = tmp_path / "mine"
     if name == ".":
@@ -337,7 +338,7 @@ def test_no_link_of_a_directory_that_somebody_sent_is_written_through(sent, name
     assert target.read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["commands.log", "claim.toml", "claim.json", ".seal"])
+@pytest.mark.parametrize("name", ["one.log", "claim.toml", "claim.json", ".seal"])
 def test_a_fifo_of_a_directory_that_somebody_sent_is_not_waited_for(sent, name):
     (sent / name).unlink()
     os.mkfifo(sent / name)
@@ -345,13 +346,92 @@ def test_a_fifo_of_a_directory_that_somebody_sent_is_not_waited_for(sent, name):
     claim_record.last_verdicts(Path())
 
 
-def test_even_in_a_directory_of_ones_own_a_log_is_no_link(tmp_path):
+@pytest.mark.parametrize("name", ["one", "one.log"])
+def test_even_in_a_directory_of_ones_own_no_link_is_followed(name, tmp_path):
     assert reproduce(claim("exit,130")).interrupted
-    log = Path("out") / "007-answer" / "commands.log"
-    log.unlink()
-    log.symlink_to(tmp_path / "mine")
-    (state,) = reproduce(claim("exit,130")).claims
-    assert "commands.log" in state.because and not (tmp_path / "mine").exists()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("mine")
+    path = Path("out") / "007-answer" / name
+    path.unlink(missing_ok=True)
+    path.symlink_to(tmp_path / "mine" / ("." if name == "one" else "file"))
+    assert reproduce(claim("exit,130")).interrupted
+    assert (tmp_path / "mine" / "file").read_text() == "mine" and not path.is_symlink()
+
+
+@pytest.mark.parametrize("name", ["one.json", "one.log", "one/rows", "one.done", ""])
+def test_what_was_changed_in_a_directory_of_ones_own_is_made_again(name):
+    """An archive was unpacked over it: its own verdict is none, and what its own data say is not asked."""
+    reproduce(claim())
+    place = Path("out") / "007-answer"
+    (place / "claim.json").write_text("{}")
+    if name:
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text('[{"repeat": 0, "value": 1}]')
+    (state,) = reproduce(claim()).claims
+    assert state.outcome == "holds" and len(calls()) == (2 if name else 1)
+
+
+@pytest.mark.parametrize("planted", ["before it began", "after its end"])
+def test_a_study_does_not_go_on_with_what_others_have_put_there(planted):
+    study = claim("study,42", more='[[command]]\nname = "two"\nrun = "study 1"\n')
+    assert reproduce(study).interrupted
+    if planted == "after its end":
+        Path("go").touch()
+        reproduce(study)
+        (Path("out") / "007-answer" / "claim.json").unlink()
+    rows = Path("out") / "007-answer" / "two" / "rows"
+    rows.mkdir(parents=True)
+    Path("go").touch()
+    assert reproduce(study).claims[0].outcome == "holds" and not rows.exists() and calls()[-1] == "study 1"
+
+
+def test_a_file_that_no_command_has_written_is_named():
+    assert reproduce(claim("study,42")).interrupted
+    (Path("out") / "007-answer" / "two.json").write_text('[{"repeat": 1, "value": 1}]')
+    (Path("out") / "007-answer" / ".one.json.tmp").write_text("of a call that was killed")
+    Path("go").touch()
+    (state,) = reproduce(claim("study,42")).claims
+    assert "007-answer/two.json: no command of the claim has written it" in state.because
+    (Path("out") / "007-answer" / "two.json").unlink()
+    assert reproduce(claim("study,42")).claims[0].outcome == "holds" and calls() == ["study,42"] * 2
+
+
+def test_what_is_changed_while_a_later_command_runs_decides_nothing():
+    more = '[[command]]\nname = "two"\nrun = "exit,0"\n'
+
+    def change(claim, command):
+        if command == "exit,0":
+            (Path("out") / "007-answer" / "one.json").write_text('[{"repeat": 0, "value": 41}]')
+
+    (state,) = reproduce(claim(more=more), announce=change).claims
+    assert "was changed meanwhile" in state.because and state.outcome == "not shown"
+    assert reproduce(claim(more=more)).claims[0].outcome == "holds"
+    assert calls() == ["values,42", "exit,0", "values,42"], "what the second has written is the same"
+
+
+def test_a_directory_that_was_unpacked_again_is_none_of_ones_own():
+    """Its files have the same inodes: Python's tarfile writes into those that are there, and a file system gives numbers again."""
+    reproduce(claim())
+    place = Path("out") / "007-answer"
+    with tarfile.open("published.tar", "w") as archive:
+        archive.add(place)
+    assert claim_record.read(place)
+    before = (place.stat().st_ino, (place / "claim.toml").stat().st_ino)
+    with tarfile.open("published.tar") as archive:
+        archive.extractall(filter="data")
+    assert before == (place.stat().st_ino, (place / "claim.toml").stat().st_ino)
+    assert claim_record.read(place) is None and claim_record.last_verdicts(Path()) == {}
+    assert "was not begun by you" in reproduce(claim()).claims[0].because and len(calls()) == 1
+
+
+def test_a_verdict_is_of_the_directory_that_it_was_made_in():
+    for name in ("out", "other"):
+        conduct.reproduce([claim()], Path(name))
+    for name in ("claim.json", ".claim.json.seal"):
+        shutil.copyfile(Path("other") / "007-answer" / name, Path("out") / "007-answer" / name)
+    assert claim_record.read(Path("out") / "007-answer") is None
+    Path("other").rename("moved")
+    assert claim_record.read(Path("moved") / "007-answer"), "it may be moved"
 
 
 def test_a_directory_whose_name_is_a_pattern_is_refused():

@@ -99,7 +99,7 @@ def losses(place, without):
 
 def new_mbuf(place, responses):
     workload(place, "new.json", responses)
-    (place / "commands.log").write_text("error: server: the traffic can hold 5031 mbufs, the pool has 1100")
+    (place / "small-pool.log").write_text("error: server: the traffic can hold 5031 mbufs, the pool has 1100")
 
 
 def pipeline(place, share):
@@ -184,7 +184,7 @@ PLANTED = {  # a part has taken its claim along if it was taken out
     "000/diagnosis": (text("diagnosis.txt", "critical: disp_rx, C1"), True, False),
     "000/frames": (frames, 0, 4),
     "000/handlers": (handlers, (), ("handler wrong: bad_bytes is 3",)),
-    "000/in-flight": (text("commands.log", "a full batch can never be collected"), True, False),
+    "000/in-flight": (text("refused.log", "a full batch can never be collected"), True, False),
     "000/large-response": (large_response, 104_000, 50_000),
     "000/losses": (losses, 0, 700),
     "000/new-mbuf": (new_mbuf, 5000, 0),

@@ -31,8 +31,10 @@ DOCUMENTS = {
 """Number of a document -> its short title; docs/how-to/reproduce-a-paper.md has the whole ones."""
 PLACE = re.compile(r"{(out|place|claims|checkout)}")
 """In the words of a command."""
-RESERVED = ("claim.json", "claim.toml", "commands.log")
+RESERVED = ("claim.json", "claim.toml")
 """Files of the claim's directory that its commands do not write."""
+DONE, LOG = ".done", ".log"
+"""Suffixes of the files that say how far a command is, and what it has printed."""
 
 
 def _need(text: str) -> str:
@@ -50,7 +52,10 @@ Need = Annotated[
 class Command(Table):
     """A command of this product, in the claim's directory."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9-]{0,39}$", description="of the file or directory that it writes")
+    name: str = Field(
+        pattern=r"^[a-z][a-z0-9-]{0,39}$",
+        description="of the file or directory that it writes; what it prints is in name.log",
+    )
     run: str = Field(
         min_length=1,
         description="words behind `windtunnel`; {out}: the directory that it writes; {place}: that of the claim; {claims}: of the shipped claims; {checkout}: of the sources",
@@ -76,9 +81,14 @@ class Command(Table):
     @field_validator("stdout")
     @classmethod
     def _is_its_own(cls, stdout: str | None) -> str | None:
-        if stdout in RESERVED or (stdout or "").endswith(".done"):
+        if stdout in RESERVED or (stdout or "").endswith((DONE, LOG)):
             raise ValueError(f"{stdout} is a file of the claim itself")
         return stdout
+
+    @property
+    def writes(self) -> list[str]:
+        """Names of what it writes into the claim's directory."""
+        return [self.name, self.name + LOG, *([self.stdout] if self.stdout else [])]
 
     @property
     def goes_on(self) -> bool:
@@ -157,6 +167,9 @@ class Claim(FileTable):
         names = [command.name for command in self.command]
         if twice := [name for name in names if names.count(name) > 1]:
             raise ValueError(f"two commands are called {twice[0]}")
+        written = [name for command in self.command for name in command.writes]
+        if twice := [name for name in written if written.count(name) > 1]:
+            raise ValueError(f"two commands write {twice[0]}")
         return self
 
     @property

@@ -11,15 +11,13 @@ from typing import Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from windtunnel.errors import UserError
-from windtunnel.measure.study import seal
+from windtunnel.parts.reproduce import place_seals
 from windtunnel.runs.files import replace
 from windtunnel.text_file import MOST_RECORD_BYTES, read_regular
 
 CLAIM_VERSION: Final = 1
 NAME = "claim.json"
 VERDICT_SEAL = ".claim.json.seal"
-TEXT = "claim.toml"
-"""The claim as it was when its first command ran."""
 Outcome = Literal["holds", "does not hold", "not shown", "modelled"]
 
 
@@ -117,41 +115,20 @@ class Claims(Part):
         return sum(claim.outcome == outcome for claim in self.claims)
 
 
-def seal_place(place: Path, text: str) -> None:
-    """Seals a new directory of a claim. The seal is of the directory, too: a copy of it, which others may have changed, has another number."""
-    if sealed := seal.seal_of(_with_number(place, text)):
-        replace(place / seal.NAME, sealed, 0o600)
-
-
-def is_ours(place: Path) -> bool:
-    """Whether this user began the claim there. Else it is what somebody sent, or may have put there: its results count for nothing, and its
-    links lead elsewhere."""
-    try:
-        text = read_regular(place / TEXT, MOST_RECORD_BYTES).decode()
-        return not place.is_symlink() and seal.is_of(place, _with_number(place, text).encode())
-    except (UserError, OSError, UnicodeDecodeError):
-        return False
-
-
-def _with_number(place: Path, text: str) -> str:
-    return f"{place.stat().st_ino}\n{text}"
-
-
 def write(place: Path, record: ClaimRecord) -> None:
     """Writes a verdict, and seals it."""
     text = record.model_dump_json(indent=1)
     replace(place / NAME, text)
-    if sealed := seal.seal_of(text):
-        replace(place / VERDICT_SEAL, sealed, 0o600)
+    place_seals.write(place, VERDICT_SEAL, text)
 
 
 def read(place: Path) -> ClaimRecord | None:
     """The verdict that this user has come to there. None: there is none that can be read, and the claim is decided anew."""
     try:
-        content = read_regular(place / NAME, MOST_RECORD_BYTES)
-        is_own = is_ours(place) and seal.is_of(place, content, VERDICT_SEAL)
+        content = read_regular(place / NAME, MOST_RECORD_BYTES).decode()
+        is_own = place_seals.is_ours(place) and place_seals.holds(place, VERDICT_SEAL, content)
         return ClaimRecord.model_validate_json(content) if is_own else None
-    except (UserError, OSError, ValidationError):
+    except (UserError, OSError, UnicodeDecodeError, ValidationError):
         return None
 
 

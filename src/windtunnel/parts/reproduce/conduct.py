@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -20,20 +20,20 @@ from windtunnel.engine.own_command import OWN_COMMAND
 from windtunnel.engine.parent_death import ending_with_us
 from windtunnel.engine.verdict import INTERRUPTED
 from windtunnel.errors import UserError, cannot_write
-from windtunnel.parts.reproduce import claim_record, decide
-from windtunnel.parts.reproduce.claim import MAX_FILE_BYTES, PLACE, Claim, Command, folder
-from windtunnel.parts.reproduce.claim_record import TEXT, ClaimRecord, Claims, ClaimState
+from windtunnel.parts.reproduce import claim_record, decide, place_seals
+from windtunnel.parts.reproduce.claim import DONE, LOG, MAX_FILE_BYTES, PLACE, Claim, Command, folder
+from windtunnel.parts.reproduce.claim_record import ClaimRecord, Claims, ClaimState
 from windtunnel.parts.reproduce.needs import missing
+from windtunnel.parts.reproduce.place_seals import TEXT
 from windtunnel.parts.reproduce.plot import draw
 from windtunnel.parts.reproduce.queries import Ended, queries_of
 from windtunnel.runs.directories import making
-from windtunnel.runs.files import replace, replacing
+from windtunnel.runs.files import replace, replacing, temporary_of
 from windtunnel.text_file import read_regular
 from windtunnel.version import __version__
 
-LOG = "commands.log"
-DONE = ".done"
-"""Suffix of the empty file that says that a command has done its work."""
+BEGUN = "begun"
+"""In the place of the digest of what a command has written."""
 Verdicts = Mapping[str, tuple[ClaimRecord, Path]]
 Announce = Callable[[Claim, str], None]
 
@@ -120,9 +120,9 @@ def _begin(claim: Claim, place: Path) -> None:
     if not os.path.lexists(place):
         with making(place) as made:
             replace(made / TEXT, claim.source.text)
-            claim_record.seal_place(made, claim.source.text)
+            place_seals.write(made, place_seals.PLACE_SEAL)
         return
-    if not claim_record.is_ours(place):
+    if not place_seals.is_ours(place):
         raise UserError(f"{place} was not begun by you on this host", remedy=another)
     if read_regular(place / TEXT, MAX_FILE_BYTES).decode() != claim.source.text:
         raise UserError(f"{place} is of another text of the claim", remedy=another)
@@ -130,12 +130,20 @@ def _begin(claim: Claim, place: Path) -> None:
 
 def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupts) -> ClaimRecord:
     _begin(claim, place)
+    digests: list[str] = []
     for command in claim.command:
-        if not (place / f"{command.name}{DONE}").exists():
+        done, digest = command.name + DONE, place_seals.digest(place, command.writes)
+        if not place_seals.holds(place, done, *digests, digest):
             arguments = _arguments(command, place)
             announce(claim, shlex.join(arguments))
+            if not (command.goes_on and place_seals.holds(place, done, *digests, BEGUN)):
+                _remove(place / command.name)  # by an earlier call that was ended, or of others
+                place_seals.write(place, done, *digests, BEGUN)
             _run(command, arguments, place, interrupts)
-            replace(place / f"{command.name}{DONE}", "")
+            digest = place_seals.digest(place, command.writes)
+            place_seals.write(place, done, *digests, digest)
+        digests.append(digest)
+    _check(claim, place, digests)
     with queries_of(claim, place, interrupts) as queries:
         findings, plot = decide.findings(claim, queries), draw(claim, queries)
     outcome, because = decide.verdict(claim, findings)
@@ -154,6 +162,31 @@ def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupt
     return record
 
 
+def _check(claim: Claim, place: Path, digests: Sequence[str]) -> None:
+    """Raises UserError for a file that no command has written, because queries would read it, too, and if what they have written has other digests
+    by now."""
+    names = [claim_record.NAME, claim_record.VERDICT_SEAL, place_seals.PLACE_SEAL, TEXT]
+    names += [name for command in claim.command for name in (command.name + DONE, *command.writes)]
+    for name in names:
+        with suppress(OSError):
+            temporary_of(place / name).unlink()
+    if others := sorted(set(os.listdir(place)) - set(names)):
+        raise UserError(f"{place / others[0]}: no command of the claim has written it", remedy="remove it")
+    if digests != [place_seals.digest(place, command.writes) for command in claim.command]:
+        raise UserError(f"{place}: what its commands have written was changed meanwhile", remedy="repeat this command")
+
+
+def _remove(path: Path) -> None:
+    """What is there, if anything is."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
 def _name(claim: Claim) -> str:
     """Of its directory."""
     return claim.id.replace("/", "-")
@@ -165,12 +198,10 @@ def _arguments(command: Command, place: Path) -> list[str]:
 
 
 def _run(command: Command, arguments: list[str], place: Path, interrupts: Interrupts) -> None:
-    """What it prints is in the claim's log, but for a standard output that the claim asks for. Raises Ended if it was, and UserError for
-    an exit code that the claim does not name."""
-    out = place / command.name
-    if out.is_dir() and not command.goes_on:
-        shutil.rmtree(out)  # by an earlier call that was ended
-    with _log(place / LOG) as log:
+    """What it prints is in its log, but for a standard output that the claim asks for. Raises Ended if it was, and UserError for an exit code that the
+    claim does not name."""
+    file_of_log = place / (command.name + LOG)
+    with _new_log(file_of_log) as log:
         log.write(f"$ windtunnel {shlex.join(arguments)}\n".encode())
         log.flush()
         with replacing(place / command.stdout) if command.stdout else nullcontext(None) as stdout:
@@ -180,14 +211,14 @@ def _run(command: Command, arguments: list[str], place: Path, interrupts: Interr
                 raise Ended
             if code not in command.exits:
                 message = f"the command {command.name} ended with exit code {code}"
-                raise UserError(message, remedy=f"its messages are in {place / LOG}")
+                raise UserError(message, remedy=f"its messages are in {file_of_log}")
 
 
-def _log(file: Path) -> BinaryIO:
-    """To append to. Raises UserError for a link or a FIFO."""
+def _new_log(file: Path) -> BinaryIO:
+    """In the place of what has its name. Raises UserError if it cannot be made."""
+    _remove(file)
     try:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        return open(os.open(file, flags, 0o666), "ab")
+        return open(os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), "ab")
     except OSError as error:
         raise cannot_write(file, error) from error
 

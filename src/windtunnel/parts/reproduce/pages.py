@@ -32,7 +32,8 @@ CLAIMS = """\
 of a file for claims of your own.
 
 A file of a claim is a program, as a scenario is: its commands run with your rights. `sql` is one SELECT of DuckDB's with at most 100,000 rows. It
-reads what the commands have written into the claim's directory, and nothing else. A value that is no finite number decides nothing.
+reads what the commands have written into the claim's directory, and nothing else. A command writes what `name` and `stdout` say there: with
+any other file in it the claim is not decided. A value that is no finite number decides nothing.
 """
 STATES = (*DONE, *NOT_DONE)
 
