@@ -79,7 +79,7 @@ class Observation:
     @property
     def seconds(self) -> float:
         """Time of the windows that are used."""
-        return self._lasted_ns / 1e9
+        return self.lasted_ns / 1e9
 
     @property
     def frame_bytes_a_message(self) -> float | None:
