@@ -51,9 +51,12 @@ def test_what_this_host_lacks_is_named(tmp_path):
         (["000/none"], 'error: there is no claim "000/none"'),
         (["003", "--within", "soon"], "error: --within: "),
         (["mine.toml"], "error: mine.toml"),
+        (["003/equations", "--out", "shared/out"], "error: shared/out: other users may write"),
     ],
 )
 def test_bad_input_is_refused(arguments, message, tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
     done = reproduce(*arguments, cwd=tmp_path)
     assert done.returncode == 2 and message in done.stderr and "Traceback" not in done.stderr
 

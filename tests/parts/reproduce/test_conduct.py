@@ -15,6 +15,7 @@ from windtunnel.errors import UserError
 from windtunnel.parts.reproduce import claim_record, conduct
 from windtunnel.parts.reproduce.claim import read
 from windtunnel.parts.reproduce.plot import plotly_of
+from windtunnel.runs.directories import making
 
 SCRIPT = """
 import json, os, pathlib, signal, sys
@@ -432,6 +433,31 @@ def test_a_verdict_is_of_the_directory_that_it_was_made_in():
     assert claim_record.read(Path("out") / "007-answer") is None
     Path("other").rename("moved")
     assert claim_record.read(Path("moved") / "007-answer"), "it may be moved"
+
+
+@pytest.mark.parametrize("out", ["shared", "shared/new", "shared/mine", "link"])
+def test_nothing_is_done_in_a_directory_to_whose_way_others_may_write(out, tmp_path):
+    """They could put a link in its place, and what is written and removed there would be what the link leads to."""
+    shared = tmp_path / "shared"
+    (shared / "mine").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(shared / "mine")
+    shared.chmod(0o777)
+    with pytest.raises(UserError, match=f"{out}: other users may write into it, or into a directory above it"):
+        conduct.reproduce([claim()], Path(out))
+    assert not Path("calls").exists() and [path.name for path in shared.iterdir()] == ["mine"]
+    shared.chmod(0o1777)
+    assert conduct.reproduce([claim()], Path(out)).claims[0].outcome == "holds", "as in /tmp"
+
+
+def test_nothing_is_done_if_others_make_the_directory_first(tmp_path, monkeypatch):
+    def making_first(place):
+        place.parent.mkdir()
+        place.parent.chmod(0o777)
+        return making(place)
+
+    monkeypatch.setattr(conduct, "making", making_first)
+    (state,) = reproduce(claim()).claims
+    assert "out/007-answer: other users may write into it" in state.because and not Path("calls").exists()
 
 
 def test_a_directory_whose_name_is_a_pattern_is_refused():

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from windtunnel.engine import own_directory
 from windtunnel.engine.find import CHECKOUT
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.engine.own_command import OWN_COMMAND
@@ -72,9 +73,21 @@ def reproduce(
     clock: Callable[[], float] = time.monotonic,
 ) -> Claims:
     """Decides in `directory` the claims that this host can decide, the quick ones first. `within_s`: none is begun that takes longer than
-    what is left of it. `announce` gets each claim and command before it runs. A command that fails leaves its claim undecided, and the next call repeats it."""
+    what is left of it. `announce` gets each claim and command before it runs. A command that fails leaves its claim undecided, and the next call repeats it.
+    Raises UserError as `check_way`."""
+    check_way(directory)
     with Interrupts() as interrupts:
         return _reproduce(claims, directory, within_s, announce, clock, interrupts)
+
+
+def check_way(directory: Path) -> None:
+    """Raises UserError if another user, root apart, may put something else in the place of the directory, or into it: files are written and
+    removed there by name, by commands of claims as well."""
+    if not own_directory.way_is_own(directory):
+        raise UserError(
+            f"{directory}: other users may write into it, or into a directory above it",
+            remedy="name a directory of your own with --out",
+        )
 
 
 def _reproduce(
@@ -130,6 +143,7 @@ def _begin(claim: Claim, place: Path) -> None:
 
 def _decide(claim: Claim, place: Path, announce: Announce, interrupts: Interrupts) -> ClaimRecord:
     _begin(claim, place)
+    check_way(place)  # its directory may not have been there before
     digests: list[str] = []
     for command in claim.command:
         done, digest = command.name + DONE, place_seals.digest(place, command.writes)
