@@ -1,8 +1,7 @@
 // The probe of the host's state: how far apart the workers' CPUs are, and whether they share a core.
 //
 // Between two windows all workers meet at a gate. Then, one after the other:
-// - pairs of workers that exchange packets send cache lines to and fro, in rounds of pairs that have no
-// worker
+// - pairs of workers that exchange packets send cache lines to and fro, in rounds of pairs without a worker
 //   in common. The round trip tells whether the two CPUs share a core, an L3 or nothing: a hypervisor moves
 //   virtual CPUs from one to the other;
 // - each worker fills its core with independent additions, in turns, and then all at once. Two CPUs that are

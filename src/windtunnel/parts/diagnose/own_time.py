@@ -9,9 +9,6 @@ from windtunnel.measure.validity import Slack, parts_of, timed_worker
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate, mean_of
 
-LEAST_SHARE = 0.02
-"""Share of a worker's time that a cause must have: no run shows a gain of less."""
-
 
 @dataclass(frozen=True)
 class Spent:
@@ -23,8 +20,8 @@ class Spent:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it is more than nothing, and may be more than LEAST_SHARE."""
-        return self.share.low is not None and self.share.low > 0 and (self.share.high or 0.0) >= LEAST_SHARE
+        """Whether it is more than nothing."""
+        return self.share.low is not None and self.share.low > 0
 
 
 @dataclass(frozen=True)

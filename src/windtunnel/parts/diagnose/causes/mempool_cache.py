@@ -3,6 +3,7 @@
 from windtunnel.parts.diagnose.cause import Case, Check, gain
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.scenario.demand import CACHE_FLUSH
 from windtunnel.stats.mean import Estimate
 
 USUAL = 256
@@ -21,7 +22,9 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     return Case(
         evidence=f"{sides} mempool has no cache: workers take mbufs from a ring that they share, and give them back there",
         remedy="a cache of mbufs for each worker",
-        sets=[f"{endpoint.side}.mempool.cache={min(USUAL, int(endpoint.pool.size / 1.5))}" for endpoint in without],
+        sets=[
+            f"{endpoint.side}.mempool.cache={min(USUAL, int(endpoint.pool.size / CACHE_FLUSH))}" for endpoint in without
+        ],
         gain=gain(observation, slack, Estimate(most / 2, 0.0, most)),
         not_measured=["what of the stages is the pool"],
     )

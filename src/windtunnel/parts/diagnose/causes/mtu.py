@@ -24,9 +24,8 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         evidence=f"{most} moves {packets[most]:.1f} packets per message, as the MTU is {mtu}; with {larger} it would be {packets[most] * left:.1f}",
         remedy=f"an MTU of {larger}" + (", if the network carries it" if larger > USUAL[0] else ""),
         sets=[f"{side}.mtu={larger}" for side in ("client", "server")],
-        gain=Gain(
-            0.0, BOUNDLESS
-        ),  # both sides have fewer packets, and with them fewer calls, mbufs and entries of rings
+        # both sides have fewer packets, and with them fewer calls, mbufs and entries of rings
+        gain=Gain(0.0, BOUNDLESS),
         not_measured=["what it brings: one run does not show what fewer packets save on both sides"],
     )
 
