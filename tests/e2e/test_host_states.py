@@ -3,6 +3,8 @@
 import pytest
 from real_runs import run_well, scenario
 
+TICK_NS = 10_000_000
+"""Of the clock in which the kernel counts system time."""
 KEYS = {"duration": "3s", "warmup": "100ms", "window": "100ms"}
 """Thirty probes: on a busy host one worker or the other has no CPU at most of them."""
 
@@ -26,3 +28,13 @@ def test_workers_on_one_cpu_are_not_probed(tmp_path):
     workers = run.record.engines[0].plan.workers
     probes = [window.probe for window in run.windows["windtunnel"] if window.probe and window.probe.complete]
     assert all(not probe.pairs for probe in probes) or len({worker.cpu for worker in workers}) == len(workers)
+
+
+def test_windows_say_what_the_kernel_did_for_each_worker_meanwhile(tmp_path):
+    """What threads need at their start is in the first window alone."""
+    first, *later = run_well(tmp_path, scenario(**KEYS)).windows["windtunnel"]
+    faults = [sum(worker.minor_faults for worker in window.workers) for window in (first, *later)]
+    assert faults[0] > max(faults[1:])
+    for worker in (worker for window in (first, *later) for worker in window.workers):
+        assert worker.system_ns % TICK_NS == 0 and worker.system_ns <= worker.on_cpu_ns + TICK_NS
+        assert worker.major_faults <= worker.minor_faults

@@ -282,13 +282,13 @@ def test_an_invalid_run_has_causes_too():
     assert "by stress-ng" in found.evidence and found.gain is None and not found.against
 
 
-def inside(kernel=0.0, faults=0, long=0.0, others=0.0):
+def inside(kernel=0.0, faults=0, long=0.0, others=0.0, steal=0.0):
     """A run whose server's worker is in the kernel for that share of its time, with so many page faults a window, and in long calls of app_rx
-    for that one, in part because others have its CPU."""
+    for that one, in part because others have its CPU, or other guests."""
 
     def of(window):
         spent = {"system_ns": round(kernel * sample.WINDOW_NS), "minor_faults": faults, "major_faults": 0}
-        spent["preempted_ns"] = round(others * sample.WINDOW_NS)
+        spent |= {"preempted_ns": round(others * sample.WINDOW_NS), "steal_ns": round(steal * sample.WINDOW_NS)}
         workers = [w.model_copy(update=spent) if w.worker == 1 else w for w in window.workers]
         window = window.model_copy(update={"workers": workers})
         if not long:
@@ -538,6 +538,7 @@ def test_client_and_server_on_one_worker_and_a_free_cpu(tmp_path):
         ("kernel", lambda: inside(long=0.5)),
         ("rare-calls", lambda: inside(kernel=0.5, long=0.5)),
         ("rare-calls", lambda: inside(long=0.5, others=0.5)),  # the host had the CPU
+        ("rare-calls", lambda: inside(long=0.5, steal=0.5)),  # another guest had it
         ("rare-calls", made),
         ("payload", lambda: sized(0.0, noise=5.0)),
         ("payload", lambda: of_one_size(500, wire={"udp_checksum": True})),

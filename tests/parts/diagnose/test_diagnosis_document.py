@@ -1,5 +1,6 @@
 """A diagnosis as a document: what limits is the verdict, and every number of the diagnosis is there."""
 
+import pytest
 from diagnosed_runs import experimental, made
 from terminal_views import printed
 
@@ -44,6 +45,19 @@ def test_if_no_remedy_could_be_tried_it_says_so():
 
 def test_a_gain_that_is_not_known_is_no_zero():
     assert "(link), gain not known, confidence low" in shown(diagnose(made(0.8, 0.7, drops={"emulated_queue_full": 5})))
+
+
+@pytest.mark.parametrize(
+    ("gain", "basis"),
+    [
+        (Gain(10.0, 30.0), "predicted"),
+        (Gain(10.0, 30.1), "bound"),
+        (Gain(0.0, 1.0), "bound"),
+        (Gain(-1.0, 90.0, measured=True), "measured"),
+    ],
+)
+def test_a_gain_whose_ends_differ_by_more_than_a_factor_of_three_is_a_bound(gain, basis):
+    assert gain.basis == basis
 
 
 def test_the_causes_of_an_invalid_run_are_said_to_be_unsure():

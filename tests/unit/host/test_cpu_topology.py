@@ -1,11 +1,13 @@
 """The topology of recorded hosts, read from the files that their kernels have."""
 
+import os
 from pathlib import Path
 
 import pytest
 from recorded_hosts import HOSTS, topology_of
 
 from windtunnel.host.cpu_topology import alike, read_cpu_topology
+from windtunnel.host.cpus import read_cpus
 
 
 @pytest.mark.parametrize(
@@ -80,3 +82,14 @@ def test_a_strange_list_leaves_each_cpu_in_one_group(tmp_path, hostile):
     topology = read_cpu_topology(files(tmp_path, *((name, hostile) for name in names)), [0, 1])
     for level in (topology.cores, topology.clusters, topology.l3s):
         assert sorted(cpu for cpus in level for cpu in cpus) == [0, 1]
+
+
+def test_a_sibling_that_this_process_may_not_use_shares_the_core_too(monkeypatch, tmp_path):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    cpus = tmp_path / "sys/devices/system/cpu"
+    for cpu in (0, 1):
+        (cpus / f"cpu{cpu}/topology").mkdir(parents=True)
+        (cpus / f"cpu{cpu}/topology/thread_siblings_list").write_text("0-1\n")
+    (cpus / "online").write_text("0-1\n")
+    read = read_cpus(tmp_path)
+    assert (read.allowed, read.topology.cores) == ([0], [[0, 1]])

@@ -197,3 +197,13 @@ def test_a_client_and_its_server_share_no_core_if_there_is_another_choice(host, 
     on_siblings = [pair for pair in connected if host.core_of[pair[0]] == host.core_of[pair[1]]]
     whole = [core for core in host.cores if len(core) > 1]
     assert not on_siblings, (whole, placed)
+
+
+def test_a_worker_shares_a_core_with_one_that_it_exchanges_nothing_with():
+    """Two cores of two threads each for two clients and two servers: each core has one that sends to nobody on it."""
+    host = CpuTopology(cores=[[0, 1], [2, 3]], clusters=[[0, 1], [2, 3]], l3s=[[0, 1, 2, 3]], nodes=[], efficient=[])
+    split = {"handler": "l_app", "apps": 2, "dispatchers": 2, "colocate": False, "inflight": 2048}
+    sides = topologies(Scenario.model_validate({"workload": [split]}))
+    placed = place(sides, divide(sides, [0, 1, 2, 3], host))
+    connected = exchanging(sides, {(stage.side, stage.stage, stage.index): stage.cpu for stage in placed})
+    assert connected and not [pair for pair in connected if host.core_of[pair[0]] == host.core_of[pair[1]]]
