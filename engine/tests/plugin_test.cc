@@ -119,7 +119,7 @@ TEST(handler_named, finds_built_in_handlers_and_plugins) {
 TEST(handler_named, lists_the_known_handlers_in_a_refusal) {
     const std::string refused = refusal_of([] { handler_named(WT_PACKET_HANDLER, "l2fw"); });
     EXPECT_TRUE(
-        refused.starts_with("no packet handler is called 'l2fw'; there are empty, echo, l2fwd, drop, "))
+        refused.starts_with("no packet handler is called 'l2fw'; there are empty, echo, l2fwd, drop, work, "))
         << refused;
     EXPECT_EQ(refusal_of([] { handler_named(WT_PACKET_HANDLER, plugin("good")); }),
               "handler " + plugin("good") + " is a message handler; a packet handler is needed here");

@@ -12,16 +12,16 @@
 extern "C" {
 extern const wt_handler wt_empty_message, wt_t_app, wt_l_app, wt_m_app, wt_fs_write, wt_fs_read, wt_kv,
     wt_decompress;
-extern const wt_handler wt_empty_packet, wt_echo, wt_l2fwd, wt_drop;
+extern const wt_handler wt_empty_packet, wt_echo, wt_l2fwd, wt_drop, wt_work;
 }
 
 namespace wt {
 
 std::span<const wt_handler *const> all_handlers() {
     static const auto all = [] {
-        std::vector<const wt_handler *> list = {&wt_empty_message, &wt_t_app,   &wt_l_app, &wt_m_app,
-                                                &wt_fs_write,      &wt_fs_read, &wt_kv,    &wt_decompress,
-                                                &wt_empty_packet,  &wt_echo,    &wt_l2fwd, &wt_drop};
+        std::vector<const wt_handler *> list = {
+            &wt_empty_message, &wt_t_app,        &wt_l_app, &wt_m_app, &wt_fs_write, &wt_fs_read, &wt_kv,
+            &wt_decompress,    &wt_empty_packet, &wt_echo,  &wt_l2fwd, &wt_drop,     &wt_work};
         for (const part *p : all_parts()) list.insert(list.end(), p->handlers.begin(), p->handlers.end());
         return list;
     }();

@@ -33,7 +33,7 @@ SCENARIOS = {
         "handler-decompress",
         "plugin",
     ),
-    "Packet handlers": ("packet-empty", "packet-echo", "packet-l2fwd", "packet-drop"),
+    "Packet handlers": ("packet-empty", "packet-echo", "packet-l2fwd", "packet-drop", "packet-work"),
     "Captures": ("pcap-replay", "pcap-times", "record"),
     "Links and faults": ("link", "lossy"),
     "Other processes, hosts and NICs": (
