@@ -1,0 +1,132 @@
+"""An application in slow motion with the probe in it, and the observer of the tests: both are C, in attach/tests."""
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+BUILT = ROOT / "build" / "attach"
+PROBE = BUILT / "libwindtunnel-attach.so"
+INJECT = BUILT / "windtunnel-inject"
+SLOW_MOTION = BUILT / "tests" / "slow_motion"
+OBSERVE = BUILT / "tests" / "observe"
+COUNTS, TIMED, SIZED, LATENCY, STATS = 1, 2, 4, 8, 16
+RX, TX = 0, 1
+READY, REFUSED = 1, 2
+PATIENCE_S = 15.0
+
+
+def wait_for(condition: Callable[[], object], what: str) -> None:
+    """Polls until the condition holds; fails with `what` if it does not within PATIENCE_S."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, f"still not: {what}"
+        time.sleep(0.002)
+
+
+class Application:
+    """A process of slow_motion, which answers each command with what it has done."""
+
+    def __init__(self, keys: dict[str, int], preload: bool, release: tuple[int, int]) -> None:
+        year, month = release
+        environment = (
+            os.environ | {"RELEASE": f"{year * 100 + month}"} | ({"LD_PRELOAD": str(PROBE)} if preload else {})
+        )
+        arguments = [f"{key}={value}" for key, value in keys.items()]
+        self.process = subprocess.Popen(
+            [SLOW_MOTION, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        )
+        self.answer()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def answer(self) -> dict:
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        assert line, f"the application ended: {self.process.wait()}"
+        return json.loads(line)
+
+    def tell(self, command: str) -> dict:
+        assert self.process.stdin
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def threads(self) -> list[str]:
+        names = Path(f"/proc/{self.pid}/task").glob("*/comm")
+        return sorted(name.read_text().strip() for name in names)
+
+    def memfds(self) -> int:
+        links = Path(f"/proc/{self.pid}/fd").iterdir()
+        return sum("windtunnel-attach" in os.readlink(link) for link in links)
+
+    def foreign(self) -> int:
+        """How many pointers of the data path are not the drivers' own."""
+        return self.tell("pointers")["foreign"]
+
+
+@contextmanager
+def application(*, preload: bool = True, release: tuple[int, int] = (22, 11), **keys: int) -> Iterator[Application]:
+    """One that is ended with the test, however it ends."""
+    started = Application(keys, preload, release)
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.communicate()
+
+
+class Observer:
+    """A process of observe, which has the lease from here on."""
+
+    def __init__(self, pid: int, **keys: int) -> None:
+        arguments = [f"{key}={value}" for key, value in keys.items()]
+        self.process = subprocess.Popen(
+            [OBSERVE, str(pid), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stdout
+        self.leased = self.process.stdout.readline() == "leased\n"
+
+    def refusal(self) -> str:
+        """What it says when it gets no lease."""
+        assert not self.leased
+        _, said = self.process.communicate()
+        assert self.process.returncode == 2
+        return said
+
+    def page(self) -> dict:
+        """What the page holds at the end of the lease."""
+        printed, said = self.process.communicate()
+        assert self.process.returncode == 0, said
+        return json.loads(printed)
+
+
+@contextmanager
+def observer(pid: int, **keys: int) -> Iterator[Observer]:
+    started = Observer(pid, **keys)
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.communicate()
+
+
+def observe(pid: int, **keys: int) -> dict:
+    """A whole lease, and the page at its end."""
+    with observer(pid, **keys) as started:
+        return started.page()
+
+
+def observe_wrapped(app: Application, command: str, **keys: int) -> tuple[dict, dict]:
+    """What the application did on the command, which it got when all was wrapped, and the page afterwards."""
+    before = app.foreign()
+    with observer(app.pid, **({"for": 1000, "modes": COUNTS} | keys)) as started:
+        wait_for(lambda: app.foreign() > before, "wrapped")
+        answer = app.tell(command)
+        return answer, started.page()
