@@ -25,6 +25,7 @@ def identity(record: Record) -> dict[str, str]:
         **{name: text for part in part_modules("identity") for name, text in part.facts(record).items()},
         "sides run": " and ".join(sides) or "none",
         "measured by": record.imported.tool if record.imported else "windtunnel",
+        **({"program": record.observed.program} if record.observed else {}),
     }
 
 

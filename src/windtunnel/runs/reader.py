@@ -50,7 +50,9 @@ class Run(Shown):
     @property
     def rejected(self) -> bool:
         """Whether its metrics are those of an invalid run."""
-        return not self.record.verdict.valid and windows_of(self.windows) > 0
+        observed = self.record.observed
+        measured = windows_of(self.windows) > 0 or (observed is not None and bool(observed.stages))
+        return not self.record.verdict.valid and measured
 
     @property
     def has_metrics(self) -> bool:
@@ -78,8 +80,8 @@ def load(path: Path) -> Run:
     version, record = _record(path / "run.json")
     windows: dict[str, list[Window]] = {engine.name: [] for engine in record.engines}
     plans = {engine.name: engine.plan for engine in record.engines}
-    problems = [] if record.imported else _windows(path / "windows.jsonl", windows, plans, version)
-    if record.verdict.valid and not record.imported and not problems and not any(windows.values()):
+    problems = _windows(path / "windows.jsonl", windows, plans, version) if record.engines else []
+    if record.verdict.valid and record.engines and not problems and not any(windows.values()):
         problems = ["windows.jsonl: empty: the run has no windows"]
     return Run(path, record, windows, problems)
 

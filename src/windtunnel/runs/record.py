@@ -19,6 +19,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import Window
 from windtunnel.host.states import Where
 from windtunnel.part_registry import part_functions
+from windtunnel.runs.observed import Observed
 from windtunnel.runs.rows import PortRow, StageRow, VariantRow
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.validity_keys import relaxed
@@ -148,6 +149,7 @@ class Record(Part):
         description="of a run that changed between windows: the first one is the scenario as it is, and the metrics of the run are its own",
     )
     imported: Imported | None = Field(None, description="in the place of engines: what another tool measured")
+    observed: Observed | None = Field(None, description="in the place of engines: another program that was observed")
 
     @field_validator("scenario")
     @classmethod
@@ -175,15 +177,17 @@ class Record(Part):
 
     @model_validator(mode="after")
     def _measured_by_somebody(self) -> "Record":
-        if bool(self.engines) == bool(self.imported):
-            raise ValueError("a run has engines, or was imported")
+        if sum(map(bool, (self.engines, self.imported, self.observed))) != 1:
+            raise ValueError("a run has engines, or was imported or observed")
         return self
 
     @property
     def verdict_words(self) -> str:
-        """The verdict in a table: "valid", "valid, limits relaxed", "invalid", or "imported"."""
+        """The verdict in a table: "valid", "valid, limits relaxed", "invalid", "imported" or "observed"."""
         if self.imported:
             return "imported"
+        if self.observed and self.verdict.valid:
+            return "observed"
         if not self.verdict.valid:
             return "invalid"
         return "valid, limits relaxed" if self.relaxed else "valid"

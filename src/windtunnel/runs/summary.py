@@ -68,8 +68,8 @@ def _counting() -> list[ModuleType]:
 
 def summarise(run: Run) -> Summary:
     """The rows of every engine, one after the other; an engine without a first line adds none."""
-    if imported := run.record.imported:
-        return Summary(None, imported.stages, [], [], [], imported.ports, [], [], [], [])
+    if other := run.record.imported or run.record.observed:
+        return Summary(None, other.stages, [], [], [], other.ports, [], [], [], [])
     counted = run.counted
     engines = [(e, e.hello, counted[e.name]) for e in run.record.engines if e.hello]
 
@@ -101,6 +101,8 @@ def summarise(run: Run) -> Summary:
 
 def rejected_words(run: Run) -> str:
     """Says from which windows the metrics of an invalid run are, and whether anything is wrong with these windows."""
+    if run.record.observed:
+        return "the metrics are rejected"
     all_of, used = windows_of(run.windows), windows_of(run.counted)
     windows = (
         f"all {all_of} measured windows" if used == all_of else f"the {used} windows of {all_of} that are not excluded"

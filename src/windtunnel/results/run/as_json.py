@@ -37,6 +37,7 @@ def run_json(run: Run, earlier: Earlier | None = None) -> dict[str, Any]:
         "notes": record.all_notes(),
         "problems": run.problems,
         "imported": record.imported.model_dump(mode="json", exclude={"stages", "ports"}) if record.imported else None,
+        "observed": record.observed.model_dump(mode="json", exclude={"stages", "ports"}) if record.observed else None,
         "metrics": summarise(run).json() if run.has_metrics else None,
         "percentiles": [asdict(row) for row in percentile_rows(run)] if run.has_metrics else [],
         "events": [asdict(row) for row in event_rows(run)] if run.has_metrics else [],

@@ -48,13 +48,13 @@ def run_document(run: Run, earlier: Earlier | None = None, files: Sequence[tuple
     if not record.verdict.valid:
         blocks.append(reasons_panel(record.verdict, "metrics rejected" if run.rejected else "no window was measured"))
     if summary:
-        metrics: list[Block] = [] if record.imported else [_headlines(summary)]
+        metrics: list[Block] = [_headlines(summary)] if record.engines else []
         metrics += _sections(run, summary)
         blocks += [Sentence(rejected_words(run), tone="bad"), Rejected(metrics)] if run.rejected else metrics
     blocks += chain(check_section(record.validity), ledger_section(record.engines), nic_sections(record.engines))
     blocks += [_earlier(line(earlier))] if earlier else []
     return Document(
-        kind="import" if record.imported else "run",
+        kind="import" if record.imported else "observation" if record.observed else "run",
         title=record.title,
         question=record.question,
         at=record.imported.at if record.imported else record.started,
@@ -82,7 +82,10 @@ def _sections(run: Run, summary: Summary) -> Iterator[Section]:
     """All that was measured, in the order of a reader's questions: where the time goes first, what it rests on last."""
     record = run.record
     yield from state_sections(record.validity, on_two_hosts(run))
-    yield from stage_sections(summary, record.accounting)
+    for sections in part_functions("blocks", "observed_sections"):
+        yield from sections(run)
+    if not record.observed:
+        yield from stage_sections(summary, record.accounting)
     yield from handler_sections(summary)
     yield from worker_section(run, summary)
     yield from latency_section(run, summary)
@@ -106,6 +109,8 @@ def _how(record: Record) -> list[str]:
     labels = [f"labels {label_words(record.labels)}"] if record.labels else []
     if record.imported:
         return [f"imported from {record.imported.tool}: {record.imported.file}", *labels]
+    if observed := record.observed:
+        return [f"process {observed.pid}: {observed.program}, DPDK {observed.dpdk or 'not known'}", *labels]
     how = [f"wire {record.wire}", f"memory {record.memory}", f"accounting {record.accounting}"]
     return [*how, *labels]
 
@@ -175,6 +180,6 @@ def _earlier(words: str) -> Section:
 
 
 def _made_from(record: Record) -> str:
-    if record.imported:
+    if not record.engines:
         return "Made from run.json beside this file, which holds every value. Metrics and their errors: the page “Metrics and validity” of the documentation."
     return "Made from run.json and windows.jsonl beside this file, which hold every counter. Metrics and their errors: the page “Metrics and validity” of the documentation."

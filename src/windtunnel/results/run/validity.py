@@ -36,6 +36,9 @@ def verdict_sentence(run: Run) -> Sentence:
     if record.imported:
         words = f"imported: the values are from {record.imported.tool}; Windtunnel did not measure or check them"
         return Sentence(Marked(words, "emulated", strong=True))
+    if record.observed and record.verdict.valid:
+        words = f"observed: {record.observed.program} is another program, which Windtunnel did not start or configure"
+        return Sentence("verdict: ", Marked(words, "good", strong=True))
     if not record.verdict.valid:
         relaxed = f"; limits relaxed: {', '.join(record.relaxed)}" if record.relaxed else ""
         words = "invalid, its metrics are rejected" if run.rejected else "invalid"
