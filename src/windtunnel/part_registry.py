@@ -28,6 +28,7 @@ PARTS = [
     "tune",
     "ui",
     "reproduce",
+    "attach",
 ]
 """One line a part, behind those that it uses."""
 

@@ -1,0 +1,11 @@
+"""What observations have outside of their folders."""
+
+SCENARIOS: dict[str, tuple[str, ...]] = {}
+STUDIES: dict[str, tuple[str, ...]] = {}
+FILES = (
+    "docs/explanation/attach.md",
+    "docs/how-to/attach.md",
+    "docs/tutorials/why-is-my-data-plane-slow.md",
+)
+FOLDERS = ("attach",)
+"""The probe, which is built without DPDK."""

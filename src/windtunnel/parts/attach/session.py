@@ -1,0 +1,164 @@
+"""One observation from begin to end: a way in, a lease, windows, experiments, the run directory."""
+
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from windtunnel.engine.interrupts import Interrupts
+from windtunnel.errors import UserError
+from windtunnel.measure.execute import new_directory
+from windtunnel.parts.attach import delay_lines, way_in
+from windtunnel.parts.attach.experiments import DelayLine, Delays, run_causal, run_headroom
+from windtunnel.parts.attach.observed_run import ObservedRunWriter
+from windtunnel.parts.attach.observer import Observer, Presence, alive, leased, opened
+from windtunnel.parts.attach.page import Page
+from windtunnel.parts.attach.processes import Application, application_of, choose
+from windtunnel.parts.attach.thread_metrics import Thread, threads
+from windtunnel.runs.files import LineFile
+from windtunnel.runs.reader import Run
+
+START_S = 20.0
+"""Longest time from the start of a command to its first port: EAL zeroes its memory."""
+END_S = 5.0
+"""Time for a command to end after SIGTERM."""
+ENDED = "application ended: the process has ended"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is wanted of an observation."""
+
+    seconds: float
+    window_s: float
+    presence: Presence
+    causal: bool
+    headroom: bool
+    anyway: bool
+
+
+@dataclass(frozen=True)
+class Observed:
+    """An observation that was made."""
+
+    run: Run
+    interrupted: bool
+
+
+def observe(target: list[str], request: Request, out: Path | None) -> Observed:
+    """Observes a process, or starts a command and observes it. Raises UserError if the probe cannot come into it."""
+    with Interrupts() as interrupts, _application(target) as application, opened(application.pid) as page:
+        with leased(page, request.presence):
+            _wait_for_ports(page, application)
+            writer = ObservedRunWriter(out or new_directory(application.name), application, _release(page))
+            observer = Observer(page, application.pid)
+            reasons = _windows(writer, observer, request, interrupts)
+            tsc_hz = observer.tsc_hz
+        if tsc_hz is None:
+            raise UserError(f"{application.name}: it ended before its clock was measured", remedy="observe it longer")
+        if not reasons and (request.causal or request.headroom):
+            _experiments(writer, page, application, request, tsc_hz)
+        return Observed(writer.finish(reasons, tsc_hz), interrupts.count > 0)
+
+
+@contextmanager
+def _application(target: list[str]) -> Iterator[Application]:
+    if len(target) == 1 and "/" not in target[0]:
+        application = choose(target[0])
+        way_in.inject(application)
+        yield application
+        return
+    process = way_in.start(target)
+    try:
+        yield _started(process, target[0])
+    finally:
+        _end(process)
+
+
+def _started(process: "subprocess.Popen[bytes]", program: str) -> Application:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise UserError(
+                f"{program}: ended with {process.returncode} before it had DPDK",
+                remedy="its own words are above",
+            )
+        if application := application_of(process.pid):
+            return application
+        time.sleep(0.05)
+    raise UserError(f"process {process.pid}: it has no DPDK in it", remedy="give the command of a DPDK application")
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+    try:
+        process.wait(END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_ports(page: Page, application: Application) -> None:
+    """A command that was just started has none yet. The probe looks for them under a lease."""
+    deadline = time.monotonic() + START_S
+    while not page.ports():
+        if not alive(application.pid):
+            raise UserError(f"{application.name}: it ended before it had a port", remedy="see its own output")
+        if time.monotonic() > deadline:
+            raise UserError(f"{application.name}: it has no port after {START_S:.0f} s", remedy="start its ports first")
+        time.sleep(0.02)
+
+
+def _release(page: Page) -> str | None:
+    return f"{page.head.year}.{page.head.month:02}" if page.head.year else None
+
+
+def _windows(writer: ObservedRunWriter, observer: Observer, request: Request, interrupts: Interrupts) -> list[str]:
+    """Keeps windows until the time is over; why the run is invalid otherwise."""
+    for _ in range(round(request.seconds / request.window_s)):
+        readable, _, _ = select.select([interrupts.fd], [], [], request.window_s)
+        try:
+            writer.append(observer.window())
+        except ProcessLookupError:
+            return [ENDED]
+        if readable:
+            return ["stopped before the end: interrupted by the user"]
+    return []
+
+
+def _experiments(
+    writer: ObservedRunWriter, page: Page, application: Application, request: Request, tsc_hz: float
+) -> None:
+    """Keeps the steps of the experiments. They need the probe all the time, so their windows are in no metric."""
+    observed = threads(writer.windows, tsc_hz)
+    if request.causal and not request.anyway:
+        _refuse_losses(observed)
+    file = LineFile(writer.directory / delay_lines.FILE)
+
+    def keep(line: DelayLine) -> None:
+        file.append(line.model_dump_json() + "\n")
+
+    with closing(file), leased(page, _all_the_time(request.presence)):
+        delays = Delays(page, Observer(page, application.pid), tsc_hz)
+        if request.causal:
+            run_causal(delays, observed, keep)
+        if request.headroom:
+            for thread in observed:
+                run_headroom(delays, thread, keep)
+
+
+def _all_the_time(presence: Presence) -> Presence:
+    return replace(presence, on_us=presence.period_us)
+
+
+def _refuse_losses(observed: list[Thread]) -> None:
+    if full := [thread.name for thread in observed if thread.saturated]:
+        raise UserError(
+            f"--causal: {' and '.join(full)} is saturated, so each delay loses packets",
+            remedy="add --anyway if they may be lost",
+        )

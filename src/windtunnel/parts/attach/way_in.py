@@ -1,0 +1,68 @@
+"""How the probe comes into a process: injected into a running one, or loaded by one that is started here."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from windtunnel.engine.find import find_engine, quickstart
+from windtunnel.errors import UserError
+from windtunnel.parts.attach.page import NAME
+from windtunnel.parts.attach.processes import Application
+
+INJECTOR = "windtunnel-inject"
+INJECTED_S = 10.0
+"""Longest time for an injection: it takes some ms."""
+
+
+def program(name: str) -> Path:
+    """A file of the probe, which lies where the engine was built or installed. Raises UserError if it is not there."""
+    base = find_engine().parent.parent
+    places = [base / "attach" / name, *(base / lib / "windtunnel" / name for lib in ("lib", "libexec"))]
+    for place in places:
+        if place.is_file():
+            return place.resolve()
+    raise UserError(f"{name} is not where the engine is: no {places[0]}", remedy=f"run {quickstart()}")
+
+
+def library() -> Path:
+    return program(f"lib{NAME}.so")
+
+
+def inject(application: Application) -> None:
+    """Loads the probe into a running application; one that has it already stays as it is. Raises UserError with the injector's own words."""
+    if application.has_probe:
+        return
+    if application.obstacle:
+        raise UserError(
+            f"{application.name}: {application.obstacle[0].lower()}{application.obstacle[1:]}",
+            remedy=f"start it with the probe: {how_to_load()}",
+        )
+    command = [str(program(INJECTOR)), str(application.pid), str(library())]
+    try:
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=INJECTED_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"{application.name}: the probe was not loaded within {INJECTED_S:.0f} s",
+            remedy="see whether the process is stopped",
+        ) from None
+    if ended.returncode:
+        first, *rest = (ended.stderr.strip() or f"{INJECTOR} ended with {ended.returncode}").split("\n")
+        raise UserError(
+            first.removeprefix("error: "), remedy="\n".join(rest).strip() or f"start it with the probe: {how_to_load()}"
+        )
+
+
+def how_to_load() -> str:
+    """The ways to start an application with the probe in it."""
+    return f"windtunnel attach -- COMMAND, or EAL's option -d {library()}"
+
+
+def start(command: list[str]) -> "subprocess.Popen[bytes]":
+    """Starts a command with the probe in it. Its output is on stderr: stdout has the result. Raises UserError if it cannot be started."""
+    preloaded = f"{library()}:{before}" if (before := os.environ.get("LD_PRELOAD")) else str(library())
+    try:
+        return subprocess.Popen(command, env=os.environ | {"LD_PRELOAD": preloaded}, stdout=2)
+    except OSError as error:
+        raise UserError(
+            f"{command[0]}: cannot be started: {error.strerror}", remedy="give the path of a program"
+        ) from None
