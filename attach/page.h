@@ -20,7 +20,7 @@ enum {
     WT_ATTACH_CHANNELS = 512, /* a channel is what one thread does on one queue of a port in one direction */
     WT_ATTACH_BURSTS = 66,    /* packets of a call: 0 to 64, and more */
     WT_ATTACH_SIZES = 16,   /* lengths of packets: bin i holds [2^i, 2^(i+1)) bytes; the last one all above */
-    WT_ATTACH_DELAYS = 256, /* ticks inside the application, log-linear: see wt_attach_delay_bin */
+    WT_ATTACH_DELAYS = 400, /* ticks inside the application, log-linear: see wt_attach_delay_bin */
     WT_ATTACH_REFUSAL = 256,
     WT_ATTACH_LEASE_MS = 2000, /* a lease that ends further ahead is none: nobody forgets one for days */
 };

@@ -9,10 +9,11 @@
  *   displace     another driver's functions are put into port 0     data    no function is put into port 0
  *   fork, clone  what a child has of the probe (clone: without pthread_atfork's functions)
  *   exec         the program begins anew               lcores        lcores end, and others begin
+ *   daemon       a child goes on
  *   quit
  * Keys: ports lcores burst (0: 0, 1, 2 ... 40 in turn) take (tx takes so many at most) rx_us
  * app_us tx_us swap (1: swaps addresses) other (1: other bytes are sent in the same mbufs) bytes (length of a
- * frame). */
+ * frame) control (bits, see control_threads.h). */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -25,6 +26,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "control_threads.h"
 
 enum { PORTS = 4, LCORES = 4, QUEUES = 1024, MOST = 40, FRAME = 1518 };
 
@@ -47,8 +50,8 @@ __thread unsigned per_lcore__lcore_id = 0xffffffff;
 static struct {
     const char *name;
     uint64_t value;
-} keys[] = {{"ports", 2},  {"lcores", 1}, {"burst", 0}, {"take", 64}, {"rx_us", 0},
-            {"app_us", 0}, {"tx_us", 0},  {"swap", 1},  {"other", 0}, {"bytes", 64}};
+} keys[] = {{"ports", 2}, {"lcores", 1}, {"burst", 0}, {"take", 64},  {"rx_us", 0},  {"app_us", 0},
+            {"tx_us", 0}, {"swap", 1},   {"other", 0}, {"bytes", 64}, {"control", 0}};
 
 static uint64_t value_of(const char *name) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -242,7 +245,7 @@ static void print_queues(const char *name, struct queue (*queues)[LCORES]) {
 }
 
 static void print_all(void) {
-    printf("{\"foreign\":%u,", foreign_pointers());
+    printf("{\"foreign\":%u,\"broken\":%u,", foreign_pointers(), wake_control_threads());
     print_queues("rx", rx_queues);
     printf(",");
     print_queues("tx", tx_queues);
@@ -252,7 +255,6 @@ static void print_all(void) {
 /* In a child: whether it has wrappers, the memfd, a second thread; and that its calls still reach the
  * drivers. */
 static void print_child(bool raw) {
-    fflush(stdout);
     const long pid = raw ? syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
     if (pid) {
         waitpid((pid_t)pid, NULL, 0);
@@ -266,6 +268,17 @@ static void print_child(bool raw) {
            rx_queues[0][0].calls - before);
     fflush(stdout);
     _exit(0);
+}
+
+/* A child that goes on, with control threads of its own, as an application does that becomes a daemon. */
+static void print_daemon(void) {
+    const pid_t pid = fork();
+    if (pid) {
+        printf("{\"daemon\":%d}\n", pid);
+        return;
+    }
+    start_control_threads((unsigned)value_of("control"));
+    for (;;) pause();
 }
 
 static void obey(const char *command, char **arguments) {
@@ -296,7 +309,9 @@ static void obey(const char *command, char **arguments) {
     } else if (!strcmp(verb, "exec")) {
         execv("/proc/self/exe", arguments);
     }
-    if (!strcmp(verb, "fork") || !strcmp(verb, "clone"))
+    if (!strcmp(verb, "daemon"))
+        print_daemon();
+    else if (!strcmp(verb, "fork") || !strcmp(verb, "clone"))
         print_child(!strcmp(verb, "clone"));
     else
         print_all();
@@ -327,6 +342,7 @@ int main(int count, char **arguments) {
     }
     for (unsigned port = 0; port < value_of("ports"); port++) start_port(port, false);
     start_lcores();
+    start_control_threads((unsigned)value_of("control"));
     print_all();
     fflush(stdout);
     char line[100];

@@ -58,9 +58,18 @@ class Application:
         self.process.stdin.flush()
         return self.answer()
 
+    def tids(self) -> list[str]:
+        return os.listdir(f"/proc/{self.pid}/task")
+
+    def comm(self, tid: str) -> str:
+        """The name of a thread; empty if it has ended."""
+        try:
+            return Path(f"/proc/{self.pid}/task/{tid}/comm").read_text().strip()
+        except (FileNotFoundError, ProcessLookupError):
+            return ""
+
     def threads(self) -> list[str]:
-        names = Path(f"/proc/{self.pid}/task").glob("*/comm")
-        return sorted(name.read_text().strip() for name in names)
+        return sorted(map(self.comm, self.tids()))
 
     def memfds(self) -> int:
         links = Path(f"/proc/{self.pid}/fd").iterdir()
@@ -96,15 +105,19 @@ class Observer:
     def refusal(self) -> str:
         """What it says when it gets no lease."""
         assert not self.leased
-        _, said = self.process.communicate()
-        assert self.process.returncode == 2
-        return said
+        return self.rest(2)[1]
 
     def page(self) -> dict:
         """What the page holds at the end of the lease."""
-        printed, said = self.process.communicate()
-        assert self.process.returncode == 0, said
-        return json.loads(printed)
+        return json.loads(self.rest(0)[0])
+
+    def rest(self, code: int) -> tuple[str, str]:
+        """What it prints until it ends with this code. communicate() would miss what readline() has taken in already."""
+        assert self.process.stdout
+        assert self.process.stderr
+        printed, said = self.process.stdout.read(), self.process.stderr.read()
+        assert self.process.wait() == code, said
+        return printed, said
 
 
 @contextmanager
@@ -130,3 +143,7 @@ def observe_wrapped(app: Application, command: str, **keys: int) -> tuple[dict, 
         wait_for(lambda: app.foreign() > before, "wrapped")
         answer = app.tell(command)
         return answer, started.page()
+
+
+def inject(pid: int, library: Path = PROBE) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([INJECT, str(pid), library], check=False, capture_output=True, text=True, timeout=60)
