@@ -5,7 +5,7 @@ from random import Random
 import pytest
 from observed_samples import THREAD, TSC_HZ, busy_windows, channel, port, window
 
-from windtunnel.errors import UserError
+from windtunnel.finding import NotMeasured
 from windtunnel.parts.attach import experiments
 from windtunnel.parts.attach.experiments import DelayLine, capacity, is_steady, run_causal, run_headroom, slopes
 from windtunnel.parts.attach.thread_metrics import threads
@@ -138,14 +138,14 @@ def test_delays_grow_and_never_beyond_the_idle_time():
 
 def test_missed_packets_end_it_in_words():
     application = Loaded(1e6, burst_ns=200, packet_ns=30, missed=7)
-    with pytest.raises(UserError, match="missed packets"):
+    with pytest.raises(NotMeasured, match="missed packets"):
         run_headroom(application, loaded_thread(), [].append)
     assert application.delayed[-1] == "end"
 
 
 def test_a_saturated_thread_has_nothing_to_fill():
     [thread] = threads(busy_windows({32: 1.0}, burst=320, packet=40), TSC_HZ)
-    with pytest.raises(UserError, match="saturated"):
+    with pytest.raises(NotMeasured, match="saturated"):
         run_headroom(Loaded(1e6, 200, 30), thread, [].append)
 
 

@@ -178,7 +178,7 @@ def test_constants_are_those_of_the_header():
         "CHANNELS": "512",
         "BURSTS": "66",
         "SIZES": "16",
-        "DELAYS": "256",
+        "DELAYS": "400",
         "MAGIC": hex(page.MAGIC) + "ull",
     }
     modes = {

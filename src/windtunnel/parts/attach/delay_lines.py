@@ -1,13 +1,19 @@
 """experiments.jsonl: the steps of an experiment with delays, in the run directory of its observation."""
 
 from pathlib import Path
+from typing import Annotated
 
-from windtunnel.parts.attach.experiments import DelayLine
+from pydantic import Field, TypeAdapter
+
+from windtunnel.parts.attach.experiments import DelayLine, NotShownLine
 from windtunnel.parts.attach.observed_windows import read_lines
 
 FILE = "experiments.jsonl"
+LINE: TypeAdapter[DelayLine | NotShownLine] = TypeAdapter(
+    Annotated[DelayLine | NotShownLine, Field(discriminator="kind")]
+)
 
 
-def delay_lines_of(directory: Path) -> list[DelayLine]:
-    """The steps; none without an experiment. Raises UserError with file and line."""
-    return read_lines(Path(directory) / FILE, DelayLine)
+def delay_lines_of(directory: Path) -> list[DelayLine | NotShownLine]:
+    """The steps, and what showed nothing; none without an experiment. Raises UserError with file and line."""
+    return read_lines(Path(directory) / FILE, LINE)

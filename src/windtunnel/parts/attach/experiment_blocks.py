@@ -3,19 +3,24 @@
 from collections.abc import Iterator, Sequence
 
 from windtunnel import format as fmt
-from windtunnel.parts.attach.experiments import DelayLine, Slope, capacity, is_steady, slopes
+from windtunnel.parts.attach.experiments import DelayLine, NotShownLine, Slope, capacity, is_steady, slopes
 from windtunnel.parts.attach.thread_metrics import Thread
 from windtunnel.results.document import Block, Section, Sentence, Table, columns_of
 from windtunnel.stats.mean import Estimate
 
 
-def experiment_sections(lines: Sequence[DelayLine], threads: Sequence[Thread]) -> Iterator[Section]:
+def experiment_sections(lines: Sequence[DelayLine | NotShownLine], threads: Sequence[Thread]) -> Iterator[Section]:
     """Nothing without experiments."""
     names = {thread.number: thread.name for thread in threads}
-    if found := slopes(lines):
+    delayed = [line for line in lines if isinstance(line, DelayLine)]
+    if found := slopes(delayed):
         yield Section("Which thread limits, by delays", [*_causal_blocks(found, names)], about=_ABOUT_CAUSAL)
-    if filled := [line for line in lines if line.kind == "headroom"]:
+    if filled := [line for line in delayed if line.kind == "headroom"]:
         yield Section("Headroom, by delays", [*_headroom_blocks(filled, names)], about=_ABOUT_HEADROOM)
+
+    if nothing := [line for line in lines if isinstance(line, NotShownLine)]:
+        sentences = [Sentence(f"{names.get(line.thread, 'No thread')}: {line.reason}.") for line in nothing]
+        yield Section("What the experiments did not show", sentences)
 
 
 _ABOUT_CAUSAL = (

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from windtunnel.errors import UserError
+from windtunnel.finding import NotMeasured
 from windtunnel.parts.attach.lines import Line, WindowLine
 from windtunnel.parts.attach.observer import Observer
 from windtunnel.parts.attach.page import Page
@@ -73,6 +73,14 @@ class DelayLine(Line):
     missed: int = Field(ge=0, description="by all ports")
 
 
+class NotShownLine(Line):
+    """An experiment that showed nothing."""
+
+    kind: Literal["not shown"] = "not shown"
+    thread: int = Field(ge=0, description="of which; 0: of all")
+    reason: str = Field(max_length=1000)
+
+
 @dataclass(frozen=True)
 class Slope:
     """How much slower all packets were, for each ns that packets of a thread were delayed."""
@@ -93,14 +101,14 @@ class Slope:
 class Delays:
     """Puts delays into one thread at a time, for as long as a step lasts."""
 
-    def __init__(self, page: Page, observer: Observer, tsc_hz: float):
-        self._page, self._observer, self._tsc_hz = page, observer, tsc_hz
+    def __init__(self, page: Page, observer: Observer, tick_ns: float):
+        self._page, self._observer, self._tick_ns = page, observer, tick_ns
 
     def step(self, thread: int, delay_ns: float, seconds: float) -> WindowLine:
         """A window with this delay a packet in the thread, after it has settled."""
         control = self._page.control
         control.delay_thread, control.fill_ticks = thread, 0
-        control.delay_ticks = min(round(delay_ns * self._tsc_hz / 1e9), 0xFFFFFFFF)
+        control.delay_ticks = min(round(delay_ns / self._tick_ns), 0xFFFFFFFF)
         control.delay_until_ns = time.monotonic_ns() + round((seconds + SETTLE_S) * 1e9) + 100_000_000
         self._page.wake()
         time.sleep(SETTLE_S)
@@ -114,12 +122,11 @@ class Delays:
 
 
 def run_causal(delays: Delays, threads: Sequence[Thread], keep: Callable[[DelayLine], None]) -> None:
-    """Rounds in which no thread, and then each thread in turn, is delayed. The delay is a share of what the cheapest thread takes a packet."""
+    """Rounds in which no thread, and then each thread in turn, is delayed, by a share of what the dearest thread takes a packet.
+    Raises NotMeasured if that is not known."""
     costs = [thread.cost.all.mean for thread in threads if thread.cost.all]
     if not costs:
-        raise UserError(
-            "no thread has timed turns, so no delay can be chosen", remedy="observe it longer, with --for 10s"
-        )
+        raise NotMeasured("no thread has timed turns, so no delay can be chosen")
     delay_ns = min(DELAY_SHARE * max(costs), MOST_DELAY_S * 1e9)
     try:
         for number in range(ROUNDS):
@@ -145,11 +152,11 @@ def _causal_line(window: WindowLine, number: int, thread: int, delay_ns: float) 
 
 def run_headroom(delays: Delays, thread: Thread, keep: Callable[[DelayLine], None]) -> None:
     """Delays the thread more and more, until it hardly has an empty call and its bursts are half full, and stays there for some windows. Raises
-    UserError if packets are missed before."""
+    NotMeasured if packets are missed before, or if there is nothing to fill."""
     empty_ns = empty_turn_ns(thread)
     if empty_ns is None or thread.saturated:
         why = "it is saturated" if thread.saturated else "no call without a packet was timed"
-        raise UserError(f"{thread.name} has no idle time to fill: {why}", remedy="its rate is what it can carry")
+        raise NotMeasured(f"it has no idle time to fill: {why}")
     delay_ns, filled, lines = 0.0, 0, list[DelayLine]()
     try:
         for number in range(MOST_STEPS + FILLED_WINDOWS):
@@ -158,9 +165,8 @@ def run_headroom(delays: Delays, thread: Thread, keep: Callable[[DelayLine], Non
             keep(line)
             lines.append(line)
             if line.missed and number:
-                raise UserError(
-                    f"{thread.name}: a port missed packets at {delay_ns:.0f} ns more a packet",
-                    remedy="the load varies too much to fill it",
+                raise NotMeasured(
+                    f"a port missed packets at {delay_ns:.0f} ns more per packet: the load varies too much to fill it"
                 )
             filled += _is_filled(line)
             if filled == FILLED_WINDOWS or not line.packets:
@@ -168,9 +174,8 @@ def run_headroom(delays: Delays, thread: Thread, keep: Callable[[DelayLine], Non
             if not _is_filled(line):
                 delay_ns += _growth_ns(lines)
             if delay_ns > MOST_DELAY_S * 1e9:
-                raise UserError(
-                    f"{thread.name} has more room than a delay may fill",
-                    remedy="its load is below a thousandth of what it can carry",
+                raise NotMeasured(
+                    "it has more room than a delay may fill: its load is below a thousandth of what it can carry"
                 )
     finally:
         delays.end()

@@ -3,24 +3,24 @@
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from windtunnel.errors import UserError
-from windtunnel.parts.attach.lines import Line, WindowLine
+from windtunnel.parts.attach.lines import WindowLine
 from windtunnel.text_file import lines_of
 
 FILE = "observation.jsonl"
 MOST_BYTES = 1 << 28
 MOST_LINE_BYTES = 4 << 20
-Kind = TypeVar("Kind", bound=Line)
+Kind = TypeVar("Kind")
 
 
 def windows_of(directory: Path) -> list[WindowLine]:
     """The windows; none if there is no such file. Raises UserError with file and line."""
-    return read_lines(Path(directory) / FILE, WindowLine)
+    return read_lines(Path(directory) / FILE, TypeAdapter(WindowLine))
 
 
-def read_lines(path: Path, model: type[Kind]) -> list[Kind]:
+def read_lines(path: Path, model: TypeAdapter[Kind]) -> list[Kind]:
     """The lines of a file of this part; none if there is no such file. A last line without an end is left out. Raises UserError with file
     and line."""
     lines = []
@@ -29,7 +29,7 @@ def read_lines(path: Path, model: type[Kind]) -> list[Kind]:
             if not line.endswith(b"\n"):
                 break
             try:
-                lines.append(model.model_validate_json(line))
+                lines.append(model.validate_json(line))
             except ValidationError as error:
                 first = error.errors(include_url=False)[0]
                 where = ".".join(map(str, first["loc"]))

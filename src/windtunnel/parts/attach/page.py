@@ -20,7 +20,7 @@ NAME = "windtunnel-attach"
 """Name of the memfd, and of the library without its prefix and suffix."""
 MAGIC = int.from_bytes(b"wtntatch", "little")
 ABI = 1
-PORTS, CHANNELS, BURSTS, SIZES, DELAYS = 64, 512, 66, 16, 256
+PORTS, CHANNELS, BURSTS, SIZES, DELAYS = 64, 512, 66, 16, 400
 COUNTS, TIMED, SIZED, LATENCY, STATISTICS_READ = 1, 2, 4, 8, 16
 """Modes of the probe: bits of control.modes."""
 STARTING, READY, REFUSED = 0, 1, 2

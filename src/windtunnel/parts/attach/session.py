@@ -4,16 +4,17 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
+from windtunnel.finding import NotMeasured
 from windtunnel.measure.execute import new_directory
 from windtunnel.parts.attach import delay_lines, way_in
-from windtunnel.parts.attach.experiments import DelayLine, Delays, run_causal, run_headroom
+from windtunnel.parts.attach.experiments import DelayLine, Delays, NotShownLine, run_causal, run_headroom
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.observer import Observer, Presence, alive, leased, opened
 from windtunnel.parts.attach.page import Page
@@ -42,14 +43,14 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Observed:
+class Observation:
     """An observation that was made."""
 
     run: Run
     interrupted: bool
 
 
-def observe(target: list[str], request: Request, out: Path | None) -> Observed:
+def observe(target: list[str], request: Request, out: Path | None) -> Observation:
     """Observes a process, or starts a command and observes it. Raises UserError if the probe cannot come into it."""
     with Interrupts() as interrupts, _application(target) as application, opened(application.pid) as page:
         with leased(page, request.presence):
@@ -60,9 +61,11 @@ def observe(target: list[str], request: Request, out: Path | None) -> Observed:
             tsc_hz = observer.tsc_hz
         if tsc_hz is None:
             raise UserError(f"{application.name}: it ended before its clock was measured", remedy="observe it longer")
-        if not reasons and (request.causal or request.headroom):
-            _experiments(writer, page, application, request, tsc_hz)
-        return Observed(writer.finish(reasons, tsc_hz), interrupts.count > 0)
+        observed = threads(writer.windows, tsc_hz)
+        run = writer.finish(reasons, tsc_hz)
+        if observed and not reasons and (request.causal or request.headroom):
+            _experiments(run.path, page, application, request, observed)
+        return Observation(run, interrupts.count > 0)
 
 
 @contextmanager
@@ -132,33 +135,34 @@ def _windows(writer: ObservedRunWriter, observer: Observer, request: Request, in
 
 
 def _experiments(
-    writer: ObservedRunWriter, page: Page, application: Application, request: Request, tsc_hz: float
+    directory: Path, page: Page, application: Application, request: Request, observed: Sequence[Thread]
 ) -> None:
     """Keeps the steps of the experiments. They need the probe all the time, so their windows are in no metric."""
-    observed = threads(writer.windows, tsc_hz)
-    if request.causal and not request.anyway:
-        _refuse_losses(observed)
-    file = LineFile(writer.directory / delay_lines.FILE)
+    file = LineFile(directory / delay_lines.FILE)
 
-    def keep(line: DelayLine) -> None:
+    def keep(line: DelayLine | NotShownLine) -> None:
         file.append(line.model_dump_json() + "\n")
 
-    with closing(file), leased(page, _all_the_time(request.presence)):
-        delays = Delays(page, Observer(page, application.pid), tsc_hz)
+    with closing(file), leased(page, replace(request.presence, on_us=request.presence.period_us)):
+        delays = Delays(page, Observer(page, application.pid), observed[0].tick_ns)
         if request.causal:
-            run_causal(delays, observed, keep)
-        if request.headroom:
-            for thread in observed:
+            with _kept_if_not_shown(keep, 0):
+                _refuse_losses(observed, request.anyway)
+                run_causal(delays, observed, keep)
+        for thread in observed if request.headroom else ():
+            with _kept_if_not_shown(keep, thread.number):
                 run_headroom(delays, thread, keep)
 
 
-def _all_the_time(presence: Presence) -> Presence:
-    return replace(presence, on_us=presence.period_us)
+@contextmanager
+def _kept_if_not_shown(keep: Callable[[NotShownLine], None], thread: int) -> Iterator[None]:
+    try:
+        yield
+    except NotMeasured as missing:
+        keep(NotShownLine(thread=thread, reason=str(missing)))
 
 
-def _refuse_losses(observed: list[Thread]) -> None:
-    if full := [thread.name for thread in observed if thread.saturated]:
-        raise UserError(
-            f"--causal: {' and '.join(full)} is saturated, so each delay loses packets",
-            remedy="add --anyway if they may be lost",
-        )
+def _refuse_losses(observed: Sequence[Thread], anyway: bool) -> None:
+    full = [thread.name for thread in observed if thread.saturated]
+    if full and not anyway:
+        raise NotMeasured(f"{' and '.join(full)} is saturated, so each delay loses packets: --anyway accepts that")
