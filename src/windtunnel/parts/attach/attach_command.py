@@ -67,7 +67,9 @@ def attach(
     from windtunnel.parts.attach.list_document import json_text, list_document
     from windtunnel.parts.attach.processes import applications
     from windtunnel.parts.attach.session import observe
+    from windtunnel.results.run.outcome import print_json, print_tables, write_report
     from windtunnel.results.show import show
+    from windtunnel.runs.directories import Held
 
     request = _request(for_, window, present, causal, headroom, anyway)
     if list_ or not target:
@@ -75,15 +77,8 @@ def attach(
         print(json_text(here)) if json else show(list_document(here))
         return
     observed = observe(target, request, out)
-    if json:
-        from windtunnel.results.run.outcome import print_json
-
-        print_json(observed.run)
-    else:
-        from windtunnel.results.run.outcome import print_tables, write_report
-        from windtunnel.runs.directories import Held
-
-        print_tables(observed.run, write_report(observed.run, Held(observed.run.path)), None)
+    report = write_report(observed.run, Held(observed.run.path))
+    print_json(observed.run) if json else print_tables(observed.run, report, None)
     if observed.interrupted:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(VALID if observed.run.record.verdict.valid else INVALID)

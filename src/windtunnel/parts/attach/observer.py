@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ READY_S = 5.0
 """Longest wait for the probe's page and its state."""
 LEFT_S = 2.0
 """Longest wait until the functions of all ports are the driver's again."""
+LEAST_INTERRUPTED_US, INTERRUPTED_TURNS = 50, 8
+"""A timed turn was interrupted if it lasts longer than both: this time, and so many turns of the slowest thread."""
 MOST_PREEMPTED = 0.01
 """Share of a window for which a thread of the data path may be preempted, as `validity.max_preempted`."""
 
@@ -70,7 +73,8 @@ def leased(page: Page, presence: Presence) -> Iterator[None]:
     control = page.control
     control.modes, control.timed_every = presence.modes, presence.timed_every
     control.on_us, control.period_us = presence.on_us, presence.period_us
-    control.delay_thread = control.delay_ticks = control.fill_ticks = control.interrupted_us = 0
+    control.delay_thread = control.delay_ticks = control.fill_ticks = 0
+    control.interrupted_us = LEAST_INTERRUPTED_US
     control.observer, control.observer_start = os.getpid() << 32 | 1, _started(os.getpid())
     ended = threading.Event()
 
@@ -108,6 +112,21 @@ class Observer:
         self._begin = time.monotonic_ns()
         self._before = self._reading()
         self._index = 0
+
+    def bound_turns(self, seconds: float) -> None:
+        """Counts for a moment, and lets the probe take turns for interrupted that last much longer than the slowest thread's do. Until then
+        LEAST_INTERRUPTED_US is the bound."""
+        time.sleep(seconds)
+        line = self.window()
+        calls = Counter[int]()
+        for channel in line.channels:
+            calls[channel.thread] += channel.calls if channel.receives else 0
+        fewest = min((count for count in calls.values() if count), default=0)
+        hz = self.tsc_hz
+        if fewest and hz:
+            turn_us = line.present_ticks / fewest / hz * 1e6
+            self.page.control.interrupted_us = round(max(INTERRUPTED_TURNS * turn_us, LEAST_INTERRUPTED_US))
+            self.page.wake()
 
     @property
     def tsc_hz(self) -> float | None:

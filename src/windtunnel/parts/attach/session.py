@@ -23,6 +23,8 @@ from windtunnel.parts.attach.thread_metrics import Thread, threads
 from windtunnel.runs.files import LineFile
 from windtunnel.runs.reader import Run
 
+FIRST_S = 0.2
+"""Time for which turns are counted before the first window, two periods of the probe."""
 START_S = 20.0
 """Longest time from the start of a command to its first port: EAL zeroes its memory."""
 END_S = 5.0
@@ -57,6 +59,7 @@ def observe(target: list[str], request: Request, out: Path | None) -> Observatio
             _wait_for_ports(page, application)
             writer = ObservedRunWriter(out or new_directory(application.name), application, _release(page))
             observer = Observer(page, application.pid)
+            observer.bound_turns(FIRST_S)
             reasons = _windows(writer, observer, request, interrupts)
             tsc_hz = observer.tsc_hz
         if tsc_hz is None:

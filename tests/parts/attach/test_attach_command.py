@@ -1,0 +1,188 @@
+"""windtunnel attach and twin, on an application in slow motion whose costs are sleeps: they last as long as they are told, or longer."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attach_tools import SLOW_MOTION, application, wait_for
+
+pytestmark = pytest.mark.slow
+WINDTUNNEL = str(Path(sys.executable).with_name("windtunnel"))
+ALL_THREADS = 7
+COSTS = {"ports": 1, "burst": 8, "rx_us": 200, "app_us": 600, "tx_us": 100}
+
+
+def attach(*arguments, cwd):
+    """Its stdin stays open: an application that it starts reads there, and ends at its end."""
+    command = [WINDTUNNEL, "attach", *map(str, arguments)]
+    reads, writes = os.pipe()
+    try:
+        return subprocess.run(command, check=False, capture_output=True, text=True, timeout=60, cwd=cwd, stdin=reads)
+    finally:
+        os.close(reads)
+        os.close(writes)
+
+
+def documents(done):
+    assert done.stdout, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_running_application_is_observed_and_left_as_it_was(tmp_path):
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        done = attach(app.pid, "--for", "3s", "--present", "1", "--out", "run", "--json", cwd=tmp_path)
+        app.tell("halt")
+        assert app.foreign() == 0
+    document = documents(done)
+    assert document["observed"]["program"] == "slow_motion"
+    ns = {row["stage"]: row["work_ns"] for row in document["metrics"]["stages"]}
+    assert ns["driver rx"] >= 200_000 / 8 * 0.99
+    assert ns["application"] >= 600_000 / 8 * 0.99
+    assert ns["driver tx"] >= 100_000 / 8 * 0.99
+    assert ns["application"] > ns["driver rx"] > ns["driver tx"]
+    shown = subprocess.run([WINDTUNNEL, "show", "run"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "Threads of the data path" in (tmp_path / "run/report.html").read_text()
+    assert "lcore" in shown.stdout
+
+
+def test_a_command_is_started_with_the_probe_and_ended(tmp_path):
+    costs = [f"{key}={value}" for key, value in (COSTS | {"control": ALL_THREADS}).items()]
+    done = attach("--for", "1s", "--window", "100ms", "--out", "run", "--json", "--", SLOW_MOTION, *costs, cwd=tmp_path)
+    assert documents(done)["observed"]["command"][0] == str(SLOW_MOTION)
+
+
+def test_an_application_that_ends_is_said(tmp_path):
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        command = [
+            WINDTUNNEL,
+            "attach",
+            str(app.pid),
+            "--for",
+            "60s",
+            "--window",
+            "100ms",
+            "--out",
+            "run",
+            "--json",
+        ]
+        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        wait_for(
+            lambda: (
+                (tmp_path / "run/observation.jsonl").exists() and (tmp_path / "run/observation.jsonl").stat().st_size
+            ),
+            "a window",
+        )
+        app.process.kill()
+        printed, _ = watching.communicate(timeout=60)
+    assert watching.returncode == 1
+    assert "application ended" in json.loads(printed)["verdict"]["reasons"][0]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
+def test_an_observer_that_is_killed_or_stopped_leaves_the_application_as_it_was(tmp_path, number):
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        command = [
+            WINDTUNNEL,
+            "attach",
+            str(app.pid),
+            "--for",
+            "60s",
+            "--present",
+            "1",
+            "--out",
+            "run",
+        ]
+        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: app.foreign() > 0, "wrapped")
+            watching.send_signal(number)
+            wait_for(lambda: app.foreign() == 0, "the drivers' own again")
+        finally:
+            watching.kill()
+            watching.wait()
+
+
+def test_an_interrupt_keeps_what_was_observed(tmp_path):
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        app.tell("loop")
+        command = [
+            WINDTUNNEL,
+            "attach",
+            str(app.pid),
+            "--for",
+            "60s",
+            "--window",
+            "100ms",
+            "--out",
+            "run",
+            "--json",
+        ]
+        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+        wait_for(
+            lambda: (
+                (tmp_path / "run/observation.jsonl").exists() and (tmp_path / "run/observation.jsonl").stat().st_size
+            ),
+            "a window",
+        )
+        watching.send_signal(signal.SIGINT)
+        printed, _ = watching.communicate(timeout=60)
+        assert watching.returncode == 130
+        assert json.loads(printed)["verdict"]["reasons"]
+        app.tell("halt")
+        assert app.foreign() == 0
+
+
+def test_a_second_observer_is_refused(tmp_path):
+    with application(preload=False, control=ALL_THREADS, **COSTS) as app:
+        command = [
+            WINDTUNNEL,
+            "attach",
+            str(app.pid),
+            "--for",
+            "60s",
+            "--present",
+            "1",
+            "--out",
+            "run",
+        ]
+        watching = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: app.foreign() > 0, "wrapped")
+            second = attach(app.pid, "--for", "1s", "--out", "second", cwd=tmp_path)
+            assert second.returncode == 2
+            assert "another process observes" in second.stderr
+        finally:
+            watching.kill()
+            watching.wait()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((os.getpid(),), "no DPDK in it"),
+        ((2**22 + 1,), "no such process"),
+        (("nobody-has-this-name",), "no DPDK application"),
+        (("1", "--for", "1s", "--window", "2s"), "longer than --for"),
+        (("1", "--anyway"), "--causal"),
+        (("--", "/nowhere/testpmd"), "cannot be started"),
+        (("--", "/bin/true"), "before it had DPDK"),
+    ],
+)
+def test_bad_input_is_refused_in_words(tmp_path, arguments, words):
+    done = attach(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_list_has_it(tmp_path):
+    with application(preload=False, control=ALL_THREADS) as app:
+        listed = documents(attach("--list", "--json", cwd=tmp_path))
+    assert [entry["pid"] for entry in listed if entry["pid"] == app.pid] == [app.pid]
