@@ -281,7 +281,7 @@ static void print_daemon(void) {
     for (;;) pause();
 }
 
-static void obey(const char *command, char **arguments) {
+static void execute(const char *command, char **arguments) {
     char verb[20] = "";
     uint64_t number = 0;
     sscanf(command, "%19s %lu", verb, &number);
@@ -346,6 +346,6 @@ int main(int count, char **arguments) {
     print_all();
     fflush(stdout);
     char line[100];
-    while (fgets(line, sizeof line, stdin) && strcmp(line, "quit\n")) obey(line, arguments);
+    while (fgets(line, sizeof line, stdin) && strcmp(line, "quit\n")) execute(line, arguments);
     _exit(0);
 }

@@ -29,7 +29,7 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 
 
 class Application:
-    """A process of slow_motion, which answers each command with what it has done."""
+    """A process of slow_motion, which replies to each command with what it has done."""
 
     def __init__(self, keys: dict[str, int], preload: bool, release: tuple[int, int]) -> None:
         year, month = release
@@ -40,13 +40,13 @@ class Application:
         self.process = subprocess.Popen(
             [SLOW_MOTION, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
-        self.answer()
+        self.read_reply()
 
     @property
     def pid(self) -> int:
         return self.process.pid
 
-    def answer(self) -> dict:
+    def read_reply(self) -> dict:
         assert self.process.stdout
         line = self.process.stdout.readline()
         assert line, f"the application ended: {self.process.wait()}"
@@ -56,7 +56,7 @@ class Application:
         assert self.process.stdin
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
-        return self.answer()
+        return self.read_reply()
 
     def tids(self) -> list[str]:
         return os.listdir(f"/proc/{self.pid}/task")
@@ -141,8 +141,8 @@ def observe_wrapped(app: Application, command: str, **keys: int) -> tuple[dict, 
     before = app.foreign()
     with observer(app.pid, **({"for": 1000, "modes": COUNTS} | keys)) as started:
         wait_for(lambda: app.foreign() > before, "wrapped")
-        answer = app.tell(command)
-        return answer, started.page()
+        reply = app.tell(command)
+        return reply, started.page()
 
 
 def inject(pid: int, library: Path = PROBE) -> subprocess.CompletedProcess[str]:

@@ -18,12 +18,12 @@ def done(queues: list[dict]) -> dict:
 @pytest.mark.parametrize("release", [(21, 11), (22, 11), (23, 7), (23, 11), (24, 11), (25, 11), (26, 7)])
 def test_calls_packets_and_refused_ones_are_the_applications_own(release: tuple[int, int]) -> None:
     with application(release=release, ports=3, lcores=2, take=30) as app:
-        answer, page = observe_wrapped(app, "run 1000")
+        reply, page = observe_wrapped(app, "run 1000")
         assert page["release"] == list(release)
         assert page["ports"] == 4
-        assert counted(page, RX) == done(answer["rx"])
-        assert counted(page, TX) == done(answer["tx"])
-        assert any(q["refused"] for q in answer["tx"])
+        assert counted(page, RX) == done(reply["rx"])
+        assert counted(page, TX) == done(reply["tx"])
+        assert any(q["refused"] for q in reply["tx"])
         assert app.foreign() == 0
 
 
@@ -42,11 +42,11 @@ def test_a_queue_of_a_thread_has_one_channel_however_often_the_probe_comes_and_g
     with application(ports=2) as app:
         app.tell("loop")
         page = observe(app.pid, on_us=1000, period_us=3000, **{"for": 300})
-        answer = app.tell("halt")
+        reply = app.tell("halt")
     assert len(page["channel"]) == 4
     assert page["port"][0]["wraps"] > 10
     for channel in page["channel"]:
-        queues = answer["rx"] if channel["direction"] == RX else answer["tx"]
+        queues = reply["rx"] if channel["direction"] == RX else reply["tx"]
         assert 0 < channel["calls"] < queues[channel["port"]]["calls"]
 
 
@@ -54,11 +54,11 @@ def test_ports_own_counters_are_read_in_both_kinds_of_phases() -> None:
     with application(ports=2) as app:
         app.tell("loop")
         page = observe(app.pid, modes=COUNTS | STATS, on_us=5000, period_us=20000, **{"for": 400})
-        answer = app.tell("halt")
+        reply = app.tell("halt")
     for port, facts in enumerate(page["port"][:2]):
         assert facts["stats"][7] == 77
-        assert 0 < facts["stats"][0] <= answer["rx"][port]["packets"]
-        assert 0 < facts["stats"][1] <= answer["tx"][port]["packets"]
+        assert 0 < facts["stats"][0] <= reply["rx"][port]["packets"]
+        assert 0 < facts["stats"][1] <= reply["tx"][port]["packets"]
         for phases, ticks, received, sent in (facts["present"], facts["absent"]):
             assert phases > 3
             assert ticks > 0

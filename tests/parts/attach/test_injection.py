@@ -25,9 +25,9 @@ def test_each_kind_of_control_thread_loads_it_and_goes_on_as_before(kind: int) -
         assert f"its thread {NAMES[kind]} (" in done.stdout
         assert app.memfds() == 1
         app.tell("halt")
-        answer, page = observe_wrapped(app, "run 500")
+        reply, page = observe_wrapped(app, "run 500")
         assert [c["calls"] for c in page["channel"] if c["direction"] == RX] == [500, 500]
-        assert answer["broken"] == 0
+        assert reply["broken"] == 0
         assert app.tell("pointers")["broken"] == 0
 
 

@@ -57,8 +57,8 @@ def test_an_observer_that_is_gone_leaves_nothing(end: signal.Signals) -> None:
         wait_for(lambda: app.foreign() == 4, "wrapped")
         os.kill(watching.process.pid, end)
         wait_for(lambda: app.foreign() == 0, "unwrapped")
-        answer = app.tell("halt")
-        assert all(queue["calls"] for queue in answer["rx"])
+        reply = app.tell("halt")
+        assert all(queue["calls"] for queue in reply["rx"])
 
 
 def test_a_lease_that_ends_too_far_ahead_is_none() -> None:
@@ -125,7 +125,7 @@ def test_a_restarted_port_is_wrapped_again_and_counted_as_displaced() -> None:
     assert app
 
 
-def test_a_function_that_somebody_else_has_put_there_stays() -> None:
+def test_a_function_that_was_put_there_meanwhile_stays() -> None:
     with application(ports=1) as app:
         observe(app.pid, **{"for": 100})
         with observer(app.pid, on_us=100_000, period_us=2_000_000, **FOREVER) as watching:
