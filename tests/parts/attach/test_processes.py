@@ -82,7 +82,7 @@ def test_an_abi_without_an_lts_release_is_named(process, tmp_path):
     assert application_of(100, tmp_path).release == "with ABI 27"
 
 
-@pytest.mark.parametrize("name", ["lcore-worker-3", "lcore-slave-3", "rte-worker-3", "dpdk-worker3"])
+@pytest.mark.parametrize("name", ["lcore-worker-3", "lcore-slave-3", "rte-worker-3", "dpdk-worker3", "pmd-c03/id:8"])
 def test_workers_of_all_releases_are_known(process, tmp_path, name):
     process(100, threads=["app", name, "dpdk-intr"])
     assert list(application_of(100, tmp_path).lcores.values()) == [name]

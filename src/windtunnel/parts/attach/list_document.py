@@ -28,7 +28,7 @@ def list_document(applications: Sequence[Application]) -> Document:
                             column("program", lambda a: a.name, words=True),
                             column("DPDK", lambda a: a.release or "linked in", words=True),
                             column("prefix", lambda a: fmt.words(a.prefix), words=True),
-                            column("lcores", lambda a: fmt.count(len(a.lcores) + 1)),
+                            column("workers", lambda a: fmt.count(len(a.lcores))),
                             column("attach", _way, words=True),
                         ]
                     )

@@ -15,8 +15,8 @@ RELEASES = {23: "22.11", 24: "23.11", 25: "24.11", 26: "25.11"}
 """Major version of DPDK's ABI -> the LTS release that has it (doc/guides/contributing/abi_versioning.rst); it holds for a year."""
 SLEEPERS = ("telemetry-v2", "dpdk-telemet", "rte_mp_handle", "dpdk-mp-msg", "eal-intr-thread", "dpdk-intr")
 """Beginnings of the names of DPDK's control threads, which sleep in a system call (lib/eal, lib/telemetry)."""
-LCORE = re.compile(r"^(?:lcore-(?:worker|slave)-|rte-worker-|dpdk-worker)(\d+)$")
-"""Names of EAL's worker threads in its releases."""
+LCORE = re.compile(r"^(?:lcore-(?:worker|slave)-|rte-worker-|dpdk-worker|pmd-c)\d+")
+"""Names of EAL's worker threads in its releases, and of those that OVS makes itself."""
 DATA_PATH = b"rte_eth_fp_ops"
 """The symbol that the data path of every application calls through, and that the probe needs."""
 
@@ -34,7 +34,7 @@ class Application:
     runtime: Path | None
     """EAL's runtime directory."""
     lcores: dict[int, str] = field(default_factory=dict)
-    """Thread -> name of each of EAL's workers; the main lcore has the application's own name."""
+    """Thread -> name of each worker; the main lcore has the application's own name, and may work too."""
     has_probe: bool = False
     obstacle: str | None = None
     """Why nobody can attach to it while it runs, as a sentence; None: nothing is in the way."""
