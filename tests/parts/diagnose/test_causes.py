@@ -16,7 +16,7 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import PoolLevel, RingLevel
 from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose import causes as causes_package
-from windtunnel.parts.diagnose.causes import CAUSES, find_causes
+from windtunnel.parts.diagnose.causes import CAUSES, LEAST_GAIN, find_causes
 from windtunnel.parts.diagnose.diagnose import diagnose
 from windtunnel.parts.diagnose.model import Gain, Interval, Remedy
 from windtunnel.parts.diagnose.observation import Observation
@@ -255,12 +255,13 @@ def test_a_link_has_no_remedy_in_the_scenario():
     assert [each.code for each in diagnose(busy).causes] == ["link", "host-time"]
 
 
-def preempted(run, ns):
-    def of(window):
-        workers = [w.model_copy(update={"preempted_ns": ns}) if w.worker == 1 else w for w in window.workers]
-        return window.model_copy(update={"workers": workers})
+def preempting(window, ns):
+    workers = [w.model_copy(update={"preempted_ns": ns}) if w.worker == 1 else w for w in window.workers]
+    return window.model_copy(update={"workers": workers})
 
-    return changed(run, of)
+
+def preempted(run, ns):
+    return changed(run, lambda window: preempting(window, ns))
 
 
 def test_the_time_of_the_host():
@@ -458,6 +459,18 @@ def test_a_gain_that_was_measured_stands_before_a_wide_bound():
     handler, losses, one_worker = [cause for cause in found if cause.gain]
     assert [handler.code, losses.code, one_worker.code] == ["handler", "losses", "one-worker"]
     assert one_worker.gain.low == 0 and one_worker.gain.middle > losses.gain.middle
+
+
+def test_what_is_known_to_bring_next_to_nothing_stands_behind_a_bound():
+    """As of a handler that is slow for one message of 64, on a host that runs something else for 1 to 3% of the time. The client keeps up: it
+    could work less, or not."""
+    run = made(client=0.01, server=0.0, work=COSTLY_APP)
+    for stage in ("app_tx", "disp_tx", "nic_tx", "nic_rx", "disp_rx", "app_rx"):
+        run = changed(run, lambda w, s=stage: with_stage(w, "client", s, burst={5: 100_000}))
+    run = changed(run, lambda w: preempting(w, sample.WINDOW_NS // 100 * (1 + w.index % 3)))
+    handler, host_time, *_ = diagnose(run).causes
+    assert (handler.code, host_time.code) == ("handler", "host-time")
+    assert handler.gain.low < host_time.gain.low < LEAST_GAIN < host_time.gain.high < handler.gain.high
 
 
 def test_a_load_that_was_sent_whole_has_no_fault():

@@ -122,10 +122,12 @@ def _bounded(cause: Cause, valid: bool) -> Cause:
 
 def _rank(cause: Cause, limit: Limit) -> tuple[bool, bool, bool, float, float]:
     """A cause that is what limits comes first although its gain is not known, as for a link; what other tools recorded comes last. A gain that is known to be
-    30% stands before one that may be anything up to 200%: the middle of a bound says nothing."""
+    30% stands before one that may be anything up to 200%: the middle of a bound says nothing. What is only known to bring less than LEAST_GAIN is
+    known to bring nothing."""
     decided = cause.gain is None and cause.code == limit.kind
     low, high = (cause.gain.low, cause.gain.high) if cause.gain else (0.0, 0.0)
-    return not decided, cause.observable == "recorded", cause.gain is None, -low, -high
+    known = low if low >= LEAST_GAIN else 0.0
+    return not decided, cause.observable == "recorded", cause.gain is None, -known, -high
 
 
 __all__ = ["CAUSES", "find_causes"]
