@@ -10,6 +10,7 @@ from validity_tools import load_phase, open_loop
 from windtunnel.engine.plan import Delay, Plan
 from windtunnel.engine.windows import Window, WorkerWindow
 from windtunnel.measure.variants import in_order, variant
+from windtunnel.parts.diagnose.delays import ALONE, HELD
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Validity
 from windtunnel.scenario.keys import Scenario
@@ -126,6 +127,23 @@ def opened(**more) -> Run:
 
 
 SECOND_NS = 10**9
+STAGE_NS = 15.0
+"""What each stage takes for a message in a run that lets workers run alone."""
+
+
+def _costing(stage, ns, messages, hz, batch):
+    """The stage with that much work for each message, in calls of one size. Every second call finds nothing."""
+    calls = stage.objects // batch
+    return stage.model_copy(
+        update={
+            "busy_cycles": round(ns * messages * hz / 1e9),
+            "stall_cycles": 0,
+            "calls": 2 * calls,
+            "timed_calls": 2 * calls,
+            "empty_calls": calls,
+            "burst": {batch: calls},
+        }
+    )
 
 
 def experimental(
@@ -135,9 +153,12 @@ def experimental(
     blocks: int = 30,
     remedies: dict | None = None,
     noise: float = 0.002,
+    alone: dict[tuple[str, str], float] | None = None,
+    batches: int = 32,
 ) -> Run:
     """The run of an experiment: in each block of windows each variant once. A message takes `base_ns`; a delay of a side's stage that is longer
-    than its slack makes it as much longer. `remedies`: variants of that name, and what they multiply the time by."""
+    than its slack makes it as much longer. `remedies`: variants of that name, and what they multiply the time by. `alone`: ns that a stage
+    takes less for a message while the other side holds still; its calls then move so many `batches`."""
     rng = np.random.default_rng(3)
     delays = [
         (side, stage, part) for side, stage in (("client", "app_tx"), ("server", "app_rx")) for part in (0.1, 0.3)
@@ -147,6 +168,10 @@ def experimental(
         for side, stage, part in delays
     ]
     times = [base_ns, *(base_ns + max(0.0, part * base_ns - slack_ns[side]) for side, _, part in delays)]
+    for side, stage, other in (("client", "app_tx", ("server", "app_rx")), ("server", "app_rx", ("client", "app_tx"))):
+        held = Delay(endpoint=other[0], stage=other[1], ns=HELD * base_ns)
+        changed += [variant(f"{ALONE}{side} {stage}", delays=[held])] if alone is not None else []
+        times += [base_ns * (1 + HELD)] if alone is not None else []
     for name, (sets, factor) in (remedies or {}).items():
         changed.append(variant(f"remedy: {name}", sets))
         times.append(base_ns * factor)
@@ -168,6 +193,13 @@ def experimental(
             s.model_copy(update={"delay_cycles": round(of.get((s.endpoint, s.stage), 0.0) * messages * hz / 1e9)})
             for s in shape.stages
         ]
+        if (of_alone := variants.variants[number].name).startswith(ALONE) or alone is not None and not number:
+            own = of_alone.removeprefix(ALONE).split()[0]
+            saved = {stage: ns for stage, ns in alone.items() if stage[0] == own}
+            stages = [
+                _costing(s, STAGE_NS - saved.get((s.endpoint, s.stage), 0.0), messages, hz, batches if number else 32)
+                for s in stages
+            ]
         workloads = [w.model_copy(update={"responses": messages}) for w in shape.workloads]
         about = {"index": place, "variant": number, "phase": "variant" if number else "measure", "stages": stages}
         span = {"start_ns": place * SECOND_NS, "end_ns": (place + 1) * SECOND_NS, "workloads": workloads}

@@ -17,6 +17,7 @@ from windtunnel.engine.windows import PoolLevel, RingLevel
 from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose import causes as causes_package
 from windtunnel.parts.diagnose.causes import CAUSES, LEAST_GAIN, find_causes
+from windtunnel.parts.diagnose.conduct import for_turns
 from windtunnel.parts.diagnose.diagnose import diagnose
 from windtunnel.parts.diagnose.model import Gain, Interval, Remedy
 from windtunnel.parts.diagnose.observation import Observation
@@ -571,3 +572,45 @@ def test_what_is_no_such_cause(code, run):
 @pytest.mark.parametrize("words", ["host-state: the state of the host", "payload: what a byte costs"])
 def test_what_the_run_does_not_show_is_not_measured(words):
     assert any(line.startswith(words) for line in diagnose(made()).not_measured)
+
+
+def with_state(bytes_, options=("state",), caches=((1, 1 << 15), (2, 1 << 20))):
+    """A handler with options of that many bytes, on a host with these caches."""
+    host = {"caches": [{"level": level, "bytes": size} for level, size in caches]}
+    run = made(client=0.6, server=0.05, work=COSTLY_APP, host=host)
+    (engine,) = run.record.engines
+    (workload,) = engine.plan.workloads
+    values = dict.fromkeys(options, str(bytes_)) | {"pattern": "random", "accesses": "16"}
+    workload = workload.model_copy(update={"handler": workload.handler.model_copy(update={"options": values})})
+    engine.plan = engine.plan.model_copy(update={"workloads": [workload]})
+    return run
+
+
+def test_a_state_that_does_not_fit_the_cache(tmp_path):
+    found = causes(with_state(64 << 20))["working-set"]
+    assert found.sets == ["workload.0.options.state=16384"]
+    assert "workload.0.options.state is 67,108,864, and a core's own cache has 1.00 MiB" in found.evidence
+    assert found.gain.basis == "bound" and found.gain.high > 100
+    m_app = "# ?\n[client]\n[server]\n[[workload]]\nhandler = 'm_app'\n"
+    assert checked(tmp_path, found, m_app).workload[0].options["state"] == 16384
+
+
+@pytest.mark.parametrize(
+    "run",
+    [lambda: with_state(1 << 20), lambda: with_state(64 << 20, options=()), lambda: with_state(64 << 20, caches=())],
+)
+def test_what_is_no_working_set(run):
+    assert "working-set" not in causes(run())
+
+
+def test_what_runs_in_turns_with_the_file():
+    assert for_turns(cut(15, 576)) == {"mtu": ["client.mtu=1500", "server.mtu=1500"]}
+    assert for_turns(in_states(4_500_000, 12_000_000)) == {}, "a state changes no run"
+    assert for_turns(small(2)) == {}, "batches change within a run"
+    (engine,) = (
+        run := of_one_size(2800, workload=[{"handler": "l_app", "scan": False}], wire={"udp_checksum": False})
+    ).record.engines
+    (workload,) = engine.plan.workloads
+    long = {"request_bytes": 1400, "response_bytes": 64}
+    engine.plan = engine.plan.model_copy(update={"workloads": [workload.model_copy(update=long)]})
+    assert for_turns(run) == {"payload": ["workload.0.request=700"]}

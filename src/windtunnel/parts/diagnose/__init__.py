@@ -8,8 +8,12 @@ own_time    time of a worker that no stage's work shows: in the kernel, in long 
 cause       how a cause is searched for, and the gain that its remedy should bring
 causes      why, one file each: evidence, remedy, what it should bring
 experiment  what limits by experiment: slopes of delays, and remedies, of windows of one run
+delays      delays of workers, as variants of a run
+blocks      the windows of an experiment, in blocks of all variants
+alone       what a worker pays for the others: its stages while these hold still
+turns       remedies that need a new start, in turns with the file by windows
 conduct     the runs of a diagnosis
-tried       remedies, run in turns with the file
+tried       remedies, run in turns with the file, for --try
 accounts    where a worker's nanoseconds went, with the rest that no part has
 document    a diagnosis as a document
 

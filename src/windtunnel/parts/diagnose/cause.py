@@ -1,6 +1,6 @@
 """How a cause is searched for, and the gain that its remedy should bring."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from windtunnel.measure.validity import Slack
@@ -13,14 +13,25 @@ NOT_TRIED = "not tried on hardware"
 
 
 @dataclass(frozen=True)
+class Relief:
+    """What a remedy saves at a worker and at all of its replicas."""
+
+    slack: Slack
+    saved: Estimate
+    """ns per message."""
+
+
+@dataclass(frozen=True)
 class Case:
     """What the check of one cause has found."""
 
     evidence: str
     remedy: str
     sets: list[str] = field(default_factory=list)
-    gain: Gain | None = None
-    """None: it cannot be told from one run."""
+    reliefs: tuple[Relief, ...] = ()
+    """That of the worker with the least slack first. The gain follows from them."""
+    bound: Gain | None = None
+    """The gain if it follows from no relief; None with no relief: it cannot be told from one run."""
     against: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
 
@@ -39,6 +50,7 @@ class Check:
         case = self.find(observation, limit)
         if case is None:
             return None
+        known = gain(observation, case.reliefs) if case.reliefs else case.bound
         return Cause(
             code=self.code,
             title=self.title,
@@ -46,34 +58,37 @@ class Check:
             remedy=case.remedy,
             observable=self.observable,
             sets=case.sets,
-            gain=case.gain,
+            gain=known,
             against=case.against,
             not_measured=[*case.not_measured, NOT_TRIED] if self.observable == "recorded" else case.not_measured,
-            confidence=None if self.observable == "recorded" else _confidence(case, limit),
+            confidence=None if self.observable == "recorded" else _confidence(known, limit),
         )
 
 
-def _confidence(case: Case, limit: Limit) -> Confidence:
-    if case.gain is None:
+def _confidence(known: Gain | None, limit: Limit) -> Confidence:
+    if known is None:
         return "low"
-    return "high" if case.gain.low > 0 and limit.kind not in ("tie", "unknown") else "medium"
+    return "high" if known.low > 0 and limit.kind not in ("tie", "unknown") else "medium"
 
 
-def gain(observation: Observation, relieved: Slack, saved: Estimate) -> Gain:
-    """The gain if a worker and its replicas need `saved` ns per message less, as a remedy applies to all of them: the rate rises until they, or
-    the next worker, are full.
+def gain(observation: Observation, reliefs: Sequence[Relief]) -> Gain:
+    """The gain if workers, and their replicas, need less for a message: the rate rises until they, or the next worker, are full. The first
+    relief is of a worker that limits.
 
     Raises NotMeasured if no message got a response.
     """
     now = observation.ns_a_message
-    relieved_too = observation.replicas(relieved)
-    others = [other for other in observation.slacks if other not in relieved_too]
-    least = max((now * (1 - _high(other.share)) for other in others), default=0.0)
-    most = max(
-        (now * (1 - _low(other.waiting)) for other in others), default=0.0
-    )  # keeping up, it works, but could work less
-    low = _percent(now, max(now - _low(saved), most))
-    return Gain(low, max(low, _percent(now, max(now - _high(saved), least))))
+    relieved = [worker for relief in reliefs for worker in observation.replicas(relief.slack)]
+    others = [other for other in observation.slacks if other not in relieved]
+    least, most = (  # keeping up, a worker works, but could work less
+        max([now * (1 - share) for share in shares], default=0.0)
+        for shares in ([_high(other.share) for other in others], [_low(other.waiting) for other in others])
+    )
+    first, *more = reliefs
+    fewest = [now - _high(first.saved), *(now * (1 - _high(r.slack.share)) - _high(r.saved) for r in more)]
+    longest = [now - _low(first.saved), *(now * (1 - _low(r.slack.waiting)) - _low(r.saved) for r in more)]
+    low = _percent(now, max(*longest, most))
+    return Gain(low, max(low, _percent(now, max(*fewest, least))))
 
 
 def room(observation: Observation) -> Gain:

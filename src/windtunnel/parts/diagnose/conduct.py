@@ -1,5 +1,6 @@
 """The runs of a diagnosis: the scenario as it is, in short windows. An experiment has a short run that shows how long delays have to be,
-then one with all variants."""
+then one with all variants. What no
+variant can try then runs in turns with the file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,9 +11,14 @@ from windtunnel.errors import UserError
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.execute import RunOutcome, execute
 from windtunnel.measure.variants import execute_variants
+from windtunnel.parts.diagnose.causes.payload import CAUSE as PAYLOAD
+from windtunnel.parts.diagnose.causes.payload import fewer
 from windtunnel.parts.diagnose.diagnose import diagnose
-from windtunnel.parts.diagnose.experiment import variants_for
+from windtunnel.parts.diagnose.experiment import values_within_a_run, variants_for
 from windtunnel.parts.diagnose.observation import observe
+from windtunnel.parts.diagnose.turns import DIRECTORY as TURNS
+from windtunnel.parts.diagnose.turns import execute_in_turns
+from windtunnel.runs import Run
 from windtunnel.runs.directories import make_directory
 from windtunnel.scenario import Scenario, here, load, resolve
 
@@ -25,6 +31,8 @@ WINDOW_MS, EXPERIMENT_MS = 100, 20_000
 MS = 10**6
 ENDLESS = 2**62
 """Messages: more than any run has."""
+MOST_TURNS = 3
+"""Remedies that run in turns with the file: each takes some 4 s."""
 LEAST_BLOCKS = 12
 """Blocks of windows; an experiment with many variants lasts longer."""
 
@@ -63,7 +71,29 @@ def execute_experiment(
     blocks = max(EXPERIMENT_MS // (window * (1 + len(variants))), LEAST_BLOCKS)
     length = blocks * (1 + len(variants)) * window
     scenario = load(file, [*sets, *_length(base, length, window)])
-    return execute_variants(scenario, variants, directory / EXPERIMENT, interrupts, listeners)
+    ended = execute_variants(scenario, variants, directory / EXPERIMENT, interrupts, listeners)
+    if ended.run is not None and not ended.interrupted:
+        execute_in_turns(file, sets, for_turns(ended.run), directory / TURNS, interrupts, listeners)
+    return ended
+
+
+def for_turns(run: Run) -> dict[str, Sequence[str]]:
+    """The remedies to run in turns with the file, by their causes: those of the first causes that no variant could try, and half the bytes of
+    long messages."""
+    diagnosis = diagnose(run)
+    remedies: dict[str, Sequence[str]] = {
+        cause.code: cause.sets
+        for cause in diagnosis.causes
+        if cause.sets and not values_within_a_run(cause.sets) and not all(map(_is_of_judgement, cause.sets))
+    }
+    if half := fewer(observe(run)):
+        remedies.setdefault(PAYLOAD.code, half)
+    return dict(list(remedies.items())[:MOST_TURNS])
+
+
+def _is_of_judgement(change: str) -> bool:
+    """Whether a change leaves the run as it is, and judges it otherwise."""
+    return change.startswith("validity.")
 
 
 def _may_have_more(scenario: Scenario) -> bool:

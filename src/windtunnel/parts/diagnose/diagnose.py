@@ -1,5 +1,7 @@
 """The diagnosis of one run."""
 
+from dataclasses import replace
+
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
 from windtunnel.part_registry import part_modules
@@ -21,6 +23,8 @@ def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Dia
     record = run.record
     workers = [_worker(observation, slack) for slack in observation.slacks]
     by_experiment, not_shown = _experiment(run, observation, workers)
+    if by_experiment:
+        observation = replace(observation, alone=by_experiment.alone)
     diagnosis = Diagnosis(
         run=str(run.path),
         verdict=record.verdict_words,

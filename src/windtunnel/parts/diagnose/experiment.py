@@ -6,18 +6,18 @@ cannot be told apart from it makes a tie. On one worker it is the same for all s
 block of windows every variant runs once, so each window is compared with that of its own block.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from windtunnel.engine.plan import Delay, Variant
-from windtunnel.finding import require
+from windtunnel.engine.plan import Variant
 from windtunnel.measure.validity import Slack
 from windtunnel.measure.variants import BATCHES, INFLIGHT, variant
+from windtunnel.parts.diagnose.alone import alone
+from windtunnel.parts.diagnose.blocks import Blocks, Series, variants_of
 from windtunnel.parts.diagnose.causes import inflight
+from windtunnel.parts.diagnose.delays import LATER, Delayed, delayed, variants_alone
 from windtunnel.parts.diagnose.limits import describe_worker
 from windtunnel.parts.diagnose.model import (
     Diagnosis,
@@ -30,68 +30,22 @@ from windtunnel.parts.diagnose.model import (
     WorkerSeen,
 )
 from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.parts.diagnose.turns import remedies_in_turns
 from windtunnel.runs import Run
-from windtunnel.runs.metrics import VARIED, measured
-from windtunnel.runs.variants import delay_cycles, messages
-from windtunnel.stats.bootstrap import medians, medians_again, middle_part
 
-PARTS = (0.1, 0.3)
-"""Delays, as parts of what a message takes."""
-REMEDY, LATER = "remedy: ", " later"
-"""Parts of the names of variants."""
-NO_WINDOW = "the experiment: no window of the scenario as it is counts"
-Series = NDArray[np.float64]
-Statistic = Callable[[Series], Series]
-"""A function of medians; the last axis is that of the variants."""
-
-
-@dataclass(frozen=True)
-class Delayed:
-    """Workers that run the same stages, and the one of these that is delayed."""
-
-    workers: tuple[WorkerSeen, ...]
-    stage: str
-
-    def variants(self, ns_a_message: float, packets: float) -> list[Variant]:
-        """The delays as variants. `packets`: how many the stage moves per message."""
-        side, stage = self.stage.split()
-        return [
-            variant(
-                f"{self.stage} {part:.0%}{LATER}",
-                delays=[
-                    Delay.model_validate(
-                        {"endpoint": side, "stage": stage, "ns": round(part * ns_a_message / packets, 1)}
-                    )
-                ],
-            )
-            for part in PARTS
-        ]
-
-
-def delayed(workers: Sequence[WorkerSeen]) -> list[Delayed]:
-    """One delay for each kind of worker: its stage with the most work among those that no other kind runs, if it has any."""
-    kinds: dict[frozenset[str], list[WorkerSeen]] = {}
-    for worker in workers:
-        kinds.setdefault(frozenset(worker.stages), []).append(worker)
-    delays = []
-    for stages, of_kind in kinds.items():
-        others = {stage for other in kinds for stage in other if other != stages}
-        own = [stage for stage in of_kind[0].stages if stage not in others] or list(of_kind[0].stages)
-        if own:
-            delays.append(Delayed(tuple(of_kind), own[0]))
-    return delays
+REMEDY = "remedy: "
+"""How names of variants begin that try a remedy."""
 
 
 def variants_for(diagnosis: Diagnosis, observation: Observation, more_in_flight: bool = False) -> list[Variant]:
-    """Delays of each kind of worker, and the remedies that one run can try. `diagnosis`: the diagnosis of a short run of the same scenario.
+    """Delays of each kind of worker, each kind alone, and the remedies that one run can try. `diagnosis`: the diagnosis of a short run of the same scenario.
     `more_in_flight`: try more messages in flight, whether they are the remedy of a cause or not. With few in flight every call costs more, which no
     record shows."""
-    variants = []
-    for delay in delayed(diagnosis.workers):
-        slack = next(slack for slack in observation.slacks if _is_of(slack, delay.workers[0]))
-        variants += delay.variants(observation.ns_a_message, observation.packets_a_message(slack, delay.stage))
+    delays = delayed(diagnosis.workers)
+    variants = [later for delay in delays for later in delay.variants(observation)]
+    variants += variants_alone(delays, observation)
     for cause in diagnosis.causes:
-        if values := _values_of_remedy(cause.sets):
+        if values := values_within_a_run(cause.sets):
             variants.append(variant(f"{REMEDY}{cause.code}", values))
     name, more = f"{REMEDY}{inflight.CAUSE.code}", inflight.more(observation.budget)
     if more_in_flight and more and all(existing.name != name for existing in variants):
@@ -101,13 +55,13 @@ def variants_for(diagnosis: Diagnosis, observation: Observation, more_in_flight:
 
 def is_experiment(run: Run) -> bool:
     """Whether the run's variants are those of an experiment."""
-    return any(variant_.name.endswith(LATER) for variant_ in _variants(run))
+    return any(variant_.name.endswith(LATER) for variant_ in variants_of(run))
 
 
 def experiment(run: Run, observation: Observation, workers: Sequence[WorkerSeen]) -> Experiment:
     """What the variants of an experiment show. `run`: as it was recorded, with what was changed. Raises NotMeasured without messages."""
     blocks = Blocks.from_run(run)
-    variants = _variants(run)
+    variants = variants_of(run)
     by_stage: dict[str, list[int]] = {}
     for number, variant_ in enumerate(variants):
         for delay in variant_.delays if variant_.name.endswith(LATER) else ():
@@ -122,6 +76,7 @@ def experiment(run: Run, observation: Observation, workers: Sequence[WorkerSeen]
         for number, variant_ in enumerate(variants)
         if variant_.name.startswith(REMEDY)
     ]
+    remedies += remedies_in_turns(run)
     limiting = _limiting(delay_sets, blocks)
     slopes = [_slope(observation, delay_set, blocks, limiting) for delay_set in delay_sets]
     return Experiment(
@@ -129,6 +84,7 @@ def experiment(run: Run, observation: Observation, workers: Sequence[WorkerSeen]
         ns_a_message=blocks.ns_a_message,
         slopes=slopes,
         remedies=remedies,
+        alone=alone(run, observation, workers),
         limit=_limit(observation, slopes, limiting, remedies, blocks.count),
     )
 
@@ -151,83 +107,6 @@ class _DelaySet:
         longest = self.delays[-1]
         grew = len(self.delayed.workers) * growth[..., self.variants[-1]]
         return np.asarray(np.clip(longest - grew, 0.0, longest))
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """The windows of an experiment that count: all of them if too few are left."""
-
-    ns: Series
-    """ns per message: a row for each block, a column for each variant, nan if a window is excluded or had no message."""
-    delays: Series
-    """The delay of each variant, ns per message, as counted."""
-
-    @classmethod
-    def from_run(cls, run: Run) -> "Blocks":
-        """The blocks of the engine that counts messages. Raises NotMeasured if it has no windows, or none of the first variant."""
-        validity = run.record.validity
-        marks = validity.excluded if validity and not validity.too_few_left else []
-        excluded = {(mark.engine, mark.window) for mark in marks}
-        engine = require(
-            next((e for e in run.record.engines if any(map(messages, run.windows[e.name]))), None), NO_WINDOW
-        )
-        variants = len(_variants(run))
-        windows = measured(run.windows[engine.name], VARIED)
-        ns = np.full((-(-len(windows) // variants), variants), np.nan)
-        added, moved = np.zeros(variants), np.zeros(variants)
-        for place, window in enumerate(windows):
-            number, count = window.variant, messages(window)
-            if number is not None and (engine.name, window.index) not in excluded and count:
-                ns[place // variants, number] = (window.end_ns - window.start_ns) / count
-                added[number] += delay_cycles(window)
-                moved[number] += count
-        whole_blocks = ns[~np.isnan(ns[:, 0])]
-        tick_ns = 1e9 / require(engine.hello, NO_WINDOW).tsc_hz
-        return cls(
-            require(whole_blocks if len(whole_blocks) else None, NO_WINDOW), added * tick_ns / np.maximum(moved, 1)
-        )
-
-    @property
-    def count(self) -> int:
-        """Blocks in which the window of the first variant counts."""
-        return len(self.ns)
-
-    @property
-    def ns_a_message(self) -> float:
-        """Time per message of the scenario as the file has it."""
-        return float(np.median(self.ns[:, 0]))
-
-    @cached_property
-    def growth(self) -> Series:
-        """What a message of each variant takes longer than in the first variant's window of the same block: medians."""
-        return medians(self._differences)
-
-    @cached_property
-    def resampled_growth(self) -> Series | None:
-        """The growth in resampled blocks, one per row; None: blocks are too few, or a variant has none."""
-        return medians_again(self._differences)
-
-    def interval(self, statistic: Statistic) -> Interval:
-        """A function of the growths, with its interval."""
-        return _interval(statistic, self.growth, self.resampled_growth)
-
-    def gain(self, variant_: int) -> Interval:
-        """Gain of the rate, percent."""
-        ratios = 100 * (self.ns[:, :1] / self.ns[:, [variant_]] - 1)
-        return _interval(lambda growths: growths[..., 0], medians(ratios), medians_again(ratios))
-
-    @property
-    def _differences(self) -> Series:
-        return self.ns - self.ns[:, :1]
-
-
-def _interval(statistic: Statistic, growths: Series, resampled: Series | None) -> Interval:
-    """The statistic and its 95% interval by resampling blocks."""
-    mean = float(statistic(growths))
-    if resampled is None:
-        return Interval(mean=mean, low=None, high=None)
-    low, high = middle_part(statistic(resampled))
-    return Interval(mean=mean, low=float(low), high=float(high))
 
 
 def _limiting(delay_sets: Sequence[_DelaySet], blocks: Blocks) -> list[_DelaySet] | None:
@@ -344,7 +223,7 @@ def _interval_text(interval: Interval) -> str:
     return f"{interval.mean:.2f}" + ("" if interval.low is None else f" [{interval.low:.2f} .. {interval.high:.2f}]")
 
 
-def _values_of_remedy(sets: Sequence[str]) -> dict[str, int]:
+def values_within_a_run(sets: Sequence[str]) -> dict[str, int]:
     """The remedy as keys and values; empty if it cannot be tried within a run."""
     values = dict(text.split("=", 1) for text in sets)
     return {key: int(value) for key, value in values.items()} if values.keys() <= {INFLIGHT, *BATCHES} else {}
@@ -360,8 +239,3 @@ def _sets(variant_: Variant) -> Iterator[str]:
 
 def _is_of(slack: Slack, worker: WorkerSeen) -> bool:
     return (slack.engine, slack.worker) == (worker.engine, worker.worker)
-
-
-def _variants(run: Run) -> list[Variant]:
-    plans = (engine.plan for engine in run.record.engines)
-    return next((plan.variants.variants for plan in plans if plan.variants), [])

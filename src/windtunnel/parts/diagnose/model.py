@@ -149,13 +149,24 @@ class Remedy(Part):
         return f"{' '.join(self.sets)} changes the rate by {self.gain.mean:+.1f}%{bounds}"
 
 
+class Alone(Part):
+    """What a worker's stages cost less while the others hold still."""
+
+    engine: str
+    worker: int = Field(description="position in the plan's workers; of those that run the same stages the first")
+    sides: str
+    took_ns: dict[str, float] = Field(description='"server app_rx" -> ns per message, as the file says')
+    saved_ns: dict[str, Interval] = Field(description="of these, with 99% intervals; without stages whose batches grew")
+
+
 class Experiment(Part):
     """Experiments in one run that changed between its windows."""
 
     blocks: int = Field(description="of windows, in each of which every variant ran once")
     ns_a_message: float = Field(description="as the file says, median")
     slopes: list[Slope]
-    remedies: list[Remedy]
+    remedies: list[Remedy] = Field(description="within the run, and in turns with the file")
+    alone: list[Alone] = Field([], description="one for each kind of worker, if there are several")
     limit: Limit
 
 

@@ -11,7 +11,7 @@ from windtunnel.finding import require
 from windtunnel.measure.validity import Slack, budget_is_reached, slacks
 from windtunnel.parts.diagnose import planted
 from windtunnel.parts.diagnose.accounts import Account, accounts
-from windtunnel.parts.diagnose.model import Limit
+from windtunnel.parts.diagnose.model import Alone, Limit
 from windtunnel.parts.diagnose.recorded import NONE, Evidence
 from windtunnel.runs import EngineRecord, Run
 from windtunnel.runs.metrics import measured, ratio
@@ -27,6 +27,8 @@ class Observation:
     run: Run
     recorded: Evidence = NONE
     """What other tools counted during the run."""
+    alone: Sequence[Alone] = ()
+    """What workers cost less alone, by an experiment."""
 
     @cached_property
     def windows(self) -> Mapping[str, list[Window]]:
@@ -91,6 +93,11 @@ class Observation:
         """The workers that limit, the one with the least slack first."""
         limiting = zip(limit.engines, limit.workers, strict=True)
         return [slack for worker in limiting for slack in self.slacks if (slack.engine, slack.worker) == worker]
+
+    def kinds_of_limit(self, limit: Limit) -> list[Slack]:
+        """Likewise, of workers that run the same stages the first one."""
+        kinds = {tuple(sorted(self.stages_of(s.engine, s.worker))): s for s in reversed(self.of_limit(limit))}
+        return [slack for slack in self.of_limit(limit) if slack in kinds.values()]
 
     def replicas(self, slack: Slack) -> list[Slack]:
         """The workers that do the same as this one, itself included, the one with the least slack first."""

@@ -1,6 +1,6 @@
 """Look-ups in match-action tables take most of the limiting worker's time."""
 
-from windtunnel.parts.diagnose.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.parts.tables.pipeline import METHODS
@@ -43,7 +43,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         evidence=f"{first.step} takes {ns:.1f} ns per packet, {share:.0%} of the work of server disp_rx",
         remedy="a table that needs fewer accesses to memory: looked up in bulk, with fewer entries, or by another method",
         sets=sets,
-        gain=gain(observation, slack, saved),
+        reliefs=(Relief(slack, saved),),
         not_measured=["cache misses: no counter of this run has them"],
     )
 

@@ -8,6 +8,7 @@ from windtunnel.finding import NotMeasured
 from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose.cause import Check
 from windtunnel.parts.diagnose.causes import (
+    contention,
     few_mbufs,
     full_ring,
     generator,
@@ -31,6 +32,7 @@ from windtunnel.parts.diagnose.causes import (
     rare_calls,
     shared_cache,
     small_batches,
+    working_set,
 )
 from windtunnel.parts.diagnose.model import Cause, Gain, Limit, Remedy
 from windtunnel.parts.diagnose.observation import Observation
@@ -38,13 +40,12 @@ from windtunnel.parts.diagnose.observation import Observation
 _OWN = [
     module.CAUSE
     for module in (
-        handler, kernel, rare_calls, small_batches, mtu, mempool_cache, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
+        handler, kernel, rare_calls, contention, working_set, small_batches, mtu, mempool_cache, few_mbufs, full_ring, one_worker, inflight, losses, generator, link, payload, host_time,
         host_state, shared_cache, memory_traffic, nic_writes, nic_reads, iotlb, pcie_link, pause_frames,
     )
 ]  # fmt: skip
-CAUSES: dict[str, Check] = {
-    check.code: check for check in (*_OWN, *chain.from_iterable(module.CAUSES for module in part_modules("own_causes")))
-}
+_SINGLE = (*_OWN, *chain.from_iterable(module.CAUSES for module in part_modules("own_causes")))
+CAUSES: dict[str, Check] = {check.code: check for check in _SINGLE}
 """The checks by the code of their cause."""
 LEAST_GAIN = 2.0
 """Percent. What is known to bring less is no cause."""

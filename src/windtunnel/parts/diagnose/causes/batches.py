@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from windtunnel.engine.windows import StageWindow, Window
 from windtunnel.measure.validity import Slack, call_cost, clock_ticks, full_batch, timed_worker
-from windtunnel.parts.diagnose.cause import gain
-from windtunnel.parts.diagnose.model import Gain
+from windtunnel.parts.diagnose.cause import Relief
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.runs.metrics import add
 from windtunnel.stats.mean import Estimate, jackknife
@@ -17,10 +16,10 @@ USUAL = 32
 
 @dataclass(frozen=True)
 class Loops:
-    """What a worker's loops cost, and what USUAL packets a loop would bring."""
+    """What a worker's loops cost, and what USUAL packets a loop would save."""
 
     sentence: str
-    gain: Gain
+    relief: Relief
     not_measured: list[str]
 
 
@@ -39,7 +38,7 @@ def small_batches(observation: Observation, slack: Slack) -> dict[str, int]:
 
 
 def cost_of_loops(observation: Observation, slack: Slack, moved: int) -> Loops:
-    """The gain of USUAL packets per loop in place of `moved`. If the run does not show what calls cost, it is at most what it would be if a
+    """What USUAL packets per loop save in place of `moved`. If the run does not show what calls cost, it is at most what it would be if a
     loop cost the same whatever it moved. Raises NotMeasured."""
     account = observation.account(slack)
     work = sum(account.work(stage).mean for stage in observation.stages_of(slack.engine, slack.worker))
@@ -48,10 +47,10 @@ def cost_of_loops(observation: Observation, slack: Slack, moved: int) -> Loops:
         low, high = (min(max(ns or 0.0, 0.0), work) for ns in (calls.low, calls.high))
         sentence += f", of which {calls.mean:.1f} ns [{low:.1f} .. {high:.1f}] go into calls before they move anything, by calls of several sizes"
         saved = Estimate(calls.mean * part, low * part, high * part)
-        return Loops(sentence, gain(observation, slack, saved), [])
+        return Loops(sentence, Relief(slack, saved), [])
     most = min(work, observation.ns_a_message) * part
     missing = "what of it a call costs, and what a packet: all calls moved equally many"
-    return Loops(sentence, gain(observation, slack, Estimate(most / 2, 0.0, most)), [missing])
+    return Loops(sentence, Relief(slack, Estimate(most / 2, 0.0, most)), [missing])
 
 
 def _calls_ns(observation: Observation, slack: Slack) -> Estimate | None:

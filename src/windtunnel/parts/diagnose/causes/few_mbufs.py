@@ -46,7 +46,7 @@ def _case_of_endpoint(observation: Observation, endpoint: Endpoint) -> Case | No
         evidence=evidence,
         remedy=f"a pool of {larger:,} mbufs",
         sets=[f"{endpoint.side}.mempool.size={larger}"],
-        gain=room(observation),
+        bound=room(observation),
         not_measured=not_measured if any(for_mbufs is None for _, for_mbufs in calls_and_for_mbufs) else [],
     )
 

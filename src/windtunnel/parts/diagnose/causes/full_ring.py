@@ -30,7 +30,7 @@ def _short(observation: Observation, slack: Slack) -> Case | None:
                 ),
                 remedy=f"a ring of {size:,} entries, longer than a batch",
                 sets=[f"{side}.ring_size={size}"],
-                gain=loops.gain,
+                reliefs=(loops.relief,),
                 not_measured=loops.not_measured,
             )
     return None
@@ -54,7 +54,7 @@ def _full(observation: Observation, limit: Limit) -> Case | None:
         evidence=f"{stalled}; {fullest.name} had up to {fullest.used:,} of {fullest.size:,} entries in use at the end of a window",
         remedy=f"a ring of {size:,} entries",
         sets=[f"{side}.ring_size={size}"] if size <= MOST else [],
-        gain=room(observation),
+        bound=room(observation),
         not_measured=["how full rings were within a window: they are seen at its end"],
     )
 

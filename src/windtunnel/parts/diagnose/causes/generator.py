@@ -21,7 +21,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         sets=["workload.0.client.apps=2", f"client.cores={sorted({*(s.cpu for s in clients), free[0]})}"]
         if free
         else [],
-        gain=Gain(0.0, filled(least)) if servers and least < 1 else None,
+        bound=Gain(0.0, filled(least)) if servers and least < 1 else None,
         against=["the rate is the client's: what the server could do is not measured"],
     )
 

@@ -1,7 +1,7 @@
 """The handler: the stage that calls it takes most of the limiting worker's time."""
 
 from windtunnel import format as fmt
-from windtunnel.parts.diagnose.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate
@@ -33,7 +33,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     return Case(
         evidence=evidence,
         remedy="make the handler cheaper; the gain is that of one whose stage takes half as long",
-        gain=gain(observation, slack, half),
+        reliefs=(Relief(slack, half),),
         not_measured=[] if steps else ["how much of the stage is the handler: it has no steps of its own"],
     )
 

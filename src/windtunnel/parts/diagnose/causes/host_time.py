@@ -29,7 +29,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     return Case(
         evidence="; ".join([*sentences, *too_many]) or limit.words,
         remedy="stop other programs on these CPUs, or give the workers CPUs of their own",
-        gain=None if too_many else Gain(filled(low), filled(high)),
+        bound=None if too_many else Gain(filled(low), filled(high)),
         against=["no metric includes excluded windows: the gain is that of the windows that count"]
         if excluded and not too_many
         else [],

@@ -30,7 +30,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         evidence=f"the in-flight limit is {observation.budget:,} messages, and even the worker on CPU {least.cpu} has a slack of {share.mean:.0%}",
         remedy=f"{larger:,} messages in flight",
         sets=[f"{_key(observation)}={larger}"],
-        gain=Gain(0.0, min(grows, filled(high))),
+        bound=Gain(0.0, min(grows, filled(high))),
         against=["a link at its rate, or an open loop's client, looks the same: then nothing is gained but latency"],
     )
 

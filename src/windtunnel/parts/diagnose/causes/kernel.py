@@ -1,7 +1,7 @@
 """The kernel: system calls and page faults of the limiting worker."""
 
 from windtunnel import format as fmt
-from windtunnel.parts.diagnose.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.causes.rare_calls import describe_calls
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
@@ -30,7 +30,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         remedy="use memory before the run begins, or hugepages: fewer pages are touched for the first time"
         if by_faults
         else "no system call on the data path: leave it to another thread, or let one call do the work of many",
-        gain=gain(observation, slack, spent.ns_a_message),
+        reliefs=(Relief(slack, spent.ns_a_message),),
         not_measured=[] if in_long_calls else ["in which stage: its calls are not long enough to tell"],
     )
 

@@ -32,7 +32,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         + (f"; dropped: {drops_text}" if drops_text else ""),
         remedy="remove what drops packets; a shorter timeout frees the places sooner",
         sets=sets if 0 < shorter < timeout_ns else [],
-        gain=_freed(observation) if hold else None,
+        bound=_freed(observation) if hold else None,
         against=[] if hold else [f"places in flight do not limit: {limit.words}"],
     )
 

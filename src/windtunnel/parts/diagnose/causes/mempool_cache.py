@@ -1,6 +1,7 @@
 """A pool without a cache: each mbuf that is taken or given back is one more access to the ring that all workers share."""
 
-from windtunnel.parts.diagnose.cause import Case, Check, gain
+from windtunnel.measure.validity import Slack
+from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.scenario.demand import CACHE_FLUSH
@@ -12,12 +13,10 @@ STAGES = ("app_tx", "app_rx", "nic_tx", "nic_rx")
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
-    slack = next(iter(observation.of_limit(limit)), None)
+    workers = observation.kinds_of_limit(limit)
     without = [endpoint for plan in observation.plans for endpoint in plan.endpoints if endpoint.pool.cache == 0]
-    if slack is None or not without:
+    if not workers or not without:
         return None
-    account = observation.account(slack)
-    most = sum(account.work(name).mean for name in account.stages if name.endswith(STAGES))
     sides = " and ".join(f"the {endpoint.side}'s" for endpoint in without)
     return Case(
         evidence=f"{sides} mempool has no cache: workers take mbufs from a ring that they share, and give them back there",
@@ -25,9 +24,16 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         sets=[
             f"{endpoint.side}.mempool.cache={min(USUAL, int(endpoint.pool.size / CACHE_FLUSH))}" for endpoint in without
         ],
-        gain=gain(observation, slack, Estimate(most / 2, 0.0, most)),
+        reliefs=tuple(Relief(slack, _of_pool(observation, slack)) for slack in workers),
         not_measured=["what of the stages is the pool"],
     )
+
+
+def _of_pool(observation: Observation, slack: Slack) -> Estimate:
+    """At most all that the stages do which take mbufs and give them back."""
+    account = observation.account(slack)
+    most = sum(account.work(name).mean for name in account.stages if name.endswith(STAGES))
+    return Estimate(most / 2, 0.0, most)
 
 
 CAUSE = Check("mempool-cache", "a mempool has no cache", _find)

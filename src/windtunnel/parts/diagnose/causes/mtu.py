@@ -25,7 +25,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         remedy=f"an MTU of {larger}" + (", if the network carries it" if larger > USUAL[0] else ""),
         sets=[f"{side}.mtu={larger}" for side in ("client", "server")],
         # both sides have fewer packets, and with them fewer calls, mbufs and entries of rings
-        gain=Gain(0.0, BOUNDLESS),
+        bound=Gain(0.0, BOUNDLESS),
         not_measured=["what it brings: one run does not show what fewer packets save on both sides"],
     )
 

@@ -44,7 +44,7 @@ def _two_roles(observation: Observation, slack: Slack, work: dict[str, float], f
         evidence=f"its application takes {application:.1f} ns per message, its dispatcher {dispatcher:.1f} ns; CPU {free} is free",
         remedy=f"application and dispatcher on two workers, the second one on CPU {free}",
         sets=[f"{key}=false", f"{slack.sides}.cores={[*cpus, free]}"],
-        gain=Gain(0.0, _most(observation, slack, max(application, dispatcher))),
+        bound=Gain(0.0, _most(observation, slack, max(application, dispatcher))),
         not_measured=["what a ring between two CPUs costs"],
     )
 

@@ -5,8 +5,7 @@ from statistics import fmean
 
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.accounts import Account
-from windtunnel.parts.diagnose.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.line import slope_of
@@ -29,7 +28,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     sizes = list(_bytes(observation))
     account = observation.account(slack)
     if not vary or len(set(sizes)) < 2 or len(sizes) < LEAST_POINTS:
-        return _by_keys(observation, slack, account, fmean(sizes) if sizes else 0.0)
+        return _by_keys(observation, limit, fmean(sizes) if sizes else 0.0)
     work = [sum(stage.work for stage in parts.stages) * ns for parts, ns in zip(account.parts, account.ns, strict=True)]
     if len(work) != len(sizes):
         raise NotMeasured("what a byte costs: some windows have no message")
@@ -42,26 +41,50 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         evidence=f"a byte costs {per_byte.mean:.3f} ns (at least {per_byte.low:.3f}), and a message has {mean:.0f}: {of_all:.1f} ns of it",
         remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
         sets=list(_sets(observation)),
-        gain=gain(observation, slack, Estimate(of_all, 0.0, per_byte.high * mean)),
+        reliefs=(Relief(slack, Estimate(of_all, 0.0, per_byte.high * mean)),),
         not_measured=["which part of it is the scan, the checksum, and the copy"],
     )
 
 
-def _by_keys(observation: Observation, slack: Slack, account: Account, bytes_: float) -> Case:
+def _by_keys(observation: Observation, limit: Limit, bytes_: float) -> Case:
     """Of messages of one size, what a byte costs is not known: at most all that the stages do which read it. Raises NotMeasured if no key
     has long messages read."""
     sets = list(_sets(observation))
     if not sets or bytes_ < LEAST_BYTES:
         raise NotMeasured("what a byte costs: messages have one size, or windows are few")
-    most = sum(account.work(name).mean for name in account.stages if name.endswith(READING))
     keys = " and ".join(change.partition("=")[0] for change in sets)
     return Case(
         evidence=f"a message and its response have {bytes_:,.0f} bytes, and {keys} {'have' if len(sets) > 1 else 'has'} all of them read",
         remedy="do not touch every byte: no scan by the handler, no UDP checksum in software",
         sets=sets,
-        gain=gain(observation, slack, Estimate(most / 2, 0.0, most)),
+        reliefs=tuple(Relief(slack, _of_reading(observation, slack)) for slack in observation.kinds_of_limit(limit)),
         not_measured=["what a byte costs: messages have one size, or windows are few"],
     )
+
+
+def _of_reading(observation: Observation, slack: Slack) -> Estimate:
+    """At most all that the stages do which read every byte."""
+    account = observation.account(slack)
+    most = sum(account.work(name).mean for name in account.stages if name.endswith(READING))
+    return Estimate(most / 2, 0.0, most)
+
+
+def fewer(observation: Observation) -> list[str]:
+    """Half the bytes, as words of --set: what every byte costs shows by them. Empty: messages are short, or of several sizes."""
+    sizes = list(_bytes(observation))
+    workloads = observation.run.record.scenario.get("workload") or []
+    plans = [plan for plan in observation.plans if any(workload.load for workload in plan.workloads)]
+    if not sizes or fmean(sizes) < LEAST_BYTES or not plans or len(workloads) != len(plans[0].workloads):
+        return []
+    return [
+        f"workload.{n}.{what}={bytes_ // 2}"
+        for n, workload in enumerate(plans[0].workloads)
+        for what, bytes_, varied in (
+            ("request", workload.request_bytes, workload.request_sizes),
+            ("response", workload.response_bytes, workload.response_sizes),
+        )
+        if bytes_ >= LEAST_BYTES // 2 and not varied
+    ]
 
 
 def _bytes(observation: Observation) -> Iterator[float]:

@@ -3,7 +3,7 @@
 from windtunnel import format as fmt
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.cause import Case, Check, gain
+from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.causes.handler import handlers
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
@@ -21,7 +21,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         evidence=f"{spent.share.mean:.0%} of the time of the worker on CPU {slack.cpu} go into long calls: "
         + describe_calls(observation, slack),
         remedy="let these calls do less at a time, or leave their work to another thread",
-        gain=gain(observation, slack, spent.ns_a_message),
+        reliefs=(Relief(slack, spent.ns_a_message),),
     )
 
 

@@ -8,8 +8,16 @@ from windtunnel.parts.diagnose.observation import Observation
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
-    cases = [case for slack in observation.of_limit(limit) if (case := _case_of_worker(observation, slack))]
-    return cases[0] if cases else None
+    cases = [case for slack in observation.kinds_of_limit(limit) if (case := _case_of_worker(observation, slack))]
+    if len(cases) < 2:
+        return cases[0] if cases else None
+    return Case(
+        evidence="; ".join(case.evidence for case in cases),
+        remedy=" and ".join(case.remedy for case in cases),
+        sets=[change for case in cases for change in case.sets],
+        reliefs=tuple(relief for case in cases for relief in case.reliefs),
+        not_measured=list(dict.fromkeys(line for case in cases for line in case.not_measured)),
+    )
 
 
 def _case_of_worker(observation: Observation, slack: Slack) -> Case | None:
@@ -28,7 +36,7 @@ def _case_of_worker(observation: Observation, slack: Slack) -> Case | None:
         ),
         remedy=f"a larger batch of {' and '.join(stages)}: up to {USUAL} packets share what a loop costs",
         sets=[f"{'.batch.'.join(stage_name.split())}={USUAL}" for stage_name in stages],
-        gain=loops.gain,
+        reliefs=(loops.relief,),
         not_measured=[f"{missing}. --probe tries it" for missing in loops.not_measured],
     )
 
