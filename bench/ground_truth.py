@@ -97,8 +97,9 @@ class Case:
 
     @property
     def is_right(self) -> bool:
-        """Of a fault that counts."""
-        return self.says in self.fault.right
+        """Of a fault that counts. Causes that are taken together are right if one of them is."""
+        parts = self.first.parts if self.found.causes and self.says == self.first.code else []
+        return any(code in self.fault.right for code in (self.says, *parts))
 
     @property
     def is_called_faulty(self) -> bool:

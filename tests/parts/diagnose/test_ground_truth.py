@@ -136,6 +136,14 @@ def test_what_is_said_first_is_right_or_not():
     assert among(case(WAITING, ("in-flight",)), 1) and not among(case(WAITING, ("losses",)), 3)
 
 
+def test_causes_that_are_taken_together_are_right_if_one_of_them_is():
+    one = case(COSTLY, ("small-batches",))
+    both = replace(one.first, code="both-sides", parts=["handler", "small-batches"])
+    together = replace(one, found=one.found.model_copy(update={"causes": [both, one.first]}))
+    assert together.is_right and not one.is_right
+    assert not replace(together, fault=replace(one.fault, right=("mtu",))).is_right
+
+
 def test_a_fault_counts_by_its_twin():
     assert Truth(0.05, 0.01, {}).counts
     assert not Truth(0.049, 0.01, {}).counts and not Truth(0.2, -0.01, {}).counts and not Truth(None, None, {}).counts

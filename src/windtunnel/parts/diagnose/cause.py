@@ -34,6 +34,8 @@ class Case:
     """The gain if it follows from no relief; None with no relief: it cannot be told from one run."""
     against: list[str] = field(default_factory=list)
     not_measured: list[str] = field(default_factory=list)
+    parts: list[str] = field(default_factory=list)
+    """Codes of the causes that this one takes together; empty: it is one."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,7 @@ class Check:
             sets=case.sets,
             gain=known,
             against=case.against,
+            parts=case.parts,
             not_measured=[*case.not_measured, NOT_TRIED] if self.observable == "recorded" else case.not_measured,
             confidence=None if self.observable == "recorded" else _confidence(known, limit),
         )

@@ -108,6 +108,10 @@ class Cause(Finding):
     against: Annotated[list[str], Field(description="what the evidence has against it")]
     not_measured: Annotated[list[str], Field(description="what this run cannot show of it")]
     sets: Annotated[list[str], Field(description="the remedy as words of --set; empty: none does it")]
+    parts: Annotated[
+        list[str],
+        Field(description="codes of the causes that it takes together, as both sides of a tie; empty: it is one"),
+    ]
     gain: Annotated[Gain | None, Field(description="null: one run cannot tell")]
     confidence: Annotated[
         Confidence | None,

@@ -34,6 +34,7 @@ from windtunnel.parts.diagnose.causes import (
     small_batches,
     working_set,
 )
+from windtunnel.parts.diagnose.causes.both_sides import both_sides
 from windtunnel.parts.diagnose.model import Cause, Gain, Limit, Remedy
 from windtunnel.parts.diagnose.observation import Observation
 
@@ -45,7 +46,7 @@ _OWN = [
     )
 ]  # fmt: skip
 _SINGLE = (*_OWN, *chain.from_iterable(module.CAUSES for module in part_modules("own_causes")))
-CAUSES: dict[str, Check] = {check.code: check for check in _SINGLE}
+CAUSES: dict[str, Check] = {check.code: check for check in (*_SINGLE, both_sides(_SINGLE))}
 """The checks by the code of their cause."""
 LEAST_GAIN = 2.0
 """Percent. What is known to bring less is no cause."""
@@ -111,6 +112,7 @@ def _cause_of_experiment(remedy: Remedy) -> Cause:
         against=[],
         not_measured=[],
         sets=remedy.sets,
+        parts=[],
         gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0, measured=True),
         confidence="high",
     )
