@@ -23,7 +23,7 @@ STAGE_FLOOR = 0.05
 DEVIATIONS = 3.0
 PACKETS_WAIT = ("in-flight", "few-mbufs", "full-ring", "link", "losses")
 """Causes that contention of the pipeline (Axio's C1, PipeTune's P1) can be taken for."""
-CORES_WORK = ("handler", "tables", "payload", "small-batches")
+CORES_WORK = ("handler", "tables", "payload", "small-batches", "working-set", "contention")
 """Likewise contention of cores (C2), which Axio's rule does not tell from C4."""
 MEANS = {"C1": PACKETS_WAIT, "C2 or C4": CORES_WORK, "P1": PACKETS_WAIT, "P3": ("link",)}
 

@@ -464,6 +464,14 @@ def test_a_gain_that_was_measured_stands_before_a_wide_bound():
     assert one_worker.gain.low == 0 and one_worker.gain.middle > losses.gain.middle
 
 
+def test_what_the_host_may_not_have_taken_from_the_windows_that_count_is_no_cause():
+    """Few windows are left of a busy host, and the interval of what it took in them contains 0."""
+    marks = [ExcludedWindow(engine="windtunnel", window=0, reasons=["preempted on CPU 1 for 30% of the window"])]
+    run = made(client=0.05, server=0.05, validity=Validity(checks=[], excluded=marks))
+    run = changed(run, lambda w: preempting(w, sample.WINDOW_NS // 2 if w.index == 3 else 0))
+    assert "host-time" not in causes(run)
+
+
 def test_what_is_known_to_bring_next_to_nothing_stands_behind_a_bound():
     """As of a handler that is slow for one message of 64, on a host that runs something else for 1 to 3% of the time. The client keeps up: it
     could work less, or not."""

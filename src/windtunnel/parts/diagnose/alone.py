@@ -1,7 +1,7 @@
 """What a worker pays for the others: its stages are timed while delays hold these for most of the time.
 
 A lock, a cache line that two write, a core, a cache or memory that they share cost a worker less while the others wait. Its own work costs the
-same. Stages whose calls move more packets in such windows are left out: larger batches make a packet cheaper, too.
+same, or more: packets then wait for less time, and their lines are still in the cache of the CPU that wrote them. Stages whose calls move more packets in such windows are left out: larger batches make a packet cheaper, too.
 """
 
 from collections.abc import Sequence

@@ -5,8 +5,8 @@ from windtunnel.parts.diagnose.model import Alone, Interval, Limit
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate
 
-OF_THE_WIRE = ("nic_tx", "nic_rx")
-"""Stages that share rings, or a NIC, with the other side in any case."""
+OF_THE_OTHER_SIDE = ("nic_tx", "nic_rx", "disp_rx")
+"""Stages that share rings, or a NIC, with the other side in any case, and the one that is the first to read what that side wrote."""
 ALIKE = 2.0
 """If no stage saves a share of its time so many times larger than another one, the hardware is shared and not a line of the code."""
 
@@ -47,7 +47,7 @@ def _saved(alone: Alone) -> dict[str, Interval]:
     return {
         stage: saved
         for stage, saved in alone.saved_ns.items()
-        if not stage.endswith(OF_THE_WIRE) and saved.low is not None and saved.low > 0
+        if not stage.endswith(OF_THE_OTHER_SIDE) and saved.low is not None and saved.low > 0
     }
 
 

@@ -20,7 +20,7 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     )
     share = worst[1] if worst else Estimate(0.0)
     is_shown = share.low is not None and share.low > 0 and (share.high or 0.0) >= LEAST_SHOWN
-    if limit.kind != "host" and not is_shown and not excluded:
+    if limit.kind != "host" and not is_shown:
         return None
     sentences = [f"the worker on CPU {worst[0].cpu} had no CPU for {share.mean:.1%} of the time"] if worst else []
     sentences += [f"{len(_excluded_reasons(observation))} windows excluded, as for: {excluded[0]}"] if excluded else []
