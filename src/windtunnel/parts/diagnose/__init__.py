@@ -5,6 +5,7 @@ recorded    what other tools counted during the run
 observation what a diagnosis reads of a run
 limits      what limits the rate: a worker, the messages in flight, a link, the load, the host, or a tie
 own_time    time of a worker that no stage's work shows: in the kernel, in long calls
+confidence  the chance that a cause is right, by planted faults with the same kind of evidence
 cause       how a cause is searched for, and the gain that its remedy should bring
 causes      why, one file each: evidence, remedy, what it should bring
 experiment  what limits by experiment: slopes of delays, and remedies, of windows of one run

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from windtunnel.measure.validity import Slack
-from windtunnel.parts.diagnose.model import BOUNDLESS, Cause, Confidence, Gain, Limit, Observable
+from windtunnel.parts.diagnose.confidence import confidence, evidence_of
+from windtunnel.parts.diagnose.model import BOUNDLESS, Cause, Gain, Limit, Observable
 from windtunnel.parts.diagnose.observation import Observation
 from windtunnel.stats.mean import Estimate
 
@@ -64,14 +65,8 @@ class Check:
             against=case.against,
             parts=case.parts,
             not_measured=[*case.not_measured, NOT_TRIED] if self.observable == "recorded" else case.not_measured,
-            confidence=None if self.observable == "recorded" else _confidence(known, limit),
+            confidence=None if self.observable == "recorded" else confidence(evidence_of(known, limit)),
         )
-
-
-def _confidence(known: Gain | None, limit: Limit) -> Confidence:
-    if known is None:
-        return "low"
-    return "high" if known.low > 0 and limit.kind not in ("tie", "unknown") else "medium"
 
 
 def gain(observation: Observation, reliefs: Sequence[Relief]) -> Gain:

@@ -1,14 +1,16 @@
 """The diagnosis of one run."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
 from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose.causes import find_causes
+from windtunnel.parts.diagnose.confidence import chance, evidence_of
 from windtunnel.parts.diagnose.experiment import experiment, is_experiment
 from windtunnel.parts.diagnose.limits import limit
-from windtunnel.parts.diagnose.model import Diagnosis, Experiment, Interval, WorkerSeen
+from windtunnel.parts.diagnose.model import Cause, Diagnosis, Experiment, Interval, Limit, WorkerSeen
 from windtunnel.parts.diagnose.observation import Observation, observe
 from windtunnel.parts.diagnose.recorded import NONE, Evidence
 from windtunnel.runs import Run
@@ -41,7 +43,19 @@ def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Dia
     causes, not_measured = find_causes(
         observation, diagnosis.conclusion, by_experiment.remedies if by_experiment else ()
     )
-    return diagnosis.model_copy(update={"causes": causes, "not_measured": [*diagnosis.not_measured, *not_measured]})
+    known = {
+        "causes": causes,
+        "chance": _chance(causes, diagnosis.conclusion) if record.verdict.valid else None,
+        "not_measured": [*diagnosis.not_measured, *not_measured],
+    }
+    return diagnosis.model_copy(update=known)
+
+
+def _chance(causes: Sequence[Cause], limit: Limit) -> float | None:
+    """That the first cause is right; None without one, of one that other tools recorded, and if too few planted faults had such evidence."""
+    if not causes or causes[0].observable == "recorded":
+        return None
+    return chance(evidence_of(causes[0].gain, limit))
 
 
 def _worker(observation: Observation, slack: Slack) -> WorkerSeen:

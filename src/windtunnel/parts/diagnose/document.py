@@ -5,6 +5,7 @@ from shlex import quote
 
 from windtunnel import format as fmt
 from windtunnel.part_registry import part_functions
+from windtunnel.parts.diagnose.confidence import MEDIUM
 from windtunnel.parts.diagnose.model import (
     BOUNDLESS,
     Cause,
@@ -72,10 +73,12 @@ def diagnosis_document(diagnosis: Diagnosis) -> Document:
 def _sections(diagnosis: Diagnosis) -> Iterator[Section]:
     for sections in part_functions("diagnosis", "sections"):
         yield from sections(diagnosis)
+    if diagnosis.chance is not None and diagnosis.chance < MEDIUM:
+        yield Section("the cause is not known", [Sentence(_not_known(diagnosis), tone="quiet")])
     changes = [cause.code for cause in diagnosis.causes if cause.sets]
-    for cause in diagnosis.causes:
+    for place, cause in enumerate(diagnosis.causes):
         number = changes.index(cause.code) + 1 if cause.sets else None
-        yield Section(cause.title, list(_cause_sentences(cause, number)))
+        yield Section(cause.title, list(_cause_sentences(cause, number, None if place else diagnosis.chance)))
     if diagnosis.tried is not None:
         yield Section("tried, in turns with the file", [_tried_block(diagnosis.tried)], terminal="titled")
     if diagnosis.workers:
@@ -137,9 +140,16 @@ def _share(interval: Interval) -> str:
     return f"{mean} [{interval.low * 100:.1f} .. {interval.high * 100:.1f}]"
 
 
-def _cause_sentences(cause: Cause, number_of_change: int | None) -> Iterator[Sentence]:
-    """`number_of_change`: the place of its remedy among those that are changes of keys."""
-    known = f"{_gain(cause.gain)}, confidence {cause.confidence}" if cause.confidence else "recorded by other tools"
+def _not_known(diagnosis: Diagnosis) -> str:
+    """What would tell."""
+    tell = "a longer run" if diagnosis.experiment else "--probe measures remedies, and what workers pay for each other"
+    return f"what the cause is, is not known: {diagnosis.chance:.0%} of first causes like this one were right. {tell}"
+
+
+def _cause_sentences(cause: Cause, number_of_change: int | None, chance: float | None) -> Iterator[Sentence]:
+    """`number_of_change`: the place of its remedy among those that are changes of keys. `chance`: that it is right, of the first cause."""
+    sure = f"confidence {cause.confidence}{'' if chance is None else f' ({chance:.0%})'}"
+    known = f"{_gain(cause.gain)}, {sure}" if cause.confidence else "recorded by other tools"
     yield Sentence(Marked(cause.title, strong=True), f" ({cause.code}), {known}")
     yield Sentence(f"  for: {cause.evidence}")
     yield from (Sentence(f"  against: {line}") for line in cause.against)

@@ -116,7 +116,8 @@ class Cause(Finding):
     confidence: Annotated[
         Confidence | None,
         Field(
-            description="high: the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known, or the run is invalid; "
+            description="the chance that a first cause with this kind of evidence is right, by planted faults: high from 80%, medium from 50%; if too few faults had it, high: "
+            "the gain lies above 0, and one thing limits; medium: one of the two; low: no gain is known. low of an invalid run; "
             "null: recorded by other tools, and not tried on hardware"
         ),
     ]
@@ -204,6 +205,11 @@ class Diagnosis(Part):
     workers: list[WorkerSeen]
     ledgers: list[Ledger]
     causes: list[Cause] = Field(description="that with the greatest gain first; without a known gain last")
+    chance: float | None = Field(
+        None,
+        description="that the first cause is the right one: the share of planted faults with the same kind of evidence whose first cause was; null: no cause, "
+        "too few such faults, or an invalid run",
+    )
     experiment: Experiment | None = Field(None, description="with --probe")
     not_measured: list[str] = Field(description="what could not be looked at, and why")
     tried: list[Tried] | None = Field(None, description="with --try")

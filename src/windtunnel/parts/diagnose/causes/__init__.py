@@ -35,6 +35,7 @@ from windtunnel.parts.diagnose.causes import (
     working_set,
 )
 from windtunnel.parts.diagnose.causes.both_sides import both_sides
+from windtunnel.parts.diagnose.confidence import confidence
 from windtunnel.parts.diagnose.model import Cause, Gain, Limit, Remedy
 from windtunnel.parts.diagnose.observation import Observation
 
@@ -97,7 +98,7 @@ def _with_measured_gain(cause: Cause, remedy: Remedy) -> Cause:
         cause,
         gain=Gain(gain.low, gain.high, measured=True),
         evidence=f"{cause.evidence}; {tried_text}",
-        confidence="high",
+        confidence=confidence("measured"),
     )
 
 
@@ -114,7 +115,7 @@ def _cause_of_experiment(remedy: Remedy) -> Cause:
         sets=remedy.sets,
         parts=[],
         gain=Gain(remedy.gain.low or 0.0, remedy.gain.high or 0.0, measured=True),
-        confidence="high",
+        confidence=confidence("measured"),
     )
 
 
