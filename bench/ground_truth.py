@@ -9,7 +9,8 @@ cases: causes were tuned on seed 1 alone.
 remedy of a cause that is right brings what the twin does.
 
 The cases are in `--into`: what is there is not run again, but diagnosed again. So `--cases 10`, `--cases 20` and so on take as long
-as ten cases each. `--record` diagnoses nothing, so that nobody sees what is held out before it is scored.
+as ten cases each. `--record` diagnoses nothing, so that nobody sees what is held out before it is scored. `--probe` diagnoses experiments in
+place of plain runs, 40 s each; they are kept apart.
 
     bench/ground_truth.py --memory no-huge --seed 1 --cases 60 --into /tmp/truth
 """
@@ -26,6 +27,7 @@ from pathlib import Path
 from random import Random
 from statistics import median
 from types import ModuleType
+from typing import get_args
 
 from harness.fault_folder import read_folder
 from harness.faults import Fault, draw
@@ -41,6 +43,8 @@ from windtunnel.errors import UserError
 from windtunnel.host import facts
 from windtunnel.measure.execute import execute
 from windtunnel.measure.executor import in_turns
+from windtunnel.parts.diagnose.conduct import EXPERIMENT, execute_experiment
+from windtunnel.parts.diagnose.confidence import Evidence, evidence_of
 from windtunnel.parts.diagnose.diagnose import diagnose
 from windtunnel.parts.diagnose.model import Cause, Diagnosis
 from windtunnel.runs import Run
@@ -54,7 +58,7 @@ COUNTS = 0.05
 COMPARED = {"duration": "800ms", "warmup": "150ms", "window": "50ms", "validity.settle": "0s"}
 DIAGNOSED = {**COMPARED, "duration": "1500ms"}
 PROBABILITY = {"high": 0.9, "medium": 0.6, "low": 0.3}
-"""What a confidence is taken for in the Brier score."""
+"""What a confidence without a chance is taken for in the Brier score."""
 NATURAL = ("handler", "tables", "generator", "payload")
 """Causes that say where the time goes, which it does in a healthy run, too."""
 LIMITS = ("offered load", "host")
@@ -113,6 +117,11 @@ class Case:
         """By the remedy of the first cause; None: it was not run."""
         return self.truth.remedies.get(" ".join(self.first.sets)) if self.found.causes else None
 
+    @property
+    def chance(self) -> float:
+        """That the first cause is right, as the diagnosis has it; of one that too few cases had, what its word is taken for."""
+        return PROBABILITY[self.first.confidence] if self.found.chance is None else self.found.chance
+
 
 def more(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=positive(int), default=1, help="of the cases")
@@ -124,11 +133,14 @@ def more(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--within", type=positive(float), default=math.inf, metavar="S", help="run nothing more after so many seconds"
     )
+    parser.add_argument("--probe", action="store_true", help="diagnose experiments; with --folder")
     parser.add_argument("--record", action="store_true", help="run what is missing, and diagnose nothing")
 
 
 def measure(session: Session) -> list[Result]:
     options = session.options
+    if options.probe and not options.folder:
+        raise UserError("--probe needs --folder", "the drawn faults need a small pool or a program beside them")
     cases_of = _from_folder if options.folder else _drawn
     faults = cases_of(options)
     with Interrupts() as interrupts:
@@ -153,7 +165,8 @@ def _drawn(options: Namespace) -> dict[Path, Fault]:
 
 def _from_folder(options: Namespace) -> dict[Path, Fault]:
     """Likewise. Raises UserError."""
-    return {options.into / options.folder.name / fault.scenario: fault for fault in read_folder(options.folder)}
+    place = options.into / f"{options.folder.name}{'-probed' if options.probe else ''}"
+    return {place / fault.scenario: fault for fault in read_folder(options.folder)}
 
 
 def _taken(place: Path, fault: Fault) -> Case | None:
@@ -161,7 +174,8 @@ def _taken(place: Path, fault: Fault) -> Case | None:
     known = json.loads((place / CASE).read_text())
     if "failed" in known:
         return None
-    run = read(place / RUN)
+    probed = place / RUN / EXPERIMENT
+    run = read(probed if probed.exists() else place / RUN)
     return Case(fault, Truth(**known), run, diagnose(run))
 
 
@@ -191,6 +205,12 @@ class Bench:
         """The run to diagnose: again where others than the fault took the CPUs in most of its windows."""
         for _ in range(TRIES):
             shutil.rmtree(directory, ignore_errors=True)  # of the last try, or of a case that was cut short
+            if self.session.options.probe:
+                sets = [f"memory={self.session.memory}"]
+                run = execute_experiment(fault.planted_file, sets, directory, self.interrupts).kept_run()
+                if not (run.record.validity and run.record.validity.too_few_left):
+                    return
+                continue
             with fault.program.running() if fault.program else nullcontext():
                 spec = self._spec(fault.planted_file, fault, {**DIAGNOSED, **fault.sets}, fault.into)
                 run = execute(spec, directory, self.interrupts).kept_run()
@@ -294,8 +314,12 @@ def scored(session: Session, cases: Sequence[Case], failed: int) -> list[Result]
         share(session, "remedies that brought what was predicted", [held(c) for c in cases if c.brought is not None and c.first.gain]),
     ]  # fmt: skip
     rows = [row for row in rows if row]
-    said = [(PROBABILITY[c.first.confidence], c.is_right) for c in faulty if c.found.causes and c.says == c.first.code]
-    said += [(PROBABILITY[c.first.confidence], False) for c in healthy if c.is_called_faulty]
+    named = [c for c in faulty if c.found.causes and c.says == c.first.code]
+    said = [(c.chance, c.is_right) for c in named]
+    said += [(c.chance, False) for c in healthy if c.is_called_faulty]
+    for evidence in get_args(Evidence):
+        right = [c.is_right for c in named if evidence_of(c.first.gain, c.found.conclusion) == evidence]
+        session.log(f"first causes whose gain is {evidence}: {sum(right)} of {len(right)} right")
     if said:
         brier = sum((p - right) ** 2 for p, right in said) / len(said)
         rows.append(
