@@ -18,5 +18,5 @@ blocks            what is shown of it
 twin              a scenario that takes as long for its packets as the application
 attach_command, twin_command  the commands
 
-For the rooms: `blocks` has what a run shows, `commands` the commands.
+For the rooms: `blocks` has what a run shows, `own_diagnosis` what `diagnose` says of an observation, `commands` the commands.
 """

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from windtunnel.finding import NotMeasured
 from windtunnel.measure.validity import Slack
-from windtunnel.part_registry import part_modules
+from windtunnel.part_registry import part_functions, part_modules
 from windtunnel.parts.diagnose.causes import find_causes
 from windtunnel.parts.diagnose.confidence import chance, evidence_of
 from windtunnel.parts.diagnose.experiment import experiment, is_experiment
 from windtunnel.parts.diagnose.limits import limit
-from windtunnel.parts.diagnose.model import Cause, Diagnosis, Experiment, Interval, Limit, WorkerSeen
+from windtunnel.parts.diagnose.model import Cause, Diagnosis, Experiment, Interval, Limit, OwnDiagnosis, WorkerSeen
 from windtunnel.parts.diagnose.observation import Observation, observe
 from windtunnel.parts.diagnose.recorded import NONE, Evidence
 from windtunnel.runs import Run
@@ -21,6 +21,9 @@ def diagnose(run: Run, as_: str | None = None, recorded: Evidence = NONE) -> Dia
     """What the record of a run shows, and if the run is an experiment, what its delays show; an invalid run is read too. `as_`: the
     name of a tool whose own rule is asked, too; it raises UserError if no stage was timed. `recorded`: what other tools counted meanwhile,
     beside what the run itself brings."""
+    for diagnosis_of in part_functions("own_diagnosis", "diagnosis_of"):
+        if (own := diagnosis_of(run)) is not None:
+            return _of_part(run, own)
     observation = observe(run, recorded.with_run(run))
     record = run.record
     workers = [_worker(observation, slack) for slack in observation.slacks]
@@ -56,6 +59,21 @@ def _chance(causes: Sequence[Cause], limit: Limit) -> float | None:
     if not causes or causes[0].observable == "recorded":
         return None
     return chance(evidence_of(causes[0].gain, limit))
+
+
+def _of_part(run: Run, own: OwnDiagnosis) -> Diagnosis:
+    return Diagnosis(
+        run=str(run.path),
+        verdict=run.record.verdict_words,
+        state=None,
+        windows=own.windows,
+        limit=own.limit,
+        workers=[],
+        ledgers=[],
+        causes=own.causes,
+        not_measured=own.not_measured,
+        **dict.fromkeys(tool.NAME for tool in part_modules("as_option")),
+    )
 
 
 def _worker(observation: Observation, slack: Slack) -> WorkerSeen:

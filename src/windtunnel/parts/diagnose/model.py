@@ -192,6 +192,16 @@ class Tried(Part):
     interrupted: bool = Field(False, description="the user ended its runs, and no further remedy was run")
 
 
+@dataclass(frozen=True)
+class OwnDiagnosis:
+    """What a part says of a run that is its own, as an observation of another program."""
+
+    windows: int
+    limit: Limit
+    causes: list[Cause]
+    not_measured: list[str]
+
+
 @with_fields_of_parts("diagnosis")
 class Diagnosis(Part):
     """One run, or one scenario that was run for it."""
