@@ -103,5 +103,6 @@ def busy_windows(
         total = PRESENT_TICKS * (1 + 0.001 * (index % 3 - 1)) / mean
         calls = {size: round(total * share) for size, share in shares.items()}
         timed = turns({size: n // 64 for size, n in calls.items()}, burst=burst, packet=packet, clock=clock)
-        windows.append(window(index, [channel(calls, timed)], [port(1000 + index % 3, 19000)]))
+        packets = sum(size * count for size, count in calls.items())
+        windows.append(window(index, [channel(calls, timed)], [port(packets, 19 * packets)]))
     return windows

@@ -3,11 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from observed_samples import THREAD, TSC_HZ, busy_windows, channel, port, window
+from observed_samples import PRESENT_TICKS, THREAD, TSC_HZ, busy_windows, channel, port, turns, window
 
 from windtunnel.parts.attach.own_cost import own_cost, slowdown
 from windtunnel.parts.attach.thread_metrics import threads
 
+OTHER = 4712
 VARIED = {0: 0.4, 4: 0.2, 8: 0.1, 16: 0.1, 32: 0.2}
 
 
@@ -103,3 +104,24 @@ def test_without_statistics_the_cost_is_not_known():
 
 def test_the_sample_is_of_one_thread():
     assert thread_of(busy_windows({32: 1.0}, burst=1, packet=40)).number == THREAD
+
+
+@pytest.mark.parametrize("counting", [0, 30])
+def test_what_counting_takes_is_taken_off_by_the_turns_without_the_probe(counting):
+    """A turn of 32 packets takes 1600 ticks, and with the probe `counting` more: the ports forward fewer packets then."""
+    windows = []
+    for index in range(10):
+        [line] = busy_windows({32: 1.0}, burst=320, packet=40, clock=counting, count=1, extra=counting)
+        ports = [port(absent=19 * PRESENT_TICKS / 1600 * 32)]
+        windows.append(line.model_copy(update={"index": index, "ports": ports}))
+    assert thread_of(windows).cost.all.mean == pytest.approx(25.0, rel=2e-3)
+
+
+def test_a_port_of_two_threads_does_not_tell_the_turns_of_one():
+    windows = []
+    for index in range(10):
+        timed = turns({32: 1000}, burst=320, packet=40)
+        calls = {32: PRESENT_TICKS // 1600}
+        both = [channel(calls, timed), channel(calls, timed, thread=OTHER, lcore=2, queue=1)]
+        windows.append(window(index, both, [port(absent=1)]))
+    assert [t.cost.all.mean for t in threads(windows, TSC_HZ)] == pytest.approx([25.0, 25.0], rel=1e-3)

@@ -2,7 +2,8 @@
 
 A *turn* of a thread lasts from one receive call to the next one. The probe times some turns, drawn at random, and splits each into the driver's
 receive, the driver's transmit and the rest, which is the application's. Reading the clock makes a timed turn longer. By how much follows from
-an identity: all turns together last as long as the thread was on its CPU. What is too much is taken off again.
+an identity: all turns together last as long as the thread was on its CPU. For a saturated thread these are the turns without the probe, which
+the ports' own counters tell. What is too much is taken off again.
 """
 
 from collections.abc import Sequence
@@ -18,8 +19,8 @@ from windtunnel.stats.mean import Estimate, jackknife
 
 CLOCK_READS = {"rx": 0.25, "application": 0.5, "tx": 0.25}
 """Shares of the four readings of the clock in a turn: each part of it has those at which it begins and ends, half of each."""
-MOST_CLOCK_TICKS = 300.0
-"""Ticks that reading the clock makes a timed turn longer at the most: 49 to 118 were seen."""
+MOST_CLOCK_TICKS = 1000.0
+"""Ticks that the probe makes a timed turn longer at the most: 50 to 400 were seen."""
 LEAST_SHARE = 0.01
 """Share of the turns with packets that a burst size needs to count for the line."""
 LEAST_RANGE = 4
@@ -167,15 +168,34 @@ class Thread:
         return None if line is None else ratio(self.asked * 1e9, (line[0] + self.asked * line[1]) * self.tick_ns)
 
     def _clock_ticks(self, windows: Sequence[WindowLine]) -> float:
-        """By how many ticks a timed turn is longer than another one. The identity does not hold for a thread that sleeps in its turns, so it is
-        bounded."""
+        """By how many ticks a timed turn is longer than another one: what the probe takes in it. What it is compared with does not hold for a
+        thread that sleeps in its turns, so it is bounded."""
         timed = self._turns(windows)
-        turns = sum(channel.calls for channel in self._channels(windows, receives=True))
-        present = sum(window.present_ticks * self._on_cpu(window) for window in windows)
-        if not turns or not timed:
+        turns = sum(line.turns for line in timed)
+        other = self._turn_without_probe(windows) or self._turn_with_probe(windows)
+        if not turns or other is None:
             return 0.0
-        mean = sum(line.ticks for line in timed) / max(sum(line.turns for line in timed), 1)
-        return min(max(mean - present / turns, 0.0), MOST_CLOCK_TICKS)
+        return min(max(sum(line.ticks for line in timed) / turns - other, 0.0), MOST_CLOCK_TICKS)
+
+    def _turn_with_probe(self, windows: Sequence[WindowLine]) -> float | None:
+        """Mean ticks of a turn while the probe counts: all turns together last as long as the thread was on its CPU."""
+        turns = sum(channel.calls for channel in self._channels(windows, receives=True))
+        return ratio(sum(window.present_ticks * self._on_cpu(window) for window in windows), turns)
+
+    def _turn_without_probe(self, windows: Sequence[WindowLine]) -> float | None:
+        """Mean ticks of a turn while the probe is absent, by the ports' own counters: a saturated thread has a full burst in each. None: it is
+        not saturated, it shares a port with another thread, or a port has no counters."""
+        ports = {channel.port for channel in self._channels(receives=True)}
+        others = (c for w in windows for c in w.channels if c.receives and c.thread != self.number and c.calls)
+        if not self.saturated or not self.mean_burst or any(channel.port in ports for channel in others):
+            return None
+        lines = [[line.absent for line in window.ports if line.port in ports] for window in windows]
+        packets = sum(phase.rx_packets for phases in lines for phase in phases)
+        ticks = sum(
+            max((p.ticks for p in phases), default=0) * self._on_cpu(w)
+            for w, phases in zip(windows, lines, strict=True)
+        )
+        return ratio(ticks * self.mean_burst, packets)
 
     def _on_cpu(self, window: WindowLine) -> float:
         """Share of the window in which the thread was on a CPU; 1 if the kernel does not say."""
