@@ -1,5 +1,6 @@
 """/proc/stat twice (proc_stat(5)): the share of the time between for which each CPU ran something."""
 
+import re
 from collections.abc import Sequence
 
 from windtunnel.exchange.recorded.readings import Reading
@@ -11,6 +12,8 @@ IDLE, IOWAIT, STEAL = 3, 4, 7
 """Places of times in which the CPU ran nothing of this host."""
 _TIMES = 8
 """Those that are no part of others: guest times are in user and nice."""
+_COUNT = re.compile(r"[0-9]{1,20}")
+"""Matches what the kernel may count: 64 bits."""
 _REMEDY = "a file as `windtunnel run --monitor cpus` writes it"
 
 
@@ -46,9 +49,9 @@ def _times(snapshot: Snapshot, faults: list[Fault]) -> dict[int, tuple[int, list
     for line, text in enumerate(snapshot.lines, start=snapshot.line + 1):
         name, *cells = text.split() or [""]
         number = name.removeprefix("cpu")
-        if name == number or not number.isascii() or not number.isdigit():
+        if name == number or not _COUNT.fullmatch(number):
             continue
-        ticks = [int(cell) for cell in cells[:_TIMES] if cell.isascii() and cell.isdigit()]
+        ticks = [int(cell) for cell in cells[:_TIMES] if _COUNT.fullmatch(cell)]
         if len(ticks) < _TIMES:
             faults.append(Fault(line, f'"{text[:60]}" has not {_TIMES} times', _REMEDY))
         else:
