@@ -1,13 +1,15 @@
 """Another user may write into the directory in which something is started: what they put there is taken neither for the run's directory nor
-for a shipped scenario."""
+for a shipped scenario, nor does a tool read it."""
 
 import pytest
 from command_line import SCENARIO, in_process
 from comparing import made
+from fake_tools import monitor, tool
 from part_samples import part_samples
 
 from windtunnel.engine.find import VARIABLE, find_engine
 from windtunnel.measure import execute
+from windtunnel.measure.monitor.monitor import Request
 from windtunnel.runs import RunWriter, load
 
 WRITTEN = {
@@ -67,3 +69,11 @@ def test_no_file_takes_the_place_of_a_shipped_scenario(tmp_path, command):
     assert '--set nothing=1: unknown key "nothing"' in shipped.stdout + shipped.stderr
     file = in_process(command, "./echo", *wrong, cwd=tmp_path)
     assert f"{tmp_path / 'echo'}:1: " in file.stdout + file.stderr
+
+
+def test_a_tool_of_the_monitor_starts_where_only_root_writes(tmp_path, monkeypatch):
+    """PCM takes tables of registers, to which it writes as root, from its working directory."""
+    tool(tmp_path / "bin", "perf", "pwd")
+    monkeypatch.chdir(tmp_path)
+    monitor(Request(["llc"], [0], seconds=1), tmp_path / "kept", tmp_path / "bin").conduct()
+    assert (tmp_path / "kept" / "monitor-perf-stat.csv").read_text() == "/\n"

@@ -14,15 +14,14 @@ _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def installed(name: str, directories: Sequence[Path] = DIRECTORIES) -> Path | None:
-    """The program's absolute path, links followed. None: it is not there, or somebody other than root and this user may change it."""
-    for directory in directories:
-        path = (directory / name).resolve()
-        if os.access(path, os.X_OK) and _is_own(path):
-            return path
+    """The program's absolute path, links followed. None: it is not there, or somebody other than root and this user may change it, or a link or a
+    directory on the way to it."""
+    for path in (directory / name for directory in directories):
+        if os.access(path, os.X_OK) and _is_program(path) and way_is_own(path):
+            return path.resolve()
     return None
 
 
-def _is_own(program: Path) -> bool:
-    status = program.stat()
-    ours = status.st_uid in (0, os.geteuid()) and not status.st_mode & _OTHERS_WRITE
-    return stat.S_ISREG(status.st_mode) and ours and way_is_own(program.parent)
+def _is_program(path: Path) -> bool:
+    mode = path.stat().st_mode
+    return stat.S_ISREG(mode) and not mode & _OTHERS_WRITE

@@ -55,6 +55,9 @@ def test_a_program_is_taken_if_nobody_else_can_change_it(tmp_path):
     (tmp_path / "link").mkdir()
     (tmp_path / "link/pcm").symlink_to(program)
     assert installed("pcm", [tmp_path / "link"]) == program
+    (tmp_path / "link").chmod(0o777)
+    assert installed("pcm", [tmp_path / "link"]) is None
+    (tmp_path / "link").chmod(0o755)
     assert installed("other", [tmp_path / "bin"]) is None
     program.chmod(0o644)
     assert installed("pcm", [tmp_path / "bin"]) is None

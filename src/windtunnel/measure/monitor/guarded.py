@@ -28,6 +28,7 @@ class GuardedTool:
             stdout=output,
             stderr=self._errors,
             env=ENVIRONMENT,
+            cwd="/",  # PCM takes its tables of registers from the working directory, if somebody has put them there
             process_group=0,  # Ctrl-C reaches only us, who stop it in order
         )
         self._pid_fd = os.pidfd_open(self._process.pid)
