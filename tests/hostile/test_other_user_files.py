@@ -1,5 +1,5 @@
 """Another user may write into the directory in which something is started: what they put there is taken neither for the run's directory nor
-for a shipped scenario, nor does a tool read it."""
+for a shipped scenario, nor does a tool read it, and a token is of nobody else."""
 
 import pytest
 from command_line import SCENARIO, in_process
@@ -8,6 +8,8 @@ from fake_tools import monitor, tool
 from part_samples import part_samples
 
 from windtunnel.engine.find import VARIABLE, find_engine
+from windtunnel.errors import UserError
+from windtunnel.exchange.http_server import token_of
 from windtunnel.measure import execute
 from windtunnel.measure.monitor.monitor import Request
 from windtunnel.runs import RunWriter, load
@@ -77,3 +79,16 @@ def test_a_tool_of_the_monitor_starts_where_only_root_writes(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     monitor(Request(["llc"], [0], seconds=1), tmp_path / "kept", tmp_path / "bin").conduct()
     assert (tmp_path / "kept" / "monitor-perf-stat.csv").read_text() == "/\n"
+
+
+@pytest.mark.parametrize("through", ["", "link/"])
+def test_a_token_that_another_user_may_put_there_is_refused(tmp_path, through):
+    (tmp_path / "place").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "place")
+    token = tmp_path / (through or "place") / "token"
+    token.write_text("t" * 40)
+    token.chmod(0o600)
+    assert token_of(token) == "t" * 40
+    (tmp_path / "place").chmod(0o777)
+    with pytest.raises(UserError, match=f"{token}: other users may put a token of theirs there"):
+        token_of(token)

@@ -22,6 +22,7 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from windtunnel.engine.own_directory import way_is_own
 from windtunnel.errors import UserError, as_argument
 from windtunnel.exchange.address import Address
 from windtunnel.exchange.connections import BACKLOG, ListeningSocket, Place, place_of
@@ -386,12 +387,18 @@ def shown(listening: ListeningSocket) -> str:
 
 
 def token_of(path: Path) -> str:
-    """The token in a file. Raises UserError if it is short, if others may read it, or if the file is not regular."""
+    """The token in a file. Raises UserError if it is short, if others may read it, if it may be another user's, or if the file is not regular."""
     try:
         text, status = beginning(path, MOST_HEAD)
     except OSError as error:
         raise unreadable_token(path, error) from None
-    return token_in(path, text, status.st_mode)
+    token = token_in(path, text, status.st_mode)
+    if not way_is_own(path):
+        raise UserError(
+            f"{path}: other users may put a token of theirs there",
+            remedy="name a file of yours, in directories that only you and root may write",
+        )
+    return token
 
 
 def token_in(path: Path, text: str, mode: int) -> str:
