@@ -27,6 +27,8 @@ constexpr size_t most_line_bytes = 2000;  // of MAX_LINE_LENGTH in DPDK's rte_sw
 
 constexpr size_t most_shown = 40;  // bytes of what is foreign
 
+constexpr size_t most_tried_bytes = 32 << 20;  // some seconds of DPDK's work: a long spec would take hours
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_hex_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -131,8 +133,16 @@ class search {
 
     static bool is_late(const block &b) { return std::ranges::find(late, b.kind()) != std::end(late); }
 
-    // Whether what was found right so far is still accepted with `more`.
-    bool accepted_with(const std::string &more) const { return accepts_(good_ + more + least_); }
+    bool is_over() const { return tried_ > most_tried_bytes; }
+
+    // Whether what was found right so far is still accepted with `more`. Once the search is over, everything
+    // is: the line is then that of a block, or not known.
+    bool accepted_with(const std::string &more) {
+        if (is_over()) return true;
+        const std::string text = good_ + more + least_;
+        tried_ += text.size();
+        return accepts_(text);
+    }
 
     // Structures, headers, arrays: with metadata of our own.
     uint32_t in_declarations() {
@@ -178,9 +188,11 @@ class search {
         return 0;
     }
 
-    uint32_t in_instructions(const block &b, const std::string &first, const std::string &last) const {
-        for (size_t i = 1; i + 1 < b.lines.size(); i++)
+    uint32_t in_instructions(const block &b, const std::string &first, const std::string &last) {
+        for (size_t i = 1; i + 1 < b.lines.size() && !is_over(); i++) {
+            tried_ += b.lines.size();  // all of them are looked at for each
             if (!accepted_with(alone(b, i, first, last))) return b.lines[i].number;
+        }
         return b.lines.front().number;
     }
 
@@ -189,7 +201,7 @@ class search {
         for (const block &b : blocks_) {
             if (!holds_entries(b)) continue;
             if (!accepted_with(text_of(b))) {
-                for (size_t i = 1; i + 1 < b.lines.size(); i++)
+                for (size_t i = 1; i + 1 < b.lines.size() && !is_over(); i++)
                     if (accepted_with(without(b, i))) return b.lines[i].number;
                 return b.lines.front().number;
             }
@@ -208,6 +220,7 @@ class search {
     const std::vector<block> blocks_;
     const std::function<bool(const std::string &)> &accepts_;
     std::string good_, least_, first_, last_;
+    size_t tried_ = 0;
 };
 
 }  // namespace

@@ -32,7 +32,7 @@ uint64_t sizes_in(const std::string &spec);
 // DPDK names no line where a spec is well formed but means nothing: a field that is not there, an action of
 // another signature. Tries the statements one after the other, and in an action or in `apply` the
 // instructions by themselves. `accepts` is DPDK's word on a text. Returns 0 where the fault lies in no
-// statement alone.
+// statement alone, or where it would take too long to find: then it is the line of its action, or 0.
 uint32_t stumbling_line(const std::string &spec, const std::function<bool(const std::string &)> &accepts);
 
 }  // namespace wt

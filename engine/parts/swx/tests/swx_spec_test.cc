@@ -106,6 +106,29 @@ TEST(spec, that_is_invalid_is_refused_at_its_line) {
     EXPECT_EQ(line_of(with("extract h.e", "mirror m.port m.port")), "f:27:");
 }
 
+// The search for the line of a fault in a spec of thousands of statements ends: DPDK reads each of its texts.
+TEST(spec, that_is_long_is_not_searched_for_ever) {
+    const std::string head = right.substr(0, right.find("action")),
+                      action = "{\n\tmov m.port 1\n\treturn\n}\n";
+    std::string actions, instructions;
+    for (size_t i = 0; i < 4000; i++) actions += "action a" + std::to_string(i) + " args none " + action;
+    for (size_t i = 0; i < 40000; i++) instructions += "\tmov m.port 1\n";
+    const std::string wrong = "apply {\n\trx m.port\n\tmov m.port m.nope\n\ttx m.port\n}\n";
+    const std::string long_apply = "apply {\n\trx m.port\n" + instructions + "\ttx m.port\n}\n";
+    for (const auto &[spec, line] :
+         {std::pair(head + actions + wrong, 0u), std::pair(head + long_apply, 11u)}) {
+        size_t bytes = 0, calls = 0;
+        const auto at = stumbling_line(spec, [&](const std::string &text) {
+            bytes += text.size();
+            calls++;
+            return text.find("nope") == std::string::npos && text.size() < instructions.size();
+        });
+        EXPECT_EQ(at, line);
+        EXPECT_LT(bytes, 34u << 20) << calls;
+        EXPECT_LT(calls, 20000u);
+    }
+}
+
 TEST(spec, without_an_apply_or_empty_is_refused) {
     EXPECT_EQ(line_of(right.substr(0, right.find("apply"))).substr(0, 2), "f:");
     EXPECT_EQ(line_of(" ").substr(0, 2), "f:");
