@@ -115,6 +115,8 @@ HOSTILE = {
     .replace(b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x00\x00\x63\x00")
     .replace(b"PK\x03\x04\x14\x00\x00\x00\x00\x00", b"PK\x03\x04\x14\x00\x00\x00\x63\x00"),
     "cut deflate": archive_of(content=bytes(range(256)) * 40, method=zipfile.ZIP_DEFLATED).replace(b"\x63", b"\xff"),
+    "broken lzma": archive_of(content=bytes(range(256)) * 40, method=zipfile.ZIP_LZMA).replace(b"\x40", b"\xff"),
+    "bzip2": archive_of(method=zipfile.ZIP_BZIP2),
     "deep": archive_of("0/" + "a/" * 100 + "run.json"),
     "a file as a run": archive_of("0"),
     "a file with files in it": archive_of("0/run.json", "0/run.json/a"),

@@ -19,6 +19,8 @@ from windtunnel.runs.directories import make_missing
 from windtunnel.runs.files import sync_directory
 from windtunnel.tree import MOST_DEPTH
 
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of compression, whose faults zipfile reports as its own."""
 MOST_FILES, MOST_BYTES, MOST_RATIO = 10_000, 4 << 30, 200
 """Limits of an archive: `pack` does not compress, and windows, which repeat their keys, shrink tenfold if a testbed compresses them."""
 _DAMAGED = (NotADirectoryError, IsADirectoryError, FileExistsError, FileNotFoundError)
@@ -68,8 +70,8 @@ def take(packed: bytes, directories: Sequence[Path]) -> list[bool]:
 
 
 def _check(archive: zipfile.ZipFile) -> None:
-    """Raises ValueError for an archive that would fill the disk. Sizes in its directory are bounds: the data of a member beyond its size is not
-    unpacked."""
+    """Raises ValueError for an archive that would fill the disk, or is compressed in another way. Sizes in its directory are bounds: the data of a
+    member beyond its size is not unpacked."""
     members = archive.infolist()
     if len(members) > MOST_FILES:
         raise ValueError(f"{len(members):,} files")
@@ -82,6 +84,10 @@ def _check(archive: zipfile.ZipFile) -> None:
     if len(directories) > MOST_FILES:
         raise ValueError(f"{len(directories):,} directories")
     for member in members:
+        if member.compress_type not in METHODS:
+            raise ValueError(
+                f"{member.filename!r} is compressed by method {member.compress_type}, not stored or deflated"
+            )
         if member.file_size > MOST_RATIO * (member.compress_size + 1024):
             raise ValueError(f"{member.filename!r} grows {member.file_size // max(1, member.compress_size):,} times")
 
