@@ -208,9 +208,13 @@ def test_an_incomplete_export_is_refused_and_leaves_no_file(exported, tmp_path, 
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("repeat('[', 100000)", "probe: not JSON: recursion limit exceeded"), ("repeat('[],', 400000)", "too long texts")],
+    [
+        ("repeat('[', 100000)", "probe: not JSON: recursion limit exceeded"),
+        ("repeat('[],', 400000)", "too long texts"),
+        ("NULL", "probe: not JSON: EOF"),
+    ],
 )
-def test_json_of_a_cell_has_a_bound(run, tmp_path, text, words):
+def test_json_of_a_cell_is_there_and_has_a_bound(run, tmp_path, text, words):
     """A few KiB of Parquet may be a text that takes gigabytes."""
     out = export(load(run), tmp_path / "out", "parquet")
     windows, spoilt = out / "windows.parquet", tmp_path / "spoilt.parquet"

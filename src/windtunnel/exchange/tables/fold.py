@@ -104,7 +104,7 @@ class _WindowRows:
 
 def _plain(model: type[BaseModel], row: Row) -> Row:
     return {
-        column.name: parse_json(row[column.name], column.name) if column.json else row[column.name]
+        column.name: parse_json(row[column.name] or "", column.name) if column.json else row[column.name]
         for column in parts_of(model).plain
     }
 
