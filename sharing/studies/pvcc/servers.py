@@ -85,8 +85,13 @@ CLOSED = (
     "BGREWRITEAOF",
     "SHUTDOWN",
     "FUNCTION",
+    "FCALL",
+    "FCALL_RO",
+    "SCRIPT",
     "EVAL",
+    "EVAL_RO",
     "EVALSHA",
+    "EVALSHA_RO",
 )
 """Commands by which whoever reaches the port, as every user of the host does, might write files or run code."""
 

@@ -167,6 +167,8 @@ def test_nobody_who_reaches_redis_changes_its_files_or_its_code(tmp_path):
         for command in CLOSED:
             connection.sendall(f"{command} x\r\n".encode())
             assert responses.readline().startswith(b"-ERR unknown command"), command
+        connection.sendall(b"COMMAND LIST FILTERBY ACLCAT scripting\r\n")
+        assert responses.readline() == b"*0\r\n"
 
 
 class TestContent:
