@@ -81,7 +81,9 @@ def test_each_start_is_another_origin(tmp_path):
     origins = set()
     for binding in bindings:
         with listen(binding) as made:
-            origins.add(re.search(r"http://(wt-[0-9a-f]{16}\.localhost):", address_text(binding, made))[1])
+            text = address_text(binding, made)
+            assert "\n" not in text  # it is printed as one line
+            origins.add(re.search(r"http://(wt-[0-9a-f]{16}\.localhost):", text)[1])
     assert len(origins) == len(bindings)
 
 

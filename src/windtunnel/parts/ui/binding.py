@@ -112,5 +112,5 @@ def address_text(binding: Binding, sockets: list[ListeningSocket]) -> str:
     if binding.remote:
         return f"https://{http_server.shown(sockets[0])}/"
     if isinstance(binding.address, Path):
-        return f"{binding.address}\nthrough ssh -L PORT:{binding.address}: http://{binding.name}:PORT/?{FIELD}={binding.token}"
+        return f"{binding.address}; through ssh -L PORT:{binding.address} it is http://{binding.name}:PORT/?{FIELD}={binding.token}"
     return f"http://{binding.name}:{sockets[0].getsockname()[1]}/?{FIELD}={binding.token}"
