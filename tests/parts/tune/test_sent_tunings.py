@@ -120,3 +120,10 @@ def test_no_text_of_a_tuning_begins_a_line(tmp_path):
     tuned(tmp_path, MadeUp(), budget=3)
     assert forge(tmp_path / "out" / "tuning.json", lambda file: read(file.parent)) > 3
     said("tune", "echo.toml", "--out", "out", "--space", "space.toml", cwd=tmp_path)
+
+
+def test_a_file_in_the_place_of_its_trials_is_named(sent):
+    (sent / "trials").rename(sent.parent / "elsewhere")
+    (sent / "trials").touch()
+    with pytest.raises(UserError, match="out/trials: cannot be written: File exists"):
+        continued(sent)

@@ -16,7 +16,7 @@ from windtunnel.measure.execute import RunOutcome
 from windtunnel.measure.executor import Executor, Job
 from windtunnel.measure.study.columns import rows_of
 from windtunnel.measure.study.design import Design
-from windtunnel.measure.study.directory import RUNS, Slot, abort, finished, is_cut_short
+from windtunnel.measure.study.directory import RUNS, Slot, abort, finished, is_cut_short, make_within
 from windtunnel.measure.study.forecast import Forecast
 from windtunnel.measure.study.record import StudyRecord
 from windtunnel.measure.study.states import budget, to_repeat
@@ -92,7 +92,7 @@ class Conductor:
         Raises UserError if a run cannot be kept.
         """
         progress = Progress({})
-        (self.path / RUNS).mkdir(exist_ok=True)
+        make_within(self.path, RUNS)
         for slots in rounds(self.record, progress):
             due = [slot for slot in slots if not self._was_finished(slot, progress)]
             if self._run(due, progress) < len(due):

@@ -115,6 +115,14 @@ def finished(path: Path, slot: Slot) -> Run | None:
     return run
 
 
+def make_within(path: Path, name: str) -> None:
+    """Makes a directory of the study's if it is missing. Raises UserError if it cannot be made, as where a file has the name."""
+    try:
+        (path / name).mkdir(exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path / name, error) from error
+
+
 def is_cut_short(run: Run) -> bool:
     """Whether the run was interrupted, or its directory could not be written."""
     return any(reason.startswith(CUT_SHORT) for reason in run.record.verdict.reasons)
@@ -123,8 +131,8 @@ def is_cut_short(run: Run) -> bool:
 def abort(path: Path, source: Path) -> None:
     """Moves a directory of runs to aborted/, under a name that is free there, and removes what their engines left elsewhere."""
     name, number = source.name, 2
+    make_within(path, ABORTED)
     try:
-        (path / ABORTED).mkdir(exist_ok=True)
         while (target := path / ABORTED / name).exists():
             name, number = f"{source.name}.{number}", number + 1
         os.rename(source, target)

@@ -26,7 +26,7 @@ from windtunnel.measure.execute import new_directory
 from windtunnel.measure.executor import Executor, ThisHost
 from windtunnel.measure.study import seal
 from windtunnel.measure.study.constraints import Combination
-from windtunnel.measure.study.directory import abort, keep, opened
+from windtunnel.measure.study.directory import abort, keep, make_within, opened
 from windtunnel.measure.study.factors import Factor
 from windtunnel.parts.tune import space as spaces
 from windtunnel.parts.tune import tuning_record as records
@@ -342,7 +342,7 @@ def run(
     path, executor = prepared.path, executor or ThisHost()
     with opened(path, records.NAME, "tuning"):
         kept = _record(prepared, executor.host)
-        (path / TRIALS).mkdir(exist_ok=True)
+        make_within(path, TRIALS)
         _set_aside(path)
         rig = rig or Engines(prepared.space, executor, interrupts, prepared.seed)
         history = History(prepared, rig, _trials(prepared))

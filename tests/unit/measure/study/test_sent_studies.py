@@ -206,3 +206,15 @@ def test_a_record_leads_nowhere(tmp_path, where, value):
     file.write_text(json.dumps(document))
     with pytest.raises(UserError, match=r"study\.json: "):
         finished(tmp_path / "far.toml", study.path)
+
+
+@pytest.mark.parametrize("name", ["runs", "aborted"])
+def test_a_file_in_the_place_of_a_directory_of_it_is_named(tmp_path, name):
+    study = finished(written(tmp_path, ONE_VALUE, ONCE), tmp_path / "out")
+    if name == "runs":
+        shutil.rmtree(study.path / name)
+    else:  # the run that was cut short is to be moved there
+        next(study.path.glob("runs/*/run.json")).unlink()
+    (study.path / name).touch()
+    with pytest.raises(UserError, match=f"out/{name}: cannot be written: File exists"):
+        finished(study.path)
