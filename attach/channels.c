@@ -41,6 +41,7 @@ void wt_open_channels(struct wt_attach_page *opened) {
 void wt_forget_threads(void) {
     memset(threads, 0, sizeof threads);
     wt_self = NULL;
+    pthread_setspecific(ending, NULL);
     lock = false;
 }
 
@@ -68,7 +69,7 @@ void wt_renew_thread(struct wt_thread *self) {
     memset(self->slots, 0, sizeof self->slots);
     self->filled = 0;
     self->in_block = 0;
-    self->gap = 1 + (uint32_t)(wt_random(self) % (2 * (uint64_t)wt_settings.timed_every + 1));
+    self->gap = 1 + (uint32_t)(wt_random(self) % (2 * (uint64_t)wt_read(&wt_settings.timed_every) + 1));
 }
 
 /* The number of the queue with these data. DPDK has WT_RELEASE_QUEUES places for each port, free ones too. */

@@ -69,6 +69,10 @@ static inline struct wt_attach_channel *wt_channel_of(struct wt_thread *self, co
     }
 }
 
+/* A setting, or what else another thread may write meanwhile. */
+#define wt_read(place) __atomic_load_n(place, __ATOMIC_RELAXED)
+#define wt_write(place, value) __atomic_store_n(place, value, __ATOMIC_RELAXED)
+
 /* Adds to a counter with one writer, which others read meanwhile. */
 static inline void wt_add(uint64_t *counter, uint64_t amount) {
     __atomic_store_n(counter, *counter + amount, __ATOMIC_RELAXED);

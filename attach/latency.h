@@ -21,7 +21,7 @@ void wt_settle_packet(unsigned index, unsigned sent, uint64_t handed_over);
 /* Gives up a packet that has been watched since before `oldest`: lost is what was not met. */
 void wt_expire_packet(uint64_t oldest);
 
-/* Watches none: the calls that it would be met in are not seen any more. */
+/* Watches none: calls that it would be met in were not seen. */
 void wt_drop_packet(void);
 
 #endif

@@ -14,19 +14,20 @@
 enum { WT_BLOCK = 8, PACKET_LENGTH = 36 /* pkt_len in struct rte_mbuf */ };
 
 #define rarely(condition) __builtin_expect(!!(condition), 0)
+/* Kept out of the functions that every call passes: these then save fewer registers. */
+#define RARE __attribute__((noinline))
 
 static inline uint32_t bin_of(uint32_t packets) {
     return packets < WT_ATTACH_BURSTS - 1 ? packets : WT_ATTACH_BURSTS - 1;
 }
 
-static inline uint32_t modes(void) { return __atomic_load_n(&wt_settings.modes, __ATOMIC_RELAXED); }
+static inline uint32_t modes(void) { return wt_read(&wt_settings.modes); }
 
 /* The calling thread, up to date; NULL: it is to be left alone. */
 static inline struct wt_thread *self_now(void) {
     struct wt_thread *self = wt_self;
     if (rarely(!self) && !(self = wt_enter_thread())) return NULL;
-    if (rarely(self->generation != __atomic_load_n(&wt_settings.generation, __ATOMIC_RELAXED)))
-        wt_renew_thread(self);
+    if (rarely(self->generation != wt_read(&wt_settings.generation))) wt_renew_thread(self);
     return self;
 }
 
@@ -39,7 +40,7 @@ static inline void count(struct wt_attach_channel *channel, uint32_t burst, uint
 
 static void end_turn(const struct wt_turn *turn, uint64_t now) {
     const uint64_t ticks = now - turn->start - turn->delayed;
-    if (ticks > wt_settings.interrupted_ticks) {
+    if (ticks > wt_read(&wt_settings.interrupted_ticks)) {
         wt_add(&turn->channel->interrupted_turns, 1);
         wt_add(&turn->channel->interrupted_ticks, ticks);
         return;
@@ -61,12 +62,12 @@ static void size_packet(struct wt_attach_channel *channel, const char *packet) {
 }
 
 /* A receive call of a block: it ends the turn before, and begins one unless the block is over. */
-static uint16_t receive_timed(struct wt_thread *self, struct wt_attach_channel *channel, wt_burst driver,
-                              void *queue, void **packets, uint16_t most) {
+RARE static uint16_t receive_timed(struct wt_thread *self, struct wt_attach_channel *channel, wt_burst driver,
+                                   void *queue, void **packets, uint16_t most) {
     const uint64_t start = wt_ticks();
     if (self->in_block > 1) end_turn(&self->turn, start);
     if (self->in_block == WT_BLOCK) {
-        const uint64_t every = wt_settings.timed_every;
+        const uint64_t every = wt_read(&wt_settings.timed_every);
         self->in_block = 0;
         self->gap = every > WT_BLOCK ? 1 + (uint32_t)(wt_random(self) % (2 * (every - WT_BLOCK))) : 1;
         return driver(queue, packets, most);
@@ -85,11 +86,11 @@ static uint16_t receive_timed(struct wt_thread *self, struct wt_attach_channel *
 
 /* Makes the receive call longer. Whatever the observer asked for, a call waits 1 ms at most, and none after
  * the time that it named, nor without a lease. */
-static void wait_on_purpose(struct wt_thread *self, struct wt_attach_channel *channel, uint32_t got) {
+RARE static void wait_on_purpose(struct wt_thread *self, struct wt_attach_channel *channel, uint32_t got) {
     const uint64_t start = wt_ticks();
     if (start >= __atomic_load_n(&wt_settings.delay_until, __ATOMIC_ACQUIRE)) return;
-    const uint64_t asked = wt_settings.fill_ticks + wt_settings.delay_ticks * got;
-    const uint64_t ticks = asked < wt_settings.delay_most ? asked : wt_settings.delay_most;
+    const uint64_t asked = wt_read(&wt_settings.fill_ticks) + wt_read(&wt_settings.delay_ticks) * got;
+    const uint64_t most = wt_read(&wt_settings.delay_most), ticks = asked < most ? asked : most;
     uint64_t now = start;
     while (now - start < ticks) {
         __builtin_ia32_pause();
@@ -99,7 +100,7 @@ static void wait_on_purpose(struct wt_thread *self, struct wt_attach_channel *ch
     self->turn.delayed += now - start;
 }
 
-uint16_t wt_receive(wt_burst driver, void *queue, void **packets, uint16_t most, unsigned port) {
+uint16_t wt_receive(void *queue, void **packets, uint16_t most, wt_burst driver, unsigned port) {
     struct wt_thread *self;
     struct wt_attach_channel *channel;
     if (rarely(!modes()) || rarely(!(self = self_now())) ||
@@ -108,18 +109,17 @@ uint16_t wt_receive(wt_burst driver, void *queue, void **packets, uint16_t most,
 
     uint16_t got;
     const bool outer = self->depth++ == 0;
-    if (modes() & WT_ATTACH_TIMED && outer && (self->in_block || --self->gap == 0))
+    if (rarely(modes() & WT_ATTACH_TIMED && outer && (self->in_block || --self->gap == 0)))
         got = receive_timed(self, channel, driver, queue, packets, most);
     else
         got = driver(queue, packets, most);
     self->depth--;
     count(channel, got, got, most);
-    if (rarely(__atomic_load_n(&wt_settings.delay_thread, __ATOMIC_RELAXED) == self->tid) && outer)
-        wait_on_purpose(self, channel, got);
+    if (rarely(wt_read(&wt_settings.delay_thread) == self->tid) && outer) wait_on_purpose(self, channel, got);
     return got;
 }
 
-static uint16_t send_watched(wt_burst driver, void *queue, void **packets, uint16_t most) {
+RARE static uint16_t send_watched(wt_burst driver, void *queue, void **packets, uint16_t most) {
     const unsigned index = wt_find_packet(packets, most);
     if (index == most) return driver(queue, packets, most);
     const uint64_t now = wt_ticks();
@@ -128,7 +128,7 @@ static uint16_t send_watched(wt_burst driver, void *queue, void **packets, uint1
     return sent;
 }
 
-uint16_t wt_send(wt_burst driver, void *queue, void **packets, uint16_t most, unsigned port) {
+uint16_t wt_send(void *queue, void **packets, uint16_t most, wt_burst driver, unsigned port) {
     struct wt_thread *self;
     struct wt_attach_channel *channel;
     if (rarely(!modes()) || rarely(!(self = self_now())) ||

@@ -6,9 +6,10 @@
 
 typedef uint16_t (*wt_burst)(void *queue, void **packets, uint16_t count);
 
-/* The same in the place of the functions of a port. `driver` is what was there. */
-uint16_t wt_receive(wt_burst driver, void *queue, void **packets, uint16_t count, unsigned port);
-uint16_t wt_send(wt_burst driver, void *queue, void **packets, uint16_t count, unsigned port);
+/* The same in the place of the functions of a port. `driver` is what was there; it comes after
+ * what the caller has in its registers already. */
+uint16_t wt_receive(void *queue, void **packets, uint16_t count, wt_burst driver, unsigned port);
+uint16_t wt_send(void *queue, void **packets, uint16_t count, wt_burst driver, unsigned port);
 
 static inline uint64_t wt_ticks(void) { return __builtin_ia32_rdtsc(); }
 

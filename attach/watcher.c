@@ -73,10 +73,10 @@ static uint64_t lease_until(const struct watch *watch) {
 static void set_delay(const struct watch *watch, const struct wt_attach_control *control, uint64_t until) {
     __atomic_store_n(&wt_settings.delay_until, 0, __ATOMIC_SEQ_CST);
     if (control->delay_until_ns < until) until = control->delay_until_ns;
-    wt_settings.delay_most = ticks_of(watch, LONGEST_DELAY_NS);
-    wt_settings.delay_ticks = control->delay_ticks;
-    wt_settings.fill_ticks = control->fill_ticks;
-    __atomic_store_n(&wt_settings.delay_thread, control->delay_thread, __ATOMIC_RELAXED);
+    wt_write(&wt_settings.delay_most, ticks_of(watch, LONGEST_DELAY_NS));
+    wt_write(&wt_settings.delay_ticks, control->delay_ticks);
+    wt_write(&wt_settings.fill_ticks, control->fill_ticks);
+    wt_write(&wt_settings.delay_thread, control->delay_thread);
     if (until > watch->now)
         __atomic_store_n(&wt_settings.delay_until, wt_ticks() + ticks_of(watch, until - watch->now),
                          __ATOMIC_RELEASE);
@@ -84,8 +84,8 @@ static void set_delay(const struct watch *watch, const struct wt_attach_control 
 
 static void set_modes(const struct watch *watch, const struct wt_attach_control *control) {
     const uint64_t interrupted_us = control->interrupted_us ? control->interrupted_us : INTERRUPTED_US;
-    wt_settings.timed_every = control->timed_every;
-    wt_settings.interrupted_ticks = ticks_of(watch, interrupted_us * 1000);
+    wt_write(&wt_settings.timed_every, control->timed_every);
+    wt_write(&wt_settings.interrupted_ticks, ticks_of(watch, interrupted_us * 1000));
     __atomic_store_n(&wt_settings.generation, wt_settings.generation + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&wt_settings.modes, control->modes, __ATOMIC_RELEASE);
 }
@@ -93,10 +93,7 @@ static void set_modes(const struct watch *watch, const struct wt_attach_control 
 /* Ends the time of being present; `stays`: another one follows at once. */
 static void leave(struct watch *watch, bool stays) {
     if (!watch->present) return;
-    if (!stays) {
-        wt_unwrap_ports(watch->page);
-        wt_drop_packet();
-    }
+    if (!stays) wt_unwrap_ports(watch->page);
     watch->page->present_ticks += wt_ticks() - watch->phase_ticks;
     watch->present = false;
 }
@@ -139,9 +136,11 @@ static uint64_t serve(struct watch *watch, uint64_t until, uint32_t sequence) {
     watch->applied = sequence;
     if (changed) set_modes(watch, &control);
     set_delay(watch, &control, until);
+    if (present && !watch->present) wt_drop_packet(); /* of a phase that is over */
     if (present) {
         const char *const refusal = wt_wrap_ports(watch->page);
         if (refusal) {
+            wt_unwrap_ports(watch->page);
             snprintf(watch->page->refusal, sizeof watch->page->refusal, "%s", refusal);
             return 0;
         }

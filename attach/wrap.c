@@ -35,10 +35,10 @@ static inline wt_burst driver_of(unsigned port, unsigned direction) {
 
 #define WRAPPERS(port)                                                             \
     static uint16_t receive_##port(void *queue, void **packets, uint16_t n) {      \
-        return wt_receive(driver_of(port, WT_ATTACH_RX), queue, packets, n, port); \
+        return wt_receive(queue, packets, n, driver_of(port, WT_ATTACH_RX), port); \
     }                                                                              \
     static uint16_t send_##port(void *queue, void **packets, uint16_t n) {         \
-        return wt_send(driver_of(port, WT_ATTACH_TX), queue, packets, n, port);    \
+        return wt_send(queue, packets, n, driver_of(port, WT_ATTACH_TX), port);    \
     }
 ALL_PORTS(WRAPPERS)
 
@@ -92,7 +92,7 @@ static const char *look_at_port(unsigned port, struct wt_attach_port *facts) {
         if (function == (void *)wrappers[port][direction]) continue;
         if (wrapped[port][direction]) facts->displaced++;
         wrapped[port][direction] = false;
-        if (!facts->attached || is_known(function) || learn(function)) continue;
+        if (!facts->attached || !function || is_known(function) || learn(function)) continue;
         static char refusal[WT_ATTACH_REFUSAL];
         snprintf(refusal, sizeof refusal,
                  "port %u has %p in place of a function, which is no address of code", port, function);

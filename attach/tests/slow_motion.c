@@ -6,7 +6,7 @@
  *   run N        every lcore makes N turns             loop, halt    turns without end, until halt
  *   pointers     how many of the ports' functions are not the drivers' own
  *   restart N    N times: every port is stopped, and started again with the other driver
- *   displace     another driver's functions are put into port 0     data    no function is put into port 0
+ *   displace     another driver's functions are put into port 0     data N  no function is put into port N
  *   fork, clone  what a child has of the probe (clone: without pthread_atfork's functions)
  *   exec         the program begins anew               lcores        lcores end, and others begin
  *   daemon       a child goes on
@@ -302,7 +302,7 @@ static void execute(const char *command, char **arguments) {
     } else if (!strcmp(verb, "displace")) {
         start_port(0, true);
     } else if (!strcmp(verb, "data")) {
-        put(0, false, rx_data, rx_data[0]);
+        put((unsigned)number, false, rx_data, rx_data[number]);
     } else if (!strcmp(verb, "lcores")) {
         end_lcores();
         start_lcores();

@@ -124,7 +124,7 @@ def test_the_child_of_a_process_that_had_the_probe_gets_one_of_its_own() -> None
         child = int(app.tell("daemon")["daemon"])
         try:
             links = Path(f"/proc/{child}/fd")
-            assert not any("windtunnel-attach" in os.readlink(link) for link in links.iterdir())
+            wait_for(lambda: not any("windtunnel-attach" in os.readlink(link) for link in links.iterdir()), "closed")
             done = inject(child)
             assert done.returncode == 0, done.stderr
             assert observe(child, **{"for": 100})["port"][0]["wraps"] == 1
