@@ -19,7 +19,7 @@
 
 /* The kernel's own errors, which a stopped system call has and no program sees. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514 };
-enum { TRIES = 200, PAUSE_NS = 1000000, PATIENCE_NS = 2000000000, STACK_NEEDED = 96 << 10 };
+enum { TRIES = 200, PAUSE_NS = 1000000, PATIENCE_S = 10, STACK_NEEDED = 96 << 10 };
 
 /* As DPDK 21.11 to 26.07 call them, the least busy one first. */
 static const char *const names[] = {"telemetry-v2", "dpdk-telemet",    "rte_mp_handle",
@@ -106,7 +106,7 @@ static _Noreturn void refuse_ptrace(pid_t pid, int error) {
 
 /* Waits for the stop that PTRACE_INTERRUPT asked for; signals that come before it are passed on. */
 static void wait_for_stop(pid_t pid, pid_t tid) {
-    const uint64_t end = wt_now_ns() + PATIENCE_NS;
+    const uint64_t end = wt_now_ns() + PATIENCE_S * 1000000000ull;
     for (;;) {
         int status = 0;
         const pid_t changed = waitpid(tid, &status, __WALL | WNOHANG);

@@ -15,28 +15,23 @@
 #include <unistd.h>
 
 #include "../page.h"
+#include "keys.h"
 
-static struct {
-    const char *name;
-    uint64_t value;
-} keys[] = {{"modes", WT_ATTACH_COUNTS},
-            {"on_us", 100000},
-            {"period_us", 100000},
-            {"timed_every", 64},
-            {"interrupted_us", 0},
-            {"delay_thread", 0},
-            {"delay_ticks", 0},
-            {"fill_ticks", 0},
-            {"delay_ms", 0},
-            {"for", 500},
-            {"lease_ms", 1000},
-            {"give_back", 1}};
+static struct key keys[] = {{"modes", WT_ATTACH_COUNTS},
+                            {"on_us", 100000},
+                            {"period_us", 100000},
+                            {"timed_every", 64},
+                            {"interrupted_us", 0},
+                            {"delay_thread", 0},
+                            {"delay_ticks", 0},
+                            {"fill_ticks", 0},
+                            {"delay_ms", 0},
+                            {"for", 500},
+                            {"lease_ms", 1000},
+                            {"give_back", 1},
+                            {NULL, 0}};
 
-static uint64_t value_of(const char *name) {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(keys[i].name, name)) return keys[i].value;
-    abort();
-}
+static uint64_t value_of(const char *name) { return value_in(keys, name); }
 
 static void refuse(const char *why) {
     fprintf(stderr, "error: %s\n", why);
@@ -127,16 +122,8 @@ static void print_page(const struct wt_attach_page *page, uint64_t hz) {
 
 int main(int count, char **arguments) {
     if (count < 2) refuse("usage: observe PID [KEY=NUMBER...]");
-    for (int i = 2; i < count; i++) {
-        const char *const equals = strchr(arguments[i], '=');
-        size_t key = 0;
-        while (key < sizeof keys / sizeof *keys && equals &&
-               (strncmp(keys[key].name, arguments[i], (size_t)(equals - arguments[i])) ||
-                keys[key].name[equals - arguments[i]]))
-            key++;
-        if (!equals || key == sizeof keys / sizeof *keys) refuse(arguments[i]);
-        keys[key].value = strtoull(equals + 1, NULL, 0);
-    }
+    for (int i = 2; i < count; i++)
+        if (!set_key(keys, arguments[i])) refuse(arguments[i]);
     struct wt_attach_page *const page = open_page(arguments[1]);
     for (const uint64_t end = now_ns() + 1000000000;
          __atomic_load_n(&page->magic, __ATOMIC_ACQUIRE) != WT_ATTACH_MAGIC;)

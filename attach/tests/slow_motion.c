@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "control_threads.h"
+#include "keys.h"
 
 enum { PORTS = 4, LCORES = 4, QUEUES = 1024, MOST = 40, FRAME = 1518 };
 
@@ -47,21 +48,16 @@ _Static_assert(sizeof(struct mbuf) == 128, "as in DPDK");
 char rte_eth_fp_ops[PORTS][128] __attribute__((aligned(64)));
 __thread unsigned per_lcore__lcore_id = 0xffffffff;
 
-static struct {
-    const char *name;
-    uint64_t value;
-} keys[] = {{"ports", 2}, {"lcores", 1}, {"burst", 0}, {"take", 64},  {"rx_us", 0},  {"app_us", 0},
-            {"tx_us", 0}, {"swap", 1},   {"other", 0}, {"bytes", 64}, {"control", 0}};
+static struct key keys[] = {{"ports", 2}, {"lcores", 1}, {"burst", 0},   {"take", 64},
+                            {"rx_us", 0}, {"app_us", 0}, {"tx_us", 0},   {"swap", 1},
+                            {"other", 0}, {"bytes", 64}, {"control", 0}, {NULL, 0}};
 
-static uint64_t value_of(const char *name) {
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (!strcmp(keys[i].name, name)) return keys[i].value;
-    abort();
-}
+static uint64_t value_of(const char *name) { return value_in(keys, name); }
 
 unsigned rte_version_year(void);
 unsigned rte_version_month(void);
 int rte_eth_stats_get(uint16_t port, void *stats);
+
 /* The probe asks before main() has seen its arguments, so the release is in the environment: 2211. */
 static unsigned release(void) { return getenv("RELEASE") ? (unsigned)atoi(getenv("RELEASE")) : 2211; }
 unsigned rte_version_year(void) { return release() / 100; }
@@ -73,6 +69,7 @@ struct queue {
     char line[40]; /* two queues have no line in common */
 };
 static struct queue rx_queues[PORTS][LCORES], tx_queues[PORTS][LCORES];
+static struct queue stopped_queue; /* for lcores that have read a function before a stop, and data after it */
 static void *rx_data[PORTS][QUEUES], *tx_data[PORTS][QUEUES], *stopped_data[QUEUES];
 
 static struct lcore {
@@ -214,7 +211,8 @@ static void end_lcores(void) {
 static unsigned foreign_pointers(void) {
     unsigned foreign = 0;
     for (unsigned port = 0; port < value_of("ports"); port++) {
-        void *const rx = *place(port, false, false), *const tx = *place(port, true, false);
+        void *const rx = __atomic_load_n(place(port, false, false), __ATOMIC_RELAXED);
+        void *const tx = __atomic_load_n(place(port, true, false), __ATOMIC_RELAXED);
         foreign += rx != (void *)driver_rx && rx != (void *)other_rx && rx != (void *)no_burst;
         foreign += tx != (void *)driver_tx && tx != (void *)other_tx && tx != (void *)no_burst;
     }
@@ -237,10 +235,13 @@ static unsigned count_in(const char *folder, const char *of) {
 static void print_queues(const char *name, struct queue (*queues)[LCORES]) {
     printf("\"%s\":[", name);
     for (unsigned port = 0; port < value_of("ports"); port++)
-        for (unsigned i = 0; i < value_of("lcores"); i++)
+        for (unsigned i = 0; i < value_of("lcores"); i++) {
+            const struct queue *const q = &queues[port][i];
             printf("%s{\"port\":%u,\"queue\":%u,\"calls\":%lu,\"packets\":%lu,\"refused\":%lu}",
-                   port + i ? "," : "", port, i, queues[port][i].calls, queues[port][i].packets,
-                   queues[port][i].refused);
+                   port + i ? "," : "", port, i, __atomic_load_n(&q->calls, __ATOMIC_RELAXED),
+                   __atomic_load_n(&q->packets, __ATOMIC_RELAXED),
+                   __atomic_load_n(&q->refused, __ATOMIC_RELAXED));
+        }
     printf("]");
 }
 
@@ -321,11 +322,7 @@ static void execute(const char *command, char **arguments) {
 int main(int count, char **arguments) {
     setvbuf(stdin, NULL, _IONBF, 0);
     for (int i = 1; i < count; i++)
-        for (size_t key = 0; key < sizeof keys / sizeof *keys; key++) {
-            const size_t length = strlen(keys[key].name);
-            if (!strncmp(arguments[i], keys[key].name, length) && arguments[i][length] == '=')
-                keys[key].value = strtoull(arguments[i] + length + 1, NULL, 0);
-        }
+        if (!set_key(keys, arguments[i])) return 2;
     for (unsigned i = 0; i < LCORES; i++) {
         lcores[i].index = i;
         for (unsigned k = 0; k < MOST; k++) {
@@ -338,7 +335,7 @@ int main(int count, char **arguments) {
             rx_data[port][i] = &rx_queues[port][i];
             tx_data[port][i] = &tx_queues[port][i];
         }
-        stopped_data[i] = &stopped_data;
+        stopped_data[i] = &stopped_queue;
     }
     for (unsigned port = 0; port < value_of("ports"); port++) start_port(port, false);
     start_lcores();

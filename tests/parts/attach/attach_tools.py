@@ -13,6 +13,8 @@ BUILT = ROOT / "build" / "attach"
 PROBE = BUILT / "libwindtunnel-attach.so"
 INJECT = BUILT / "windtunnel-inject"
 SLOW_MOTION = BUILT / "tests" / "slow_motion"
+SLOW_MOTION_TSAN = BUILT / "tests" / "slow_motion_tsan"
+"""With the probe in it, both under ThreadSanitizer."""
 OBSERVE = BUILT / "tests" / "observe"
 COUNTS, TIMED, SIZED, LATENCY, STATS = 1, 2, 4, 8, 16
 RX, TX = 0, 1
@@ -31,14 +33,14 @@ def wait_for(condition: Callable[[], object], what: str) -> None:
 class Application:
     """A process of slow_motion, which replies to each command with what it has done."""
 
-    def __init__(self, keys: dict[str, int], preload: bool, release: tuple[int, int]) -> None:
+    def __init__(self, keys: dict[str, int], preload: bool, release: tuple[int, int], program: Path) -> None:
         year, month = release
         environment = (
             os.environ | {"RELEASE": f"{year * 100 + month}"} | ({"LD_PRELOAD": str(PROBE)} if preload else {})
         )
         arguments = [f"{key}={value}" for key, value in keys.items()]
         self.process = subprocess.Popen(
-            [SLOW_MOTION, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
         self.read_reply()
 
@@ -81,9 +83,11 @@ class Application:
 
 
 @contextmanager
-def application(*, preload: bool = True, release: tuple[int, int] = (22, 11), **keys: int) -> Iterator[Application]:
+def application(
+    *, preload: bool = True, release: tuple[int, int] = (22, 11), program: Path = SLOW_MOTION, **keys: int
+) -> Iterator[Application]:
     """One that is ended with the test, however it ends."""
-    started = Application(keys, preload, release)
+    started = Application(keys, preload, release, program)
     try:
         yield started
     finally:

@@ -12,6 +12,7 @@ from attach_tools import (
     REFUSED,
     RX,
     SIZED,
+    SLOW_MOTION_TSAN,
     STATS,
     TIMED,
     application,
@@ -169,3 +170,20 @@ def test_a_hundred_leases_in_a_row_under_load() -> None:
     assert page["port"][0]["wraps"] == page["port"][1]["wraps"] == page["lease_ends"]
     assert page["port"][0]["displaced"] == 0
     assert len([channel for channel in page["channel"] if channel["direction"] == RX]) == 4
+
+
+def test_the_watcher_shares_nothing_with_the_data_path_that_is_torn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TSAN_OPTIONS", f"halt_on_error=0 log_path={tmp_path}/race")
+    with application(preload=False, program=SLOW_MOTION_TSAN, lcores=2) as app:
+        lcore = next(int(tid) for tid in app.tids() if tid != str(app.pid) and app.comm(tid) != "wt-attach")
+        duty = {"modes": ALL, "timed_every": 2, "on_us": 2000, "period_us": 4000}
+        with observer(app.pid, delay_thread=lcore, delay_ticks=10, delay_ms=600_000, **FOREVER, **duty):
+            app.tell("loop")
+            wait_for(app.foreign, "wrapped")
+            app.tell("restart 300")
+            app.tell("halt")
+            app.tell("lcores")
+            app.tell("run 500")
+    assert [path.read_text() for path in tmp_path.glob("race.*")] == []
