@@ -28,137 +28,12 @@
 #include <unistd.h>
 
 #include "control_threads.h"
-#include "keys.h"
+#include "drivers.h"
 
-enum { PORTS = 4, LCORES = 4, QUEUES = 1024, MOST = 40, FRAME = 1518 };
-
-typedef uint16_t (*burst)(void *queue, void **packets, uint16_t count);
-
-struct mbuf { /* the fields of struct rte_mbuf that the probe knows */
-    char *buffer;
-    uint64_t iova;
-    uint16_t data_off;
-    char rearm_and_flags[18];
-    uint32_t pkt_len;
-    uint16_t data_len;
-    char rest[86];
-};
-_Static_assert(sizeof(struct mbuf) == 128, "as in DPDK");
-
-char rte_eth_fp_ops[PORTS][128] __attribute__((aligned(64)));
-__thread unsigned per_lcore__lcore_id = 0xffffffff;
-
-static struct key keys[] = {{"ports", 2}, {"lcores", 1}, {"burst", 0},   {"take", 64},
-                            {"rx_us", 0}, {"app_us", 0}, {"tx_us", 0},   {"swap", 1},
-                            {"other", 0}, {"bytes", 64}, {"control", 0}, {NULL, 0}};
-
-static uint64_t value_of(const char *name) { return value_in(keys, name); }
-
-unsigned rte_version_year(void);
-unsigned rte_version_month(void);
-int rte_eth_stats_get(uint16_t port, void *stats);
-
-/* The probe asks before main() has seen its arguments, so the release is in the environment: 2211. */
-static unsigned release(void) { return getenv("RELEASE") ? (unsigned)atoi(getenv("RELEASE")) : 2211; }
-unsigned rte_version_year(void) { return release() / 100; }
-unsigned rte_version_month(void) { return release() % 100; }
-
-/* A queue, and what its driver has done. One lcore uses it. */
-struct queue {
-    uint64_t calls, packets, refused;
-    char line[40]; /* two queues have no line in common */
-};
-static struct queue rx_queues[PORTS][LCORES], tx_queues[PORTS][LCORES];
-static struct queue stopped_queue; /* for lcores that have read a function before a stop, and data after it */
-static void *rx_data[PORTS][QUEUES], *tx_data[PORTS][QUEUES], *stopped_data[QUEUES];
-
-static struct lcore {
-    pthread_t thread;
-    unsigned index;
-    uint64_t next_burst;
-    struct mbuf mbufs[MOST];
-    char frames[MOST][FRAME];
-} lcores[LCORES];
-static __thread struct lcore *self;
-
+static struct lcore lcores[LCORES];
 static uint64_t turns_wanted, forever; /* shared: read by lcores */
 static bool leave;
 static pthread_barrier_t begin, end;
-
-static void rest(uint64_t us) {
-    if (us) nanosleep(&(struct timespec){.tv_nsec = (long)us * 1000}, NULL);
-}
-
-static uint16_t driver_rx(void *queue, void **packets, uint16_t most) {
-    struct queue *const q = queue;
-    uint16_t got = (uint16_t)(value_of("burst") ? value_of("burst") : self->next_burst++ % (MOST + 1));
-    if (got > most) got = most;
-    for (uint16_t i = 0; i < got; i++) {
-        packets[i] = &self->mbufs[i];
-        self->mbufs[i].pkt_len = (uint32_t)value_of("bytes");
-        self->mbufs[i].data_len = (uint16_t)value_of("bytes");
-    }
-    rest(value_of("rx_us"));
-    __atomic_store_n(&q->calls, q->calls + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&q->packets, q->packets + got, __ATOMIC_RELAXED);
-    return got;
-}
-
-static uint16_t driver_tx(void *queue, void **packets, uint16_t count) {
-    struct queue *const q = queue;
-    (void)packets;
-    const uint16_t sent = (uint16_t)(count < value_of("take") ? count : value_of("take"));
-    rest(value_of("tx_us"));
-    __atomic_store_n(&q->calls, q->calls + 1, __ATOMIC_RELAXED);
-    __atomic_store_n(&q->packets, q->packets + sent, __ATOMIC_RELAXED);
-    __atomic_store_n(&q->refused, q->refused + (count - sent), __ATOMIC_RELAXED);
-    return sent;
-}
-
-/* Other functions that do the same: a port that was configured anew has another driver's path. */
-static uint16_t other_rx(void *queue, void **packets, uint16_t most) {
-    return driver_rx(queue, packets, most);
-}
-static uint16_t other_tx(void *queue, void **packets, uint16_t count) {
-    return driver_tx(queue, packets, count);
-}
-static uint16_t no_burst(void *queue, void **packets, uint16_t count) {
-    (void)queue, (void)packets, (void)count;
-    return 0;
-}
-
-static bool is_new(void) { return release() >= 2311; }
-static void **place(unsigned port, bool tx, bool data) {
-    const size_t burst_at = is_new() ? 16 : 0, data_at = is_new() ? 0 : 24;
-    return (void **)(rte_eth_fp_ops[port] + (tx ? 64 : 0) + (data ? data_at : burst_at));
-}
-static void put(unsigned port, bool tx, void *function, void **data) {
-    __atomic_store_n(place(port, tx, false), function, __ATOMIC_RELEASE);
-    __atomic_store_n(place(port, tx, true), (void *)data, __ATOMIC_RELEASE);
-}
-static void start_port(unsigned port, bool other) {
-    put(port, false, other ? (void *)other_rx : (void *)driver_rx, rx_data[port]);
-    put(port, true, other ? (void *)other_tx : (void *)driver_tx, tx_data[port]);
-}
-static void stop_port(unsigned port) {
-    put(port, false, (void *)no_burst, stopped_data);
-    put(port, true, (void *)no_burst, stopped_data);
-}
-static uint16_t call(unsigned port, bool tx, void **packets, uint16_t count) {
-    const burst function = (burst)__atomic_load_n(place(port, tx, false), __ATOMIC_ACQUIRE);
-    void **const data = (void **)__atomic_load_n(place(port, tx, true), __ATOMIC_ACQUIRE);
-    return function(data[self->index], packets, count);
-}
-
-int rte_eth_stats_get(uint16_t port, void *stats) {
-    uint64_t *const counters = stats;
-    for (unsigned i = 0; i < LCORES; i++) {
-        counters[0] += __atomic_load_n(&rx_queues[port][i].packets, __ATOMIC_RELAXED);
-        counters[1] += __atomic_load_n(&tx_queues[port][i].packets, __ATOMIC_RELAXED);
-    }
-    counters[7] = 77; /* rx_nombuf: known to be the eighth */
-    return 0;
-}
 
 static void work_on(struct mbuf *packet) {
     char *const frame = packet->buffer + packet->data_off;
@@ -206,17 +81,6 @@ static void end_lcores(void) {
     leave = true;
     pthread_barrier_wait(&begin);
     for (unsigned i = 0; i < value_of("lcores"); i++) pthread_join(lcores[i].thread, NULL);
-}
-
-static unsigned foreign_pointers(void) {
-    unsigned foreign = 0;
-    for (unsigned port = 0; port < value_of("ports"); port++) {
-        void *const rx = __atomic_load_n(place(port, false, false), __ATOMIC_RELAXED);
-        void *const tx = __atomic_load_n(place(port, true, false), __ATOMIC_RELAXED);
-        foreign += rx != (void *)driver_rx && rx != (void *)other_rx && rx != (void *)no_burst;
-        foreign += tx != (void *)driver_tx && tx != (void *)other_tx && tx != (void *)no_burst;
-    }
-    return foreign;
 }
 
 static unsigned count_in(const char *folder, const char *of) {
@@ -303,7 +167,7 @@ static void execute(const char *command, char **arguments) {
     } else if (!strcmp(verb, "displace")) {
         start_port(0, true);
     } else if (!strcmp(verb, "data")) {
-        put((unsigned)number, false, rx_data, rx_data[number]);
+        put_entry((unsigned)number, false, rx_data, rx_data[number]);
     } else if (!strcmp(verb, "lcores")) {
         end_lcores();
         start_lcores();
@@ -322,7 +186,7 @@ static void execute(const char *command, char **arguments) {
 int main(int count, char **arguments) {
     setvbuf(stdin, NULL, _IONBF, 0);
     for (int i = 1; i < count; i++)
-        if (!set_key(keys, arguments[i])) return 2;
+        if (!take_key(arguments[i])) return 2;
     for (unsigned i = 0; i < LCORES; i++) {
         lcores[i].index = i;
         for (unsigned k = 0; k < MOST; k++) {
@@ -331,13 +195,8 @@ int main(int count, char **arguments) {
             lcores[i].mbufs[k].buffer = lcores[i].frames[k] - 128;
             lcores[i].mbufs[k].data_off = 128;
         }
-        for (unsigned port = 0; port < PORTS; port++) {
-            rx_data[port][i] = &rx_queues[port][i];
-            tx_data[port][i] = &tx_queues[port][i];
-        }
-        stopped_data[i] = &stopped_queue;
     }
-    for (unsigned port = 0; port < value_of("ports"); port++) start_port(port, false);
+    open_ports();
     start_lcores();
     start_control_threads((unsigned)value_of("control"));
     print_all();

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from attach_tools import COUNTS, LATENCY, READY, RX, SIZED, STATS, TIMED, TX, inject, observe, observer, wait_for
+from attach_tools import COUNTS, LATENCY, PROBE, READY, RX, SIZED, STATS, TIMED, TX, inject, observe, observer, wait_for
 from testpmd import Testpmd, forwarded, testpmd
 
 pytestmark = pytest.mark.slow
@@ -41,6 +41,17 @@ def test_packets_and_bursts_are_those_of_testpmds_own_statistics(burst: int) -> 
         assert channels[TX]["bursts"][burst] == own[port]["TX-bursts"]
         assert channels[RX]["sized_bytes"] == 64 * channels[RX]["sized_packets"]
         assert channels[RX]["lcore"] == 1
+
+
+@pytest.mark.alone
+def test_eals_own_option_loads_it_before_there_is_a_port() -> None:
+    with testpmd(load=PROBE) as app:
+        assert inject(app.pid).stdout == f"process {app.pid} has the probe already\n"
+        app.tell("start")
+        page = observe(app.pid, modes=ALL, timed_every=8, **{"for": 300})
+        assert page["port"][1]["wraps"] == 1
+        assert {c["port"] for c in page["channel"] if c["calls"]} == {0, 1}
+        assert int(forwarded(app.tell("stop"))[0]["RX-packets"]) > 0
 
 
 def restart_ports(app: Testpmd) -> None:

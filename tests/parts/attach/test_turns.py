@@ -30,16 +30,17 @@ def test_a_timed_turn_is_split_into_driver_rx_application_and_driver_tx() -> Non
     assert received(page)["interrupted_turns"] == 0
 
 
-def test_the_first_turn_of_a_block_is_thrown_away_and_blocks_have_turns_between_them() -> None:
+def test_seven_turns_of_eight_are_timed_and_the_call_that_ends_a_block_begins_none() -> None:
     with application(ports=1, burst=1) as app:
-        app.tell("loop")
-        page = observe(app.pid, modes=COUNTS | TIMED, timed_every=100, interrupted_us=10_000_000, **{"for": 500})
-        app.tell("halt")
-    channel = received(page)
-    timed = channel["timed"][1][0]
-    assert timed % 7 <= 6
-    blocks = timed / 7
-    assert channel["calls"] / 130 < blocks < channel["calls"] / 75
+        _, page = observe_wrapped(app, "run 900", modes=COUNTS | TIMED, timed_every=1, interrupted_us=10_000_000)
+    assert 7 * 98 <= received(page)["timed"][1][0] <= 7 * 100
+
+
+def test_blocks_have_turns_between_them() -> None:
+    with application(ports=1, burst=1) as app:
+        _, page = observe_wrapped(app, "run 100000", modes=COUNTS | TIMED, timed_every=100, interrupted_us=10_000_000)
+    blocks = received(page)["timed"][1][0] / 7
+    assert 900 < blocks < 1100  # 1,000 in the mean, and 17 their standard deviation
 
 
 def test_a_turn_that_lasts_longer_than_the_bound_is_in_no_time() -> None:

@@ -19,8 +19,9 @@ class Testpmd:
 
     __test__ = False
 
-    def __init__(self, *options: str) -> None:
+    def __init__(self, *options: str, load: Path | None = None) -> None:
         eal = ["--no-huge", "-m", "256", "--no-pci", "--file-prefix", f"wt{uuid.uuid4().hex[:8]}", "-l", "0,1"]
+        eal += ["-d", str(load)] if load else []
         vdevs = ["--vdev", "net_null0", "--vdev", "net_null1"]
         own = ["-i", "--forward-mode=macswap", "--total-num-mbufs=2048", *options]
         self.process = subprocess.Popen(
@@ -61,11 +62,11 @@ class Testpmd:
 
 
 @contextmanager
-def testpmd(*options: str) -> Iterator[Testpmd]:
-    """Skips if there is none; ended with the test, however it ends."""
+def testpmd(*options: str, load: Path | None = None) -> Iterator[Testpmd]:
+    """Skips if there is none; ended with the test, however it ends. `load`: a library for EAL's -d."""
     if not shutil.which("dpdk-testpmd"):
         pytest.skip("needs Debian's dpdk-testpmd (dpdk)")
-    started = Testpmd(*options)
+    started = Testpmd(*options, load=load)
     try:
         yield started
     finally:
