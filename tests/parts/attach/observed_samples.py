@@ -92,7 +92,14 @@ def window(
 
 
 def busy_windows(
-    shares: Mapping[int, float], *, burst: int, packet: int, clock: int = 0, count: int = 10, extra: int = 0
+    shares: Mapping[int, float],
+    *,
+    burst: int,
+    packet: int,
+    clock: int = 0,
+    count: int = 10,
+    extra: int = 0,
+    driver: int = 10,
 ) -> list[WindowLine]:
     """Windows of a thread whose turns have these burst sizes with these shares, that is on its CPU all the time: as many turns as last for
     the presence, of which 1 in 64 is timed."""
@@ -102,7 +109,9 @@ def busy_windows(
     for index in range(count):
         total = PRESENT_TICKS * (1 + 0.001 * (index % 3 - 1)) / mean
         calls = {size: round(total * share) for size, share in shares.items()}
-        timed = turns({size: n // 64 for size, n in calls.items()}, burst=burst, packet=packet, clock=clock)
+        timed = turns(
+            {size: n // 64 for size, n in calls.items()}, burst=burst, packet=packet, clock=clock, driver=driver
+        )
         packets = sum(size * count for size, count in calls.items())
         windows.append(window(index, [channel(calls, timed)], [port(packets, 19 * packets)]))
     return windows

@@ -127,7 +127,11 @@ def _emulation_ns(frame: int, burst: int) -> float:
 def run_rate(file: Path, directory: Path) -> float:
     """Runs a scenario without a client; the packets a second that it received. Raises UserError with the reason if the run is invalid."""
     run = run_of(file, directory)
-    run.require_usable()
+    if not run.usable():
+        raise UserError(
+            f"what the emulation itself takes was not measured: {run.record.verdict.reasons[0]}",
+            remedy="stop the application, or whatever else runs on these CPUs, and repeat it",
+        )
     return sum(port.rx_mpps or 0.0 for port in summarise(run).ports) * 1e6
 
 
