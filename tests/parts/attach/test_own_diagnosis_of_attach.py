@@ -67,6 +67,16 @@ def test_two_saturated_threads_are_a_tie_that_an_experiment_can_tell(diagnosed):
     assert any("--causal" in sentence for sentence in diagnosis.not_measured)
 
 
+def test_a_thread_behind_a_ring_makes_a_tie(diagnosed):
+    """The one in front always finds packets, whichever of both limits."""
+    timed = turns({32: 100}, burst=320, packet=40)
+    behind = channel({32: 1000}, receives=False, thread=2, lcore=2, asked=32)
+    windows = [window(n, [channel({32: 1000 + n}, timed, thread=1), behind], [port()]) for n in range(10)]
+    diagnosis = diagnosed(windows)
+    assert diagnosis.limit.kind == "tie"
+    assert "lcore 1 and lcore 2 share the work" in diagnosis.limit.words
+
+
 def test_delays_tell_which_of_two_limits(diagnosed):
     steps = [
         DelayLine(

@@ -17,15 +17,25 @@ def limit_sentences(threads: Sequence[Thread]) -> Iterator[str]:
     if not receiving:
         yield "no thread received a packet through DPDK while it was observed"
         return
-    saturated = [thread for thread in receiving if thread.saturated]
+    saturated, behind = [thread for thread in receiving if thread.saturated], only_sending(threads)
     for thread in saturated:
         yield f"{thread.name} is saturated: its calls find {thread.mean_burst:.1f} of {thread.asked} packets, and {fmt.percent(thread.empty_calls)} find none"
-    if len(saturated) == 1:
+    if saturated and behind:
+        yield (
+            f"{_all([*saturated, *behind])} share the work: one may be full because another one is, over rings that no probe sees. `--causal` tells "
+            "which of them limits"
+        )
+    elif len(saturated) == 1:
         yield f"{saturated[0].name} limits: what makes its packets cheaper makes the application faster"
     elif saturated:
-        yield f"{_all(saturated)} are saturated alike: `windtunnel attach causal` tells which of them limits"
+        yield f"{_all(saturated)} are saturated alike: `--causal` tells which of them limits"
     else:
         yield from _rooms(receiving)
+
+
+def only_sending(threads: Sequence[Thread]) -> list[Thread]:
+    """Threads that send what they have not received from a port: what is behind another thread."""
+    return [thread for thread in threads if not thread.asked and thread.sent]
 
 
 def _rooms(threads: Sequence[Thread]) -> Iterator[str]:

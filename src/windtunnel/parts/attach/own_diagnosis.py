@@ -7,7 +7,7 @@ from statistics import fmean
 from windtunnel import format as fmt
 from windtunnel.parts.attach.delay_lines import delay_lines_of
 from windtunnel.parts.attach.experiments import DelayLine, Slope, slopes
-from windtunnel.parts.attach.limiting import limit_sentences, loss_sentences
+from windtunnel.parts.attach.limiting import limit_sentences, loss_sentences, only_sending
 from windtunnel.parts.attach.lines import WindowLine, counted
 from windtunnel.parts.attach.observed_windows import windows_of
 from windtunnel.parts.attach.thread_metrics import Thread, threads
@@ -49,7 +49,8 @@ def _by_bursts(seen: Sequence[Thread]) -> Limit:
     if not saturated:
         return _limit("offered load", first, evidence)
     sentence = evidence.pop()
-    return _limit("worker" if len(saturated) == 1 else "tie", sentence, [first, *evidence])
+    alone = len(saturated) == 1 and not only_sending(seen)
+    return _limit("worker" if alone else "tie", sentence, [first, *evidence])
 
 
 def _by_delays(delayed: Sequence[Slope], seen: Sequence[Thread]) -> Limit | None:
@@ -132,7 +133,8 @@ def _cause(code: str, title: str, evidence: str, remedy: str) -> Cause:
 
 
 def _not_measured(seen: Sequence[Thread], delayed: Sequence[Slope]) -> Iterator[str]:
-    if sum(thread.saturated for thread in seen) > 1 and not delayed:
-        yield "which of the saturated threads limits: windtunnel attach --causal --anyway"
+    saturated = sum(thread.saturated for thread in seen)
+    if saturated and saturated + len(only_sending(seen)) > 1 and not delayed:
+        yield "which of the threads limits: windtunnel attach --causal --anyway"
     yield "cache misses: no counter of this observation has them"
     yield "gains: the application is another program; windtunnel twin writes a scenario to try them on"

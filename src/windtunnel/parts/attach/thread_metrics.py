@@ -64,7 +64,7 @@ class Thread:
 
     @cached_property
     def asked(self) -> int:
-        """The most packets that a receive call asked for."""
+        """The most packets that a receive call asked for; 0: it receives from no port."""
         return max((channel.asked for channel in self._channels(receives=True)), default=0)
 
     @cached_property
@@ -87,6 +87,11 @@ class Thread:
     def refused(self) -> int:
         """Packets that a driver did not take."""
         return sum(channel.refused for channel in self._channels(receives=False))
+
+    @property
+    def sent(self) -> int:
+        """Packets that drivers took."""
+        return sum(channel.packets for channel in self._channels(receives=False))
 
     @property
     def saturated(self) -> bool:
