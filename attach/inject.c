@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,7 +21,7 @@
 #include "sleeper.h"
 #include "target.h"
 
-enum { PATIENCE_NS = 1000000000, PATIENCE_S = 10, POLL_NS = 20000, LOAD_NOW = 2 /* RTLD_NOW */ };
+enum { PATIENCE_NS = 1000000000, PATIENCE_S = 10, POLL_NS = 50000, LOAD_NOW = 2 /* RTLD_NOW */ };
 
 _Noreturn void wt_refuse(const char *remedy, const char *sentence, ...) {
     va_list values;
@@ -166,7 +165,6 @@ int main(int count, char **arguments) {
         wt_refuse(WT_RESTART, "the C library of process %ld has no code to return from a signal", pid);
 
     sigset_t all, before;
-    setpriority(PRIO_PROCESS, 0, -20); /* if we may: while a thread is stopped, it waits for us */
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before); /* Ctrl-C waits until the thread is let go */
     const struct wt_sleeper sleeper = wt_stop_sleeper(&target);

@@ -19,7 +19,7 @@
 
 /* The kernel's own errors, which a stopped system call has and no program sees. */
 enum { ERESTARTSYS = 512, ERESTARTNOINTR = 513, ERESTARTNOHAND = 514 };
-enum { TRIES = 200, PAUSE_NS = 1000000, PATIENCE_S = 10, STACK_NEEDED = 96 << 10 };
+enum { TRIES = 200, PAUSE_NS = 1000000, PATIENCE_S = 10, POLL_NS = 20000, STACK_NEEDED = 96 << 10 };
 
 /* As DPDK 21.11 to 26.07 call them, the least busy one first. */
 static const char *const names[] = {"telemetry-v2", "dpdk-telemet",    "rte_mp_handle",
@@ -114,6 +114,8 @@ static void wait_for_stop(pid_t pid, pid_t tid) {
             wt_refuse("start it again", "process %d ended meanwhile", pid);
         if (!changed && wt_now_ns() > end)
             wt_refuse("try it again", "a thread of process %d does not stop", pid);
+        if (!changed)
+            nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL); /* it may need this CPU to stop */
         if (!changed) continue;
         if (status >> 16 == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP) return;
         if (status >> 16 == PTRACE_EVENT_STOP)
