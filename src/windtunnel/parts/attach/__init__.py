@@ -15,6 +15,7 @@ limiting          which thread limits, in words
 observed_run      the run directory of an observation
 observed_windows  reading it back
 blocks            what is shown of it
+live_table        what a terminal shows meanwhile
 twin              a scenario that takes as long for its packets as the application
 attach_command, twin_command  the commands
 

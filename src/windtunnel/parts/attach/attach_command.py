@@ -65,10 +65,12 @@ def attach(
     """
     from windtunnel.engine.verdict import INTERRUPTED, INVALID, VALID
     from windtunnel.parts.attach.list_document import json_text, list_document
+    from windtunnel.parts.attach.live_table import live_table
     from windtunnel.parts.attach.processes import applications
     from windtunnel.parts.attach.session import observe
     from windtunnel.results.run.outcome import print_json, print_tables, write_report
     from windtunnel.results.show import show
+    from windtunnel.results.terminal.console import progress
     from windtunnel.runs.directories import Held
 
     request = _request(for_, window, present, causal, headroom, anyway)
@@ -76,7 +78,8 @@ def attach(
         here = list(applications())
         print(json_text(here)) if json else show(list_document(here))
         return
-    observed = observe(target, request, out)
+    with live_table(progress(), request.seconds) as listener:
+        observed = observe(target, request, out, listener)
     report = write_report(observed.run, Held(observed.run.path))
     print_json(observed.run) if json else print_tables(observed.run, report, None)
     if observed.interrupted:

@@ -36,33 +36,33 @@ def observed_sections(run: Run) -> Iterator[Section]:
 def _thread_section(rows: Sequence[Thread], stages: Sequence[StageRow]) -> Iterator[Section]:
     if not rows:
         return
-    column = columns_of(rows)
     yield Section(
         "Threads of the data path",
+        [*([Chart(plot)] if (plot := cost_chart(list(stages))) else []), thread_table(rows)],
+        about="Of turns that received packets: from one receive call to the next. ns per packet = driver rx + application + driver tx, without what "
+        "the probe took. Line: the price of a burst and of each packet in it. Rates are of the time in which the probe was present.",
+    )
+
+
+def thread_table(rows: Sequence[Thread]) -> Table:
+    """A row for each thread: what it moves, and where the time of its packets goes."""
+    column = columns_of(rows)
+    return Table(
         [
-            *([Chart(plot)] if (plot := cost_chart(list(stages))) else []),
-            Table(
-                [
-                    column("thread", lambda t: t.name, words=True),
-                    column("CPU", lambda t: fmt.count(t.cpu)),
-                    column("received", lambda t: _interval(t.rate, fmt.rate)),
-                    column("burst", lambda t: fmt.number(t.mean_burst)),
-                    column("empty calls", lambda t: fmt.percent(t.empty_calls)),
-                    column("busy", lambda t: fmt.percent(t.busy.mean if t.busy else None, 0), spare=3),
-                    column("ns a packet", lambda t: _interval(t.cost.all, fmt.number)),
-                    column("driver rx", lambda t: _mean(t.cost.rx)),
-                    column("application", lambda t: _mean(t.cost.application)),
-                    column("driver tx", lambda t: _mean(t.cost.tx)),
-                    column("line", _line, words=True, spare=2),
-                    column(
-                        "refused", lambda t: Marked(fmt.count(t.refused), "loss" if t.refused else "plain"), spare=1
-                    ),
-                ],
-                is_main=True,
-            ),
+            column("thread", lambda t: t.name, words=True),
+            column("CPU", lambda t: fmt.count(t.cpu)),
+            column("received", lambda t: _interval(t.rate, fmt.rate)),
+            column("burst", lambda t: fmt.number(t.mean_burst)),
+            column("empty calls", lambda t: fmt.percent(t.empty_calls)),
+            column("busy", lambda t: fmt.percent(t.busy.mean if t.busy else None, 0), spare=3),
+            column("ns per packet", lambda t: _interval(t.cost.all, fmt.number)),
+            column("driver rx", lambda t: _mean(t.cost.rx)),
+            column("application", lambda t: _mean(t.cost.application)),
+            column("driver tx", lambda t: _mean(t.cost.tx)),
+            column("line", _line, words=True, spare=2),
+            column("refused", lambda t: Marked(fmt.count(t.refused), "loss" if t.refused else "plain"), spare=1),
         ],
-        about="Of turns that received packets: from one receive call to the next. ns a packet = driver rx + application + driver tx, without what "
-        "reading the clock took. Line: the price of a burst and of each packet in it. Rates are of the time in which the probe was present.",
+        is_main=True,
     )
 
 

@@ -15,6 +15,7 @@ from windtunnel.finding import NotMeasured
 from windtunnel.measure.execute import new_directory
 from windtunnel.parts.attach import delay_lines, way_in
 from windtunnel.parts.attach.experiments import DelayLine, Delays, NotShownLine, run_causal, run_headroom
+from windtunnel.parts.attach.live_table import Listener
 from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.observer import Observer, Presence, alive, leased, opened
 from windtunnel.parts.attach.page import Page
@@ -52,15 +53,15 @@ class Observation:
     interrupted: bool
 
 
-def observe(target: list[str], request: Request, out: Path | None) -> Observation:
-    """Observes a process, or starts a command and observes it. Raises UserError if the probe cannot come into it."""
+def observe(target: list[str], request: Request, out: Path | None, listener: Listener) -> Observation:
+    """Observes a process, or starts a command and observes it. `listener` gets each window. Raises UserError if the probe cannot come into it."""
     with Interrupts() as interrupts, _application(target) as application, opened(application.pid) as page:
         with leased(page, request.presence):
             _wait_for_ports(page, application)
             writer = ObservedRunWriter(out or new_directory(application.name), application, _release(page))
             observer = Observer(page, application.pid)
             observer.bound_turns(FIRST_S)
-            reasons = _windows(writer, observer, request, interrupts)
+            reasons = _windows(writer, observer, request, interrupts, listener)
             tsc_hz = observer.tsc_hz
         if tsc_hz is None:
             raise UserError(f"{application.name}: it ended before its clock was measured", remedy="observe it longer")
@@ -124,14 +125,19 @@ def _release(page: Page) -> str | None:
     return f"{page.head.year}.{page.head.month:02}" if page.head.year else None
 
 
-def _windows(writer: ObservedRunWriter, observer: Observer, request: Request, interrupts: Interrupts) -> list[str]:
+def _windows(
+    writer: ObservedRunWriter, observer: Observer, request: Request, interrupts: Interrupts, listener: Listener
+) -> list[str]:
     """Keeps windows until the time is over; why the run is invalid otherwise."""
     for _ in range(round(request.seconds / request.window_s)):
         readable, _, _ = select.select([interrupts.fd], [], [], request.window_s)
         try:
-            writer.append(observer.window())
+            window = observer.window()
         except ProcessLookupError:
             return [ENDED]
+        writer.append(window)
+        if tsc_hz := observer.tsc_hz:
+            listener(window, tsc_hz)
         if readable:
             return ["stopped before the end: interrupted by the user"]
     return []
