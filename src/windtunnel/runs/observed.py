@@ -5,6 +5,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from windtunnel.runs.rows import PortRow, StageRow
 
 
+class ObservedQueue(BaseModel):
+    """What a queue of a port moved, in one direction."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    port: int = Field(ge=0, lt=1024)
+    queue: int = Field(ge=0, lt=65536)
+    receives: bool
+    packets_per_s: float = Field(ge=0, le=1e12)
+    bursts: dict[int, int] = Field(description="packets of a call -> calls; 65: more than 64")
+
+
 class Observed(BaseModel):
     """An application of somebody else, and what stands for it in tables of runs. Its windows are in the run directory."""
 
@@ -20,3 +32,5 @@ class Observed(BaseModel):
         description="the endpoint is a thread of its data path; shares are of that thread's time"
     )
     ports: list[PortRow]
+    queues: list[ObservedQueue]
+    frame_bytes: float | None = Field(None, ge=1, le=65536, description="mean, without FCS; null: no packet was sized")

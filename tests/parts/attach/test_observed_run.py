@@ -139,3 +139,10 @@ def test_a_record_without_anything_measured_is_refused(saturated):
     file.write_text(json.dumps(document))
     with pytest.raises(UserError, match="imported or observed"):
         load(saturated.path)
+
+
+def test_its_queues_are_in_the_record(saturated):
+    [queue] = saturated.record.observed.queues
+    assert (queue.port, queue.queue, queue.receives) == (0, 0, True)
+    assert queue.packets_per_s == pytest.approx(TSC_HZ / 50, rel=1e-3)
+    assert set(queue.bursts) == {32}

@@ -16,7 +16,7 @@ from windtunnel.parts.attach.thread_metrics import Thread, threads
 from windtunnel.runs.directories import make_held
 from windtunnel.runs.files import LineFile, replace
 from windtunnel.runs.metrics import add, ratio
-from windtunnel.runs.observed import Observed
+from windtunnel.runs.observed import Observed, ObservedQueue
 from windtunnel.runs.reader import Run, load
 from windtunnel.runs.record import DID_NOT_FINISH, Record
 from windtunnel.runs.rows import PortRow, StageRow, only
@@ -85,6 +85,8 @@ class ObservedRunWriter:
                 tsc_hz=tsc_hz,
                 stages=[row for thread in threads(self.windows, tsc_hz) for row in stage_rows(thread)],
                 ports=port_rows(self.windows, tsc_hz),
+                queues=queue_rows(self.windows, tsc_hz),
+                frame_bytes=frame_bytes(self.windows),
             ),
         )
         replace(self._held.place / "run.json", record.model_dump_json(indent=1) + "\n")
@@ -140,6 +142,31 @@ def port_rows(windows: Sequence[WindowLine], tsc_hz: float) -> list[PortRow]:
             )
         )
     return rows
+
+
+def queue_rows(windows: Sequence[WindowLine], tsc_hz: float) -> list[ObservedQueue]:
+    """What each queue moved, in each direction, a second of presence; queues that moved nothing have no row."""
+    used = counted(windows)
+    seconds = sum(window.present_ticks for window in used) / tsc_hz
+    channels = [channel for window in used for channel in window.channels if channel.packets]
+    places = sorted({(channel.port, channel.queue, channel.receives) for channel in channels})
+    return [
+        ObservedQueue(
+            port=port,
+            queue=queue,
+            receives=receives,
+            packets_per_s=ratio(sum(channel.packets for channel in of_queue), seconds) or 0.0,
+            bursts=add(channel.bursts for channel in of_queue),
+        )
+        for port, queue, receives in places
+        if (of_queue := [c for c in channels if (c.port, c.queue, c.receives) == (port, queue, receives)])
+    ]
+
+
+def frame_bytes(windows: Sequence[WindowLine]) -> float | None:
+    """Mean bytes of a frame, without FCS; None if none was sized."""
+    channels = [channel for window in counted(windows) for channel in window.channels]
+    return ratio(sum(c.sized_bytes for c in channels), sum(c.sized_packets for c in channels))
 
 
 def _bursts(windows: Sequence[WindowLine], port: int, receives: bool) -> float | None:

@@ -18,7 +18,6 @@ from windtunnel.engine.interrupts import Interrupts
 from windtunnel.errors import UserError
 from windtunnel.exchange.toml_text import text_of
 from windtunnel.measure.execute import execute
-from windtunnel.parts.attach.lines import counted
 from windtunnel.parts.attach.observed_windows import windows_of
 from windtunnel.parts.attach.thread_metrics import Thread, threads
 from windtunnel.runs.reader import Run
@@ -68,7 +67,7 @@ def twin_of(run: Run) -> Twin:
         raise UserError(
             f"{run.path}: no thread has timed turns with packets", remedy="observe it longer, or under load"
         )
-    frame, burst = frame_of(run), max(thread.asked for thread in receiving)
+    frame, burst = round(observed.frame_bytes or LEAST_FRAME), max(thread.asked for thread in receiving)
     emulation = emulation_line(frame, burst)
     handlers = [Line(line.burst - emulation.burst, line.packet - emulation.packet) for line in lines.values()]
     data = scenario_of(frame, burst, handlers, observed.tsc_hz, PHASES) | {"title": f"Twin of {observed.program}"}
@@ -156,10 +155,3 @@ def scenario_of(frame: int, burst: int, lines: Sequence[Line], tsc_hz: float, ph
         "server": {"batch": dict.fromkeys(("nic_rx", "disp_rx", "disp_tx", "nic_tx"), burst)},
         "workload": [{"packet_handler": "work", "options": table} for table in options],
     }
-
-
-def frame_of(run: Run) -> int:
-    """Mean bytes of a frame of the application, without FCS; 60 if none was sized."""
-    channels = [c for window in counted(windows_of(run.path)) for c in window.channels]
-    packets = sum(channel.sized_packets for channel in channels)
-    return round(sum(channel.sized_bytes for channel in channels) / packets) if packets else LEAST_FRAME

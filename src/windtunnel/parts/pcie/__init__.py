@@ -4,7 +4,9 @@ batches           bursts, and both of their averages
 link              a link: its generation, lanes and payload
 nic               NICs as data, in nics/*.toml
 estimate          the equations
+port_estimate     a port, its queues and its link
 run_estimate      the ports of a run
+observed_estimate the ports of an application that was observed
 testpmd_estimate  a log of testpmd
 traffic_options   traffic that is named on the command line
 sweep             the charts of the VTune recipe

@@ -6,7 +6,8 @@ from windtunnel.measure.study.study import Study
 from windtunnel.parts.pcie.compared import of_study
 from windtunnel.parts.pcie.document import compared_section, pcie_section
 from windtunnel.parts.pcie.measured import measured_with_run
-from windtunnel.parts.pcie.run_estimate import PortEstimate, shown_ports, tightest
+from windtunnel.parts.pcie.port_estimate import PortEstimate
+from windtunnel.parts.pcie.run_estimate import shown_ports, tightest
 from windtunnel.results.charts.limit_line import Limit
 from windtunnel.results.document import Section
 from windtunnel.runs.reader import Run

@@ -12,7 +12,8 @@ from windtunnel.measure.study.study import Study
 from windtunnel.parts.pcie import traffic_options
 from windtunnel.parts.pcie.estimate import MB, Cost
 from windtunnel.parts.pcie.measured import FILE, Measured, measured_with_run, read_measured
-from windtunnel.parts.pcie.run_estimate import PortEstimate, ports_of
+from windtunnel.parts.pcie.port_estimate import PortEstimate
+from windtunnel.parts.pcie.run_estimate import ports_of
 from windtunnel.parts.pcie.sweep import AFTER, BEFORE, HIGHEST, Sweep
 from windtunnel.runs import load
 

@@ -9,8 +9,8 @@ from windtunnel.parts.pcie.estimate import BITS, MB
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.measured import Measured
 from windtunnel.parts.pcie.nic import Nic
+from windtunnel.parts.pcie.port_estimate import PortEstimate
 from windtunnel.parts.pcie.port_rows import Row, rows_of
-from windtunnel.parts.pcie.run_estimate import PortEstimate
 from windtunnel.parts.pcie.sweep import AFTER, BEFORE, Sweep
 from windtunnel.results.document import Block, Chart, Document, Fold, Section, Sentence, Table, columns_of, groups_of
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from windtunnel.parts.pcie.link import Link
     from windtunnel.parts.pcie.measured import Measured
     from windtunnel.parts.pcie.nic import Nic
-    from windtunnel.parts.pcie.run_estimate import PortEstimate
+    from windtunnel.parts.pcie.port_estimate import PortEstimate
 
 Run = Annotated[
     Path | None,
@@ -332,7 +332,7 @@ def _of_testpmd(
 def _of_words(card: "Nic", settings: "Settings", link: "Link", pps: str, size: str, burst: str) -> "PortEstimate":
     from windtunnel.parts.pcie import traffic_options
     from windtunnel.parts.pcie.estimate import estimate as estimate_traffic
-    from windtunnel.parts.pcie.run_estimate import PortEstimate, Queue
+    from windtunnel.parts.pcie.port_estimate import PortEstimate, Queue
 
     batches = traffic_options.bursts(burst, settings.tx_ring or RING)
     traffic = traffic_options.forwarding(traffic_options.rate(pps), traffic_options.size(size), batches)

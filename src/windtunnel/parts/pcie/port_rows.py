@@ -7,7 +7,7 @@ from typing import Any
 from windtunnel.parts.pcie.estimate import BITS, MB, Cost, Estimate
 from windtunnel.parts.pcie.link import OnWire
 from windtunnel.parts.pcie.measured import Measured
-from windtunnel.parts.pcie.run_estimate import PortEstimate
+from windtunnel.parts.pcie.port_estimate import PortEstimate
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ bytes, because a port counts bytes for all its queues together.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -14,57 +14,19 @@ from windtunnel.engine.plan_values import Side
 from windtunnel.engine.windows import Window
 from windtunnel.errors import UserError
 from windtunnel.parts.pcie.batches import Batches
-from windtunnel.parts.pcie.estimate import Cost, Estimate, Loaded, Settings, Traffic, estimate
+from windtunnel.parts.pcie.estimate import Settings, Traffic, estimate
 from windtunnel.parts.pcie.facts import NicLink, recorded_link
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.measured import measured_with_run
 from windtunnel.parts.pcie.nic import GENERIC, Nic, for_driver, load_nic, shipped_nic
+from windtunnel.parts.pcie.observed_estimate import ports_of_observed
+from windtunnel.parts.pcie.port_estimate import PortEstimate, Queue
 from windtunnel.runs.joined import on_two_hosts
 from windtunnel.runs.metrics import add, measured, ratio, seconds
 from windtunnel.runs.reader import Run
 from windtunnel.runs.record import EngineRecord
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class Queue:
-    """A queue of a port; `number` is None if bursts were not counted by queue and these are all of them."""
-
-    number: int | None
-    estimate: Estimate
-
-
-@dataclass(frozen=True)
-class PortEstimate(Loaded):
-    """The queues of one port, and their sum on its link. If there is no estimate, `why_not` is the reason, and there are no queues."""
-
-    port: str
-    nic: str
-    title: str
-    would_be: bool
-    """Whether no NIC ran, so that the estimate is what it would be on one."""
-    link: Link
-    queues: Sequence[Queue]
-    why_not: str | None = None
-    upstream: tuple[str, ...] = ()
-    """What is above the NIC that ran, as `NicLink` has it; empty: no NIC ran, or it is not known."""
-
-    @property
-    def rate(self) -> Cost | None:
-        """Bytes a second of all queues; None if one of them is not known."""
-        rates = [rate for queue in self.queues if (rate := queue.estimate.rate) is not None]
-        return sum(rates, Cost()) if self.queues and len(rates) == len(self.queues) else None
-
-    @property
-    def worded(self) -> float | None:
-        parts = [worded for queue in self.queues if (worded := queue.estimate.worded) is not None]
-        return sum(parts) if self.queues and len(parts) == len(self.queues) else None
-
-    @property
-    def label(self) -> str:
-        """Name of the estimate, as in "estimate: would be, on generic"."""
-        return f"estimate: would be, on {self.nic}" if self.would_be else f"estimate, on {self.nic}"
 
 
 def tightest(ports: Sequence[PortEstimate]) -> PortEstimate | None:
@@ -78,6 +40,8 @@ def ports_of(
 ) -> list[PortEstimate]:
     """The ports of every engine of a run, over the windows that its metrics use. `nic`, `settings` and `link` (by the names of their
     fields) replace those of the scenario and of the host. Empty for an imported run. Raises UserError for an unknown NIC or link."""
+    if run.record.observed:
+        return ports_of_observed(run.record.observed, nic, settings, link)
     estimates = []
     for engine in run.record.engines:
         windows = measured(run.counted[engine.name])

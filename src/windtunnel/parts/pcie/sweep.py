@@ -13,7 +13,7 @@ from windtunnel.parts.pcie.batches import Batches
 from windtunnel.parts.pcie.estimate import MB, Estimate, Settings, estimate
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.nic import Nic
-from windtunnel.parts.pcie.run_estimate import PortEstimate, Queue
+from windtunnel.parts.pcie.port_estimate import PortEstimate, Queue
 
 BEFORE, AFTER = 10e6, 13e6
 HIGHEST = 14.88e6

@@ -16,7 +16,7 @@ from windtunnel.parts.pcie.batches import Batches
 from windtunnel.parts.pcie.estimate import Settings, Traffic, estimate
 from windtunnel.parts.pcie.link import Link
 from windtunnel.parts.pcie.nic import Nic
-from windtunnel.parts.pcie.run_estimate import PortEstimate, Queue
+from windtunnel.parts.pcie.port_estimate import PortEstimate, Queue
 
 RECORD = "testpmd with --record-burst-stats prints them, as in RX-bursts : 1000 [10% of 0 pkts + 90% of 32 pkts]"
 _STREAM = re.compile(r"stream (\d+):(\d+) -> (\d+):(\d+)")
