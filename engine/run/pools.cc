@@ -13,9 +13,11 @@ namespace wt {
 
 namespace {
 
-// XDP sockets take the pool's memory as one piece and assume contiguous mbufs. DPDK leaves gaps at the ends
-// of pages, for devices that know only physical addresses, unless told that there is none.
-rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int node) {
+// DPDK leaves gaps at the ends of pages, for devices that know only physical addresses, unless told that
+// there is none. Two reasons to leave none out: XDP sockets take the pool's memory as one piece, and with
+// pages of 4 KiB each mbuf would begin at the same offset in its page, so that the first lines of a burst
+// share one set of the L1 cache.
+rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int node, bool one_piece) {
     const unsigned mbuf = static_cast<unsigned>(sizeof(rte_mbuf)) + p.data_room_bytes;
     rte_mempool *pool =
         rte_mempool_create_empty(name.c_str(), p.size, mbuf, p.cache, sizeof(rte_pktmbuf_pool_private), node,
@@ -28,7 +30,7 @@ rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int 
         rte_pktmbuf_pool_init(pool, &shape);
         error = std::min(0, rte_mempool_populate_default(pool));
     }
-    if (error == 0 && pool->nb_mem_chunks == 1) {
+    if (error == 0 && (pool->nb_mem_chunks == 1 || !one_piece)) {
         rte_mempool_obj_iter(pool, rte_pktmbuf_init, nullptr);
         return pool;
     }
@@ -37,8 +39,10 @@ rte_mempool *pool_without_gaps(const std::string &name, const pool_plan &p, int 
     return nullptr;
 }
 
+// Without hugepages no port is a device: a NIC needs them.
 rte_mempool *pool_on(int node, const endpoint_plan &e, const std::string &name) {
-    if (has(wire_of(e), WT_WIRE_DENSE_POOL)) return pool_without_gaps(name, e.pool, node);
+    const bool one_piece = has(wire_of(e), WT_WIRE_DENSE_POOL);
+    if (one_piece || !rte_eal_has_hugepages()) return pool_without_gaps(name, e.pool, node, one_piece);
     return rte_pktmbuf_pool_create_by_ops(name.c_str(), e.pool.size, e.pool.cache, 0,
                                           static_cast<uint16_t>(e.pool.data_room_bytes), node,
                                           name_of(e.pool.ops));
