@@ -16,14 +16,16 @@ from windtunnel.engine.verdict import Verdict
 from windtunnel.engine.windows import PoolLevel, RingLevel
 from windtunnel.part_registry import part_modules
 from windtunnel.parts.diagnose import causes as causes_package
+from windtunnel.parts.diagnose.cause import Relief, gain
 from windtunnel.parts.diagnose.causes import CAUSES, LEAST_GAIN, find_causes
 from windtunnel.parts.diagnose.conduct import for_turns
 from windtunnel.parts.diagnose.diagnose import diagnose
-from windtunnel.parts.diagnose.model import Gain, Interval, Remedy
-from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.parts.diagnose.model import BOUNDLESS, Gain, Interval, Remedy
+from windtunnel.parts.diagnose.observation import Observation, observe
 from windtunnel.runs import Run
 from windtunnel.runs.validity import Check, ExcludedWindow, HostState, Validity
 from windtunnel.scenario import load
+from windtunnel.stats.mean import Estimate
 
 CHECKOUT = Path(__file__).parents[3]
 HOST = {"cpus": {"allowed": [0, 1, 2, 3]}}
@@ -603,6 +605,29 @@ def test_a_state_that_does_not_fit_the_cache(tmp_path):
     assert found.gain.basis == "bound" and found.gain.high > 100
     m_app = "# ?\n[client]\n[server]\n[[workload]]\nhandler = 'm_app'\n"
     assert checked(tmp_path, found, m_app).workload[0].options["state"] == 16384
+
+
+def test_what_may_save_all_of_a_message_has_no_bound():
+    """As of a stage whose interval is longer than a message."""
+    seen = observe(made(client=0.5, server=0.05))
+    saved = Estimate(seen.ns_a_message, 0.0, 2 * seen.ns_a_message)
+    assert gain(seen, [Relief(slack, saved) for slack in seen.slacks]) == Gain(0.0, BOUNDLESS)
+
+
+def test_a_handler_whose_calls_are_all_long_is_costly_and_not_rarely_so():
+    def of(window):
+        (worker,) = (w for w in window.workers if w.worker == 1)
+        calls = {"interrupted_calls": worker.loops, "timed_calls": 0, "timed_objects": 0, "idle_cycles": 0}
+        return with_stage(
+            window, "server", "app_rx", **calls, interrupted_cycles=round(0.9 * worker.cycles), busy_cycles=0
+        )
+
+    found = causes(changed(with_state(64 << 20), of))
+    assert "rare-calls" not in found
+    assert "calls most of which are longer than accounting.interrupted_above" in found["handler"].evidence
+    # 90% of 1,000 ns per message
+    assert "takes 900.0 ns per message" in found["handler"].evidence
+    assert "server app_rx takes 900.0 ns per message" in found["working-set"].evidence
 
 
 @pytest.mark.parametrize(

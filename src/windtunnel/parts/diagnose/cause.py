@@ -86,7 +86,8 @@ def gain(observation: Observation, reliefs: Sequence[Relief]) -> Gain:
     fewest = [now - _high(first.saved), *(now * (1 - _high(r.slack.share)) - _high(r.saved) for r in more)]
     longest = [now - _low(first.saved), *(now * (1 - _low(r.slack.waiting)) - _low(r.saved) for r in more)]
     low = _percent(now, max(*longest, most))
-    return Gain(low, max(low, _percent(now, max(*fewest, least))))
+    after = max(*fewest, least)
+    return Gain(low, max(low, _percent(now, after)) if after > 0 else BOUNDLESS)
 
 
 def room(observation: Observation) -> Gain:

@@ -68,6 +68,16 @@ def longest_calls(observation: Observation, slack: Slack) -> LongCalls:
     return LongCalls(stage, long / timed, cycles / long * observation.tick_ns(slack.engine))
 
 
+def costly_stage(observation: Observation, slack: Slack) -> tuple[str, Estimate] | None:
+    """The stage of which most calls are long, and what it takes, ns per message: it is costly, and no ledger has it as work. None: long calls
+    are few. Raises NotMeasured without messages."""
+    try:
+        long = longest_calls(observation, slack)
+    except NotMeasured:
+        return None
+    return (long.stage, long_time(observation, slack).ns_a_message) if long.share > 0.5 else None
+
+
 def _timed(observation: Observation, slack: Slack) -> Iterator[tuple[WorkerWindow, Sequence[StageWindow]]]:
     return (timed_worker(window, slack.worker) for window in observation.windows[slack.engine])
 

@@ -4,6 +4,7 @@ from windtunnel import format as fmt
 from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.parts.diagnose.own_time import costly_stage
 from windtunnel.stats.mean import Estimate
 
 
@@ -11,17 +12,18 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     slack = next((slack for slack in observation.of_limit(limit) if "server" in slack.sides), None)
     if slack is None:
         return None
-    stages = list(observation.stages_of(slack.engine, slack.worker).items())
-    names = handlers(observation)
-    (stage, share), *others = stages
+    (stage, share), *others = observation.stages_of(slack.engine, slack.worker).items()
+    names, costly = handlers(observation), costly_stage(observation, slack)
+    if costly:
+        stage, work = costly
+        of_what = "in calls most of which are longer than accounting.interrupted_above"
+    else:
+        work = observation.account(slack).work(stage)
+        of_what = f"{share:.0%} of its worker's work"
+        of_what += f"; the next stage, {others[0][0]}, takes {others[0][1]:.0%}" if others else ""
     if stage not in names:
         return None
-    work = observation.account(slack).work(stage)
-    evidence = (
-        f"{stage} calls {names[stage]} and takes {work.mean:.1f} ns per message, {share:.0%} of its worker's work"
-    )
-    if others:
-        evidence += f"; the next stage, {others[0][0]}, takes {others[0][1]:.0%}"
+    evidence = f"{stage} calls {names[stage]} and takes {work.mean:.1f} ns per message, {of_what}"
     steps = [
         row
         for row in observation.summary.steps

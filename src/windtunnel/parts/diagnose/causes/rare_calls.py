@@ -7,7 +7,7 @@ from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.causes.handler import handlers
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
-from windtunnel.parts.diagnose.own_time import kernel_time, long_time, longest_calls
+from windtunnel.parts.diagnose.own_time import costly_stage, kernel_time, long_time, longest_calls
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
@@ -15,7 +15,11 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
     if slack is None:
         return None
     spent = long_time(observation, slack)
-    if not spent.is_shown or _share_in_kernel(observation, slack) > spent.share.mean / 2:
+    if (
+        not spent.is_shown
+        or costly_stage(observation, slack)
+        or _share_in_kernel(observation, slack) > spent.share.mean / 2
+    ):
         return None
     return Case(
         evidence=f"{spent.share.mean:.0%} of the time of the worker on CPU {slack.cpu} go into long calls: "

@@ -6,11 +6,13 @@ from windtunnel import format as fmt
 from windtunnel.parts.diagnose.cause import Case, Check, Relief
 from windtunnel.parts.diagnose.model import Limit
 from windtunnel.parts.diagnose.observation import Observation
+from windtunnel.parts.diagnose.own_time import costly_stage
 from windtunnel.stats.mean import Estimate
 
 LEVEL = 2
 """Of the cache that a core has for itself."""
 LINE = 64
+STAGE = "server app_rx"
 
 
 def _find(observation: Observation, limit: Limit) -> Case | None:
@@ -20,14 +22,14 @@ def _find(observation: Observation, limit: Limit) -> Case | None:
         return None
     larger = dict(_larger_than(cache, observation))
     account = observation.account(slack)
-    work = account.work("server app_rx")
-    if not larger or not work.mean:
+    stage, work = costly_stage(observation, slack) or (STAGE, account.work(STAGE))
+    if not larger or stage != STAGE or not work.mean:
         return None
     # whether it counts bytes or entries of a line each, so many of them fit
     small = cache // LINE
     return Case(
         evidence=f"{' and '.join(f'{key} is {value:,}' for key, value in larger.items())}, and a core's own cache has {fmt.size(cache)}; "
-        f"server app_rx takes {work.mean:.1f} ns per message",
+        f"{STAGE} takes {work.mean:.1f} ns per message",
         remedy="a smaller or denser state of the handler, or one that is prefetched: the gain is that of one that fits the cache",
         sets=[f"{key}={small}" for key in larger],
         reliefs=(Relief(slack, Estimate(work.mean / 2, 0.0, work.high or work.mean)),),
