@@ -19,7 +19,9 @@ def observed(queues, frame_bytes=64.0):
 
 
 def queue(port=0, number=0, receives=True, rate=1e6, bursts=None):
-    return ObservedQueue(port=port, queue=number, receives=receives, packets_per_s=rate, bursts=bursts or {4: 100, 8: 50})
+    return ObservedQueue(
+        port=port, queue=number, receives=receives, packets_per_s=rate, bursts=bursts or {4: 100, 8: 50}
+    )
 
 
 def test_forwarding_is_estimated_as_the_same_traffic_named_in_words():
