@@ -1,5 +1,7 @@
 """What is kept of a run that was another program's, observed while it worked."""
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from windtunnel.runs.rows import PortRow, StageRow
@@ -22,6 +24,9 @@ class Observed(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
+    by: Literal["probe", "telemetry"] = Field(
+        description="telemetry: the application's own alone, which has its ports and no threads"
+    )
     program: str = Field(description="name of its program")
     pid: int = Field(gt=0)
     command: list[str] = Field(description="with its arguments")

@@ -13,7 +13,7 @@ from windtunnel.runs.observed import Observed, ObservedQueue
 
 def observed(queues, frame_bytes=64.0):
     return Observed(
-        program="broker", pid=7, command=["broker"], dpdk="22.11", prefix=None, tsc_hz=2e9, stages=[], ports=[], queues=queues,
+        by="probe", program="broker", pid=7, command=["broker"], dpdk="22.11", prefix=None, tsc_hz=2e9, stages=[], ports=[], queues=queues,
         frame_bytes=frame_bytes,
     )  # fmt: skip
 

@@ -7,6 +7,7 @@ processes         DPDK applications of this host
 way_in            the probe comes into a process: injected into a running one, or loaded by one that is started
 page              the memory that the probe shares with its observer
 observer          the lease, and windows of what the probe counted
+telemetry         windows of the application's own telemetry alone
 lines             a window, as a line of observation.jsonl
 thread_metrics    threads of the data path: rates, bursts, what a packet costs, capacity
 own_cost          what the probe costs the application, from its phases of presence and absence

@@ -37,6 +37,12 @@ def attach(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="With --causal: also if a thread is saturated, so that packets are lost.")
     ] = False,
+    telemetry: Annotated[
+        bool,
+        typer.Option(
+            "--telemetry", help="Load nothing: ask the application's own telemetry alone, which has its ports."
+        ),
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="New run directory.", show_default="runs/<UTC time>-<program>"),
@@ -61,6 +67,7 @@ def attach(
     windtunnel attach 4711 --for 30s --out runs/before
     windtunnel attach 4711 --headroom
     windtunnel attach 4711 --causal --anyway
+    windtunnel attach 4711 --telemetry
     windtunnel attach --for 5s -- dpdk-testpmd -l 0,1 --no-huge --no-pci --vdev net_null0 -- --forward-mode=macswap
     """
     from windtunnel.engine.verdict import INTERRUPTED, INVALID, VALID
@@ -73,7 +80,7 @@ def attach(
     from windtunnel.results.terminal.console import progress
     from windtunnel.runs.directories import Held
 
-    request = _request(for_, window, present, causal, headroom, anyway)
+    request = _request(for_, window, present, causal, headroom, anyway, telemetry)
     if list_ or not target:
         here = list(applications())
         print(json_text(here)) if json else show(list_document(here))
@@ -87,7 +94,9 @@ def attach(
     raise typer.Exit(VALID if observed.run.record.verdict.valid else INVALID)
 
 
-def _request(duration: str, window: str, present: float, causal: bool, headroom: bool, anyway: bool) -> "Request":
+def _request(
+    duration: str, window: str, present: float, causal: bool, headroom: bool, anyway: bool, telemetry: bool
+) -> "Request":
     """Raises UserError for what cannot be."""
     from windtunnel.errors import UserError
     from windtunnel.parts.attach.observer import Presence
@@ -100,5 +109,9 @@ def _request(duration: str, window: str, present: float, causal: bool, headroom:
         raise UserError(f"--window {window}: longer than --for {duration}", remedy="as in --for 10s --window 500ms")
     if anyway and not causal:
         raise UserError("--anyway: it is of --causal", remedy="add --causal, or leave it out")
+    if telemetry and (causal or headroom):
+        raise UserError(
+            "--telemetry loads nothing, so nothing can be delayed", remedy="leave out --causal and --headroom"
+        )
     presence = Presence(on_us=round(Presence.period_us * present))
-    return Request(seconds, window_s, presence, causal, headroom, anyway)
+    return Request(seconds, window_s, presence, causal, headroom, anyway, telemetry)

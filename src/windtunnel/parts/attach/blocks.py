@@ -18,11 +18,17 @@ from windtunnel.runs.reader import Run
 from windtunnel.runs.rows import StageRow
 from windtunnel.stats.mean import Estimate
 
+BY_TELEMETRY = "what limits is not known: telemetry has rates and losses of ports, and no burst, no time and no thread"
+
 
 def observed_sections(run: Run) -> Iterator[Section]:
     """Nothing for a run that is no observation."""
     observed = run.record.observed
     if observed is None or not (windows := windows_of(run.path)):
+        return
+    if observed.by == "telemetry":
+        sentences = [BY_TELEMETRY, *loss_sentences(windows, ())]
+        yield Section("What limits", [Sentence(f"{text[0].upper()}{text[1:]}.") for text in sentences])
         return
     observed_threads = threads(windows, observed.tsc_hz)
     sentences = [*limit_sentences(observed_threads), *loss_sentences(windows, observed_threads)]

@@ -79,6 +79,8 @@ def loss_sentences(windows: Sequence[WindowLine], threads: Sequence[Thread]) -> 
 
 
 def _why_full(threads: Sequence[Thread], port: int) -> str:
+    if not threads:
+        return "Why, no thread that was seen tells"
     at_port = [
         t
         for t in threads

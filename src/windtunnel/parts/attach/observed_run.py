@@ -4,6 +4,7 @@ import platform
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic_core import to_jsonable_python
 
@@ -29,10 +30,12 @@ STAGES = {"rx": "driver rx", "application": "application", "tx": "driver tx"}
 class ObservedRunWriter:
     """Makes the directory, appends windows, and puts the verdict in at the end. Raises UserError for a directory that exists."""
 
-    def __init__(self, directory: Path, application: Application, dpdk: str | None):
+    def __init__(
+        self, directory: Path, application: Application, dpdk: str | None, by: Literal["probe", "telemetry"] = "probe"
+    ):
         self.directory = Path(directory)
         self._held = make_held(self.directory)
-        self._application, self._dpdk = application, dpdk
+        self._application, self._dpdk, self._by = application, dpdk, by
         self._begin = datetime.now(UTC)
         self.windows: list[WindowLine] = []
         with self._held.named():
@@ -77,6 +80,7 @@ class ObservedRunWriter:
             },
             engines=[],
             observed=Observed(
+                by=self._by,
                 program=application.name,
                 pid=application.pid,
                 command=list(application.command),

@@ -55,7 +55,10 @@ def opened(pid: int) -> Iterator[Page]:
             time.sleep(0.01)
         if page.head.state == pages.REFUSED:
             why = page.head.refusal.decode(errors="replace")
-            raise UserError(f"the probe refuses this application: {why}", remedy="telemetry alone is left: --telemetry")
+            raise UserError(
+                f"the probe refuses this application: {why}",
+                remedy="--telemetry asks the application's own telemetry, and loads nothing",
+            )
         yield page
 
 

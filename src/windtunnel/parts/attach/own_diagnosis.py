@@ -43,6 +43,8 @@ def diagnosis_of(run: Run) -> OwnDiagnosis | None:
 
 def _by_bursts(seen: Sequence[Thread]) -> Limit:
     saturated = [thread for thread in seen if thread.saturated]
+    if not seen:
+        return _limit("unknown", "what limits is not known: no thread of the data path was seen")
     first, *evidence = limit_sentences(seen)
     if not any(thread.asked for thread in seen):
         return _limit("unknown", first)

@@ -20,6 +20,7 @@ from windtunnel.parts.attach.observed_run import ObservedRunWriter
 from windtunnel.parts.attach.observer import Observer, Presence, alive, leased, opened
 from windtunnel.parts.attach.page import Page
 from windtunnel.parts.attach.processes import Application, application_of, choose
+from windtunnel.parts.attach.telemetry import Telemetry
 from windtunnel.parts.attach.thread_metrics import Thread, threads
 from windtunnel.runs.files import LineFile
 from windtunnel.runs.reader import Run
@@ -43,6 +44,7 @@ class Request:
     causal: bool
     headroom: bool
     anyway: bool
+    telemetry: bool
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Observation:
 
 def observe(target: list[str], request: Request, out: Path | None, listener: Listener) -> Observation:
     """Observes a process, or starts a command and observes it. `listener` gets each window. Raises UserError if the probe cannot come into it."""
+    if request.telemetry:
+        return _by_telemetry(target, request, out, listener)
     with Interrupts() as interrupts, _application(target) as application, opened(application.pid) as page:
         with leased(page, request.presence):
             _wait_for_ports(page, application)
@@ -70,6 +74,21 @@ def observe(target: list[str], request: Request, out: Path | None, listener: Lis
         if observed and not reasons and (request.causal or request.headroom):
             _experiments(run.path, page, application, request, observed)
         return Observation(run, interrupts.count > 0)
+
+
+def _by_telemetry(target: list[str], request: Request, out: Path | None, listener: Listener) -> Observation:
+    """Loads nothing into the process."""
+    if len(target) > 1:
+        raise UserError("--telemetry: it needs a process that runs", remedy="start the command, and give its PID")
+    application = choose(target[0])
+    try:
+        with Interrupts() as interrupts, Telemetry(application) as telemetry:
+            release = telemetry.release()
+            writer = ObservedRunWriter(out or new_directory(application.name), application, release, "telemetry")
+            reasons = _windows(writer, telemetry, request, interrupts, listener)
+            return Observation(writer.finish(reasons, telemetry.tsc_hz), interrupts.count > 0)
+    except ProcessLookupError:
+        raise UserError(f"{application.name}: it ended before it was observed", remedy="see its own output") from None
 
 
 @contextmanager
@@ -126,7 +145,11 @@ def _release(page: Page) -> str | None:
 
 
 def _windows(
-    writer: ObservedRunWriter, observer: Observer, request: Request, interrupts: Interrupts, listener: Listener
+    writer: ObservedRunWriter,
+    observer: Observer | Telemetry,
+    request: Request,
+    interrupts: Interrupts,
+    listener: Listener,
 ) -> list[str]:
     """Keeps windows until the time is over; why the run is invalid otherwise."""
     for _ in range(round(request.seconds / request.window_s)):
