@@ -1,11 +1,15 @@
 """A tie is taken on together: the remedies of both sides at once, and what they bring."""
 
+from dataclasses import replace
+
 import pytest
 from diagnosed_runs import made
 
+from windtunnel.parts.diagnose.causes import _brings_more
 from windtunnel.parts.diagnose.conduct import for_turns
 from windtunnel.parts.diagnose.diagnose import diagnose
 from windtunnel.parts.diagnose.experiment import variants_for
+from windtunnel.parts.diagnose.model import Gain
 from windtunnel.parts.diagnose.observation import observe
 from windtunnel.runs import Run
 
@@ -87,3 +91,12 @@ def test_changes_of_two_causes_are_one_remedy():
 )
 def test_what_is_nothing_for_both_sides(run):
     assert "both-sides" not in causes(run())
+
+
+@pytest.mark.parametrize(("high", "listed"), [(1.0, False), (1000.0, True)])
+def test_both_sides_are_listed_only_if_they_bring_more_than_one(high, listed):
+    both = causes(small("client", ["disp_rx"], work=COSTLY_APP))["both-sides"]
+    one_sided = replace(both, code=both.parts[0], parts=[], gain=Gain(2.5, 10.0))
+    together = replace(both, gain=Gain(0.5, high))
+    assert _brings_more(together, [together, one_sided]) is listed
+    assert _brings_more(one_sided, [together, one_sided])

@@ -81,12 +81,19 @@ def find_causes(
     valid = observation.run.record.verdict.valid
     ranked = [_bounded(cause, valid) for cause in (*known, *more)]
     with_gain = [cause for cause in ranked if _may_bring_something(cause.gain)]
-    return sorted(with_gain, key=lambda cause: _rank(cause, limit)), not_measured
+    of_use = [cause for cause in with_gain if _brings_more(cause, with_gain)]
+    return sorted(of_use, key=lambda cause: _rank(cause, limit)), not_measured
 
 
 def _may_bring_something(gain: Gain | None) -> bool:
     """Whether the remedy brings LEAST_GAIN, for all that is known; None: nothing is."""
     return gain is None or (gain.high >= LEAST_GAIN and (gain.low > 0 or not gain.measured))
+
+
+def _brings_more(cause: Cause, causes: Sequence[Cause]) -> bool:
+    """Whether a cause that takes others together may bring more than each of them; True for one by itself."""
+    highs = [part.gain.high for part in causes if part.code in cause.parts and part.gain]
+    return not highs or cause.gain is None or cause.gain.high > max(highs)
 
 
 def _with_measured_gain(cause: Cause, remedy: Remedy) -> Cause:
